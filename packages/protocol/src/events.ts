@@ -1,0 +1,27 @@
+import type { Static } from 'typebox';
+import type { EVENT_PAYLOADS } from './schemas.ts';
+
+type Payloads = typeof EVENT_PAYLOADS;
+
+export type EventName = keyof Payloads;
+
+/** What an event says, without the fields every event has. */
+export type EventPayload<N extends EventName = EventName> = Static<Payloads[N]>;
+
+/** An event as it stands in the `data:` line of the stream. */
+export type RunEvent = {
+  [N in EventName]: { event: N; run_id: string; timestamp: number; seq: number } & Static<Payloads[N]>;
+}[EventName];
+
+export type TerminalEventName = 'run.completed' | 'run.failed' | 'run.cancelled';
+export type TerminalEvent = Extract<RunEvent, { event: TerminalEventName }>;
+
+const TERMINAL_EVENTS: ReadonlySet<string> = new Set<TerminalEventName>([
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+]);
+
+export function isTerminalEvent(name: string): name is TerminalEventName {
+  return TERMINAL_EVENTS.has(name);
+}

@@ -1,0 +1,55 @@
+import type { Static } from 'typebox';
+import type * as schemas from './schemas.ts';
+
+export type Usage = Static<typeof schemas.UsageSchema>;
+export type RunStatus = Static<typeof schemas.RunStatusSchema>;
+export type Run = Static<typeof schemas.RunSchema>;
+export type RunList = Static<typeof schemas.RunListSchema>;
+export type RunCreated = Static<typeof schemas.RunCreatedSchema>;
+export type RunStop = Static<typeof schemas.RunStopSchema>;
+export type RunSteer = Static<typeof schemas.RunSteerSchema>;
+export type RunApprovalResponse = Static<typeof schemas.RunApprovalResponseSchema>;
+export type ApprovalRequest = Static<typeof schemas.ApprovalRequestSchema>;
+export type ApprovalChoice = Static<typeof schemas.ApprovalChoiceSchema>;
+export type CreateRunRequest = Static<typeof schemas.CreateRunRequestSchema>;
+export type InputMessage = Static<typeof schemas.MessageSchema>;
+
+export const RUN_STATUSES: readonly RunStatus[] = [
+  'started',
+  'running',
+  'waiting_for_approval',
+  'stopping',
+  'completed',
+  'failed',
+  'cancelled',
+];
+
+const TERMINAL_STATUSES: ReadonlySet<string> = new Set<RunStatus>(['completed', 'failed', 'cancelled']);
+
+export function isTerminalStatus(status: string): boolean {
+  return TERMINAL_STATUSES.has(status);
+}
+
+const RUN_ID = /^run_[0-9a-f]{32}$/;
+
+export function isRunId(value: string): boolean {
+  return RUN_ID.test(value);
+}
+
+/** An id with a prefix and 128 random bits, as `run_<32 hex>`. */
+export function createId(prefix: 'run' | 'apr' | 'req'): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  let hex = '';
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');
+  return `${prefix}_${hex}`;
+}
+
+export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    total_tokens: a.total_tokens + b.total_tokens,
+  };
+}

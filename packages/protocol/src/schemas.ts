@@ -1,0 +1,171 @@
+/**
+ * The wire shapes, once. The types of this package are derived from these schemas, the server puts
+ * them into its OpenAPI document, and the conformance suite checks real responses against them.
+ *
+ * Objects are open (unknown fields are allowed): additive fields are not a breaking change.
+ */
+import Type from 'typebox';
+
+const RunId = Type.String({ pattern: '^run_[0-9a-f]{32}$' });
+const EpochSeconds = Type.Number({ description: 'Seconds since the epoch, fractional' });
+const Count = Type.Integer({ minimum: 0 });
+
+export const UsageSchema = Type.Object({
+  input_tokens: Count,
+  output_tokens: Count,
+  total_tokens: Count,
+});
+
+export const RunStatusSchema = Type.Union([
+  Type.Literal('started'),
+  Type.Literal('running'),
+  Type.Literal('waiting_for_approval'),
+  Type.Literal('stopping'),
+  Type.Literal('completed'),
+  Type.Literal('failed'),
+  Type.Literal('cancelled'),
+]);
+
+export const ApprovalChoiceSchema = Type.Union([
+  Type.Literal('once'),
+  Type.Literal('session'),
+  Type.Literal('always'),
+  Type.Literal('deny'),
+]);
+
+/** A gated tool call that waits for a human: the payload of `approval.request` and the run's `approval`. */
+export const ApprovalRequestSchema = Type.Object({
+  request_id: Type.String({ pattern: '^apr_[0-9a-f]{32}$' }),
+  tool_call_id: Type.String(),
+  command: Type.String({ description: 'What would run, with secrets masked' }),
+  pattern_key: Type.String(),
+  pattern_keys: Type.Array(Type.String()),
+  description: Type.String(),
+  choices: Type.Array(ApprovalChoiceSchema),
+  expires_at: EpochSeconds,
+});
+
+export const RunSchema = Type.Object({
+  object: Type.Literal('hermes.run'),
+  run_id: RunId,
+  status: RunStatusSchema,
+  created_at: EpochSeconds,
+  updated_at: EpochSeconds,
+  session_id: Type.String(),
+  model: Type.String(),
+  last_event: Type.String(),
+  output: Type.Optional(Type.String()),
+  usage: Type.Optional(UsageSchema),
+  usage_so_far: Type.Optional(UsageSchema),
+  error: Type.Optional(Type.String()),
+  error_code: Type.Optional(Type.String()),
+  approval: Type.Optional(ApprovalRequestSchema),
+});
+
+export const RunListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(RunSchema),
+  has_more: Type.Boolean(),
+  next_cursor: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const RunCreatedSchema = Type.Object({
+  run_id: RunId,
+  status: RunStatusSchema,
+  replayed: Type.Boolean(),
+});
+
+export const RunStopSchema = Type.Object({ run_id: RunId, status: Type.Literal('stopping') });
+
+export const RunApprovalResponseSchema = Type.Object({
+  object: Type.Literal('hermes.run.approval_response'),
+  run_id: RunId,
+  choice: ApprovalChoiceSchema,
+  resolved: Count,
+  request_id: Type.String(),
+});
+
+export const RunSteerSchema = Type.Object({
+  object: Type.Literal('hermes.run.steer'),
+  run_id: RunId,
+  accepted: Type.Literal(true),
+});
+
+const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
+
+export const MessageSchema = Type.Object({ role: Type.String(), content: ContentSchema });
+
+export const CreateRunRequestSchema = Type.Object({
+  input: Type.Union([Type.String({ minLength: 1 }), Type.Array(MessageSchema, { minItems: 1 })]),
+  instructions: Type.Optional(Type.String()),
+  conversation_history: Type.Optional(Type.Array(MessageSchema)),
+  previous_response_id: Type.Optional(Type.String()),
+  session_id: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String()),
+});
+
+export const ApprovalAnswerSchema = Type.Object({
+  choice: Type.Union([
+    ApprovalChoiceSchema,
+    Type.Literal('approve'),
+    Type.Literal('approved'),
+    Type.Literal('allow'),
+  ]),
+  request_id: Type.Optional(Type.String()),
+  all: Type.Optional(Type.Boolean()),
+  resolve_all: Type.Optional(Type.Boolean()),
+});
+
+export const SteerRequestSchema = Type.Object({ input: Type.String({ minLength: 1 }) });
+
+export const ErrorSchema = Type.Object({
+  error: Type.Object({
+    message: Type.String(),
+    type: Type.String(),
+    param: Type.Union([Type.String(), Type.Null()]),
+    code: Type.Union([Type.String(), Type.Null()]),
+  }),
+});
+
+/** The payload of each event, by name: what stands beside `event`, `run_id`, `timestamp` and `seq`. */
+export const EVENT_PAYLOADS = {
+  'message.delta': Type.Object({ delta: Type.String() }),
+  'reasoning.available': Type.Object({ text: Type.String() }),
+  'tool.started': Type.Object({
+    tool: Type.String(),
+    preview: Type.String(),
+    tool_call_id: Type.String(),
+    arguments: Type.Record(Type.String(), Type.Unknown()),
+  }),
+  'tool.completed': Type.Object({
+    tool: Type.String(),
+    duration: Type.Number({ minimum: 0, description: 'Seconds' }),
+    error: Type.Boolean(),
+    preview: Type.String({ maxLength: 500 }),
+    tool_call_id: Type.String(),
+    exit_code: Type.Optional(Type.Integer()),
+  }),
+  'approval.request': ApprovalRequestSchema,
+  'approval.responded': Type.Object({
+    choice: ApprovalChoiceSchema,
+    resolved: Count,
+    request_id: Type.String(),
+    reason: Type.Optional(Type.String()),
+  }),
+  'run.steered': Type.Object({ input: Type.String() }),
+  'run.resumed': Type.Object({
+    discard_from_seq: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Text deltas and reasoning with this seq or a later one are repeated',
+      }),
+    ),
+  }),
+  'run.completed': Type.Object({ output: Type.String(), usage: UsageSchema }),
+  'run.failed': Type.Object({
+    error: Type.String(),
+    error_code: Type.String(),
+    usage_so_far: Type.Optional(UsageSchema),
+  }),
+  'run.cancelled': Type.Object({ usage_so_far: Type.Optional(UsageSchema) }),
+} as const;

@@ -1,0 +1,89 @@
+/**
+ * The contract between an agent's tools and the place where they run.
+ *
+ * - A slot is an isolated workspace. One trajectory (for the server: one run) works in one slot, and
+ *   acquiring again with the same trajectory id gives the same workspace, also after a restart of the process.
+ * - `executeBatch` answers in the order of its requests. A request that fails, times out or names an unknown
+ *   tool is a result with `success: false`; it never rejects the batch and never spoils another result.
+ * - When a result has been returned nothing that its command started is alive, whether it ended by itself,
+ *   timed out or was aborted.
+ * - Nothing of the server reaches a command: it sees a clean environment and, where isolation holds, only its
+ *   own workspace.
+ */
+
+/**
+ * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
+ * any state ─the container died, or cleaning failed→ error (replaced, never handed out again)
+ */
+export type SlotState = 'available' | 'acquired' | 'executing' | 'releasing' | 'error';
+
+export interface Slot {
+  readonly slotId: string;
+  /** Where the slot lives: a container's id, or `local`. */
+  readonly containerId: string;
+  /** The workspace as commands in the slot see it. */
+  readonly workspaceDir: string;
+  readonly state: SlotState;
+  readonly trajectoryId: string | undefined;
+}
+
+export type FailureReason = 'timeout' | 'aborted' | 'oom' | 'gone' | 'backend_down' | 'invalid_request';
+
+export interface ExecutionMetadata {
+  exit_code?: number;
+  signal?: string;
+  duration_s: number;
+  timed_out: boolean;
+  truncated: boolean;
+  /** Size of the whole output in bytes, also when `output` holds only its head and tail. */
+  total_bytes?: number;
+  /** Where the whole output lies in the workspace when it was truncated. */
+  full_output_path?: string;
+  failure?: FailureReason;
+}
+
+export interface ExecutionResult {
+  /** The tool did what it was asked. A command that exits with another code than 0 has `success: false`. */
+  success: boolean;
+  output: string;
+  /** What went wrong, in words for the model; empty on success. */
+  error: string;
+  executionId: string;
+  slotId: string;
+  metadata: ExecutionMetadata;
+}
+
+export type ExecutionRequest = readonly [slot: Slot, tool: string, args: Readonly<Record<string, unknown>>];
+
+export interface ExecuteOptions {
+  timeoutS?: number | undefined;
+  /** Aborting kills what the batch still runs; those results have the failure `aborted`. */
+  signal?: AbortSignal | undefined;
+}
+
+/** What keeps a command from the host, as found at start. */
+export interface Isolation {
+  kind: 'bubblewrap' | 'unshare' | 'none';
+  /** One sentence for the log and `/health/detailed`. */
+  description: string;
+}
+
+export interface BackendStats {
+  backend: string;
+  isolation: Isolation;
+  slots: Record<SlotState, number>;
+}
+
+export interface ToolBackend {
+  readonly defaultTimeoutS: number;
+  start(): Promise<void>;
+  /** Kills what runs. `purge` also deletes every workspace. */
+  stop(options?: { purge?: boolean }): Promise<void>;
+  acquire(trajectoryId?: string): Promise<Slot>;
+  /** Gives the slot back. The workspace stays for a later acquire of its trajectory unless it is reset. */
+  release(slot: Slot, options?: { resetWorkspace?: boolean }): Promise<void>;
+  executeBatch(requests: readonly ExecutionRequest[], options?: ExecuteOptions): Promise<ExecutionResult[]>;
+  /** Deletes the workspace of a trajectory that no slot holds; does nothing where there is none. */
+  discard(trajectoryId: string): Promise<void>;
+  stats(): BackendStats;
+}
