@@ -99,7 +99,11 @@ export class ModelError extends Error {
   /** How long the provider asked to wait before the next try. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: ModelErrorCode, message: string, options: { retryable: boolean; retryAfterMs?: number | undefined; cause?: unknown }) {
+  constructor(
+    code: ModelErrorCode,
+    message: string,
+    options: { retryable: boolean; retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retryable = options.retryable;

@@ -1,0 +1,145 @@
+/**
+ * A `Model` on top of any language model of the AI SDK's provider layer.
+ *
+ * The provider layer is used directly (`doStream`), without the `ai` package around it: one call is one request is
+ * one step, with no retries and no tool execution, which is exactly the contract.
+ *
+ * - The provider is loaded at the first step, so that starting the server does not pay for its SDK.
+ * - However the iteration ends (finish, failure, abort, `break`), the request to the provider is over afterwards.
+ *   Cancelling the stream is not enough for that, because some providers tee it; the request is aborted as well.
+ */
+import type {
+  LanguageModelV4,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import type { Usage } from '@talaria/protocol';
+import type { FinishReason, Message, Model, StepFinish, StepPart, StepRequest } from './model.ts';
+import { incompleteStreamError, toModelError } from './model-errors.ts';
+import { toFunctionTools, toPrompt } from './prompt.ts';
+import { StepAssembly } from './step-assembly.ts';
+
+export interface AiSdkModelOptions {
+  /** `provider/model`, as shown to people. */
+  name: string;
+  load: () => Promise<LanguageModelV4>;
+  /** Sent with every request. */
+  providerOptions?: SharedV4ProviderOptions;
+  /** Values that must never appear in an error message: the API key. */
+  secrets?: readonly string[];
+}
+
+export class AiSdkModel implements Model {
+  readonly name: string;
+  readonly #options: AiSdkModelOptions;
+  #loaded: Promise<LanguageModelV4> | undefined;
+
+  constructor(options: AiSdkModelOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  async *streamStep({ messages, tools, signal }: StepRequest): AsyncGenerator<StepPart, void, undefined> {
+    const request = new AbortController();
+    const abort = () => request.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+
+    let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+    try {
+      request.signal.throwIfAborted();
+      const model = await this.#load();
+      const { stream } = await model.doStream({
+        prompt: toPrompt(messages),
+        ...(tools.length > 0 && { tools: toFunctionTools(tools), toolChoice: { type: 'auto' } }),
+        ...(this.#options.providerOptions && { providerOptions: this.#options.providerOptions }),
+        abortSignal: request.signal,
+      });
+      reader = stream.getReader();
+      yield* readStep(reader, new StepAssembly(callIds(messages)), request.signal);
+    } catch (error) {
+      throw toModelError(error, { signal, secrets: this.#options.secrets });
+    } finally {
+      signal.removeEventListener('abort', abort);
+      request.abort();
+      reader?.cancel().catch(() => {});
+    }
+  }
+
+  #load(): Promise<LanguageModelV4> {
+    this.#loaded ??= this.#options.load();
+    // A failed load (a damaged installation, say) must not be remembered as the answer for every later step.
+    this.#loaded.catch(() => {
+      this.#loaded = undefined;
+    });
+    return this.#loaded;
+  }
+}
+
+async function* readStep(
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  assembly: StepAssembly,
+  signal: AbortSignal,
+): AsyncGenerator<StepPart, void, undefined> {
+  for (;;) {
+    const { done, value: part } = await reader.read();
+    signal.throwIfAborted();
+    if (done) throw incompleteStreamError();
+    if (part.type === 'error') throw part.error;
+    if (part.type !== 'finish') {
+      yield* assembly.add(part);
+      continue;
+    }
+    if (part.finishReason.unified === 'interrupted') throw incompleteStreamError();
+    yield* assembly.close();
+    yield toFinish(assembly, part.usage, part.finishReason);
+    return;
+  }
+}
+
+function toFinish(
+  assembly: StepAssembly,
+  usage: LanguageModelV4Usage,
+  reason: LanguageModelV4FinishReason,
+): StepFinish {
+  const content = assembly.content;
+  const hasCalls = content.some((part) => part.type === 'tool_call');
+  return { type: 'finish', content, usage: toUsage(usage), reason: toFinishReason(reason.unified, hasCalls) };
+}
+
+/** Some servers report `stop` after tool calls; what counts is that the model waits for results. */
+function toFinishReason(reason: LanguageModelV4FinishReason['unified'], hasCalls: boolean): FinishReason {
+  switch (reason) {
+    case 'stop':
+    case 'other':
+      return hasCalls ? 'tool_calls' : reason;
+    case 'tool-calls':
+      return hasCalls ? 'tool_calls' : 'stop';
+    case 'content-filter':
+      return 'content_filter';
+    case 'length':
+      return 'length';
+    default:
+      return 'error';
+  }
+}
+
+function toUsage(usage: LanguageModelV4Usage): Usage {
+  const input_tokens = usage.inputTokens.total ?? 0;
+  const output_tokens = usage.outputTokens.total ?? 0;
+  const total = usage.raw?.total_tokens ?? usage.raw?.totalTokenCount;
+  return {
+    input_tokens,
+    output_tokens,
+    total_tokens: typeof total === 'number' ? total : input_tokens + output_tokens,
+  };
+}
+
+function* callIds(messages: readonly Message[]): Generator<string> {
+  for (const message of messages) {
+    if (message.role !== 'assistant') continue;
+    for (const part of message.content) if (part.type === 'tool_call') yield part.id;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Settings → the model of the server.
+ *
+ * The first rule that applies decides:
+ * 1. `baseUrl` (OPENAI_BASE_URL) is set: that OpenAI-compatible endpoint. The whole of `model` is the name of the
+ *    model there, whatever it looks like: gateways have models called `anthropic/claude-…` or
+ *    `meta-llama/Llama-3`. Without `model` the name sent is `default`, which servers of a single model ignore.
+ * 2. `model` is `demo`: the demo model.
+ * 3. `model` is `provider/name` with a provider from the table below: that provider, which must have its key.
+ *    A name without a slash is a model of OpenAI.
+ * 4. A key is set, but no `model`: that provider with a default model, OpenAI first.
+ * 5. Nothing is set: the demo model.
+ * Anything else is a mistake in the configuration and throws here, at start, saying what to change.
+ *
+ * Importing this file and creating a model loads no SDK; the provider's package is imported by the first step.
+ * Keys and URLs always come from the settings: they are passed on explicitly, because the packages would otherwise
+ * read the environment themselves.
+ */
+import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import { AiSdkModel } from './ai-sdk-model.ts';
+import { DemoModel } from './demo-model.ts';
+import type { Model } from './model.ts';
+import { providerFetch } from './provider-fetch.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+export interface ModelSettings {
+  /** TALARIA_MODEL */
+  model?: string | undefined;
+  /** OPENAI_BASE_URL */
+  baseUrl?: string | undefined;
+  /** OPENAI_API_KEY: for OpenAI and for `baseUrl` */
+  apiKey?: string | undefined;
+  /** ANTHROPIC_API_KEY */
+  anthropicApiKey?: string | undefined;
+  /** GOOGLE_GENERATIVE_AI_API_KEY */
+  googleApiKey?: string | undefined;
+  /** Where the named providers are, instead of their public addresses: a proxy, or a test server. */
+  providerUrls?: { openai?: string; anthropic?: string; google?: string } | undefined;
+  fetch?: Fetch | undefined;
+}
+
+type ProviderName = 'openai' | 'anthropic' | 'google';
+
+interface Provider {
+  keyName: string;
+  key: (settings: ModelSettings) => string | undefined;
+  url: string;
+  defaultModel: string;
+  load: (
+    options: { apiKey: string; baseURL: string; fetch: Fetch },
+    model: string,
+  ) => Promise<LanguageModelV4>;
+  providerOptions?: SharedV4ProviderOptions;
+}
+
+const PROVIDERS: Record<ProviderName, Provider> = {
+  openai: {
+    keyName: 'OPENAI_API_KEY',
+    key: (settings) => settings.apiKey,
+    url: 'https://api.openai.com/v1',
+    defaultModel: 'gpt-5.4-mini',
+    load: async (options, model) => (await import('@ai-sdk/openai')).createOpenAI(options).responses(model),
+    // The journal is the only memory: nothing is kept at OpenAI, and reasoning comes back encrypted to be sent again.
+    providerOptions: { openai: { store: false } },
+  },
+  anthropic: {
+    keyName: 'ANTHROPIC_API_KEY',
+    key: (settings) => settings.anthropicApiKey,
+    url: 'https://api.anthropic.com/v1',
+    defaultModel: 'claude-sonnet-5',
+    load: async (options, model) => (await import('@ai-sdk/anthropic')).createAnthropic(options)(model),
+    // Every step sends the whole conversation again; without this each one is billed in full.
+    providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+  },
+  google: {
+    keyName: 'GOOGLE_GENERATIVE_AI_API_KEY',
+    key: (settings) => settings.googleApiKey,
+    url: 'https://generativelanguage.googleapis.com/v1beta',
+    defaultModel: 'gemini-3.5-flash',
+    load: async (options, model) => (await import('@ai-sdk/google')).createGoogle(options)(model),
+  },
+};
+
+export function createModel(settings: ModelSettings = {}): Model {
+  const model = settings.model?.trim();
+  const baseUrl = settings.baseUrl?.trim();
+  if (baseUrl) return compatibleModel(baseUrl, model || 'default', settings);
+  if (model === 'demo') return new DemoModel();
+  if (model) return namedModel(model, settings);
+
+  const names = Object.keys(PROVIDERS) as ProviderName[];
+  const withKey = names.find((name) => PROVIDERS[name].key(settings));
+  return withKey ? providerModel(withKey, PROVIDERS[withKey].defaultModel, settings) : new DemoModel();
+}
+
+function namedModel(model: string, settings: ModelSettings): Model {
+  const slash = model.indexOf('/');
+  const provider = slash === -1 ? 'openai' : model.slice(0, slash);
+  const name = model.slice(slash + 1);
+  if (!isProviderName(provider) || name === '') {
+    throw new Error(
+      `TALARIA_MODEL is '${model}', but without OPENAI_BASE_URL it must be openai/<model>, anthropic/<model>, ` +
+        'google/<model> or demo. For any other provider set OPENAI_BASE_URL to its OpenAI-compatible endpoint.',
+    );
+  }
+  return providerModel(provider, name, settings);
+}
+
+function providerModel(name: ProviderName, model: string, settings: ModelSettings): Model {
+  const provider = PROVIDERS[name];
+  const apiKey = provider.key(settings)?.trim();
+  if (!apiKey) throw new Error(`The model ${name}/${model} needs a key: set ${provider.keyName}.`);
+  const baseURL = settings.providerUrls?.[name] ?? provider.url;
+  const fetch = settings.fetch ?? providerFetch;
+  return new AiSdkModel({
+    name: `${name}/${model}`,
+    load: () => provider.load({ apiKey, baseURL, fetch }, model),
+    secrets: [apiKey],
+    ...(provider.providerOptions && { providerOptions: provider.providerOptions }),
+  });
+}
+
+function compatibleModel(baseUrl: string, model: string, settings: ModelSettings): Model {
+  const protocol = URL.parse(baseUrl)?.protocol;
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new Error('OPENAI_BASE_URL must be an http or https URL, such as http://127.0.0.1:11434/v1.');
+  }
+  const apiKey = settings.apiKey?.trim();
+  const fetch = settings.fetch ?? providerFetch;
+  return new AiSdkModel({
+    name: `openai-compatible/${model}`,
+    load: async () => {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      const provider = createOpenAICompatible({
+        // Under the name `openaiCompatible` the package would copy metadata of a part into the message it sends.
+        name: 'compatible',
+        baseURL: baseUrl,
+        ...(apiKey && { apiKey }),
+        // Without it a stream reports no usage at all.
+        includeUsage: true,
+        fetch,
+      });
+      return provider.chatModel(model);
+    },
+    secrets: apiKey ? [apiKey] : [],
+  });
+}
+
+function isProviderName(name: string): name is ProviderName {
+  return Object.hasOwn(PROVIDERS, name);
+}

@@ -1,0 +1,280 @@
+/**
+ * Anything a provider call can throw → `ModelError`.
+ *
+ * What was thrown is looked at in this order: the run was aborted; the provider answered with an error (as an HTTP
+ * status or as an object inside the stream); the connection failed; the answer could not be read. Shapes are
+ * checked instead of classes, so that this file needs no SDK at run time.
+ *
+ * The message is for the people who watch the run: the provider's own words, in one line, bounded, without secrets.
+ * An SDK error carries the whole request (prompt, headers), so it is never kept as the `cause`; a small summary is.
+ */
+import { ModelError, type ModelErrorCode } from './model.ts';
+import { redactSecrets } from './redact-secrets.ts';
+
+const MAX_MESSAGE_CHARS = 500;
+
+/** Connection failures that a later try can survive. */
+const NETWORK_CODES =
+  /^(ECONN|ENET|EHOST|ENOTFOUND$|EAI_|ETIMEDOUT$|EPIPE$|UND_ERR_|ERR_STREAM_PREMATURE_CLOSE$|ERR_HTTP2_)/;
+/** A certificate or protocol mismatch: a matter of configuration, which no retry heals. */
+const TLS_CODES =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY|DECRYPT)_|HOSTNAME_MISMATCH$)/;
+
+const CONTEXT_OVERFLOW =
+  /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|token count[^.]*exceeds|exceeds?[^.]*(token limit|maximum number of tokens)|reduce the length/i;
+const QUOTA_EXHAUSTED =
+  /insufficient[_ ]quota|exceeded your current quota|billing_hard_limit|credit balance/i;
+const BAD_KEY = /api[_ ]key[_ ](not valid|invalid|expired)|invalid[_ ]api[_ ]key|incorrect api key/i;
+
+export interface ErrorContext {
+  signal?: AbortSignal | undefined;
+  secrets?: readonly string[] | undefined;
+}
+
+export function toModelError(error: unknown, { signal, secrets = [] }: ErrorContext = {}): ModelError {
+  if (error instanceof ModelError) return error;
+  const make = (code: ModelErrorCode, message: string, retryable: boolean, retryAfterMs?: number) =>
+    new ModelError(code, toShownMessage(message, secrets), {
+      retryable,
+      retryAfterMs,
+      cause: summarize(error),
+    });
+
+  // Not a failure of the provider: whoever aborted knows why. Never retryable, so that no loop repeats it by mistake.
+  if (signal?.aborted || isAbort(error))
+    return make('provider_error', 'The model request was aborted.', false);
+
+  const answer = readAnswer(error);
+  if (answer) {
+    const verdict = judge(answer);
+    return make(verdict.code, answer.message, verdict.retryable, verdict.retryAfterMs);
+  }
+
+  const code = systemCode(error);
+  if (code && TLS_CODES.test(code)) {
+    return make(
+      'provider_unavailable',
+      `No secure connection to the model provider${at(error)} (${code}).`,
+      false,
+    );
+  }
+  if (code && NETWORK_CODES.test(code)) {
+    const what = hasAnswered(error)
+      ? 'Lost the connection to the model provider'
+      : 'Cannot reach the model provider';
+    return make('provider_unavailable', `${what}${at(error)} (${code}).`, true);
+  }
+  if (isIncomplete(error)) return incompleteStreamError();
+  if (isUnreadable(error)) {
+    return make('provider_error', 'The model provider sent a response that could not be read.', true);
+  }
+  return make('provider_error', error instanceof Error ? error.message : String(error), false);
+}
+
+/** The stream ended in good order but before the model was done: what a dying proxy leaves. */
+export function incompleteStreamError(): ModelError {
+  return new ModelError(
+    'provider_unavailable',
+    'The model provider ended the response before it was complete.',
+    {
+      retryable: true,
+    },
+  );
+}
+
+/** What the provider said went wrong. */
+interface Answer {
+  status: number | undefined;
+  message: string;
+  /** The provider's own names for the error, joined: `code`, `type`, `status`. */
+  names: string;
+  retryAfterMs: number | undefined;
+}
+
+function judge(answer: Answer): {
+  code: ModelErrorCode;
+  retryable: boolean;
+  retryAfterMs?: number | undefined;
+} {
+  const { status, names, retryAfterMs } = answer;
+  const said = `${names} ${answer.message}`;
+  if (status === 401 || status === 403) return { code: 'provider_auth', retryable: false };
+  if (status === 402 || (status === 429 && QUOTA_EXHAUSTED.test(said))) {
+    return { code: 'provider_rate_limit', retryable: false };
+  }
+  if (status === 429) return { code: 'provider_rate_limit', retryable: true, retryAfterMs };
+  if (status === 413) return { code: 'context_overflow', retryable: false };
+  // Some servers answer 500 to an overlong prompt; repeating it would not make it shorter.
+  if (CONTEXT_OVERFLOW.test(said)) return { code: 'context_overflow', retryable: false };
+  if (status === undefined) return { code: 'provider_error', retryable: false };
+  if (status === 408 || status === 409 || status >= 500) {
+    return { code: 'provider_unavailable', retryable: true, retryAfterMs };
+  }
+  if (BAD_KEY.test(said)) return { code: 'provider_auth', retryable: false };
+  if (/content_(filter|policy)/i.test(names)) return { code: 'content_filtered', retryable: false };
+  if (status === 400 || status === 404 || status === 422)
+    return { code: 'provider_bad_request', retryable: false };
+  return { code: 'provider_error', retryable: false };
+}
+
+/** Reads an HTTP error of the SDK, or an error object out of a stream; undefined when it is neither. */
+function readAnswer(error: unknown): Answer | undefined {
+  if (!isRecord(error)) return undefined;
+  const httpStatus = typeof error.statusCode === 'number' ? error.statusCode : undefined;
+  if (error instanceof Error) {
+    // A status below 400 means that the answer was fine and reading it failed.
+    if (httpStatus !== undefined && httpStatus >= 400) {
+      const text = typeof error.responseBody === 'string' ? error.responseBody : '';
+      const body = parseJson(text);
+      return {
+        status: httpStatus,
+        message:
+          messageIn(body) ?? plainText(text) ?? `The model provider answered with HTTP status ${httpStatus}.`,
+        names: namesIn(body),
+        retryAfterMs: retryAfterMs(error.responseHeaders) ?? retryDelayMs(body),
+      };
+    }
+    // A chunk that fits no schema may still be an error object in the server's own shape.
+    const value = isRecord(error.value) && 'error' in error.value ? error.value : undefined;
+    return value && readStreamAnswer(value);
+  }
+  return readStreamAnswer(error);
+}
+
+function readStreamAnswer(error: Record<string, unknown>): Answer | undefined {
+  const message = messageIn(error);
+  if (message === undefined) return undefined;
+  const names = namesIn(error);
+  const numbers = [error.statusCode, error.code, isRecord(error.error) ? error.error.code : undefined];
+  const status = numbers.find((value) => typeof value === 'number' && value >= 400 && value < 600);
+  return {
+    status: typeof status === 'number' ? status : statusOfNames(names),
+    message,
+    names,
+    retryAfterMs: undefined,
+  };
+}
+
+/** Inside a stream there is no status any more, only a name. */
+function statusOfNames(names: string): number | undefined {
+  if (/rate_limit|insufficient_quota|RESOURCE_EXHAUSTED/i.test(names)) return 429;
+  if (/authentication|permission|invalid_api_key|UNAUTHENTICATED/i.test(names)) return 401;
+  if (/overloaded|server_error|internal|api_error|unavailable|timeout|bad_gateway/i.test(names)) return 503;
+  if (/invalid_request|not_found|INVALID_ARGUMENT/i.test(names)) return 400;
+  return undefined;
+}
+
+/** The places where providers put the text: `error.message`, `error`, `message`, `detail`, `[0].error.message`. */
+function messageIn(body: unknown): string | undefined {
+  if (Array.isArray(body)) return messageIn(body[0]);
+  if (!isRecord(body)) return undefined;
+  if (isRecord(body.error)) return messageIn(body.error);
+  for (const value of [body.message, body.error, body.detail, body.msg]) {
+    if (typeof value === 'string' && value.trim() !== '') return value;
+  }
+  return Array.isArray(body.detail) ? messageIn(body.detail[0]) : undefined;
+}
+
+function namesIn(body: unknown): string {
+  if (Array.isArray(body)) return namesIn(body[0]);
+  if (!isRecord(body)) return '';
+  const own = [body.code, body.type, body.status].filter((value) => typeof value === 'string');
+  const inner = [body.error, body.innererror, body.data].map(namesIn).filter(Boolean);
+  return [...own, ...inner].join(' ');
+}
+
+/** A short body that is not markup is worth showing as it is. */
+function plainText(body: string): string | undefined {
+  const text = body.trim();
+  return text && !text.startsWith('<') && !text.startsWith('{') ? text : undefined;
+}
+
+function retryAfterMs(headers: unknown): number | undefined {
+  if (!isRecord(headers)) return undefined;
+  const milliseconds = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
+  if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
+  const value = String(headers['retry-after'] ?? '').trim();
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Gemini sends no header; it puts `{"retryDelay": "34s"}` into the details of the error. */
+function retryDelayMs(body: unknown): number | undefined {
+  const error = isRecord(body) ? body.error : undefined;
+  const details = isRecord(error) && Array.isArray(error.details) ? error.details : [];
+  for (const detail of details) {
+    const seconds = isRecord(detail) ? /^(\d+(?:\.\d+)?)s$/.exec(String(detail.retryDelay))?.[1] : undefined;
+    if (seconds) return Math.ceil(Number(seconds) * 1000);
+  }
+  return undefined;
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
+}
+
+/** The first system error code in the chain of causes. */
+function systemCode(error: unknown): string | undefined {
+  for (let current = error, depth = 0; isRecord(current) && depth < 8; current = current.cause, depth++) {
+    if (
+      typeof current.code === 'string' &&
+      (NETWORK_CODES.test(current.code) || TLS_CODES.test(current.code))
+    ) {
+      return current.code;
+    }
+    // All addresses of a host failed: one of them speaks for all.
+    if (current instanceof AggregateError) {
+      const inner = systemCode(current.errors[0]);
+      if (inner) return inner;
+    }
+  }
+  return undefined;
+}
+
+/** ` at host:port`, without user, path or query, which may hold a secret. */
+function at(error: unknown): string {
+  const url = isRecord(error) && typeof error.url === 'string' ? URL.parse(error.url) : null;
+  return url ? ` at ${url.host}` : '';
+}
+
+/** The SDK keeps the status of the answer it was reading. */
+function hasAnswered(error: unknown): boolean {
+  return isRecord(error) && error.statusCode !== undefined;
+}
+
+/** The OpenAI-compatible provider reports a stream that just ends as invalid data, the others by their finish. */
+function isIncomplete(error: unknown): boolean {
+  return error instanceof Error && /ended without a finish reason/i.test(error.message);
+}
+
+function isUnreadable(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (/JSONParseError|TypeValidationError|InvalidResponseData|EmptyResponseBody/.test(error.name) ||
+      error.message === 'Failed to process successful response')
+  );
+}
+
+function summarize(error: unknown): unknown {
+  if (!isRecord(error)) return undefined;
+  const status = typeof error.statusCode === 'number' ? error.statusCode : undefined;
+  return { name: error instanceof Error ? error.name : 'object', status, code: systemCode(error) };
+}
+
+function toShownMessage(message: string, secrets: readonly string[]): string {
+  const line = redactSecrets(message, secrets).replace(/\s+/g, ' ').trim();
+  return line.length > MAX_MESSAGE_CHARS ? `${line.slice(0, MAX_MESSAGE_CHARS - 1)}…` : line;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,76 @@
+/**
+ * The `fetch` of the providers: POST over node:http(s), with no limit on silence.
+ *
+ * Node's own fetch gives up after 300 s without headers or without a body byte, and that limit cannot be changed
+ * without undici's own dispatcher. A model may think for longer than that before its first token. How long a step
+ * may take is the loop's decision, which it enforces by aborting; here only a dead peer ends a request: connecting
+ * is limited, and TCP keepalive finds out that the other side is gone.
+ *
+ * It is not a general fetch: a string body, no redirects (an API that redirects a POST is a wrong base URL), no
+ * compression. The global agents are used, so `NODE_USE_ENV_PROXY` and `NODE_EXTRA_CA_CERTS` work as everywhere.
+ */
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
+
+const CONNECT_TIMEOUT_MS = 30_000;
+const TCP_KEEPALIVE_MS = 30_000;
+/** Statuses whose response must not have a body; `Response` throws when it gets one. */
+const BODILESS = new Set([204, 205, 304]);
+
+export const providerFetch: typeof globalThis.fetch = async (input, init = {}) => {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const signal = init.signal ?? undefined;
+  signal?.throwIfAborted();
+  const body = init.body ?? '';
+  if (typeof body !== 'string') throw new TypeError('providerFetch sends text bodies only');
+
+  const headers = Object.fromEntries(new Headers(init.headers));
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const request = send(url, {
+    method: init.method ?? 'GET',
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    ...(signal && { signal }),
+  });
+  request.setSocketKeepAlive(true, TCP_KEEPALIVE_MS);
+  limitConnecting(request, url);
+
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve);
+    // Stays for the life of the request: an error after the headers also shows on the response, and must not throw.
+    request.on('error', reject);
+    request.end(body);
+  });
+  const status = response.statusCode ?? 500;
+  if (BODILESS.has(status)) response.resume();
+  return new Response(BODILESS.has(status) ? null : toBody(response), {
+    status,
+    statusText: response.statusMessage ?? '',
+    headers: toHeaders(response),
+  });
+};
+
+function limitConnecting(request: ClientRequest, url: URL): void {
+  request.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => {
+      const error = new Error(`connect timed out after ${CONNECT_TIMEOUT_MS} ms: ${url.host}`);
+      request.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
+    }, CONNECT_TIMEOUT_MS);
+    const clear = () => clearTimeout(timer);
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', clear);
+    socket.once('close', clear);
+  });
+}
+
+function toBody(response: IncomingMessage): ReadableStream<Uint8Array> {
+  return Readable.toWeb(response) as ReadableStream<Uint8Array>;
+}
+
+function toHeaders(response: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(response.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  return headers;
+}
