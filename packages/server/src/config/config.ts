@@ -1,0 +1,87 @@
+/**
+ * The configuration a server runs with: the values of the table, with those settings joined that only make
+ * sense together, and the rules between settings.
+ */
+import { join } from 'node:path';
+import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
+import type { SettingName, SettingValues } from './settings.ts';
+
+export type Config = Readonly<
+  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database'> & {
+    /** Every key that is let in; empty means that no key is asked for. `API_SERVER_KEY` is named `default`. */
+    apiKeys: readonly ApiKey[];
+    database: Database;
+    /** The file that was read, if one was. */
+    configFile: string | undefined;
+    /** Where each setting came from: `default`, `environment`, `flag --…` or `file …`. */
+    sources: Readonly<Record<SettingName, string>>;
+  }
+>;
+
+/** The name of the key in `API_SERVER_KEY`. */
+export const SINGLE_KEY_NAME = 'default';
+
+/** Keys shorter than this can be guessed by a patient stranger. */
+const SHORT_KEY_CHARS = 16;
+
+export interface Origins {
+  readonly configFile: string | undefined;
+  readonly sources: Readonly<Record<SettingName, string>>;
+  /** How the user wrote the setting, or its environment name where it was not given. */
+  label(name: SettingName): string;
+}
+
+/** `values` holds only what was read well; a rule is left out where a value it needs is missing for that reason. */
+export function assembleConfig(
+  values: SettingValues,
+  origins: Origins,
+  failed: ReadonlySet<SettingName>,
+): { config: Config; problems: string[]; warnings: string[] } {
+  const { apiKey, apiKeys: namedKeys = [], database, ...plain } = values;
+  const apiKeys = [...(apiKey === undefined ? [] : [{ name: SINGLE_KEY_NAME, key: apiKey }]), ...namedKeys];
+  const config: Config = {
+    ...plain,
+    apiKeys,
+    database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
+    configFile: origins.configFile,
+    sources: origins.sources,
+  };
+  const keysKnown = !failed.has('apiKey') && !failed.has('apiKeys');
+  const { label } = origins;
+  const problems: string[] = [];
+  const warnings: string[] = [];
+
+  if (apiKey !== undefined) {
+    const twin = namedKeys.find(({ name, key }) => name === SINGLE_KEY_NAME || key === apiKey);
+    if (twin !== undefined) {
+      const shared = twin.name === SINGLE_KEY_NAME ? `use the name ${twin.name}` : 'hold the same key';
+      problems.push(
+        `${label('apiKey')} and ${label('apiKeys')} both ${shared}; allowed: unique names and keys, ` +
+          `where the key in ${label('apiKey')} is named ${SINGLE_KEY_NAME}`,
+      );
+    }
+  }
+  if (!failed.has('host') && keysKnown && !isLoopback(config.host)) {
+    if (apiKeys.length === 0) {
+      problems.push(
+        `${label('host')} is "${config.host}", which other machines can reach, and no key is set, so anyone ` +
+          'there could run commands here; set API_SERVER_KEY (for example to the output of ' +
+          '`openssl rand -hex 32`), or listen on 127.0.0.1',
+      );
+    }
+    for (const { name, key } of apiKeys) {
+      if (key.length >= SHORT_KEY_CHARS) continue;
+      warnings.push(
+        `the key named ${name} has fewer than ${SHORT_KEY_CHARS} characters and other machines can reach ` +
+          'this server; a longer one cannot be guessed',
+      );
+    }
+  }
+  if (keysKnown && apiKeys.length === 0 && config.corsOrigins === '*') {
+    warnings.push(
+      `${label('corsOrigins')} is * and no key is set: any web page opened on this machine can start runs ` +
+        'here; set API_SERVER_KEY or name the origins',
+    );
+  }
+  return { config, problems, warnings };
+}

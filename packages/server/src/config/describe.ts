@@ -1,0 +1,35 @@
+/** Shows a configuration, and names the secrets in it so that others can keep them out of what they show. */
+import { type Config, SINGLE_KEY_NAME } from './config.ts';
+import { type SettingName, settingList } from './settings.ts';
+
+/** The setting's environment name, its value as it may be shown (`undefined` if not set), and where it came from. */
+export type ConfigLine = readonly [setting: string, shown: string | undefined, source: string];
+
+export function describeConfig(config: Config): ConfigLine[] {
+  return settingList.map(([name, setting]) => {
+    const value = settingValue(config, name);
+    const shown = value === undefined ? '' : setting.kind.format(value);
+    return [setting.env, shown === '' ? undefined : shown, config.sources[name]];
+  });
+}
+
+/** Every secret value in use, longest first, so that masking one never leaves the rest of another behind. */
+export function configSecrets(config: Config): string[] {
+  const secrets = config.apiKeys.map(({ key }) => key);
+  for (const [name, setting] of settingList) {
+    const value = setting.kind.secret && name !== 'apiKey' && name !== 'apiKeys' ? config[name] : undefined;
+    if (typeof value === 'string') secrets.push(value);
+  }
+  return [...new Set(secrets)].sort((a, b) => b.length - a.length);
+}
+
+/** The value of a row of the table; the two settings for keys are one list in `Config`. */
+function settingValue(config: Config, name: SettingName): unknown {
+  const hasSingleKey = config.sources.apiKey !== 'default';
+  if (name === 'apiKey') return config.apiKeys.find((key) => hasSingleKey && key.name === SINGLE_KEY_NAME);
+  if (name === 'apiKeys') {
+    const named = config.apiKeys.filter((key) => !(hasSingleKey && key.name === SINGLE_KEY_NAME));
+    return named.length === 0 ? undefined : named;
+  }
+  return config[name];
+}

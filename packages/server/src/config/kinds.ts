@@ -1,0 +1,201 @@
+/**
+ * The kinds of value a setting can have: how each is read from text (a flag, the environment) and from JSON
+ * (the file), what is allowed, and how it is shown.
+ *
+ * - `read` never throws. It answers with the value or with the reason for the refusal, and a reason never
+ *   repeats what was given: the caller adds that, through `shown`, which is what keeps secrets out of messages.
+ * - Text and JSON are read apart, because they differ in what is a mistake: `8642` is the only way to give a
+ *   port in the environment, while `"8642"` in a JSON file is a string where a number belongs.
+ */
+import { isAbsolute, resolve } from 'node:path';
+
+export type Read<T> = { value: T } | { refused: string };
+
+/** What a value may depend on besides itself. */
+export interface ReadContext {
+  homeDir: string;
+  /** A relative path means relative to this: the working directory, or the folder of the file it came from. */
+  baseDir: string;
+}
+
+export interface Kind<T> {
+  /** One or two words for help and documentation. */
+  readonly name: string;
+  /** What may be given, as the end of the sentence "allowed: …". */
+  readonly allowed: string;
+  readonly secret: boolean;
+  fromText(text: string, context: ReadContext): Read<T>;
+  fromJson(json: unknown, context: ReadContext): Read<T>;
+  /** The given value as a message may repeat it. */
+  shown(given: unknown): string;
+  /** A value in use, as the same text a user would write to get it; secrets as `***`. */
+  format(value: T): string;
+}
+
+export const HIDDEN = '***';
+
+/** No reason of its own: "allowed: …" already says what is wrong. */
+const REFUSED = { refused: '' };
+
+/** Long enough to recognise the value, short enough that a pasted file does not fill the terminal. */
+const SHOWN_CHARS = 100;
+
+/** Node's timers hold 31 bits of milliseconds; a longer one would fire at once. */
+export const LONGEST_TIMER_SECONDS = 2_147_483;
+
+export function showGiven(given: unknown): string {
+  const text = JSON.stringify(given) ?? String(given);
+  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+}
+
+/** A kind whose JSON form is a string holding the same text. */
+export function textKind<T>(kind: {
+  name: string;
+  allowed: string;
+  read(text: string, context: ReadContext): Read<T>;
+  format(value: T): string;
+  shown?(given: unknown): string;
+}): Kind<T> {
+  return {
+    name: kind.name,
+    allowed: kind.allowed,
+    secret: false,
+    fromText: kind.read,
+    fromJson: (json, context) => (typeof json === 'string' ? kind.read(json, context) : REFUSED),
+    shown: kind.shown ?? showGiven,
+    format: kind.format,
+  };
+}
+
+/** One line of text, or several where the value is prose. */
+export function string(options: { multiline?: boolean; maxChars?: number } = {}): Kind<string> {
+  const maxChars = options.maxChars ?? 256;
+  const control = options.multiline ? /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/ : /[\0-\x1f\x7f]/;
+  return textKind({
+    name: options.multiline ? 'text' : 'string',
+    allowed: `${options.multiline ? 'text' : 'one line of text'} of 1 to ${maxChars} characters`,
+    read: (text) =>
+      text.trim() === '' || text.length > maxChars || control.test(text) ? REFUSED : { value: text },
+    format: (value) => value,
+  });
+}
+
+export function integer(range: { min: number; max: number }): Kind<number> {
+  return numberKind('integer', `an integer from ${range.min} to ${range.max}`, /^[+-]?\d+$/, (value) => {
+    return Number.isSafeInteger(value) && value >= range.min && value <= range.max;
+  });
+}
+
+/** A length of time; fractions are fine. */
+export function seconds(range: { min: number; max: number }): Kind<number> {
+  const allowed = `a number of seconds from ${range.min} to ${range.max}`;
+  return numberKind('seconds', allowed, /^[+-]?\d+(\.\d+)?$/, (value) => {
+    return value >= range.min && value <= range.max;
+  });
+}
+
+function numberKind(
+  name: string,
+  allowed: string,
+  form: RegExp,
+  fits: (value: number) => boolean,
+): Kind<number> {
+  const check = (value: number) => (fits(value) ? { value } : REFUSED);
+  return {
+    name,
+    allowed,
+    secret: false,
+    fromText: (text) => (form.test(text.trim()) ? check(Number(text)) : REFUSED),
+    fromJson: (json) => (typeof json === 'number' ? check(json) : REFUSED),
+    shown: showGiven,
+    format: String,
+  };
+}
+
+const TRUE_WORDS = ['true', '1', 'yes', 'on'];
+const FALSE_WORDS = ['false', '0', 'no', 'off'];
+
+export function boolean(): Kind<boolean> {
+  return {
+    name: 'boolean',
+    allowed: 'true or false',
+    secret: false,
+    fromText(text) {
+      const word = text.trim().toLowerCase();
+      if (TRUE_WORDS.includes(word)) return { value: true };
+      return FALSE_WORDS.includes(word) ? { value: false } : REFUSED;
+    },
+    fromJson: (json) => (typeof json === 'boolean' ? { value: json } : REFUSED),
+    shown: showGiven,
+    format: String,
+  };
+}
+
+/**
+ * One of a few words. `planned` words are names users will meet in the documentation of later versions: they
+ * are refused like any other, but with the true reason.
+ */
+export function choice<const T extends string>(
+  words: readonly T[],
+  planned: readonly string[] = [],
+): Kind<T> {
+  return textKind<T>({
+    name: words.join(' | '),
+    allowed: listWords(words),
+    read(text) {
+      const word = text.trim().toLowerCase();
+      const known = words.find((candidate) => candidate === word);
+      if (known !== undefined) return { value: known };
+      return planned.includes(word) ? { refused: 'not supported yet in this version' } : REFUSED;
+    },
+    format: (value) => value,
+  });
+}
+
+function listWords(words: readonly string[]): string {
+  if (words.length < 2) return `only ${words.join('')}`;
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+/**
+ * A credential that travels in a header. Anything outside visible ASCII could never match or would break the
+ * header, and is nearly always a stray newline from a file.
+ */
+export function secret(): Kind<string> {
+  return {
+    name: 'secret',
+    allowed: 'visible ASCII characters without spaces or line breaks',
+    secret: true,
+    fromText: readSecret,
+    fromJson: (json) => (typeof json === 'string' ? readSecret(json) : REFUSED),
+    shown: () => HIDDEN,
+    format: () => HIDDEN,
+  };
+}
+
+function readSecret(text: string): Read<string> {
+  return isHeaderToken(text) ? { value: text } : REFUSED;
+}
+
+export function isHeaderToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
+/** A folder: `~` is the home directory, and the result is absolute. */
+export function directory(): Kind<string> {
+  return textKind({
+    name: 'path',
+    allowed: 'the path of a directory (~ stands for the home directory)',
+    read: (text, context) => readPath(text, context),
+    format: (value) => value,
+  });
+}
+
+export function readPath(text: string, { homeDir, baseDir }: ReadContext): Read<string> {
+  if (text.trim() === '' || text.includes('\0')) return REFUSED;
+  if (text !== '~' && !text.startsWith('~/')) {
+    return text.startsWith('~') ? { refused: '~name is not understood' } : { value: resolve(baseDir, text) };
+  }
+  if (!isAbsolute(homeDir)) return { refused: 'the home directory is not known' };
+  return { value: resolve(homeDir, text.slice(2)) };
+}

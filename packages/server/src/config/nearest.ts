@@ -1,0 +1,36 @@
+/** Finds the name a user probably meant. */
+
+/** The closest of `names`, or nothing where even the closest is a different word rather than a slip. */
+export function nearest(word: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  // A third of the word: one slip in a short name, a few in a long one.
+  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const name of names) {
+    const distance = editDistance(word.toLowerCase(), name.toLowerCase());
+    if (distance < bestDistance) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** The suggestion as the end of a message, or nothing. */
+export function didYouMean(word: string, names: Iterable<string>): string {
+  const name = nearest(word, names);
+  return name === undefined ? '' : `; did you mean ${name}?`;
+}
+
+/** Levenshtein distance, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(substitution, previous[column]! + 1, current[column - 1]! + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

@@ -1,0 +1,338 @@
+/**
+ * The one table of settings. Types, flags, environment, file, help and docs/configuration.md all come from it,
+ * so a setting is added here and nowhere else.
+ *
+ * - The name on the left is the property of `Config`. `env` is what users rely on and never changes.
+ * - `key` is the place in the configuration file (dots are nesting); the flag is the key with dashes.
+ * - No default means that the setting may be absent, unless `config.ts` works it out from others.
+ */
+import {
+  boolean,
+  choice,
+  directory,
+  integer,
+  type Kind,
+  LONGEST_TIMER_SECONDS,
+  seconds,
+  secret,
+  string,
+} from './kinds.ts';
+import { apiKeys, type CorsOrigins, corsOrigins, databaseUrl, host, httpUrl } from './network-kinds.ts';
+
+export interface Setting<T, D extends T | undefined = T | undefined> {
+  readonly env: string;
+  readonly key: string;
+  readonly kind: Kind<T>;
+  readonly default: D;
+  /** The default in words, where it is not one value. */
+  readonly defaultText?: string;
+  readonly group: Group;
+  /** One line, no full stop. */
+  readonly about: string;
+}
+
+export const groups = ['Server', 'Storage', 'Model', 'Runs', 'Sandbox and approvals', 'Operation'] as const;
+export type Group = (typeof groups)[number];
+
+/** Where the configuration file itself is named; not a setting, since a file cannot name itself. */
+export const configFileOption = { env: 'TALARIA_CONFIG', flag: 'config', fileName: 'config.json' } as const;
+
+export const settings = {
+  host: define({
+    env: 'API_SERVER_HOST',
+    key: 'host',
+    kind: host(),
+    default: '127.0.0.1',
+    group: 'Server',
+    about: 'address to listen on; one that is not loopback needs a key',
+  }),
+  port: define({
+    env: 'API_SERVER_PORT',
+    key: 'port',
+    kind: integer({ min: 0, max: 65_535 }),
+    default: 8642,
+    group: 'Server',
+    about: 'port to listen on; 0 takes any free one',
+  }),
+  apiKey: define({
+    env: 'API_SERVER_KEY',
+    key: 'api_key',
+    kind: secret(),
+    default: undefined,
+    group: 'Server',
+    about: 'key that clients send as a bearer token; its name is `default`',
+  }),
+  apiKeys: define({
+    env: 'API_SERVER_KEYS',
+    key: 'api_keys',
+    kind: apiKeys(),
+    default: undefined,
+    group: 'Server',
+    about: 'several named keys, `name:key,name2:key2`; each sees only its own runs',
+  }),
+  corsOrigins: define({
+    env: 'API_SERVER_CORS_ORIGINS',
+    key: 'cors_origins',
+    kind: corsOrigins(),
+    default: [] as CorsOrigins,
+    defaultText: 'none',
+    group: 'Server',
+    about: 'origins whose pages may call the server from a browser, comma-separated, or `*`',
+  }),
+  modelName: define({
+    env: 'API_SERVER_MODEL_NAME',
+    key: 'model_name',
+    kind: string(),
+    default: 'hermes-agent',
+    group: 'Server',
+    about: 'model name that clients see',
+  }),
+
+  dataDir: define({
+    env: 'TALARIA_DATA_DIR',
+    key: 'data_dir',
+    kind: directory(),
+    default: '~/.talaria',
+    group: 'Storage',
+    about: 'directory of everything the server keeps',
+  }),
+  database: define({
+    env: 'TALARIA_DATABASE_URL',
+    key: 'database_url',
+    kind: databaseUrl(),
+    default: undefined,
+    defaultText: '`talaria.db` in the data directory',
+    group: 'Storage',
+    about: 'database of runs and events: `sqlite:///absolute/path`',
+  }),
+  runRetentionSeconds: define({
+    env: 'TALARIA_RUN_RETENTION_SECONDS',
+    key: 'run_retention_seconds',
+    // Kept by a sweep, not a timer: ten years is simply "long".
+    kind: seconds({ min: 0, max: 315_360_000 }),
+    default: 3600,
+    group: 'Storage',
+    about: 'how long a finished run, its events and its workspace are kept',
+  }),
+
+  model: define({
+    env: 'TALARIA_MODEL',
+    key: 'model',
+    kind: string(),
+    default: undefined,
+    defaultText: 'the built-in demo model',
+    group: 'Model',
+    about: 'language model that the agent uses',
+  }),
+  openaiBaseUrl: define({
+    env: 'OPENAI_BASE_URL',
+    key: 'openai_base_url',
+    kind: httpUrl(),
+    default: undefined,
+    group: 'Model',
+    about: 'base URL of an OpenAI-compatible provider',
+  }),
+  openaiApiKey: define({
+    env: 'OPENAI_API_KEY',
+    key: 'openai_api_key',
+    kind: secret(),
+    default: undefined,
+    group: 'Model',
+    about: 'key for OpenAI or the provider at the base URL',
+  }),
+  anthropicApiKey: define({
+    env: 'ANTHROPIC_API_KEY',
+    key: 'anthropic_api_key',
+    kind: secret(),
+    default: undefined,
+    group: 'Model',
+    about: 'key for Anthropic',
+  }),
+  googleApiKey: define({
+    env: 'GOOGLE_GENERATIVE_AI_API_KEY',
+    key: 'google_generative_ai_api_key',
+    kind: secret(),
+    default: undefined,
+    group: 'Model',
+    about: 'key for Google',
+  }),
+  modelRetries: define({
+    env: 'TALARIA_MODEL_RETRIES',
+    key: 'model_retries',
+    kind: integer({ min: 0, max: 100 }),
+    default: 4,
+    group: 'Model',
+    about: 'how often a model call that failed for a passing reason is tried again',
+  }),
+  instructions: define({
+    env: 'TALARIA_INSTRUCTIONS',
+    key: 'instructions',
+    kind: string({ multiline: true, maxChars: 100_000 }),
+    default: undefined,
+    defaultText: 'the built-in prompt',
+    group: 'Model',
+    about: "the agent's own system prompt, in place of the built-in one",
+  }),
+
+  maxConcurrentRuns: define({
+    env: 'TALARIA_MAX_CONCURRENT_RUNS',
+    key: 'max_concurrent_runs',
+    kind: integer({ min: 1, max: 100_000 }),
+    default: 10,
+    group: 'Runs',
+    about: 'runs worked on at the same time; further ones wait in the queue',
+  }),
+  maxQueuedRuns: define({
+    env: 'TALARIA_MAX_QUEUED_RUNS',
+    key: 'max_queued_runs',
+    kind: integer({ min: 0, max: 1_000_000 }),
+    default: 1000,
+    group: 'Runs',
+    about: 'runs that may wait; beyond that new ones are refused with 429',
+  }),
+  maxSteps: define({
+    env: 'TALARIA_MAX_STEPS',
+    key: 'max_steps',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    default: 100,
+    group: 'Runs',
+    about: 'model calls that one run may make',
+  }),
+  maxRunSeconds: define({
+    env: 'TALARIA_MAX_RUN_SECONDS',
+    key: 'max_run_seconds',
+    kind: seconds({ min: 1, max: LONGEST_TIMER_SECONDS }),
+    default: 86_400,
+    group: 'Runs',
+    about: 'wall time that one run may take',
+  }),
+  maxRunTokens: define({
+    env: 'TALARIA_MAX_RUN_TOKENS',
+    key: 'max_run_tokens',
+    kind: integer({ min: 0, max: 1_000_000_000_000 }),
+    default: 0,
+    group: 'Runs',
+    about: 'tokens that one run may spend; 0 is no limit',
+  }),
+
+  backend: define({
+    env: 'TALARIA_BACKEND',
+    key: 'backend',
+    kind: choice(['local'], ['docker', 'nomad', 'modal']),
+    default: 'local',
+    group: 'Sandbox and approvals',
+    about: 'where tools run',
+  }),
+  sandboxIsolation: define({
+    env: 'TALARIA_SANDBOX_ISOLATION',
+    key: 'sandbox_isolation',
+    kind: choice(['auto', 'bubblewrap', 'unshare', 'none']),
+    default: 'auto',
+    group: 'Sandbox and approvals',
+    about: 'how the local sandbox is closed off; `auto` takes the strongest that works',
+  }),
+  allowNetwork: define({
+    env: 'TALARIA_ALLOW_NETWORK',
+    key: 'allow_network',
+    kind: boolean(),
+    default: false,
+    group: 'Sandbox and approvals',
+    about: 'whether commands in the sandbox reach the network',
+  }),
+  toolTimeoutSeconds: define({
+    env: 'TALARIA_TOOL_TIMEOUT_SECONDS',
+    key: 'tool_timeout_seconds',
+    kind: seconds({ min: 0.1, max: LONGEST_TIMER_SECONDS }),
+    default: 180,
+    group: 'Sandbox and approvals',
+    about: 'how long a tool may take if its call names no time of its own',
+  }),
+  approvalTimeoutSeconds: define({
+    env: 'TALARIA_APPROVAL_TIMEOUT_SECONDS',
+    key: 'approval_timeout_seconds',
+    kind: seconds({ min: 0.1, max: LONGEST_TIMER_SECONDS }),
+    default: 300,
+    group: 'Sandbox and approvals',
+    about: 'how long an approval waits for an answer before it counts as denied',
+  }),
+  approvalsIsolated: define({
+    env: 'TALARIA_APPROVALS_ISOLATED',
+    key: 'approvals.isolated',
+    kind: choice(['ask', 'skip']),
+    default: 'ask',
+    group: 'Sandbox and approvals',
+    about: 'whether gated commands ask first where the sandbox is isolated',
+  }),
+  approvalsUnisolated: define({
+    env: 'TALARIA_APPROVALS_UNISOLATED',
+    key: 'approvals.unisolated',
+    kind: choice(['ask', 'skip']),
+    default: 'ask',
+    group: 'Sandbox and approvals',
+    about: 'whether every command asks first where no isolation works',
+  }),
+
+  drainSeconds: define({
+    env: 'TALARIA_DRAIN_SECONDS',
+    key: 'drain_seconds',
+    kind: seconds({ min: 0, max: 86_400 }),
+    default: 30,
+    group: 'Operation',
+    about: 'how long a stopping server waits for its runs before it leaves them for the next start',
+  }),
+  leaseSeconds: define({
+    env: 'TALARIA_LEASE_SECONDS',
+    key: 'lease_seconds',
+    // Below a second a busy event loop would lose leases it still works under.
+    kind: seconds({ min: 1, max: 3600 }),
+    default: 15,
+    group: 'Operation',
+    about: 'how long a run stays with a server that no longer answers',
+  }),
+  subscriberBufferBytes: define({
+    env: 'TALARIA_SUBSCRIBER_BUFFER_BYTES',
+    key: 'subscriber_buffer_bytes',
+    kind: integer({ min: 4096, max: 1_073_741_824 }),
+    default: 1_048_576,
+    group: 'Operation',
+    about: 'unread bytes after which a stalled event stream is disconnected',
+  }),
+  logLevel: define({
+    env: 'TALARIA_LOG_LEVEL',
+    key: 'log_level',
+    kind: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    default: 'info',
+    group: 'Operation',
+    about: 'least severe message that is logged',
+  }),
+  logFormat: define({
+    env: 'TALARIA_LOG_FORMAT',
+    key: 'log_format',
+    kind: choice(['json']),
+    default: 'json',
+    group: 'Operation',
+    about: 'form of the log lines',
+  }),
+};
+
+export type SettingName = keyof typeof settings;
+
+/** The value of each setting, as the table types it. */
+export type SettingValues = {
+  readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]>;
+};
+
+type ValueOf<S> = S extends Setting<infer T, infer D> ? (undefined extends D ? T | undefined : T) : never;
+
+/** The table for code that treats all settings alike. */
+export const settingList: readonly (readonly [SettingName, Setting<unknown>])[] = Object.entries(
+  settings,
+) as unknown as [SettingName, Setting<unknown>][];
+
+export function flagOf(setting: Pick<Setting<unknown>, 'key'>): string {
+  return setting.key.replace(/[._]/g, '-');
+}
+
+function define<T, const D extends T | undefined>(setting: Setting<T, D>): Setting<T, D> {
+  return setting;
+}
