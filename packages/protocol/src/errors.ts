@@ -1,0 +1,126 @@
+/**
+ * Every error code a client can meet, once.
+ *
+ * `API_ERRORS` are answers to requests: a driver or the engine throws a `TalariaError` with the code, and
+ * only the HTTP layer turns it into a status. `RUN_FAILURES` are reasons why a run ended as `failed`; they
+ * stand in `error_code` and never become a status. docs/errors.md lists exactly these, and a test compares.
+ */
+
+interface ApiErrorEntry {
+  status: number;
+  type: 'invalid_request_error' | 'rate_limit_error' | 'server_error';
+  /** Whether the same request can succeed later without a change. */
+  retryable: boolean;
+  message: string;
+}
+
+const refused = (status: number, message: string): ApiErrorEntry => ({
+  status,
+  type: 'invalid_request_error',
+  retryable: false,
+  message,
+});
+
+export const API_ERRORS = {
+  invalid_api_key: refused(401, 'Invalid API key'),
+  origin_not_allowed: refused(403, 'This origin may not call the server'),
+  host_not_allowed: refused(403, 'A server without an API key answers only to a loopback host name'),
+  not_found: refused(404, 'No such route'),
+  method_not_allowed: refused(405, 'This route does not take that method'),
+  invalid_request: refused(400, 'The request is not valid'),
+  invalid_json: refused(400, 'Invalid JSON in request body'),
+  body_not_object: refused(400, 'The request body must be a JSON object'),
+  body_too_large: refused(413, 'The request body is larger than 10000000 bytes'),
+  missing_input: refused(400, "Missing 'input' field"),
+  no_user_message: refused(400, 'No user message found in input'),
+  invalid_history: refused(400, "'conversation_history' must be an array of message objects"),
+  invalid_idempotency_key: refused(400, "'Idempotency-Key' must be 1 to 255 visible ASCII characters"),
+  idempotency_key_conflict: refused(
+    409,
+    'This Idempotency-Key was used with another request body; use a new key for a new request',
+  ),
+  run_not_found: refused(404, 'Run not found'),
+  run_not_active: refused(404, 'The run has already finished'),
+  invalid_cursor: refused(400, 'The cursor cannot be served'),
+  invalid_approval_choice: refused(400, "'choice' must be one of once, session, always, deny"),
+  invalid_approval_request: refused(400, "'request_id' must be the id of an approval request"),
+  approval_not_pending: refused(
+    409,
+    'No such approval is pending: it was answered, timed out or never asked',
+  ),
+  approval_not_active: refused(409, 'The run has finished and takes no approvals'),
+  invalid_steer_input: refused(400, "'input' must be a non-empty string"),
+  run_not_accepting_steer: refused(409, 'The run is not running and takes no steering'),
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    retryable: true,
+    message: 'Too many runs are waiting; try again later',
+  },
+  gateway_draining: {
+    status: 503,
+    type: 'server_error',
+    retryable: true,
+    message: 'The server is shutting down and takes no new work',
+  },
+  store_unavailable: {
+    status: 503,
+    type: 'server_error',
+    retryable: true,
+    message: 'The store did not take the write; nothing was changed',
+  },
+  internal_error: { status: 500, type: 'server_error', retryable: false, message: 'Internal server error' },
+} as const satisfies Record<string, ApiErrorEntry>;
+
+export type ApiErrorCode = keyof typeof API_ERRORS;
+
+/** Why a run ended as `failed`: code → what it means. */
+export const RUN_FAILURES = {
+  provider_auth: 'The model provider refused the credentials',
+  provider_rate_limit: 'The model provider kept refusing for load or quota',
+  provider_unavailable: 'The model provider could not be reached or kept failing',
+  provider_bad_request: 'The model provider refused the request',
+  provider_error: 'The model provider answered with something that is not an answer',
+  context_overflow: "The conversation is longer than the model's context",
+  content_filtered: 'The model provider withheld the answer',
+  output_truncated: 'The answer reached the output limit of the model and is incomplete',
+  empty_output: 'The model ended without text and without a tool call',
+  step_limit: 'The run used all its steps',
+  time_limit: 'The run used all its time',
+  token_limit: 'The run used all its tokens',
+  recovery_limit: 'The run was interrupted again and again without getting any further',
+  internal_error: 'The server failed in a way it does not know; its log has the details',
+} as const;
+
+export type RunFailureCode = keyof typeof RUN_FAILURES;
+
+export interface ErrorDetails {
+  message?: string;
+  param?: string;
+  /** Seconds for `Retry-After`. */
+  retryAfterS?: number;
+  cause?: unknown;
+}
+
+export class TalariaError extends Error {
+  override readonly name = 'TalariaError';
+  readonly code: ApiErrorCode;
+  readonly param: string | null;
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: ApiErrorCode, details: ErrorDetails = {}) {
+    super(details.message ?? API_ERRORS[code].message, { cause: details.cause });
+    this.code = code;
+    this.param = details.param ?? null;
+    this.retryAfterS = details.retryAfterS;
+  }
+}
+
+export interface ErrorBody {
+  error: { message: string; type: string; param: string | null; code: string | null };
+}
+
+export function toErrorBody(error: TalariaError): ErrorBody {
+  const { type } = API_ERRORS[error.code];
+  return { error: { message: error.message, type, param: error.param, code: error.code } };
+}

@@ -1,0 +1,101 @@
+/**
+ * Server-sent events, both ways. No I/O: the encoder makes strings, the parser takes them.
+ *
+ * The encoder writes what wire.md fixes: an `id:` line with the event's seq and one `data:` line, never an
+ * `event:` line. The parser follows the WHATWG rules (any of CR, LF, CRLF ends a line; a chunk may be cut
+ * anywhere; a frame is dispatched at its blank line and an unfinished last frame is dropped).
+ */
+
+export const SSE_OPEN = ': open\n\n';
+export const SSE_KEEPALIVE = ': keepalive\n\n';
+export const SSE_CLOSED = ': stream closed\n\n';
+
+/** `data` must be one line, as JSON text always is. */
+export function encodeSseFrame(seq: number, data: string): string {
+  return `id: ${seq}\ndata: ${data}\n\n`;
+}
+
+/**
+ * The JSON of an event from its stored payload, without parsing that payload.
+ * `payload` is the JSON text of an object, possibly empty.
+ */
+export function encodeEventJson(
+  runId: string,
+  event: { seq: number; event: string; at: number; payload: string },
+): string {
+  const fields = event.payload === '{}' ? '' : `,${event.payload.slice(1, -1)}`;
+  return `{"event":"${event.event}","run_id":"${runId}","timestamp":${event.at / 1000},"seq":${event.seq}${fields}}`;
+}
+
+export interface SseMessage {
+  /** The last `id:` seen so far on the stream; empty when there was none. */
+  id: string;
+  /** The `event:` of this frame; empty when there was none. */
+  event: string;
+  data: string;
+}
+
+export interface SseHandlers {
+  onMessage(message: SseMessage): void;
+  onComment?(text: string): void;
+  /** A `retry:` line with a whole number of milliseconds. */
+  onRetry?(delayMs: number): void;
+}
+
+export interface SseParser {
+  feed(chunk: string): void;
+}
+
+export function createSseParser(handlers: SseHandlers): SseParser {
+  let rest = '';
+  let atStart = true;
+  let afterCr = false;
+  let id = '';
+  let event = '';
+  let data: string[] = [];
+
+  function line(text: string): void {
+    if (text === '') {
+      if (data.length > 0) handlers.onMessage({ id, event, data: data.join('\n') });
+      event = '';
+      data = [];
+      return;
+    }
+    const colon = text.indexOf(':');
+    if (colon === 0) {
+      handlers.onComment?.(text.slice(1).replace(/^ /, ''));
+      return;
+    }
+    const field = colon < 0 ? text : text.slice(0, colon);
+    const value = colon < 0 ? '' : text.slice(colon + 1).replace(/^ /, '');
+    if (field === 'data') data.push(value);
+    else if (field === 'event') event = value;
+    else if (field === 'id') {
+      if (!value.includes('\0')) id = value;
+    } else if (field === 'retry' && /^\d+$/.test(value)) handlers.onRetry?.(Number(value));
+  }
+
+  return {
+    feed(chunk) {
+      if (chunk === '') return;
+      let text = chunk;
+      if (atStart) {
+        atStart = false;
+        if (text.startsWith('\uFEFF')) text = text.slice(1);
+      }
+      // A CR at the end of a chunk has ended its line already; the LF that may follow belongs to it.
+      if (afterCr && text.startsWith('\n')) text = text.slice(1);
+      afterCr = chunk.endsWith('\r');
+      let from = 0;
+      for (let i = 0; i < text.length; i++) {
+        const code = text.charCodeAt(i);
+        if (code !== 10 && code !== 13) continue;
+        line(rest + text.slice(from, i));
+        rest = '';
+        if (code === 13 && text.charCodeAt(i + 1) === 10) i++;
+        from = i + 1;
+      }
+      rest += text.slice(from);
+    },
+  };
+}

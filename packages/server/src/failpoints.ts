@@ -1,0 +1,54 @@
+/**
+ * Named places at which a test can have the process killed as `kill -9` would: no handler runs, nothing is
+ * flushed. They stand between an effect and the record of it, where a crash hurts most.
+ *
+ * `TALARIA_FAILPOINTS=name[@n][,…]` kills at the n-th passage (default the first). Unset, as in production,
+ * passing one costs a comparison.
+ */
+export const FAILPOINTS = [
+  'journal.before-commit',
+  'journal.after-commit',
+  'run.after-create',
+  'run.after-claim',
+  'step.before-model',
+  'step.after-delta',
+  'step.before-append',
+  'step.after-append',
+  'tool.before-intent',
+  'tool.after-intent',
+  'tool.after-effect',
+  'tool.after-outcome',
+  'approval.before-request',
+  'approval.after-request',
+  'approval.after-answer',
+  'approval.after-intent',
+  'run.before-terminal',
+  'run.after-terminal',
+] as const;
+
+export type Failpoint = (typeof FAILPOINTS)[number];
+
+const armed = parse(process.env.TALARIA_FAILPOINTS);
+
+export function failpoint(name: Failpoint): void {
+  if (armed === undefined) return;
+  const left = armed.get(name);
+  if (left === undefined) return;
+  if (left === 1) process.kill(process.pid, 'SIGKILL');
+  armed.set(name, left - 1);
+}
+
+function parse(value: string | undefined): Map<string, number> | undefined {
+  if (value === undefined || value === '') return undefined;
+  const points = new Map<string, number>();
+  for (const entry of value.split(',')) {
+    const [name = '', count = '1'] = entry.split('@');
+    if (!(FAILPOINTS as readonly string[]).includes(name) || !/^[1-9]\d*$/.test(count)) {
+      throw new Error(
+        `TALARIA_FAILPOINTS: '${entry}' is not one of ${FAILPOINTS.join(', ')} with an optional @n`,
+      );
+    }
+    points.set(name, Number(count));
+  }
+  return points;
+}

@@ -1,0 +1,227 @@
+/**
+ * Live tails of runs: replay from a cursor, then every new event, with no gap and no double between the two.
+ *
+ * One `Feed` per run that somebody watches reads each new event from the journal once, however many watch.
+ * A subscriber first catches up by itself, page by page at its own pace, and joins the feed when it stands
+ * where the feed stands. Both steps happen in one turn of the event loop, and the feed was watching the
+ * journal before the subscriber's first read, so nothing can fall between; what the feed delivers to a
+ * subscriber that is ahead of it is cut by seq, so nothing comes twice.
+ *
+ * Bursts are coalesced: the first event goes out at once, then a window opens during which events gather and
+ * leave together, because one write to a socket costs far more than the bytes in it. The window opens after
+ * the flush, in a turn of its own: with a thousand subscribers the flush takes longer than the window, and a
+ * window opened before it would already be over.
+ */
+import { isTerminalEvent } from '@talaria/protocol';
+import type { Journal, StoredEvent } from './journal.ts';
+
+const WINDOW_MS = 5;
+const PAGE = 1000;
+
+export type EventBatch = readonly [StoredEvent, ...StoredEvent[]];
+
+export interface Subscriber {
+  /** Events in order. After a batch that ends with a terminal event nothing follows. */
+  deliver(batch: EventBatch): void;
+  /** Called between pages while catching up: resolves when more can be taken. */
+  ready?(): Promise<void>;
+  /** The journal could not be read; nothing follows. The subscriber may attach again at its cursor. */
+  fail(error: unknown): void;
+}
+
+type Source = Pick<Journal, 'readEvents' | 'watchEvents'>;
+
+export class Feeds {
+  readonly #journal: Source;
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(journal: Source) {
+    this.#journal = journal;
+  }
+
+  /** Subscribers that are attached, over all runs. */
+  get size(): number {
+    let size = 0;
+    for (const feed of this.#feeds.values()) size += feed.size;
+    return size;
+  }
+
+  /** Delivers everything after `afterSeq` (-1 for all) until the end of the run or until detached. */
+  attach(runId: string, afterSeq: number, subscriber: Subscriber): () => void {
+    let feed = this.#feeds.get(runId);
+    if (feed === undefined) {
+      const created: Feed = new Feed(this.#journal, runId, () => {
+        if (this.#feeds.get(runId) === created) this.#feeds.delete(runId);
+      });
+      feed = created;
+      this.#feeds.set(runId, feed);
+    }
+    return feed.attach(afterSeq, subscriber);
+  }
+}
+
+interface Member {
+  subscriber: Subscriber;
+  /** The last seq it was given. */
+  position: number;
+  live: boolean;
+}
+
+class Feed {
+  readonly #journal: Source;
+  readonly #runId: string;
+  readonly #onEmpty: () => void;
+  readonly #unwatch: () => void;
+  readonly #members = new Set<Member>();
+  /** The last seq every live member has; meaningless while none is live. */
+  #position = -1;
+  #live = 0;
+  #dirty = false;
+  #pumping = false;
+  #window: NodeJS.Timeout | NodeJS.Immediate | undefined;
+
+  constructor(journal: Source, runId: string, onEmpty: () => void) {
+    this.#journal = journal;
+    this.#runId = runId;
+    this.#onEmpty = onEmpty;
+    this.#unwatch = journal.watchEvents(runId, () => this.#wake());
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  attach(afterSeq: number, subscriber: Subscriber): () => void {
+    const member: Member = { subscriber, position: afterSeq, live: false };
+    this.#members.add(member);
+    void this.#catchUp(member);
+    return () => this.#remove(member);
+  }
+
+  async #catchUp(member: Member): Promise<void> {
+    try {
+      for (;;) {
+        const page = await this.#journal.readEvents(this.#runId, member.position, PAGE);
+        if (!this.#members.has(member)) return;
+        if (this.#give(member, page)) return;
+        if (page.length < PAGE && (this.#live === 0 || member.position >= this.#position)) break;
+        await member.subscriber.ready?.();
+        if (!this.#members.has(member)) return;
+      }
+    } catch (error) {
+      this.#drop(member, error);
+      return;
+    }
+    if (this.#live === 0) this.#position = member.position;
+    member.live = true;
+    this.#live += 1;
+    // Whatever was appended between its last read and now.
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#dirty = true;
+    if (this.#window === undefined && !this.#pumping && this.#live > 0) void this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true;
+    this.#dirty = false;
+    try {
+      for (let full = true; full && this.#live > 0; ) {
+        const page = await this.#journal.readEvents(this.#runId, this.#position, PAGE);
+        full = page.length === PAGE;
+        const last = page.at(-1);
+        if (last === undefined) break;
+        this.#position = Math.max(this.#position, last.seq);
+        for (const member of this.#members) if (member.live) this.#give(member, page);
+      }
+    } catch (error) {
+      for (const member of this.#members) if (member.live) this.#drop(member, error);
+    } finally {
+      this.#pumping = false;
+      this.#openWindow();
+    }
+  }
+
+  #openWindow(): void {
+    if (this.#members.size === 0) return;
+    this.#window = setImmediate(() => {
+      this.#window = setTimeout(() => {
+        this.#window = undefined;
+        if (this.#dirty && this.#live > 0) void this.#pump();
+      }, WINDOW_MS);
+    });
+  }
+
+  /** Delivers what the member has not had; true when that was the end of the run. */
+  #give(member: Member, page: readonly StoredEvent[]): boolean {
+    const last = page.at(-1);
+    if (last === undefined || last.seq <= member.position) return false;
+    const fresh = page[0]!.seq > member.position ? page : page.filter((event) => event.seq > member.position);
+    member.position = last.seq;
+    const ended = isTerminalEvent(last.event);
+    if (ended) this.#remove(member);
+    member.subscriber.deliver(fresh as EventBatch);
+    return ended;
+  }
+
+  #drop(member: Member, error: unknown): void {
+    if (!this.#members.has(member)) return;
+    this.#remove(member);
+    member.subscriber.fail(error);
+  }
+
+  #remove(member: Member): void {
+    if (!this.#members.delete(member)) return;
+    if (member.live) this.#live -= 1;
+    if (this.#members.size > 0) return;
+    this.#unwatch();
+    clearTimeout(this.#window as NodeJS.Timeout);
+    clearImmediate(this.#window as NodeJS.Immediate);
+    this.#onEmpty();
+  }
+}
+
+/** The same as an async iterator; leaving the loop detaches. */
+export async function* tail(
+  feeds: Feeds,
+  runId: string,
+  afterSeq: number,
+  signal?: AbortSignal,
+): AsyncGenerator<StoredEvent> {
+  const waiting: EventBatch[] = [];
+  let failure: { error: unknown } | undefined;
+  let wake = (): void => {};
+  const detach = feeds.attach(runId, afterSeq, {
+    deliver(batch) {
+      waiting.push(batch);
+      wake();
+    },
+    fail(error) {
+      failure = { error };
+      wake();
+    },
+  });
+  const onAbort = (): void => wake();
+  signal?.addEventListener('abort', onAbort);
+  try {
+    for (;;) {
+      for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
+        for (const event of batch) {
+          yield event;
+          if (isTerminalEvent(event.event)) return;
+        }
+      }
+      if (signal?.aborted) return;
+      if (failure !== undefined) throw failure.error;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (waiting.length > 0 || failure !== undefined || signal?.aborted) resolve();
+      });
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    detach();
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The contract of the store. One suite (`journal-contract.ts`) tests it, and every driver passes that suite.
+ *
+ * Invariants
+ * - A run is its records, in one order. `pos` counts them from 0 without gaps; `seq` counts the public ones
+ *   from 0 without gaps. Neither ever changes.
+ * - When `createRun`, `append`, `post`, `claim` or `release` resolves, what it did is durable: it survives the
+ *   death of the process and of the machine. When it rejects, it did nothing.
+ * - A call is atomic: its records become visible together, together with the folded state of the run.
+ * - `append` is fenced: it takes the epoch of the claim it belongs to, and is refused with `LeaseLostError`
+ *   once the run was claimed again. A run has at most one owner whose appends succeed.
+ * - After a terminal record nothing is appended, by anyone. A terminal record is refused with
+ *   `UnseenPostError` while a post exists that the owner had not seen: an accepted stop or steer is never
+ *   overtaken by a completion.
+ * - Readers see only durable records, in order. A watcher is woken after a record is durable, at least once,
+ *   possibly more often; wake-ups carry no data, the store is the truth.
+ * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
+ */
+import type { RunStatus } from '@talaria/protocol';
+import type { Post } from './posts.ts';
+import type { LogRecord, NewRecord, RunRequest } from './records.ts';
+import type { StoredRun } from './run-state.ts';
+
+export interface NewRun {
+  runId: string;
+  owner: string;
+  sessionId: string;
+  request: RunRequest;
+  idempotency?: { key: string; bodyHash: string } | undefined;
+}
+
+export interface CreateLimits {
+  /** Refuse when this many runs wait for a worker already. */
+  maxQueued: number;
+}
+
+export type CreateOutcome =
+  | { kind: 'created' }
+  /** The key was used with this body before: the first run, as it is now (or was when it was evicted). */
+  | { kind: 'replayed'; runId: string; status: RunStatus }
+  | { kind: 'conflict' }
+  | { kind: 'queue_full' };
+
+export interface Lease {
+  runId: string;
+  epoch: number;
+}
+
+export interface Claim extends Lease {
+  run: StoredRun;
+}
+
+/** An event as the stream shows it; `payload` is the JSON text of its public fields. */
+export interface StoredEvent {
+  seq: number;
+  event: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  payload: string;
+}
+
+export interface AppendOptions {
+  /** The last posted position the owner has dealt with; needed for a terminal record. */
+  seenPostedPos?: number;
+}
+
+export interface RunFilter {
+  owner: string;
+  status?: RunStatus | undefined;
+  sessionId?: string | undefined;
+  /** Only runs older than this ordinal. */
+  before?: number | undefined;
+  limit: number;
+}
+
+export interface Grants {
+  /** Whether every one of these patterns is allowed for runs of this owner and session. */
+  allow(patternKeys: readonly string[]): boolean;
+}
+
+export interface QueueDepth {
+  /** Unfinished runs no worker holds. */
+  queued: number;
+  /** Unfinished runs under a lease. */
+  leased: number;
+}
+
+export interface Journal {
+  createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
+  getRun(runId: string): Promise<StoredRun | undefined>;
+  /** Newest first. */
+  listRuns(filter: RunFilter): Promise<StoredRun[]>;
+
+  append(lease: Lease, records: readonly NewRecord[], options?: AppendOptions): Promise<LogRecord[]>;
+  /** Appends what `admit` makes of the post, whoever owns the run, and returns it; see posts.ts. */
+  post(runId: string, post: Post): Promise<LogRecord[]>;
+
+  /** Events with `seq > afterSeq`, in order, at most `limit`. */
+  readEvents(runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]>;
+  /** Records with `pos > afterPos`, in order, without text deltas. */
+  readLog(runId: string, afterPos: number): Promise<LogRecord[]>;
+  /** Posted records with `pos > afterPos`, in order. */
+  readPosted(runId: string, afterPos: number): Promise<LogRecord[]>;
+  /** The seq of the first text delta or reasoning after `afterPos`: where a cut-off step began to show. */
+  firstShownAfter(runId: string, afterPos: number): Promise<number | undefined>;
+  /** The newest completed run of the same owner and session before this one. */
+  previousTurn(run: StoredRun): Promise<string | undefined>;
+
+  /**
+   * Takes up to `limit` unfinished runs that nobody holds, oldest first, at most one per owner and session and
+   * only the oldest unfinished of that session. Each gets a new epoch and a `run.claimed` record.
+   * Runs that were told to stop and have no owner are cancelled on the way, whatever the limit.
+   */
+  claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;
+  /** Prolongs leases; returns those that are lost. */
+  renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]>;
+  /** Gives a run back unfinished, to be claimed again at once. Does nothing when the lease is lost. */
+  release(lease: Lease): Promise<void>;
+
+  grants(owner: string, sessionId: string): Promise<Grants>;
+
+  /** Deletes up to `limit` runs that finished at least `retentionMs` ago; returns their ids. */
+  evict(retentionMs: number, limit: number): Promise<string[]>;
+  queueDepth(): Promise<QueueDepth>;
+
+  /** Calls `listener` after records of the run became durable. */
+  watchEvents(runId: string, listener: () => void): () => void;
+  /** Calls `listener` after something was posted to the run. */
+  watchPosts(runId: string, listener: () => void): () => void;
+  /** Calls `listener` when a run may have become claimable. */
+  watchQueue(listener: () => void): () => void;
+
+  /** Resolves when every write under way is durable and the store is closed. */
+  close(): Promise<void>;
+}
+
+/** The run was claimed by another worker since: stop working on it. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+  constructor(runId: string) {
+    super(`The lease on ${runId} is lost`);
+  }
+}
+
+/** Somebody posted to the run and the owner has not seen it: read the posts, then try again. */
+export class UnseenPostError extends Error {
+  override readonly name = 'UnseenPostError';
+  constructor(runId: string) {
+    super(`A post to ${runId} was not seen yet`);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What anyone may ask of a run, and when it is admitted. Pure: a driver evaluates `admit` inside the
+ * transaction that appends its result, so of two answers to one approval exactly one is taken, and a
+ * time-out (posted by the owner like everyone else's answer) can never overrule a human who was faster.
+ */
+import { type ApprovalChoice, type EventPayload, isTerminalStatus, TalariaError } from '@talaria/protocol';
+import type { NewRecord } from './records.ts';
+import type { RunState } from './run-state.ts';
+
+export type Post =
+  | { kind: 'stop' }
+  | { kind: 'steer'; input: string }
+  | {
+      kind: 'approval';
+      choice: ApprovalChoice;
+      /** Must be the outstanding one; absent means whichever is outstanding. */
+      requestId?: string | undefined;
+      /** Also answer the calls that wait behind it. */
+      all: boolean;
+      reason?: string | undefined;
+    };
+
+export interface Admitted {
+  /** The records to append; none when the post changes nothing (a second stop). */
+  records: NewRecord[];
+  /** Patterns the answer allows from now on. */
+  grants?: { scope: 'session' | 'always'; patternKeys: string[] };
+}
+
+/**
+ * Decides about a post to a run in `state`; throws the `TalariaError` that refuses it.
+ * `owned` says whether a worker holds the run: a stop of a run that nobody works on needs nobody to carry
+ * it out, so it ends the run at once, however long the queue is.
+ */
+export function admit(state: RunState, post: Post, owned: boolean): Admitted {
+  const finished = isTerminalStatus(state.status);
+  switch (post.kind) {
+    case 'stop':
+      if (finished) throw new TalariaError('run_not_active');
+      return {
+        records: [
+          ...(state.stop_requested ? [] : [{ event: 'stop.requested', private: {} } as const]),
+          ...(owned ? [] : [cancelled(state)]),
+        ],
+      };
+    case 'steer':
+      if (finished || state.stop_requested || state.started_at === null) {
+        throw new TalariaError('run_not_accepting_steer');
+      }
+      return { records: [{ event: 'steer.requested', private: { input: post.input } }] };
+    case 'approval': {
+      if (finished) throw new TalariaError('approval_not_active');
+      const pending = state.approval;
+      if (pending === null || (post.requestId !== undefined && post.requestId !== pending.request_id)) {
+        throw new TalariaError('approval_not_pending');
+      }
+      const answered = [pending, ...(post.all ? state.approvals_waiting : [])];
+      const payload: EventPayload<'approval.responded'> = {
+        choice: post.choice,
+        resolved: answered.length,
+        request_id: pending.request_id,
+      };
+      if (post.reason !== undefined) payload.reason = post.reason;
+      const record: NewRecord = {
+        event: 'approval.responded',
+        public: payload,
+        private: { request_ids: answered.map((approval) => approval.request_id) },
+      };
+      if (post.choice !== 'session' && post.choice !== 'always') return { records: [record] };
+      const patternKeys = [...new Set(answered.flatMap((approval) => approval.pattern_keys))];
+      return { records: [record], grants: { scope: post.choice, patternKeys } };
+    }
+  }
+}
+
+/** The end of a stopped run. */
+export function cancelled(state: RunState): NewRecord {
+  return {
+    event: 'run.cancelled',
+    public: state.usage.total_tokens > 0 ? { usage_so_far: state.usage } : {},
+  };
+}

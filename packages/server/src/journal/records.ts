@@ -1,0 +1,76 @@
+/**
+ * The facts a run's journal can hold.
+ *
+ * A record has a public payload (it is an event of the stream and has a `seq`), a private one (what recovery
+ * needs), or both. Records without a public payload are not part of the stream: they have a position in the
+ * journal but no `seq`, so the seqs a client sees have no gaps.
+ *
+ * The names and payloads are stored. A field may be added; none may change its meaning.
+ */
+import type {
+  ApprovalRequest,
+  Content,
+  EventName,
+  EventPayload,
+  HistoryMessage,
+  Usage,
+} from '@talaria/protocol';
+import type { AssistantPart, FinishReason, Message } from '../agent/model/model.ts';
+
+/** What the client asked for, as accepted. */
+export interface RunRequest {
+  prompt: Content;
+  history?: HistoryMessage[];
+  instructions?: string;
+  /** Whether the client named the session: only then may its transcript become the run's context. */
+  session_named: boolean;
+}
+
+/** A gated call before it is asked about: an approval request without its deadline. */
+export type QueuedApproval = Omit<ApprovalRequest, 'expires_at'>;
+
+/** Private payloads, by record name. */
+export interface PrivatePayloads {
+  'run.accepted': RunRequest;
+  'run.claimed': { epoch: number };
+  /** The earlier turns of the session, fixed at the first claim so that recovery sees the same context. */
+  'run.context': { messages: Message[] };
+  'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };
+  /** A gated call is not running yet when it has started; an ungated one is. */
+  'tool.started': { gated: boolean };
+  'approval.queued': { approvals: QueuedApproval[] };
+  /** A queued approval that need not be asked any more, since its pattern was granted meanwhile. */
+  'approval.waived': { request_id: string };
+  'approval.responded': { request_ids: string[] };
+  /** The intent to run a gated call, after its approval. */
+  'tool.executing': { tool_call_id: string };
+  'tool.completed': { output: string; interrupted?: boolean };
+  'stop.requested': Record<never, never>;
+  'steer.requested': { input: string };
+  'run.steered': { steer_pos: number };
+}
+
+type PrivateName = keyof PrivatePayloads;
+export type RecordName = EventName | PrivateName;
+
+type Public<N> = N extends EventName ? { public: EventPayload<N> } : { public?: undefined };
+type Private<N> = N extends PrivateName ? { private: PrivatePayloads[N] } : { private?: undefined };
+
+/** A record to be appended. */
+export type NewRecord = { [N in RecordName]: { event: N } & Public<N> & Private<N> }[RecordName];
+
+/** A record as read back: `pos` counts all records of the run from 0, `seq` only the public ones. */
+export type LogRecord = NewRecord & { pos: number; seq: number | null; at: number };
+
+/** Records anyone may add to a run, whoever owns it. */
+export type PostedName = 'stop.requested' | 'steer.requested' | 'approval.responded';
+
+const POSTED: ReadonlySet<string> = new Set<PostedName>([
+  'stop.requested',
+  'steer.requested',
+  'approval.responded',
+]);
+
+export function isPosted(name: string): name is PostedName {
+  return POSTED.has(name);
+}

@@ -1,0 +1,153 @@
+/**
+ * The fold: what a run's records add up to. Pure, and the only place that decides a run's status.
+ *
+ *   started ──run.claimed──▶ running ──approval.request──▶ waiting_for_approval
+ *                              ▲────approval.responded──────────────┘
+ *   any of these ──stop.requested──▶ stopping
+ *   any of these ──run.completed | run.failed | run.cancelled──▶ that status, for good
+ *
+ * Text deltas leave the state untouched (the same object comes back), so a driver can skip writing it.
+ */
+import {
+  type ApprovalRequest,
+  addUsage,
+  isTerminalEvent,
+  isTerminalStatus,
+  NO_USAGE,
+  type Run,
+  type RunStatus,
+  type Usage,
+} from '@talaria/protocol';
+import { isPosted, type LogRecord, type QueuedApproval } from './records.ts';
+
+export interface RunState {
+  status: RunStatus;
+  last_event: string;
+  usage: Usage;
+  /** When the run was claimed for the first time: wall time is counted from here. */
+  started_at: number | null;
+  /** How often the run was claimed since it last got further. */
+  claims_without_progress: number;
+  /** The position of the last posted record; an owner that has not seen it may not finish the run. */
+  last_posted_pos: number;
+  stop_requested: boolean;
+  /** The approval that can be answered now. */
+  approval: ApprovalRequest | null;
+  /** Gated calls that ask after it, in order. */
+  approvals_waiting: QueuedApproval[];
+  output: string | null;
+  error: string | null;
+  error_code: string | null;
+}
+
+export const INITIAL_STATE: RunState = {
+  status: 'started',
+  last_event: '',
+  usage: NO_USAGE,
+  started_at: null,
+  claims_without_progress: 0,
+  last_posted_pos: -1,
+  stop_requested: false,
+  approval: null,
+  approvals_waiting: [],
+  output: null,
+  error: null,
+  error_code: null,
+};
+
+export function foldRecord(state: RunState, record: LogRecord): RunState {
+  if (record.event === 'message.delta') return state;
+  const next = { ...state, ...change(state, record) };
+  if (record.public !== undefined) next.last_event = record.event;
+  if (isPosted(record.event)) next.last_posted_pos = record.pos;
+  next.status = statusOf(next, record);
+  return next;
+}
+
+function change(state: RunState, record: LogRecord): Partial<RunState> {
+  switch (record.event) {
+    case 'run.claimed':
+      return {
+        started_at: state.started_at ?? record.at,
+        claims_without_progress: state.claims_without_progress + 1,
+      };
+    case 'step.completed':
+      return { usage: addUsage(state.usage, record.private.usage), claims_without_progress: 0 };
+    case 'tool.completed':
+      return { claims_without_progress: 0 };
+    case 'approval.queued':
+      return { approvals_waiting: [...state.approvals_waiting, ...record.private.approvals] };
+    case 'approval.request':
+      return { approval: record.public, approvals_waiting: without(state, [record.public.request_id]) };
+    case 'approval.waived':
+      return { approvals_waiting: without(state, [record.private.request_id]) };
+    case 'approval.responded':
+      return {
+        approval: null,
+        approvals_waiting: without(state, record.private.request_ids),
+        claims_without_progress: 0,
+      };
+    case 'stop.requested':
+      return { stop_requested: true };
+    case 'run.completed':
+      return { output: record.public.output };
+    case 'run.failed':
+      return { error: record.public.error, error_code: record.public.error_code };
+    default:
+      return {};
+  }
+}
+
+function without(state: RunState, requestIds: readonly string[]): QueuedApproval[] {
+  return state.approvals_waiting.filter((queued) => !requestIds.includes(queued.request_id));
+}
+
+function statusOf(state: RunState, record: LogRecord): RunStatus {
+  if (isTerminalStatus(state.status)) return state.status;
+  if (isTerminalEvent(record.event)) return record.event.slice('run.'.length) as RunStatus;
+  if (state.stop_requested) return 'stopping';
+  if (state.approval !== null) return 'waiting_for_approval';
+  return state.started_at === null ? 'started' : 'running';
+}
+
+/** A run as the store keeps it: its identity, its place in the journal and its folded state. Times in ms. */
+export interface StoredRun {
+  runId: string;
+  /** The name of the API key the run belongs to. */
+  owner: string;
+  sessionId: string;
+  /** Grows with creation; the order of the queue and of listings. */
+  ordinal: number;
+  createdAt: number;
+  updatedAt: number;
+  /** The seq the next event will get. */
+  nextSeq: number;
+  state: RunState;
+}
+
+/** The run as clients see it (wire.md section 3). */
+export function toWireRun(run: StoredRun, model: string): Run {
+  const { state } = run;
+  const wire: Run = {
+    object: 'hermes.run',
+    run_id: run.runId,
+    status: state.status,
+    created_at: run.createdAt / 1000,
+    updated_at: run.updatedAt / 1000,
+    session_id: run.sessionId,
+    model,
+    last_event: state.last_event,
+  };
+  if (state.status === 'completed') {
+    wire.output = state.output ?? '';
+    wire.usage = state.usage;
+  } else if (state.usage.total_tokens > 0) {
+    wire.usage_so_far = state.usage;
+  }
+  if (state.status === 'failed') {
+    wire.error = state.error ?? '';
+    wire.error_code = state.error_code ?? 'internal_error';
+  }
+  if (state.status === 'waiting_for_approval' && state.approval !== null) wire.approval = state.approval;
+  return wire;
+}

@@ -1,0 +1,84 @@
+/**
+ * The schema, as numbered steps. A released step is never edited: a change is a new step at the end.
+ * Times are milliseconds since the epoch.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+
+const MIGRATIONS: readonly string[] = [
+  // 1: runs, their records, idempotency keys, approval grants
+  `
+  CREATE TABLE runs (
+    n           INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id      TEXT    NOT NULL UNIQUE,
+    owner       TEXT    NOT NULL,
+    session_id  TEXT    NOT NULL,
+    status      TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    finished_at INTEGER,
+    next_pos    INTEGER NOT NULL,
+    next_seq    INTEGER NOT NULL,
+    epoch       INTEGER NOT NULL,
+    lease_owner TEXT,
+    lease_until INTEGER,
+    state       TEXT    NOT NULL
+  ) STRICT;
+  CREATE INDEX runs_unfinished ON runs (n) WHERE finished_at IS NULL;
+  CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX runs_by_session ON runs (owner, session_id, n);
+  CREATE INDEX runs_by_status ON runs (owner, status, n);
+
+  -- public is NULL for records that are not events; private is NULL where recovery needs nothing.
+  CREATE TABLE records (
+    run     INTEGER NOT NULL,
+    pos     INTEGER NOT NULL,
+    seq     INTEGER,
+    event   TEXT    NOT NULL,
+    at      INTEGER NOT NULL,
+    public  TEXT,
+    private TEXT,
+    PRIMARY KEY (run, pos)
+  ) STRICT, WITHOUT ROWID;
+
+  -- status is set when the run is evicted, so that a late retry still hears how it ended.
+  CREATE TABLE idempotency (
+    owner      TEXT    NOT NULL,
+    key        TEXT    NOT NULL,
+    body_hash  TEXT    NOT NULL,
+    run_id     TEXT    NOT NULL,
+    status     TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (owner, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_by_run ON idempotency (run_id);
+  CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+  -- session_id '' is a permanent grant.
+  CREATE TABLE grants (
+    owner       TEXT    NOT NULL,
+    session_id  TEXT    NOT NULL,
+    pattern_key TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    PRIMARY KEY (owner, session_id, pattern_key)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/** Brings the database to the newest schema; refuses one written by a newer version. */
+export function migrate(db: DatabaseSync): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (version > MIGRATIONS.length) {
+      throw new Error(
+        `The database has schema ${version}, this version of the server knows up to ${MIGRATIONS.length}; start the newer version or restore a backup`,
+      );
+    }
+    for (const step of MIGRATIONS.slice(version)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Reads from the database on a connection of its own, in the server's thread: with a write-ahead log readers
+ * never wait for the writer, and an indexed read costs less than asking another thread for it.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { RunFilter, StoredEvent } from '../journal.ts';
+import type { LogRecord } from '../records.ts';
+import type { StoredRun } from '../run-state.ts';
+import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
+
+export class SqliteReader {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string) {
+    this.#db = new DatabaseSync(path, { readOnly: true });
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  getRun(runId: string): StoredRun | undefined {
+    const row = this.#all<RunRow>('SELECT * FROM runs WHERE run_id = ?', runId)[0];
+    return row && toStoredRun(row);
+  }
+
+  listRuns({ owner, status, sessionId, before, limit }: RunFilter): StoredRun[] {
+    const where = ['owner = ?'];
+    const values: (string | number)[] = [owner];
+    if (sessionId !== undefined) {
+      where.push('session_id = ?');
+      values.push(sessionId);
+    }
+    if (status !== undefined) {
+      where.push('status = ?');
+      values.push(status);
+    }
+    if (before !== undefined) {
+      where.push('n < ?');
+      values.push(before);
+    }
+    const sql = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ?`;
+    return this.#all<RunRow>(sql, ...values, limit).map(toStoredRun);
+  }
+
+  /**
+   * `pos` is never smaller than `seq`, so `pos > afterSeq` narrows the scan by the primary key to the wanted
+   * events and the few private records before them: no second index on the largest table.
+   */
+  readEvents(runId: string, afterSeq: number, limit: number): StoredEvent[] {
+    return this.#all<StoredEvent>(
+      `SELECT seq, event, at, public AS payload FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
+        ORDER BY pos LIMIT ?`,
+      runId,
+      afterSeq,
+      afterSeq,
+      limit,
+    );
+  }
+
+  readLog(runId: string, afterPos: number): LogRecord[] {
+    return this.#records("event <> 'message.delta'", runId, afterPos);
+  }
+
+  readPosted(runId: string, afterPos: number): LogRecord[] {
+    return this.#records(
+      "event IN ('stop.requested', 'steer.requested', 'approval.responded')",
+      runId,
+      afterPos,
+    );
+  }
+
+  firstShownAfter(runId: string, afterPos: number): number | undefined {
+    const row = this.#all<{ seq: number }>(
+      `SELECT seq FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ?
+          AND event IN ('message.delta', 'reasoning.available')
+        ORDER BY pos LIMIT 1`,
+      runId,
+      afterPos,
+    )[0];
+    return row?.seq;
+  }
+
+  previousTurn(run: StoredRun): string | undefined {
+    const row = this.#all<{ run_id: string }>(
+      `SELECT run_id FROM runs
+        WHERE owner = ? AND session_id = ? AND n < ? AND status = 'completed' ORDER BY n DESC LIMIT 1`,
+      run.owner,
+      run.sessionId,
+      run.ordinal,
+    )[0];
+    return row?.run_id;
+  }
+
+  /** The patterns granted to this owner for good or in this session. */
+  grantedPatterns(owner: string, sessionId: string): Set<string> {
+    const rows = this.#all<{ pattern_key: string }>(
+      "SELECT pattern_key FROM grants WHERE owner = ? AND session_id IN ('', ?)",
+      owner,
+      sessionId,
+    );
+    return new Set(rows.map((row) => row.pattern_key));
+  }
+
+  #records(condition: string, runId: string, afterPos: number): LogRecord[] {
+    return this.#all<RecordRow>(
+      `SELECT pos, seq, event, at, public, private FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND ${condition} ORDER BY pos`,
+      runId,
+      afterPos,
+    ).map(toLogRecord);
+  }
+
+  #all<T>(sql: string, ...values: (string | number)[]): T[] {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement.all(...values) as T[];
+  }
+}

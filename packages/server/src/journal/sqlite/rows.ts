@@ -1,0 +1,52 @@
+/** Rows of the database and the domain types they stand for. */
+import type { LogRecord } from '../records.ts';
+import type { RunState, StoredRun } from '../run-state.ts';
+
+export interface RunRow {
+  n: number;
+  run_id: string;
+  owner: string;
+  session_id: string;
+  created_at: number;
+  updated_at: number;
+  finished_at: number | null;
+  next_pos: number;
+  next_seq: number;
+  epoch: number;
+  lease_owner: string | null;
+  lease_until: number | null;
+  state: string;
+}
+
+export interface RecordRow {
+  pos: number;
+  seq: number | null;
+  event: string;
+  at: number;
+  public: string | null;
+  private: string | null;
+}
+
+export function toStoredRun(row: RunRow): StoredRun {
+  return {
+    runId: row.run_id,
+    owner: row.owner,
+    sessionId: row.session_id,
+    ordinal: row.n,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    nextSeq: row.next_seq,
+    state: JSON.parse(row.state) as RunState,
+  };
+}
+
+export function toLogRecord(row: RecordRow): LogRecord {
+  return {
+    pos: row.pos,
+    seq: row.seq,
+    at: row.at,
+    event: row.event,
+    ...(row.public === null ? {} : { public: JSON.parse(row.public) }),
+    ...(row.private === null ? {} : { private: JSON.parse(row.private) }),
+  } as LogRecord;
+}

@@ -1,0 +1,172 @@
+/** The embedded driver: one SQLite file, one process. See HOW_IT_WORKS.md beside this file. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type {
+  AppendOptions,
+  Claim,
+  CreateLimits,
+  CreateOutcome,
+  Grants,
+  Journal,
+  Lease,
+  NewRun,
+  QueueDepth,
+  RunFilter,
+  StoredEvent,
+} from '../journal.ts';
+import type { Post } from '../posts.ts';
+import type { LogRecord, NewRecord } from '../records.ts';
+import type { StoredRun } from '../run-state.ts';
+import { Wakeups } from '../wakeups.ts';
+import { type FileLock, FileLockedError, lockFile } from './file-lock.ts';
+import { SqliteReader } from './reader.ts';
+import type { Appended } from './writer.ts';
+import { WriterClient } from './writer-client.ts';
+
+export interface SqliteJournalOptions {
+  path: string;
+  /** The store's clock, in ms. */
+  now?: () => number;
+}
+
+export class SqliteJournal implements Journal {
+  readonly #writer: WriterClient;
+  readonly #reader: SqliteReader;
+  readonly #lock: FileLock;
+  readonly #wakeups = new Wakeups();
+
+  static async open({ path, now = Date.now }: SqliteJournalOptions): Promise<SqliteJournal> {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const lock = acquireLock(path);
+    try {
+      const writer = await WriterClient.open(path, now);
+      return new SqliteJournal(writer, new SqliteReader(path), lock);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  private constructor(writer: WriterClient, reader: SqliteReader, lock: FileLock) {
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#lock = lock;
+  }
+
+  async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
+    const outcome = await this.#writer.write<CreateOutcome>('createRun', [run, limits], run.runId);
+    if (outcome.kind === 'created') this.#wakeups.wakeQueue();
+    return outcome;
+  }
+
+  async getRun(runId: string): Promise<StoredRun | undefined> {
+    return this.#reader.getRun(runId);
+  }
+
+  async listRuns(filter: RunFilter): Promise<StoredRun[]> {
+    return this.#reader.listRuns(filter);
+  }
+
+  async append(
+    lease: Lease,
+    records: readonly NewRecord[],
+    options: AppendOptions = {},
+  ): Promise<LogRecord[]> {
+    const appended = await this.#writer.write<Appended>('append', [lease, records, options], lease.runId);
+    this.#wake(appended);
+    return appended.records;
+  }
+
+  async post(runId: string, post: Post): Promise<LogRecord[]> {
+    const appended = await this.#writer.write<Appended>('post', [runId, post], runId);
+    this.#wake(appended);
+    this.#wakeups.wakePosts(runId);
+    return appended.records;
+  }
+
+  async readEvents(runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
+    return this.#reader.readEvents(runId, afterSeq, limit);
+  }
+
+  async readLog(runId: string, afterPos: number): Promise<LogRecord[]> {
+    return this.#reader.readLog(runId, afterPos);
+  }
+
+  async readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
+    return this.#reader.readPosted(runId, afterPos);
+  }
+
+  async firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {
+    return this.#reader.firstShownAfter(runId, afterPos);
+  }
+
+  async previousTurn(run: StoredRun): Promise<string | undefined> {
+    return this.#reader.previousTurn(run);
+  }
+
+  async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
+    const { claims, cancelled } = await this.#writer.write<{ claims: Claim[]; cancelled: Appended[] }>(
+      'claim',
+      [worker, leaseMs, limit],
+    );
+    for (const appended of cancelled) this.#wake(appended);
+    return claims;
+  }
+
+  renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
+    return this.#writer.write('renew', [worker, leases, leaseMs]);
+  }
+
+  async release(lease: Lease): Promise<void> {
+    const released = await this.#writer.write<boolean>('release', [lease], lease.runId);
+    if (released) this.#wakeups.wakeQueue();
+  }
+
+  async grants(owner: string, sessionId: string): Promise<Grants> {
+    const granted = this.#reader.grantedPatterns(owner, sessionId);
+    return { allow: (patternKeys) => patternKeys.every((key) => granted.has(key)) };
+  }
+
+  evict(retentionMs: number, limit: number): Promise<string[]> {
+    return this.#writer.write('evict', [retentionMs, limit]);
+  }
+
+  queueDepth(): Promise<QueueDepth> {
+    return this.#writer.write('queueDepth', []);
+  }
+
+  watchEvents(runId: string, listener: () => void): () => void {
+    return this.#wakeups.watchEvents(runId, listener);
+  }
+
+  watchPosts(runId: string, listener: () => void): () => void {
+    return this.#wakeups.watchPosts(runId, listener);
+  }
+
+  watchQueue(listener: () => void): () => void {
+    return this.#wakeups.watchQueue(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close();
+    this.#reader.close();
+    this.#lock.release();
+  }
+
+  #wake({ runId, records, finished }: Appended): void {
+    if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
+    // The next run of the session may go.
+    if (finished) this.#wakeups.wakeQueue();
+  }
+}
+
+function acquireLock(path: string): FileLock {
+  try {
+    return lockFile(`${path}.lock`);
+  } catch (error) {
+    if (!(error instanceof FileLockedError)) throw error;
+    throw new Error(
+      `The database ${path} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`,
+    );
+  }
+}

@@ -1,0 +1,100 @@
+/** The journal's side of the writer thread: turns calls into messages and their answers into promises. */
+import { Worker } from 'node:worker_threads';
+import {
+  type FromWriter,
+  fromFailure,
+  type ToWriter,
+  type WriteOp,
+  type WriteRequest,
+} from './writer-protocol.ts';
+
+interface Pending {
+  runId: string;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+export class WriterClient {
+  readonly #worker: Worker;
+  readonly #now: () => number;
+  readonly #pending = new Map<number, Pending>();
+  readonly #exited: Promise<void>;
+  #outbox: WriteRequest[] = [];
+  #nextId = 0;
+  #gone: Error | undefined;
+
+  /** Resolves when the database is open and migrated; rejects with the reason when it cannot be opened. */
+  static async open(path: string, now: () => number): Promise<WriterClient> {
+    const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
+    const client = new WriterClient(worker, now);
+    await client.#opened();
+    return client;
+  }
+
+  private constructor(worker: Worker, now: () => number) {
+    this.#worker = worker;
+    this.#now = now;
+    worker.on('message', (message: FromWriter) => this.#receive(message));
+    this.#exited = new Promise((resolve) => {
+      worker.once('error', (error) => this.#fail(error));
+      worker.once('exit', () => {
+        this.#fail(new Error('The writer thread has ended'));
+        resolve();
+      });
+    });
+  }
+
+  /** `runId` names the run in the error, where there is one. */
+  write<T>(op: WriteOp, args: unknown[], runId = ''): Promise<T> {
+    if (this.#gone !== undefined) return Promise.reject(this.#gone);
+    return new Promise<T>((resolve, reject) => {
+      const id = this.#nextId++;
+      this.#pending.set(id, { runId, resolve: resolve as (value: unknown) => void, reject });
+      this.#outbox.push({ id, op, args, now: this.#now() });
+      if (this.#outbox.length === 1) queueMicrotask(() => this.#flush());
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#flush();
+    this.#worker.postMessage({ type: 'close' } satisfies ToWriter);
+    await this.#exited;
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0) return;
+    const requests = this.#outbox;
+    this.#outbox = [];
+    this.#worker.postMessage({ type: 'write', requests } satisfies ToWriter);
+  }
+
+  #opened(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (message: FromWriter): void => {
+        this.#worker.off('message', settle);
+        this.#worker.off('error', reject);
+        if (message.type === 'failed') reject(new Error(message.message));
+        else resolve();
+      };
+      this.#worker.on('message', settle);
+      this.#worker.once('error', reject);
+    });
+  }
+
+  #receive(message: FromWriter): void {
+    if (message.type !== 'done') return;
+    for (const response of message.responses) {
+      const pending = this.#pending.get(response.id);
+      this.#pending.delete(response.id);
+      if (pending === undefined) continue;
+      if ('error' in response) pending.reject(fromFailure(response.error, pending.runId));
+      else pending.resolve(response.value);
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#gone ??= error;
+    for (const pending of this.#pending.values()) pending.reject(this.#gone);
+    this.#pending.clear();
+  }
+}

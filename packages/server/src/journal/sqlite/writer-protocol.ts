@@ -1,0 +1,65 @@
+/** The messages between the journal and its writer thread. */
+import { type ApiErrorCode, TalariaError } from '@talaria/protocol';
+import { LeaseLostError, UnseenPostError } from '../journal.ts';
+import type { SqliteWriter } from './writer.ts';
+
+export type WriteOp =
+  | 'createRun'
+  | 'append'
+  | 'post'
+  | 'claim'
+  | 'renew'
+  | 'release'
+  | 'evict'
+  | 'queueDepth';
+
+/** The arguments of an operation; the thread adds the time. */
+export interface WriteRequest {
+  id: number;
+  op: WriteOp;
+  args: unknown[];
+  now: number;
+}
+
+export type WriteResponse = { id: number; value: unknown } | { id: number; error: WriteFailure };
+
+export interface WriteFailure {
+  name: string;
+  message: string;
+  code?: ApiErrorCode;
+  runId?: string;
+}
+
+export type FromWriter =
+  | { type: 'ready' }
+  | { type: 'failed'; message: string }
+  | { type: 'done'; responses: WriteResponse[] };
+
+export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'close' };
+
+export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): unknown {
+  switch (op) {
+    case 'queueDepth':
+      return writer.depth;
+    case 'release':
+      return writer.release(...(args as Parameters<SqliteWriter['release']>));
+    default: {
+      const operation = writer[op] as (...values: unknown[]) => unknown;
+      return operation.call(writer, ...args, now);
+    }
+  }
+}
+
+export function toFailure(error: unknown): WriteFailure {
+  if (error instanceof TalariaError) return { name: error.name, message: error.message, code: error.code };
+  if (error instanceof Error) return { name: error.name, message: error.message };
+  return { name: 'Error', message: String(error) };
+}
+
+/** The error the caller sees; anything that is not a refusal of ours is a store that did not take the write. */
+export function fromFailure(failure: WriteFailure, runId: string): Error {
+  if (failure.name === 'LeaseLostError') return new LeaseLostError(runId);
+  if (failure.name === 'UnseenPostError') return new UnseenPostError(runId);
+  if (failure.code !== undefined) return new TalariaError(failure.code, { message: failure.message });
+  return new TalariaError('store_unavailable', { cause: new Error(failure.message) });
+}

@@ -1,0 +1,98 @@
+/**
+ * The one writer of the database, on a thread of its own so that waiting for the disk never holds up the
+ * server. Group commit: whatever was asked for while the last commit was under way goes into the next one,
+ * so a slow disk makes larger groups, not longer queues.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { failpoint } from '../../failpoints.ts';
+import { migrate } from './migrations.ts';
+import { SqliteWriter } from './writer.ts';
+import {
+  type FromWriter,
+  perform,
+  type ToWriter,
+  toFailure,
+  type WriteRequest,
+  type WriteResponse,
+} from './writer-protocol.ts';
+
+/** A bound on how long one commit can hold up the answers of the first request in it. */
+const GROUP_MAX = 1000;
+
+if (parentPort === null) throw new Error('writer-thread.ts runs as a worker thread');
+const port = parentPort;
+const send = (message: FromWriter) => port.postMessage(message);
+
+try {
+  const { db, writer } = open((workerData as { path: string }).path);
+  send({ type: 'ready' });
+  serve(db, writer);
+} catch (error) {
+  send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+}
+
+function open(path: string): { db: DatabaseSync; writer: SqliteWriter } {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+  migrate(db);
+  return { db, writer: new SqliteWriter(db) };
+}
+
+function serve(db: DatabaseSync, writer: SqliteWriter): void {
+  const waiting: WriteRequest[] = [];
+  let closing = false;
+
+  const take = (message: ToWriter): void => {
+    if (message.type === 'close') closing = true;
+    else waiting.push(...message.requests);
+  };
+
+  port.on('message', (first: ToWriter) => {
+    take(first);
+    for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
+      take(more.message as ToWriter);
+    }
+    while (waiting.length > 0) {
+      send({ type: 'done', responses: commitGroup(db, writer, waiting.splice(0, GROUP_MAX)) });
+    }
+    if (closing) {
+      db.close();
+      port.close();
+    }
+  });
+}
+
+/** Runs the group in one transaction. A refused request is undone alone; a failed commit fails all of them. */
+function commitGroup(db: DatabaseSync, writer: SqliteWriter, group: WriteRequest[]): WriteResponse[] {
+  const depth = writer.depth;
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    const responses = group.map((request) => attempt(db, writer, request));
+    failpoint('journal.before-commit');
+    db.exec('COMMIT');
+    failpoint('journal.after-commit');
+    return responses;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    writer.depth = depth;
+    const failure = toFailure(error);
+    return group.map(({ id }) => ({ id, error: failure }));
+  }
+}
+
+function attempt(db: DatabaseSync, writer: SqliteWriter, request: WriteRequest): WriteResponse {
+  const depth = writer.depth;
+  db.exec('SAVEPOINT request');
+  try {
+    const value = perform(writer, request);
+    db.exec('RELEASE request');
+    return { id: request.id, value };
+  } catch (error) {
+    // A full disk or an I/O error may have ended the whole transaction; then the group fails as one.
+    if (!db.isTransaction) throw error;
+    db.exec('ROLLBACK TO request; RELEASE request');
+    writer.depth = depth;
+    return { id: request.id, error: toFailure(error) };
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * Every write to the database, as synchronous operations inside a transaction that the caller holds.
+ * Each operation checks before it writes; an error it throws leaves nothing behind, because the caller runs it
+ * in a savepoint of its own.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isTerminalEvent, isTerminalStatus, type RunStatus, TalariaError } from '@talaria/protocol';
+import {
+  type AppendOptions,
+  type Claim,
+  type CreateLimits,
+  type CreateOutcome,
+  type Lease,
+  LeaseLostError,
+  type NewRun,
+  type QueueDepth,
+  UnseenPostError,
+} from '../journal.ts';
+import { admit, cancelled, type Post } from '../posts.ts';
+import type { LogRecord, NewRecord } from '../records.ts';
+import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
+import { type RunRow, toStoredRun } from './rows.ts';
+
+const IDEMPOTENCY_MS = 24 * 3600 * 1000;
+
+export interface Appended {
+  runId: string;
+  records: LogRecord[];
+  finished: boolean;
+}
+
+interface IdempotencyRow {
+  body_hash: string;
+  run_id: string;
+  status: RunStatus | null;
+}
+
+export class SqliteWriter {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #depth: QueueDepth;
+
+  /** No other process has the database open, so every lease in it belongs to a process that is dead. */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL');
+    const { queued } = this.#get<{ queued: number }>(
+      'SELECT count(*) AS queued FROM runs WHERE finished_at IS NULL',
+    )!;
+    this.#depth = { queued, leased: 0 };
+  }
+
+  get depth(): QueueDepth {
+    return { ...this.#depth };
+  }
+
+  /** For the caller's roll-back: the counts are part of the transaction though they live in memory. */
+  set depth(depth: QueueDepth) {
+    this.#depth = { ...depth };
+  }
+
+  createRun(run: NewRun, limits: CreateLimits, now: number): CreateOutcome {
+    const { idempotency } = run;
+    if (idempotency !== undefined) {
+      const seen = this.#get<IdempotencyRow>(
+        `SELECT i.body_hash, i.run_id, coalesce(r.status, i.status) AS status
+           FROM idempotency i LEFT JOIN runs r ON r.run_id = i.run_id
+          WHERE i.owner = ? AND i.key = ? AND i.created_at > ?`,
+        run.owner,
+        idempotency.key,
+        now - IDEMPOTENCY_MS,
+      );
+      if (seen !== undefined) {
+        if (seen.body_hash !== idempotency.bodyHash) return { kind: 'conflict' };
+        return { kind: 'replayed', runId: seen.run_id, status: seen.status ?? 'completed' };
+      }
+    }
+    if (this.#depth.queued >= limits.maxQueued) return { kind: 'queue_full' };
+    const { lastInsertRowid } = this.#run(
+      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
+       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?)`,
+      run.runId,
+      run.owner,
+      run.sessionId,
+      INITIAL_STATE.status,
+      now,
+      now,
+      JSON.stringify(INITIAL_STATE),
+    );
+    this.#insertRecord(Number(lastInsertRowid), {
+      event: 'run.accepted',
+      private: run.request,
+      pos: 0,
+      seq: null,
+      at: now,
+    });
+    if (idempotency !== undefined) {
+      this.#run(
+        `INSERT OR REPLACE INTO idempotency (owner, key, body_hash, run_id, status, created_at)
+         VALUES (?, ?, ?, ?, NULL, ?)`,
+        run.owner,
+        idempotency.key,
+        idempotency.bodyHash,
+        run.runId,
+        now,
+      );
+    }
+    this.#depth.queued += 1;
+    return { kind: 'created' };
+  }
+
+  append(lease: Lease, records: readonly NewRecord[], options: AppendOptions, now: number): Appended {
+    const row = this.#findRun(lease.runId);
+    if (row === undefined || row.finished_at !== null || row.epoch !== lease.epoch) {
+      throw new LeaseLostError(lease.runId);
+    }
+    const state = JSON.parse(row.state) as RunState;
+    if (
+      records.some((record) => isTerminalEvent(record.event)) &&
+      state.last_posted_pos > (options.seenPostedPos ?? -1)
+    ) {
+      throw new UnseenPostError(lease.runId);
+    }
+    return this.#appendTo(row, state, records, now);
+  }
+
+  post(runId: string, post: Post, now: number): Appended {
+    const row = this.#findRun(runId);
+    if (row === undefined) {
+      throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
+    }
+    const state = JSON.parse(row.state) as RunState;
+    const { records, grants } = admit(state, post, row.lease_until !== null && row.lease_until > now);
+    for (const key of grants?.patternKeys ?? []) {
+      this.#run(
+        'INSERT OR IGNORE INTO grants (owner, session_id, pattern_key, created_at) VALUES (?, ?, ?, ?)',
+        row.owner,
+        grants?.scope === 'session' ? row.session_id : '',
+        key,
+        now,
+      );
+    }
+    return this.#appendTo(row, state, records, now);
+  }
+
+  claim(
+    worker: string,
+    leaseMs: number,
+    limit: number,
+    now: number,
+  ): { claims: Claim[]; cancelled: Appended[] } {
+    const unowned = 'r.finished_at IS NULL AND (r.lease_until IS NULL OR r.lease_until <= ?)';
+    const stopped = this.#all<RunRow>(
+      `SELECT r.* FROM runs r WHERE ${unowned} AND r.status = 'stopping'`,
+      now,
+    );
+    const ended = stopped.map((row) => {
+      const state = JSON.parse(row.state) as RunState;
+      return this.#appendTo(row, state, [cancelled(state)], now);
+    });
+    const rows = this.#all<RunRow>(
+      `SELECT r.* FROM runs r INDEXED BY runs_unfinished
+        WHERE ${unowned}
+          AND NOT EXISTS (SELECT 1 FROM runs e
+                           WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
+                             AND e.finished_at IS NULL)
+        ORDER BY r.n LIMIT ?`,
+      now,
+      limit,
+    );
+    const claims = rows.map((row) => {
+      const epoch = row.epoch + 1;
+      this.#run(
+        'UPDATE runs SET epoch = ?, lease_owner = ?, lease_until = ? WHERE n = ?',
+        epoch,
+        worker,
+        now + leaseMs,
+        row.n,
+      );
+      if (row.lease_until === null) {
+        this.#depth.queued -= 1;
+        this.#depth.leased += 1;
+      }
+      const state = JSON.parse(row.state) as RunState;
+      this.#appendTo(
+        { ...row, epoch, lease_until: now + leaseMs },
+        state,
+        [{ event: 'run.claimed', private: { epoch } }],
+        now,
+      );
+      return { runId: row.run_id, epoch, run: toStoredRun(this.#findRun(row.run_id)!) };
+    });
+    return { claims, cancelled: ended };
+  }
+
+  renew(worker: string, leases: readonly Lease[], leaseMs: number, now: number): Lease[] {
+    return leases.filter(({ runId, epoch }) => {
+      const { changes } = this.#run(
+        `UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND lease_owner = ? AND finished_at IS NULL`,
+        now + leaseMs,
+        runId,
+        epoch,
+        worker,
+      );
+      return changes === 0;
+    });
+  }
+
+  release(lease: Lease): boolean {
+    const { changes } = this.#run(
+      `UPDATE runs SET lease_owner = NULL, lease_until = NULL
+        WHERE run_id = ? AND epoch = ? AND finished_at IS NULL AND lease_until IS NOT NULL`,
+      lease.runId,
+      lease.epoch,
+    );
+    if (changes === 0) return false;
+    this.#depth.queued += 1;
+    this.#depth.leased -= 1;
+    return true;
+  }
+
+  evict(retentionMs: number, limit: number, now: number): string[] {
+    this.#run('DELETE FROM idempotency WHERE created_at <= ?', now - IDEMPOTENCY_MS);
+    const rows = this.#all<{ n: number; run_id: string; owner: string; status: string }>(
+      'SELECT n, run_id, owner, status FROM runs WHERE finished_at <= ? ORDER BY finished_at LIMIT ?',
+      now - retentionMs,
+      limit,
+    );
+    for (const { n, run_id, owner, status } of rows) {
+      this.#run('UPDATE idempotency SET status = ? WHERE run_id = ?', status, run_id);
+      this.#run('DELETE FROM records WHERE run = ?', n);
+      this.#run('DELETE FROM runs WHERE n = ?', n);
+      // A session nobody named is the run's own, and ends with it.
+      this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', owner, run_id);
+    }
+    return rows.map((row) => row.run_id);
+  }
+
+  #appendTo(row: RunRow, before: RunState, records: readonly NewRecord[], now: number): Appended {
+    // Also the times of one run never run backwards, whatever the clock does.
+    const at = Math.max(now, row.updated_at);
+    let { next_pos: pos, next_seq: seq } = row;
+    let state = before;
+    const stored: LogRecord[] = [];
+    for (const record of records) {
+      if (isTerminalStatus(state.status))
+        throw new Error(`A record after the end of ${row.run_id}: ${record.event}`);
+      const full = {
+        ...record,
+        pos: pos++,
+        seq: record.public === undefined ? null : seq++,
+        at,
+      } as LogRecord;
+      this.#insertRecord(row.n, full);
+      state = foldRecord(state, full);
+      stored.push(full);
+    }
+    const finished = isTerminalStatus(state.status);
+    if (stored.length === 0) return { runId: row.run_id, records: stored, finished: false };
+    if (state === before) {
+      this.#run(
+        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ? WHERE n = ?',
+        at,
+        pos,
+        seq,
+        row.n,
+      );
+    } else {
+      this.#run(
+        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, status = ?, state = ? WHERE n = ?',
+        at,
+        pos,
+        seq,
+        state.status,
+        JSON.stringify(state),
+        row.n,
+      );
+    }
+    if (finished) {
+      this.#run(
+        'UPDATE runs SET finished_at = ?, lease_owner = NULL, lease_until = NULL WHERE n = ?',
+        at,
+        row.n,
+      );
+      if (row.lease_until === null) this.#depth.queued -= 1;
+      else this.#depth.leased -= 1;
+    }
+    return { runId: row.run_id, records: stored, finished };
+  }
+
+  #insertRecord(run: number, record: LogRecord): void {
+    this.#run(
+      'INSERT INTO records (run, pos, seq, event, at, public, private) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      run,
+      record.pos,
+      record.seq,
+      record.event,
+      record.at,
+      record.public === undefined ? null : JSON.stringify(record.public),
+      record.private === undefined ? null : JSON.stringify(record.private),
+    );
+  }
+
+  #findRun(runId: string): RunRow | undefined {
+    return this.#get<RunRow>('SELECT * FROM runs WHERE run_id = ?', runId);
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]) {
+    return this.#statement(sql).run(...values);
+  }
+
+  #get<T>(sql: string, ...values: (string | number | null)[]): T | undefined {
+    return this.#statement(sql).get(...values) as T | undefined;
+  }
+
+  #all<T>(sql: string, ...values: (string | number | null)[]): T[] {
+    return this.#statement(sql).all(...values) as T[];
+  }
+}

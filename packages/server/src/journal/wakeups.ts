@@ -1,0 +1,46 @@
+/** Who wants to be woken for what, in this process. Listeners run in the caller's turn and must not throw. */
+export class Wakeups {
+  readonly #events = new Map<string, Set<() => void>>();
+  readonly #posts = new Map<string, Set<() => void>>();
+  readonly #queue = new Set<() => void>();
+
+  watchEvents(runId: string, listener: () => void): () => void {
+    return watch(this.#events, runId, listener);
+  }
+
+  watchPosts(runId: string, listener: () => void): () => void {
+    return watch(this.#posts, runId, listener);
+  }
+
+  watchQueue(listener: () => void): () => void {
+    this.#queue.add(listener);
+    return () => this.#queue.delete(listener);
+  }
+
+  wakeEvents(runId: string): void {
+    for (const listener of this.#events.get(runId) ?? []) listener();
+  }
+
+  wakePosts(runId: string): void {
+    for (const listener of this.#posts.get(runId) ?? []) listener();
+  }
+
+  wakeQueue(): void {
+    for (const listener of this.#queue) listener();
+  }
+}
+
+function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: () => void): () => void {
+  let listeners = watchers.get(runId);
+  if (listeners === undefined) {
+    listeners = new Set();
+    watchers.set(runId, listeners);
+  }
+  // A set of its own per watch, so that watching twice with one function is two watches.
+  const entry = () => listener();
+  listeners.add(entry);
+  return () => {
+    listeners.delete(entry);
+    if (listeners.size === 0 && watchers.get(runId) === listeners) watchers.delete(runId);
+  };
+}
