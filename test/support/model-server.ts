@@ -49,6 +49,8 @@ export interface RecordedRequest {
   at: number;
   body: ChatRequest;
   headers: IncomingHttpHeaders;
+  /** Tells connections apart. */
+  clientPort: number | undefined;
   scriptId: string | undefined;
   /** The position in the script, from 0. */
   step: number;
@@ -120,6 +122,7 @@ export async function startModelServer(options: { port?: number; host?: string }
       at: Date.now(),
       body,
       headers: req.headers,
+      clientPort: req.socket.remotePort,
       scriptId: position?.scriptId,
       step: position?.index ?? 0,
       tries: tried,

@@ -5,8 +5,9 @@
  * one step, with no retries and no tool execution, which is exactly the contract.
  *
  * - The provider is loaded at the first step, so that starting the server does not pay for its SDK.
- * - However the iteration ends (finish, failure, abort, `break`), the request to the provider is over afterwards.
- *   Cancelling the stream is not enough for that, because some providers tee it; the request is aborted as well.
+ * - When the iteration ends early (failure, abort, `break`), the request to the provider ends with it. Cancelling the
+ *   stream is not enough for that, because some providers tee it; the request is aborted as well.
+ * - After a finish the rest of the response is read in the background, so that the connection can be used again.
  */
 import type {
   LanguageModelV4,
@@ -20,6 +21,9 @@ import type { FinishReason, Message, Model, StepFinish, StepPart, StepRequest } 
 import { incompleteStreamError, toModelError } from './model-errors.ts';
 import { toFunctionTools, toPrompt } from './prompt.ts';
 import { StepAssembly } from './step-assembly.ts';
+
+/** Nothing of interest follows a finish; a server that still does not end its response loses the connection. */
+const DRAIN_MS = 1_000;
 
 export interface AiSdkModelOptions {
   /** `provider/model`, as shown to people. */
@@ -47,7 +51,8 @@ export class AiSdkModel implements Model {
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
 
-    let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+    let reader: StepReader | undefined;
+    let finished = false;
     try {
       request.signal.throwIfAborted();
       const model = await this.#load();
@@ -58,13 +63,19 @@ export class AiSdkModel implements Model {
         abortSignal: request.signal,
       });
       reader = stream.getReader();
-      yield* readStep(reader, new StepAssembly(callIds(messages)), request.signal);
+      for await (const part of readStep(reader, new StepAssembly(callIds(messages)), request.signal)) {
+        finished = part.type === 'finish';
+        yield part;
+      }
     } catch (error) {
       throw toModelError(error, { signal, secrets: this.#options.secrets });
     } finally {
       signal.removeEventListener('abort', abort);
-      request.abort();
-      reader?.cancel().catch(() => {});
+      if (finished && reader) drain(reader, request);
+      else {
+        request.abort();
+        reader?.cancel().catch(() => {});
+      }
     }
   }
 
@@ -78,8 +89,10 @@ export class AiSdkModel implements Model {
   }
 }
 
+type StepReader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
+
 async function* readStep(
-  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  reader: StepReader,
   assembly: StepAssembly,
   signal: AbortSignal,
 ): AsyncGenerator<StepPart, void, undefined> {
@@ -96,6 +109,18 @@ async function* readStep(
     yield* assembly.close();
     yield toFinish(assembly, part.usage, part.finishReason);
     return;
+  }
+}
+
+async function drain(reader: StepReader, request: AbortController): Promise<void> {
+  const timer = setTimeout(() => request.abort(), DRAIN_MS);
+  timer.unref();
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The step is complete; how its connection ends does not matter.
+  } finally {
+    clearTimeout(timer);
   }
 }
 
