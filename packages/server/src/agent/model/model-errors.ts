@@ -195,7 +195,8 @@ function retryAfterMs(headers: unknown): number | undefined {
   if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
   const value = String(headers['retry-after'] ?? '').trim();
   if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
-  const date = Date.parse(value);
+  // Date.parse takes a bare number for a year.
+  const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 

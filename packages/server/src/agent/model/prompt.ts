@@ -142,8 +142,13 @@ function toFilePart(url: string): LanguageModelV4FilePart {
   });
 }
 
+/** Decodes bytes, not text: what is percent-encoded need not be UTF-8. */
 function percentToBase64(payload: string): string {
-  return Buffer.from(decodeURIComponent(payload), 'latin1').toString('base64');
+  const bytes = Buffer.from(payload).toString('latin1');
+  const decoded = bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(decoded, 'latin1').toString('base64');
 }
 
 /** Most providers look at the image itself; Gemini wants a full media type next to the URL. */
