@@ -17,6 +17,9 @@ export interface Environment {
 
 const envNames = new Set<string>([...settingList.map(([, setting]) => setting.env), configFileOption.env]);
 
+/** Variables of our own that are no settings: tests arm failpoints with it. */
+const otherNames = new Set(['TALARIA_FAILPOINTS']);
+
 export function readEnvironment(env: Env, cwd: string): Environment {
   const given = new Map<SettingName, Given>();
   for (const [name, setting] of settingList) {
@@ -32,7 +35,7 @@ export function readEnvironment(env: Env, cwd: string): Environment {
 
 /** API_SERVER_ names of others are theirs; only what looks like a slip in one of ours is worth a word. */
 function looksLikeOurs(name: string): boolean {
-  if (name.startsWith('TALARIA_')) return true;
+  if (name.startsWith('TALARIA_')) return !otherNames.has(name);
   return name.startsWith('API_SERVER_') && isSlip(name);
 }
 

@@ -200,7 +200,7 @@ describe('the database URL', () => {
   it.each(['postgres', 'postgresql'])('says that %s is not supported yet, without the password', (scheme) => {
     const env = { TALARIA_DATABASE_URL: `${scheme}://bob:s3cret@db:5432/runs?password=s3cret` };
     expect(problemsOf({ env })).toEqual([
-      `TALARIA_DATABASE_URL is "${scheme}://***@db:5432/runs?***": Postgres is not supported yet in this version; allowed: sqlite:///absolute/path/to/file.db`,
+      `TALARIA_DATABASE_URL is "${scheme}://***@db:5432/runs?***": Postgres is not supported yet in this version; allowed: sqlite:///absolute/path/to/file.db or file:///absolute/path/to/file.db`,
     ]);
   });
 });

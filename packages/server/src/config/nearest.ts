@@ -21,15 +21,21 @@ export function didYouMean(word: string, names: Iterable<string>): string {
   return name === undefined ? '' : `; did you mean ${name}?`;
 }
 
-/** Levenshtein distance, one row at a time. */
+/** Insertions, deletions, substitutions and swaps of neighbours between two words; one row at a time. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const substitution = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(substitution, previous[column]! + 1, current[column - 1]! + 1));
+      let cost = Math.min(substitution, previous[column]! + 1, current[column - 1]! + 1);
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
+        cost = Math.min(cost, beforePrevious[column - 2]! + 1);
+      }
+      current.push(cost);
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[b.length]!;

@@ -150,7 +150,7 @@ function readKeys(entries: readonly (readonly unknown[])[]): Read<readonly ApiKe
 export function databaseUrl(): Kind<Database> {
   return textKind<Database>({
     name: 'url',
-    allowed: 'sqlite:///absolute/path/to/file.db',
+    allowed: 'sqlite:///absolute/path/to/file.db or file:///absolute/path/to/file.db',
     read(text) {
       if (/^postgres(ql)?:/i.test(text)) {
         return { refused: 'Postgres is not supported yet in this version' };

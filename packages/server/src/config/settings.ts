@@ -120,9 +120,9 @@ export const settings = {
     key: 'model',
     kind: string(),
     default: undefined,
-    defaultText: 'the built-in demo model',
+    defaultText: 'one of the provider whose key is set, else the built-in demo model',
     group: 'Model',
-    about: 'language model that the agent uses',
+    about: '`openai/…`, `anthropic/…`, `google/…` or `demo`; with a base URL the name of a model there',
   }),
   openaiBaseUrl: define({
     env: 'OPENAI_BASE_URL',

@@ -1,0 +1,63 @@
+/**
+ * What a server says on the terminal once it listens: where, with what, what to be careful about, and what to type
+ * next. The commands can be copied as they are; a key is named by its variable and never printed.
+ */
+import type { Config } from '../config/index.ts';
+
+export interface Running {
+  readonly url: string;
+  readonly version: string;
+  /** Its name; that of the built-in one starts with `demo`. */
+  readonly model: string;
+  readonly store: string;
+  /** In words; where commands are not isolated they say "no isolation". */
+  readonly sandbox: string;
+}
+
+/** A bare "none" is left out on purpose: it may speak of the network. */
+const UNISOLATED =
+  /\b(no isolation|not isolated|unisolated|without isolation|isolation[:= ]+none)\b|^none\b/i;
+
+export function banner(running: Running, config: Config, configWarnings: readonly string[]): string {
+  const { url, version, model, store, sandbox } = running;
+  const warnings = [...configWarnings, ...partWarnings(running, config)];
+  return [
+    `Talaria ${version} listens on ${url}`,
+    `  model    ${model}`,
+    `  store    ${store}`,
+    `  sandbox  ${sandbox}`,
+    ...warnings.map((warning) => `Warning: ${warning}`),
+    '',
+    ...nextCommands(url, config),
+  ].join('\n');
+}
+
+function partWarnings({ model, sandbox }: Running, config: Config): string[] {
+  const warnings: string[] = [];
+  if (/^demo\b/i.test(model)) {
+    warnings.push(
+      'the built-in demo model only runs the commands in backticks of a prompt; set OPENAI_BASE_URL or a ' +
+        "provider's key, and TALARIA_MODEL, for a real one",
+    );
+  }
+  if (UNISOLATED.test(sandbox)) {
+    const approvals =
+      config.approvalsUnisolated === 'ask'
+        ? 'every command asks for approval first'
+        : 'and TALARIA_APPROVALS_UNISOLATED=skip lets them run without asking';
+    warnings.push(`commands run without isolation, as the user of this server; ${approvals}`);
+  }
+  return warnings;
+}
+
+function nextCommands(url: string, config: Config): string[] {
+  const needsKey = config.apiKeys.length > 0;
+  const authorization = needsKey ? ' -H "Authorization: Bearer $API_SERVER_KEY"' : '';
+  const body = `'{"input": "Run \`echo hello\` and tell me what it says"}'`;
+  return [
+    needsKey ? 'Start a run (with one of your keys in API_SERVER_KEY):' : 'Start a run:',
+    `  RUN_ID=$(curl -sS ${url}/v1/runs${authorization} -H "Content-Type: application/json" -d ${body} | grep -o 'run_[0-9a-f]*'); echo $RUN_ID`,
+    'Watch its events:',
+    `  curl -sSN ${url}/v1/runs/$RUN_ID/events${authorization}`,
+  ];
+}

@@ -1,0 +1,65 @@
+/**
+ * `talaria serve`: starts the server and stays until it is asked to stop.
+ *
+ * starting ─ listening ─▶ serving ─ first signal ─▶ draining ─ closed ─▶ exit 0
+ *    └─ error ─▶ exit 1                                └─ second signal ─▶ exit 130 or 143
+ *
+ * A signal during the start is kept and stops the server as soon as it is up, so that it never dies half-open.
+ */
+import type { Config } from '../config/index.ts';
+import { banner } from './banner.ts';
+import { exitCodes } from './exit-codes.ts';
+import { loadOrExplain } from './load-or-explain.ts';
+import { explainStartupError } from './startup-error.ts';
+import { stopSignals } from './stop-signals.ts';
+import type { Terminal } from './terminal.ts';
+import { version } from './version.ts';
+
+export interface ServerHandle {
+  readonly url: string;
+  /** Drains, then closes. Resolves when nothing is left open. */
+  close(): Promise<void>;
+  /** Resolves when the server has drained, whoever asked for it. */
+  readonly drained: Promise<void>;
+  describe(): { model: string; store: string; sandbox: string };
+}
+
+export type StartServer = (config: Config) => Promise<ServerHandle>;
+
+/** Imported only here and only now: the server's modules are most of the start-up time, and help needs none. */
+const importStart = async (): Promise<StartServer> => (await import('../start.ts')).startServer;
+
+export async function serve(
+  argv: readonly string[],
+  terminal: Terminal,
+  loadStart: () => Promise<StartServer> = importStart,
+): Promise<number> {
+  const loaded = loadOrExplain(argv, terminal);
+  if (loaded === undefined) return exitCodes.usage;
+  const { config, warnings } = loaded;
+  using signals = stopSignals();
+
+  let server: ServerHandle;
+  try {
+    const startServer = await loadStart();
+    server = await startServer(config);
+  } catch (error) {
+    terminal.err(explainStartupError(error, config));
+    return exitCodes.failed;
+  }
+  terminal.out(banner({ url: server.url, version, ...server.describe() }, config, warnings));
+
+  try {
+    const signal = await Promise.race([signals.first, server.drained]);
+    if (signal !== undefined) {
+      terminal.err(
+        `${signal}: waiting up to ${config.drainSeconds} s for runs; a second signal stops at once`,
+      );
+    }
+    await server.close();
+    return exitCodes.ok;
+  } catch (error) {
+    terminal.err(`Talaria did not stop cleanly: ${error instanceof Error ? error.message : String(error)}`);
+    return exitCodes.failed;
+  }
+}

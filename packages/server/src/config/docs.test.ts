@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { configurationDocument, documentUrl } from './docs.ts';
+import { settingsHelp } from './help.ts';
+import { flagOf, settingList } from './settings.ts';
+import { load } from './testing.ts';
+
+it('keeps docs/configuration.md up to date', () => {
+  const hint = 'run: node packages/server/src/config/write-docs.ts';
+  expect(readFileSync(documentUrl, 'utf8'), hint).toBe(configurationDocument());
+});
+
+it('shows an example file that loads', () => {
+  const example = /```json\n(.*?)```/s.exec(configurationDocument())![1]!;
+  const { config, warnings } = load({ argv: ['--config', '/t.json'], files: { '/t.json': example } });
+  expect(warnings).toEqual([]);
+  expect(config).toMatchObject({
+    port: 8642,
+    approvalsIsolated: 'skip',
+    corsOrigins: ['https://app.example.com'],
+  });
+});
+
+it('names every setting in the document and the help, once', () => {
+  const help = settingsHelp();
+  const document = configurationDocument();
+  for (const [, setting] of settingList) {
+    expect(help.match(new RegExp(`\\[${setting.env}[;\\]]`, 'g')), setting.env).toHaveLength(1);
+    expect(document).toContain(`| \`${setting.env}\` | \`--${flagOf(setting)}\` | \`${setting.key}\` |`);
+  }
+});
+
+it('has unique names of each form', () => {
+  for (const form of [
+    settingList.map(([, s]) => s.env),
+    settingList.map(([, s]) => s.key),
+    settingList.map(([, s]) => flagOf(s)),
+  ]) {
+    expect(new Set(form).size).toBe(settingList.length);
+  }
+});

@@ -1,0 +1,40 @@
+/** The settings as the document docs/configuration.md. `write-docs.ts` writes it; a test keeps it up to date. */
+import { readFileSync } from 'node:fs';
+import { defaultText } from './help.ts';
+import { flagOf, groups, type Setting, settingList } from './settings.ts';
+
+export const documentUrl = new URL('../../../../docs/configuration.md', import.meta.url);
+const introductionUrl = new URL('./docs-introduction.md', import.meta.url);
+
+export function configurationDocument(): string {
+  const tables = groups.map((group) => {
+    const rows = settingList
+      .filter(([, setting]) => setting.group === group)
+      .map(([, setting]) => row(setting));
+    return [
+      `### ${group}`,
+      '',
+      '| environment | flag | file key | allowed | default | |',
+      '|---|---|---|---|---|---|',
+      ...rows,
+    ].join('\n');
+  });
+  return `${readFileSync(introductionUrl, 'utf8').trimEnd()}\n\n${tables.join('\n\n')}\n`;
+}
+
+function row(setting: Setting<unknown>): string {
+  const { kind } = setting;
+  const fallback = defaultText(setting);
+  // A default in words stands as it is; one that can be typed is set as code.
+  const shownDefault = setting.defaultText ?? (fallback === undefined ? 'not set' : `\`${fallback}\``);
+  const allowed = kind.secret ? `${kind.allowed} (secret)` : kind.allowed;
+  const cells = [
+    `\`${setting.env}\``,
+    `\`--${flagOf(setting)}\``,
+    `\`${setting.key}\``,
+    allowed.replaceAll('*', '\\*'),
+    shownDefault,
+    setting.about,
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}

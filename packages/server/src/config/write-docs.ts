@@ -1,0 +1,5 @@
+/** Run this after a change to the table: `node packages/server/src/config/write-docs.ts`. */
+import { writeFileSync } from 'node:fs';
+import { configurationDocument, documentUrl } from './docs.ts';
+
+writeFileSync(documentUrl, configurationDocument());
