@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -145,5 +145,7 @@ function start({ argv = [] as string[], env = {} as Record<string, string> } = {
 }
 
 function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'talaria-cli-'));
+  const path = mkdtempSync(join(tmpdir(), 'talaria-cli-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
 }
