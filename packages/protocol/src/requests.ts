@@ -88,6 +88,8 @@ function parseInput(input: unknown): { prompt: Content; earlier: HistoryMessage[
 function parseHistory(value: unknown): HistoryMessage[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw new TalariaError('invalid_history', { param: 'conversation_history' });
+  // Clients that always send the field send it empty when they have nothing to say by it.
+  if (value.length === 0) return undefined;
   return value
     .map((entry: unknown, i) => parseMessage(entry, `conversation_history[${i}]`))
     .filter((m) => !isBlank(m.content));
