@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  createSseParser,
+  encodeEventJson,
+  encodeSseFrame,
+  SSE_CLOSED,
+  SSE_KEEPALIVE,
+  SSE_OPEN,
+  type SseMessage,
+} from './sse.ts';
+
+interface Parsed {
+  messages: SseMessage[];
+  comments: string[];
+  retries: number[];
+}
+
+function parse(chunks: readonly string[]): Parsed {
+  const parsed: Parsed = { messages: [], comments: [], retries: [] };
+  const parser = createSseParser({
+    onMessage: (message) => parsed.messages.push(message),
+    onComment: (text) => parsed.comments.push(text),
+    onRetry: (delayMs) => parsed.retries.push(delayMs),
+  });
+  for (const chunk of chunks) parser.feed(chunk);
+  return parsed;
+}
+
+function cut(text: string, places: readonly number[]): string[] {
+  const at = [...new Set(places.map((place) => place % (text.length + 1)))].sort((a, b) => a - b);
+  return [0, ...at].map((from, i) => text.slice(from, at[i] ?? text.length));
+}
+
+/** Text that tries what could break a line protocol. */
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc
+    .array(
+      fc.constantFrom('\n', '\r', '\r\n', '\u2028', '\uFEFF', ':', ' ', 'data: ', '\n\n', '\0', '"', 'ü😀'),
+    )
+    .map((parts) => parts.join('')),
+);
+const payload = fc.dictionary(
+  fc.oneof(text, fc.constantFrom('delta', 'output')),
+  fc.oneof(text, fc.jsonValue()),
+);
+const cuts = fc.array(fc.nat(), { maxLength: 40 });
+const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
+
+describe('a stream of frames', () => {
+  const noise = fc.constantFrom('', SSE_KEEPALIVE, ': two\n: comments\n\n');
+
+  it('parses back to the same events, however it is cut, ended or commented', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(payload, noise)),
+        lineEnd,
+        fc.boolean(),
+        cuts,
+        (frames, end, withBom, places) => {
+          const data = frames.map(([fields], seq) =>
+            encodeEventJson('run_1', {
+              seq,
+              event: 'message.delta',
+              at: 1_700_000_000_123,
+              payload: JSON.stringify(fields),
+            }),
+          );
+          const stream = [
+            SSE_OPEN,
+            ...data.map((json, seq) => encodeSseFrame(seq, json) + frames[seq]![1]),
+            SSE_CLOSED,
+          ];
+          const whole = (withBom ? '\uFEFF' : '') + stream.join('').replaceAll('\n', end);
+
+          const { messages, comments } = parse(cut(whole, places));
+
+          expect(messages).toEqual(data.map((json, seq) => ({ id: String(seq), event: '', data: json })));
+          expect(comments[0]).toBe('open');
+          expect(comments.at(-1)).toBe('stream closed');
+        },
+      ),
+    );
+  });
+
+  it('parses the same character by character as at once', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.constantFrom('data', 'id', 'event', 'retry', ':', ' ', '\r', '\n', 'x', '7', '\0', '\uFEFF'),
+        ),
+        (pieces) => {
+          const whole = pieces.join('');
+          expect(parse([...whole])).toEqual(parse([whole]));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is one id line, one data line and a blank line per event', () => {
+    expect(encodeSseFrame(7, '{"a":1}')).toBe('id: 7\ndata: {"a":1}\n\n');
+    expect([SSE_OPEN, SSE_KEEPALIVE, SSE_CLOSED]).toEqual([
+      ': open\n\n',
+      ': keepalive\n\n',
+      ': stream closed\n\n',
+    ]);
+  });
+});
+
+describe('the JSON of an event', () => {
+  it('is what JSON.stringify would give for the whole event', () => {
+    fc.assert(
+      fc.property(payload, fc.nat(), fc.nat({ max: 4_000_000_000_000 }), (fields, seq, at) => {
+        const json = encodeEventJson('run_1', {
+          seq,
+          event: 'run.steered',
+          at,
+          payload: JSON.stringify(fields),
+        });
+        const whole = { event: 'run.steered', run_id: 'run_1', timestamp: at / 1000, seq, ...fields };
+        expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(whole)));
+      }),
+    );
+  });
+
+  it('is one line whatever its fields contain', () => {
+    fc.assert(
+      fc.property(payload, (fields) => {
+        const json = encodeEventJson('run_1', { seq: 0, event: 'x', at: 0, payload: JSON.stringify(fields) });
+        expect(json).not.toMatch(/[\r\n]/);
+      }),
+    );
+  });
+
+  it('has event, run_id, timestamp in seconds and seq, in this order, when the payload is empty', () => {
+    expect(
+      encodeEventJson('run_1', { seq: 3, event: 'run.cancelled', at: 1_779_510_796_504, payload: '{}' }),
+    ).toBe('{"event":"run.cancelled","run_id":"run_1","timestamp":1779510796.504,"seq":3}');
+  });
+});
+
+describe('the parser on streams of other servers', () => {
+  const message = (fields: Partial<SseMessage>): SseMessage => ({ id: '', event: '', data: '', ...fields });
+
+  it.each<[string, string, SseMessage[]]>([
+    ['joins data lines with a newline', 'data: a\ndata:\ndata: b\n\n', [message({ data: 'a\n\nb' })]],
+    [
+      'takes off one leading space only',
+      'data:  a\n\ndata:b\n\n',
+      [message({ data: ' a' }), message({ data: 'b' })],
+    ],
+    ['dispatches an empty data line', 'data\n\n', [message({})]],
+    ['dispatches nothing without data', 'event: x\nid: 1\n\n', []],
+    ['forgets the event name after a frame', 'event: x\n\ndata: a\n\n', [message({ data: 'a' })]],
+    ['names the event of its frame', 'event: x\ndata: a\n\n', [message({ event: 'x', data: 'a' })]],
+    [
+      'keeps the last id for later frames',
+      'id: 4\ndata: a\n\ndata: b\n\n',
+      [message({ id: '4', data: 'a' }), message({ id: '4', data: 'b' })],
+    ],
+    ['empties the id with an empty id line', 'id: 4\nid\ndata: a\n\n', [message({ data: 'a' })]],
+    ['ignores an id that contains NUL', 'id: 4\nid: 5\0\ndata: a\n\n', [message({ id: '4', data: 'a' })]],
+    ['ignores unknown fields', 'foo: bar\ndata: a\n\n', [message({ data: 'a' })]],
+    ['drops an unfinished last frame', 'data: a\n\ndata: b\n', [message({ data: 'a' })]],
+    ['takes a BOM as such only at the start', 'data: a\n\n\uFEFFdata: b\n\n', [message({ data: 'a' })]],
+    ['does not end a line at U+2028', 'data: a\u2028b\n\n', [message({ data: 'a\u2028b' })]],
+  ])('%s', (_, stream, expected) => {
+    expect(parse([stream]).messages).toEqual(expected);
+  });
+
+  it('reports a retry only when it is a whole number of milliseconds', () => {
+    expect(parse(['retry: 250\nretry: 1.5\nretry: -1\nretry:\nretry: 10ms\n']).retries).toEqual([250]);
+  });
+
+  it('works without handlers for comments and retries', () => {
+    const messages: SseMessage[] = [];
+    createSseParser({ onMessage: (m) => messages.push(m) }).feed(': hi\nretry: 1\ndata: a\n\n');
+    expect(messages).toEqual([message({ data: 'a' })]);
+  });
+});
