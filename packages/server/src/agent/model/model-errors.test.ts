@@ -85,6 +85,7 @@ describe('codes', () => {
       'provider_rate_limit',
       true,
     ],
+    ['a redirect', apiError(301, '<html>Moved</html>'), 'provider_error', false],
     ['no money left', apiError(402, error('Insufficient credits')), 'provider_rate_limit', false],
     [
       'Gemini with a wrong key',

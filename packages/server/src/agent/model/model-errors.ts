@@ -122,8 +122,8 @@ function readAnswer(error: unknown): Answer | undefined {
   if (!isRecord(error)) return undefined;
   const httpStatus = typeof error.statusCode === 'number' ? error.statusCode : undefined;
   if (error instanceof Error) {
-    // A status below 400 means that the answer was fine and reading it failed.
-    if (httpStatus !== undefined && httpStatus >= 400) {
+    // With a 2xx status the answer was fine and reading it failed. Redirects are not followed, so they are errors.
+    if (httpStatus !== undefined && httpStatus >= 300) {
       const text = typeof error.responseBody === 'string' ? error.responseBody : '';
       const body = parseJson(text);
       return {

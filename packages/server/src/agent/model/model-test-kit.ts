@@ -1,4 +1,5 @@
 /** What the tests of this folder share: collecting a step, and a tiny provider that replays fixed frames. */
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AssistantPart, Message, Model, StepFinish, StepPart, StepRequest } from './model.ts';
@@ -67,8 +68,17 @@ export function withResults(
 
 export interface ReplayServer extends AsyncDisposable {
   url: string;
-  requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[];
+  requests: {
+    path: string;
+    headers: IncomingHttpHeaders;
+    body: Record<string, unknown>;
+    /** Resolves when the connection is gone or the answer complete. */
+    closed: Promise<unknown>;
+  }[];
 }
+
+/** A frame after which the server falls silent and keeps the connection open. */
+export const SILENCE = Symbol('silence');
 
 /** Answers the n-th request with the n-th list of SSE frames, or with a status and a JSON body. */
 export async function startReplayServer(
@@ -79,13 +89,21 @@ export async function startReplayServer(
     let text = '';
     for await (const chunk of req.setEncoding('utf8')) text += chunk;
     const answer = answers[requests.length] ?? [];
-    requests.push({ path: req.url ?? '', headers: req.headers, body: JSON.parse(text) });
+    requests.push({
+      path: req.url ?? '',
+      headers: req.headers,
+      body: JSON.parse(text),
+      closed: once(res, 'close'),
+    });
     if (!Array.isArray(answer)) {
       res.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body));
       return;
     }
     res.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const frame of answer) res.write(`data: ${JSON.stringify(frame)}\n\n`);
+    for (const frame of answer) {
+      if (frame === SILENCE) return;
+      res.write(`data: ${JSON.stringify(frame)}\n\n`);
+    }
     res.end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

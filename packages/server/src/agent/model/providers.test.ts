@@ -9,7 +9,9 @@ import {
   collect,
   collectFailure,
   type ReplayServer,
+  SILENCE,
   startReplayServer,
+  toRequest,
   withResults,
 } from './model-test-kit.ts';
 
@@ -25,6 +27,18 @@ async function converse(model: Model) {
   // Through JSON, as a recovered run would have it from the journal.
   const second = await collect(model, { messages: JSON.parse(JSON.stringify(messages)) as Message[] });
   return { first, second };
+}
+
+/** Stops the step at its first text; the provider's connection must go down with it. */
+async function abortAtText(model: Model, server: ReplayServer) {
+  const abort = new AbortController();
+  const read = async () => {
+    for await (const part of model.streamStep(toRequest({ messages: PROMPT, signal: abort.signal }))) {
+      if (part.type === 'text') abort.abort();
+    }
+  };
+  await expect(read()).rejects.toMatchObject({ name: 'ModelError', retryable: false });
+  await server.requests[0]?.closed;
 }
 
 describe('anthropic', () => {
@@ -119,6 +133,12 @@ describe('anthropic', () => {
       },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'a.txt' }] },
     ]);
+  });
+
+  test('an abort closes the connection', async () => {
+    const [open = {}, delta = {}] = block(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: 'a' }]);
+    await using server = await startReplayServer([[start, open, delta, SILENCE]]);
+    await abortAtText(create(server), server);
   });
 
   test('redacted thinking goes back although it has no text', async () => {
@@ -221,6 +241,11 @@ describe('google', () => {
       }),
     );
     expect(JSON.stringify(contents[2]?.parts)).toContain('a.txt');
+  });
+
+  test('an abort closes the connection', async () => {
+    await using server = await startReplayServer([[chunk([{ text: 'a' }]), SILENCE]]);
+    await abortAtText(create(server), server);
   });
 
   test('errors: a wrong key, a spent minute with the time to wait, and a stream that just ends', async () => {
@@ -328,6 +353,11 @@ describe('openai', () => {
     ]);
     expect(input[2]).toMatchObject({ encrypted_content: 'OPAQUE' });
     expect(input[5]).toMatchObject({ call_id: 'call_1', output: 'a.txt' });
+  });
+
+  test('an abort closes the connection', async () => {
+    await using server = await startReplayServer([[created, ...message(0, 'a'), SILENCE]]);
+    await abortAtText(create(server), server);
   });
 
   test('errors: a spent quota, one in the stream, and a stream that just ends', async () => {
