@@ -1,0 +1,193 @@
+/**
+ * Opening files of a workspace from outside the sandbox, while commands may be changing it.
+ *
+ * No path is ever resolved by the kernel from its text: each component is opened by name inside the directory
+ * opened before it (`/proc/self/fd/<directory>/<name>`), never following a link. So a link swapped in at any
+ * moment makes the call fail; it cannot lead it outside. The last component is opened as a mere reference first
+ * (O_PATH), looked at, and opened for reading only if it is a regular file: a FIFO would block and a device may
+ * act on being opened.
+ */
+import { randomUUID } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+
+/** Linux's value on every architecture Node is built for; node:fs does not name it. */
+const O_PATH = 0o10000000;
+const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const MAX_PATH_LENGTH = 4096;
+
+/** A path with nothing usable at its place; the message is for the model. */
+export class WorkspacePathError extends Error {}
+
+/** A path that by its text alone is none in the workspace. */
+export class InvalidPathError extends WorkspacePathError {}
+
+/** The components of a path inside the workspace; relative, or absolute as commands see it. */
+export function pathComponents(path: string, workspaceDir: string): string[] {
+  if (path === '') throw new InvalidPathError('The path is empty.');
+  if (path.includes('\0')) throw new InvalidPathError('The path contains a NUL character.');
+  if (path.length > MAX_PATH_LENGTH)
+    throw new InvalidPathError(`The path is over ${MAX_PATH_LENGTH} characters.`);
+  const components: string[] = [];
+  for (const component of relativePath(path, workspaceDir).split('/')) {
+    if (component === '' || component === '.') continue;
+    if (component !== '..') components.push(component);
+    else if (components.pop() === undefined) throw outside(path, workspaceDir);
+  }
+  return components;
+}
+
+function relativePath(path: string, workspaceDir: string): string {
+  if (!path.startsWith('/')) return path;
+  if (path === workspaceDir) return '';
+  if (!path.startsWith(`${workspaceDir}/`)) throw outside(path, workspaceDir);
+  return path.slice(workspaceDir.length + 1);
+}
+
+function outside(path: string, workspaceDir: string): InvalidPathError {
+  return new InvalidPathError(`${path} is outside the workspace ${workspaceDir}.`);
+}
+
+/** Calls `use` with the regular file at this place, open for reading. */
+export async function withFile<T>(
+  root: string,
+  components: readonly string[],
+  use: (file: FileHandle, stats: Stats) => Promise<T>,
+): Promise<T> {
+  const { parents, name } = splitName(components);
+  await using parent = await openDirectory(root, parents, { create: false });
+  await using reference = await openInside(parent, name, O_PATH | constants.O_NOFOLLOW, components);
+  const stats = await reference.stat();
+  assertRegular(stats, components);
+  await using file = await describeErrors(components, () => open(`/proc/self/fd/${reference.fd}`, 'r'));
+  return await use(file, stats);
+}
+
+/** Creates a file that must not exist yet, with the directories above it. The caller closes it. */
+export async function createFile(root: string, components: readonly string[]): Promise<FileHandle> {
+  const { parents, name } = splitName(components);
+  await using parent = await openDirectory(root, parents, { create: true });
+  return await openInside(parent, name, NEW_FILE, components);
+}
+
+/**
+ * Puts content in the place of a regular file or of nothing, in one step: a reader sees the old or the new whole.
+ * The rename replaces whatever has the name by then, even a link, and follows nothing.
+ */
+export async function replaceFile(
+  root: string,
+  components: readonly string[],
+  content: string,
+): Promise<void> {
+  const { parents, name } = splitName(components);
+  await using parent = await openDirectory(root, parents, { create: true });
+  const target = inside(parent, name);
+  const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
+  if (existing) assertRegular(existing, components);
+
+  const temporaryName = `.talaria-${randomUUID()}`;
+  const temporary = inside(parent, temporaryName);
+  const file = await openInside(parent, temporaryName, NEW_FILE, components);
+  try {
+    try {
+      await file.writeFile(content);
+      if (existing) await file.chmod(existing.mode & 0o777);
+    } finally {
+      await file.close();
+    }
+    await describeErrors(components, () => rename(temporary, target));
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+}
+
+async function openDirectory(
+  root: string,
+  components: readonly string[],
+  { create }: { create: boolean },
+): Promise<FileHandle> {
+  let directory = await describeErrors([], () => open(root, DIRECTORY));
+  for (const [index, name] of components.entries()) {
+    await using parent = directory;
+    const upToHere = components.slice(0, index + 1);
+    if (create) await makeDirectory(inside(parent, name), upToHere);
+    directory = await openInside(parent, name, DIRECTORY, upToHere);
+  }
+  return directory;
+}
+
+async function makeDirectory(path: string, components: readonly string[]): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o755 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw describeError(error as NodeJS.ErrnoException, components);
+  }
+}
+
+function openInside(
+  directory: FileHandle,
+  name: string,
+  flags: number,
+  components: readonly string[],
+): Promise<FileHandle> {
+  return describeErrors(components, () => open(inside(directory, name), flags, 0o644));
+}
+
+function inside(directory: FileHandle, name: string): string {
+  return `/proc/self/fd/${directory.fd}/${name}`;
+}
+
+function splitName(components: readonly string[]): { parents: readonly string[]; name: string } {
+  const name = components.at(-1);
+  if (name === undefined)
+    throw new WorkspacePathError('The path is the workspace itself, which is a directory.');
+  return { parents: components.slice(0, -1), name };
+}
+
+function assertRegular(stats: Stats, components: readonly string[]): void {
+  if (stats.isFile()) return;
+  const path = components.join('/');
+  if (stats.isSymbolicLink()) {
+    throw new WorkspacePathError(`${path} is a symbolic link, which file tools do not follow.`);
+  }
+  if (stats.isDirectory()) throw new WorkspacePathError(`${path} is a directory.`);
+  throw new WorkspacePathError(`${path} is not a regular file.`);
+}
+
+async function ignoreMissing<T>(operation: Promise<T>): Promise<T | undefined> {
+  return operation.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+async function describeErrors<T>(components: readonly string[], operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (error) {
+    throw describeError(error as NodeJS.ErrnoException, components);
+  }
+}
+
+const MESSAGES: Record<string, string> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'is not a directory, or is a symbolic link, which file tools do not follow',
+  ELOOP: 'is a symbolic link, which file tools do not follow',
+  EISDIR: 'is a directory',
+  EACCES: 'may not be accessed',
+  EPERM: 'may not be changed',
+  EEXIST: 'exists already',
+  ENAMETOOLONG: 'has a name that is too long',
+  ENOSPC: 'cannot be written: the disk is full',
+  EDQUOT: 'cannot be written: the disk quota is used up',
+  EROFS: 'cannot be written: the file system is read-only',
+};
+
+function describeError(error: NodeJS.ErrnoException, components: readonly string[]): Error {
+  const message = error.code === undefined ? undefined : MESSAGES[error.code];
+  if (!message) return error;
+  return new WorkspacePathError(`${components.join('/') || 'The workspace'} ${message}.`, { cause: error });
+}

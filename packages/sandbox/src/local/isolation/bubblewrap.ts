@@ -1,0 +1,76 @@
+/**
+ * Isolation with bubblewrap, one per command. The first process of its pid namespace is a shell of ours and not
+ * bubblewrap's own: bubblewrap's tells the outside that the command has ended before what it left behind is gone.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { endNamespace } from '../process/terminate.ts';
+import { findProgram, SYSTEM_PATH } from '../system-path.ts';
+import type { Workspace } from '../workspaces.ts';
+import type { IsolationDriver } from './isolation-driver.ts';
+import { firstProcessArguments, shellArguments, shellEnvironment } from './shell.ts';
+import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
+
+const run = promisify(execFile);
+
+export async function createBubblewrap(view: SystemView, allowNetwork: boolean): Promise<IsolationDriver> {
+  const program = await findProgram('bwrap');
+  if (!program) throw new Error('bwrap is not installed');
+  const { stdout: help } = await run(program, ['--help'], { env: { PATH: SYSTEM_PATH } });
+  const options = [
+    ...namespaceOptions(allowNetwork, help.includes('--disable-userns')),
+    ...['--die-with-parent', '--as-pid-1'],
+    ...systemOptions(view),
+  ];
+  const firstProcess = await firstProcessArguments();
+  const shell = await shellArguments();
+  const network = allowNetwork ? 'with the network of the host' : 'without a network';
+
+  return {
+    kind: 'bubblewrap',
+    description: `bubblewrap: every command runs in its own namespaces ${network} and sees a read-only system and its own workspace.`,
+    workspaceDir: () => WORKSPACE_DIR,
+    prepare: async () => {},
+    launch: (workspace) => ({
+      program,
+      args: [...options, ...workspaceOptions(workspace), ...['--', ...firstProcess, ...shell]],
+      env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+      cwd: '/',
+      end: endNamespace,
+    }),
+  };
+}
+
+function namespaceOptions(allowNetwork: boolean, canDisableUserNamespaces: boolean): string[] {
+  const uid = String(SANDBOX_UID);
+  return [
+    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...(allowNetwork ? [] : ['--unshare-net']),
+    ...(canDisableUserNamespaces ? ['--disable-userns'] : []),
+    ...['--uid', uid, '--gid', uid, '--hostname', 'sandbox'],
+  ];
+}
+
+function systemOptions(view: SystemView): string[] {
+  return [
+    ...['--ro-bind', view.rootDir, '/'],
+    ...view.binds.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...view.hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
+    ...['--dev', '/dev', '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--proc', '/proc'],
+    ...view.procReadOnly.flatMap((path) => ['--ro-bind', path, path]),
+  ];
+}
+
+function workspaceOptions(workspace: Workspace): string[] {
+  return [
+    '--bind',
+    workspace.tmpDir,
+    '/tmp',
+    '--bind',
+    workspace.dir,
+    WORKSPACE_DIR,
+    '--chdir',
+    WORKSPACE_DIR,
+  ];
+}

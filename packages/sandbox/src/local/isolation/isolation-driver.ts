@@ -1,0 +1,18 @@
+/**
+ * How a command is kept from the host. A driver turns "run the shell in this workspace" into a program to launch
+ * and knows how to end all of it. Which guarantees hold is the driver's `description`; that they really hold is
+ * shown by running a command at start (probe.ts).
+ */
+import type { Isolation } from '../../backend.ts';
+import type { Launch } from '../process/run-command.ts';
+import type { Workspace } from '../workspaces.ts';
+
+export interface IsolationDriver {
+  readonly kind: Isolation['kind'];
+  readonly description: string;
+  /** The workspace as its commands see it. */
+  workspaceDir(workspace: Workspace): string;
+  /** Once per acquired workspace, before its first launch. */
+  prepare(workspace: Workspace): Promise<void>;
+  launch(workspace: Workspace, executionId: string): Launch;
+}

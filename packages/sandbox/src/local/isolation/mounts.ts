@@ -1,0 +1,51 @@
+/**
+ * The mounts of the host, as far as making parts of it read-only needs them. In a user namespace a mount keeps the
+ * restrictions it has outside, and a remount that does not repeat them is refused.
+ */
+import { readFile } from 'node:fs/promises';
+import { isBeneath } from './system-view.ts';
+
+export interface Mount {
+  path: string;
+  options: string[];
+}
+
+const KEPT_OPTIONS = new Set(['ro', 'nosuid', 'nodev', 'noexec']);
+
+export async function readMounts(): Promise<Mount[]> {
+  const info = await readFile('/proc/self/mountinfo', 'utf8');
+  return info
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const fields = line.split(' ');
+      return { path: unescapePath(fields[4] ?? '/'), options: (fields[5] ?? '').split(',') };
+    });
+}
+
+/** The restrictions on a path that a bind mount of it has to keep. */
+export function keptOptions(mounts: readonly Mount[], path: string): string[] {
+  let found: Mount | undefined;
+  for (const mount of mounts) {
+    // Of two mounts at one place the later covers the earlier.
+    if (isBeneath(path, mount.path) && mount.path.length >= (found?.path.length ?? 0)) found = mount;
+  }
+  return found?.options.filter((option) => KEPT_OPTIONS.has(option)) ?? [];
+}
+
+export function mountsInside(mounts: readonly Mount[], dir: string): Mount[] {
+  return mounts.filter((mount) => mount.path !== dir && isBeneath(mount.path, dir));
+}
+
+/** One line of an fstab(5). */
+export function fstabLine(source: string, target: string, type: string, options: readonly string[]): string {
+  return `${escapePath(source)} ${escapePath(target)} ${type} ${[...new Set(options)].join(',')} 0 0\n`;
+}
+
+function escapePath(path: string): string {
+  return path.replace(/[\\ \t\n#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
+}
+
+function unescapePath(path: string): string {
+  return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}

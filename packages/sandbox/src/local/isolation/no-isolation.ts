@@ -1,0 +1,39 @@
+/**
+ * No isolation: commands run as the server's user and see what it sees. What is left of the contract is the clean
+ * environment and the best effort to end what a command started (process/terminate.ts).
+ */
+import { createHash } from 'node:crypto';
+import { readUptime } from '../process/process-table.ts';
+import { endAbandoned, endMarked, MARKER_VARIABLE } from '../process/terminate.ts';
+import { findProgram } from '../system-path.ts';
+import type { IsolationDriver } from './isolation-driver.ts';
+import { shellArguments, shellEnvironment } from './shell.ts';
+
+export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
+  const shell = await shellArguments();
+  // The shell dies with the server where setpriv is there to ask for it; the rest is swept at the next start.
+  const [program, ...args] = (await findProgram('setpriv'))
+    ? ['setpriv', '--pdeathsig', 'KILL', ...shell]
+    : shell;
+  const workspacesKey = createHash('sha256').update(workspacesDir).digest('hex').slice(0, 16);
+  endAbandoned(workspacesKey);
+
+  return {
+    kind: 'none',
+    description: `none: commands run as the server's user and see its files and network (${reason}).`,
+    workspaceDir: (workspace) => workspace.dir,
+    prepare: async () => {},
+    launch: (workspace, executionId) => {
+      // A second earlier, for the two clocks are read and rounded apart.
+      const launchedAt = readUptime() - 1;
+      const marker = `${process.pid}:${workspacesKey}:${executionId}`;
+      return {
+        program: program as string,
+        args,
+        env: { ...shellEnvironment(workspace.dir, workspace.tmpDir), [MARKER_VARIABLE]: marker },
+        cwd: workspace.dir,
+        end: (pid) => endMarked(pid, marker, launchedAt),
+      };
+    },
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * The file system that isolated commands see, described once for bubblewrap and unshare.
+ *
+ * It is a list of what is let in, not of what is kept out: the programs and libraries of the system, the parts of
+ * /etc that programs need to run, and nothing of /home, /root, /var, /run or /sys. Everything is read-only. The
+ * skeleton is a directory with the mount points, links and small files; it is built at start and itself becomes
+ * the root, so a command costs mounts only.
+ *
+ * A server that runs as root is still root to the kernel inside its user namespace, though without capabilities:
+ * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY: writing to
+ * /proc/sys/kernel/core_pattern needs no capability, only to be root, and runs a program on the host.
+ */
+import { lstat, mkdir, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+const SYSTEM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix'];
+
+const ETC = [
+  'alternatives',
+  'bash.bashrc',
+  'ca-certificates',
+  'ca-certificates.conf',
+  'crypto-policies',
+  'debian_version',
+  'fonts',
+  'gai.conf',
+  'host.conf',
+  'inputrc',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'locale.alias',
+  'locale.conf',
+  'localtime',
+  'magic',
+  'mime.types',
+  'os-release',
+  'perl',
+  'pki/ca-trust',
+  'pki/tls/certs',
+  'protocols',
+  'services',
+  'shells',
+  'ssl/cert.pem',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'terminfo',
+  'timezone',
+];
+
+/** Only with the network: without it they would tell about the host and help nobody. */
+const ETC_NETWORK = ['resolv.conf'];
+
+const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+
+const PROC_READ_ONLY = [
+  'sys',
+  'sysrq-trigger',
+  'irq',
+  'bus',
+  'fs',
+  'acpi',
+  'asound',
+  'scsi',
+  'mtrr',
+  'driver',
+  'tty',
+];
+
+/** The user that commands run as, inside. */
+export const SANDBOX_UID = 1000;
+export const WORKSPACE_DIR = '/workspace';
+
+export interface SystemView {
+  rootDir: string;
+  /** Read-only, in the order in which they are mounted. */
+  binds: { source: string; target: string }[];
+  /** Directories inside a bound one that stay empty for commands. */
+  hidden: string[];
+  devices: string[];
+  /** Paths in /proc that commands may only read. */
+  procReadOnly: string[];
+}
+
+export interface SystemViewOptions {
+  rootDir: string;
+  allowNetwork: boolean;
+  hiddenPaths: readonly string[];
+}
+
+export async function buildSystemView(options: SystemViewOptions): Promise<SystemView> {
+  const { rootDir } = options;
+  await rm(rootDir, { recursive: true, force: true });
+  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR]) {
+    await mkdir(join(rootDir, dir), { recursive: true });
+  }
+  await symlink('../tmp', join(rootDir, 'var/tmp'));
+  await writeIdentity(rootDir);
+
+  const binds: SystemView['binds'] = [];
+  for (const dir of SYSTEM_DIRS) await addPath(rootDir, dir, binds);
+  for (const name of options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC) {
+    await addBind(rootDir, join('/etc', name), binds);
+  }
+  const devices = await existing(DEVICES.map((name) => `/dev/${name}`));
+  for (const device of devices) await writeFile(join(rootDir, device), '');
+  await linkDevices(rootDir);
+  const procReadOnly = await existing(PROC_READ_ONLY.map((name) => `/proc/${name}`));
+  return { rootDir, binds, hidden: await hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
+}
+
+async function writeIdentity(rootDir: string): Promise<void> {
+  const files = {
+    passwd: `sandbox:x:${SANDBOX_UID}:${SANDBOX_UID}:sandbox:${WORKSPACE_DIR}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n`,
+    group: `sandbox:x:${SANDBOX_UID}:\nnogroup:x:65534:\n`,
+    hosts: '127.0.0.1 localhost sandbox\n::1 localhost sandbox\n',
+    hostname: 'sandbox\n',
+    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(rootDir, 'etc', name), content);
+}
+
+async function linkDevices(rootDir: string): Promise<void> {
+  const links = { fd: '/proc/self/fd', stdin: 'fd/0', stdout: 'fd/1', stderr: 'fd/2', ptmx: 'pts/ptmx' };
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(rootDir, 'dev', name));
+}
+
+/** A directory of the system: most are links into /usr today, and stay links. */
+async function addPath(rootDir: string, path: string, binds: SystemView['binds']): Promise<void> {
+  const entry = await lstat(path).catch(() => undefined);
+  if (entry?.isSymbolicLink()) await symlink(await readlink(path), join(rootDir, path));
+  else if (entry) await addBind(rootDir, path, binds);
+}
+
+async function addBind(rootDir: string, path: string, binds: SystemView['binds']): Promise<void> {
+  const source = await realpath(path).catch(() => undefined);
+  if (source === undefined) return;
+  const target = join(rootDir, path);
+  await mkdir(dirname(target), { recursive: true });
+  if ((await stat(source)).isDirectory()) await mkdir(target, { recursive: true });
+  else await writeFile(target, '');
+  binds.push({ source, target: path });
+}
+
+async function hiddenBeneath(paths: readonly string[], binds: SystemView['binds']): Promise<string[]> {
+  const hidden: string[] = [];
+  for (const path of paths) {
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined || !(await stat(real)).isDirectory()) continue;
+    for (const { source, target } of binds) {
+      if (isBeneath(real, source)) hidden.push(join(target, real.slice(source.length)));
+    }
+  }
+  return hidden;
+}
+
+export function isBeneath(path: string, dir: string): boolean {
+  return path === dir || path.startsWith(dir.endsWith('/') ? dir : `${dir}/`);
+}
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) if (await lstat(path).catch(() => undefined)) found.push(path);
+  return found;
+}

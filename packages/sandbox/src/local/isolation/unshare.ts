@@ -1,0 +1,123 @@
+/**
+ * Isolation with util-linux alone, for machines without bubblewrap. What one command costs:
+ *
+ *   setpriv --pdeathsig   dies with the server, and the namespace with it (--kill-child)
+ *    └ unshare            new user, mount, pid, ipc, uts, cgroup and network namespaces
+ *       └ sh              the first process: builds the root, changes into it, waits for the shell
+ *          └ unshare      a second user namespace: the command has no capability over what the first one built
+ *             └ bash      the command
+ *
+ * The mounts are one fstab per workspace, so that one mount(8) does them all.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { endNamespace } from '../process/terminate.ts';
+import { findProgram } from '../system-path.ts';
+import type { Workspace } from '../workspaces.ts';
+import type { IsolationDriver } from './isolation-driver.ts';
+import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
+import { quote, shellArguments, shellEnvironment } from './shell.ts';
+import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
+
+const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
+const SHM_SIZE = '256m';
+
+export async function createUnshare(view: SystemView, allowNetwork: boolean): Promise<IsolationDriver> {
+  for (const program of PROGRAMS) {
+    if (!(await findProgram(program))) throw new Error(`${program} is not installed`);
+  }
+  const mounts = await readMounts();
+  const systemFstab = renderSystemMounts(view, mounts);
+  const setup = renderSetup(view, mounts, await loopbackCommand(allowNetwork));
+  const shell = await shellArguments();
+  const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
+  if (!allowNetwork) namespaces.push('--net');
+  const network = allowNetwork ? 'with the network of the host' : 'without a network';
+
+  return {
+    kind: 'unshare',
+    description: `unshare: every command runs in its own namespaces ${network} and sees a read-only system and its own workspace.`,
+    workspaceDir: () => WORKSPACE_DIR,
+    prepare: (workspace) =>
+      writeFile(fstabPath(workspace), systemFstab + renderWorkspaceMounts(view, mounts, workspace)),
+    launch: (workspace) => ({
+      program: 'setpriv',
+      args: [
+        ...['--pdeathsig', 'KILL', 'unshare', ...namespaces, '--fork', '--kill-child=SIGKILL'],
+        ...['sh', '-c', setup, 'sh', fstabPath(workspace), ...shell],
+      ],
+      env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+      cwd: '/',
+      end: endNamespace,
+    }),
+  };
+}
+
+function fstabPath(workspace: Workspace): string {
+  return join(workspace.stateDir, 'fstab');
+}
+
+function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string {
+  const inside = (path: string) => join(view.rootDir, path);
+  const readOnly = (path: string) => ['ro', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
+  const lines = [
+    fstabLine(view.rootDir, view.rootDir, 'none', ['bind', ...readOnly(view.rootDir)]),
+    // Recursive: in a user namespace the kernel refuses to uncover what lies beneath a mount.
+    ...view.binds.map(({ source, target }) =>
+      fstabLine(source, inside(target), 'none', ['rbind', ...readOnly(source)]),
+    ),
+    ...view.hidden.map((path) =>
+      fstabLine('tmpfs', inside(path), 'tmpfs', ['ro', 'nosuid', 'nodev', 'mode=0555', 'size=4k']),
+    ),
+    ...view.devices.map((path) => fstabLine(path, inside(path), 'none', ['bind'])),
+    fstabLine('tmpfs', inside('/dev/shm'), 'tmpfs', ['nosuid', 'nodev', `size=${SHM_SIZE}`]),
+    fstabLine('devpts', inside('/dev/pts'), 'devpts', ['newinstance', 'ptmxmode=0666', 'mode=0620']),
+    fstabLine('proc', inside('/proc'), 'proc', ['nosuid', 'nodev', 'noexec']),
+    ...view.procReadOnly.map((path) =>
+      fstabLine(inside(path), inside(path), 'none', ['bind', 'ro', 'nosuid', 'nodev', 'noexec']),
+    ),
+  ];
+  return lines.join('');
+}
+
+function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], workspace: Workspace): string {
+  const writable = (path: string) => ['bind', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
+  return (
+    fstabLine(workspace.tmpDir, join(view.rootDir, '/tmp'), 'none', writable(workspace.tmpDir)) +
+    fstabLine(workspace.dir, join(view.rootDir, WORKSPACE_DIR), 'none', writable(workspace.dir))
+  );
+}
+
+/** The first process of the namespace; `exit $?` at its end keeps it one of its own, as in shell.ts. */
+function renderSetup(view: SystemView, mounts: readonly Mount[], loopback: string): string {
+  return [
+    'fail() { echo "sandbox: $1" >&2; exit 125; }',
+    'fstab=$1; shift',
+    // One more is made below; commands get none, for in a namespace of its own a command would have all rights.
+    'echo 1 > /proc/sys/user/max_user_namespaces || fail "cannot limit user namespaces"',
+    '{ echo sandbox > /proc/sys/kernel/hostname; } 2>/dev/null || :',
+    loopback,
+    'mount -a -T "$fstab" || fail "cannot mount"',
+    ...renderNestedReadOnly(view, mounts),
+    `cd ${quote(view.rootDir)} && pivot_root . . && umount -l . && cd / || fail "cannot change the root"`,
+    `unshare --user --map-user=${SANDBOX_UID} --map-group=${SANDBOX_UID} "$@"`,
+    'exit $?',
+  ].join('\n');
+}
+
+/** A read-only bind does not reach the mounts inside it; there are seldom any. */
+function renderNestedReadOnly(view: SystemView, mounts: readonly Mount[]): string[] {
+  return view.binds.flatMap(({ source, target }) =>
+    mountsInside(mounts, source).map((mount) => {
+      const options = ['remount', 'bind', 'ro', 'nosuid', 'nodev', ...keptOptions(mounts, mount.path)];
+      const path = join(view.rootDir, target, mount.path.slice(source.length));
+      return `mount -o ${[...new Set(options)].join(',')} ${quote(path)} || fail "cannot make a mount read-only"`;
+    }),
+  );
+}
+
+/** A new network namespace has a loopback that is down; without it a command could not talk to itself. */
+async function loopbackCommand(allowNetwork: boolean): Promise<string> {
+  if (allowNetwork || !(await findProgram('ip'))) return ':';
+  return 'ip link set lo up 2>/dev/null || :';
+}

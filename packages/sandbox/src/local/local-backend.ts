@@ -1,0 +1,277 @@
+/**
+ * Slots on this machine: a directory per trajectory, an isolated process tree per command.
+ *
+ * A slot belongs to its trajectory until it is released: acquiring a trajectory that is held gives the slot that
+ * holds it. A slot acquired without a trajectory is nobody's afterwards, so releasing it deletes its workspace.
+ * Releasing and stopping end what runs first; its results come back as aborted.
+ */
+import { randomUUID } from 'node:crypto';
+import type {
+  BackendStats,
+  ExecuteOptions,
+  ExecutionMetadata,
+  ExecutionRequest,
+  ExecutionResult,
+  FailureReason,
+  Isolation,
+  Slot,
+  ToolBackend,
+} from '../backend.ts';
+import { SandboxError } from '../errors.ts';
+import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
+import type { IsolationDriver } from './isolation/isolation-driver.ts';
+import { chooseIsolation } from './isolation/probe.ts';
+import { LocalSlot } from './local-slot.ts';
+import { PipeStock } from './process/pipe-stock.ts';
+import { InvalidArgumentError } from './tools/arguments.ts';
+import { TOOLS } from './tools/index.ts';
+import type { ToolOutcome } from './tools/tool.ts';
+import { anonymousWorkspaceName, Workspaces, workspaceName } from './workspaces.ts';
+
+const DEFAULT_TIMEOUT_S = 180;
+/** What setTimeout can count; a longer timeout would fire at once. */
+const MAX_TIMEOUT_S = 2_147_483;
+const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
+const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+export interface LocalBackendOptions {
+  /** Holds the workspaces and nothing else. Created if missing. */
+  workspacesDir: string;
+  /** For commands that name no timeout of their own. 180 by default. */
+  defaultTimeoutS?: number;
+  /** Bytes of a command's output that are returned; of a longer one its head and tail. 50 000 by default. */
+  outputLimitBytes?: number;
+  /** Bytes kept in the workspace of an output over the limit. 64 MiB by default. */
+  spoolLimitBytes?: number;
+  /** Whether commands reach the network of the host. Only isolation can keep them from it. */
+  allowNetwork?: boolean;
+  /** `auto`: the first that works of bubblewrap and unshare, else none. Any other must work or `start` fails. */
+  isolation?: Isolation['kind'] | 'auto';
+  /** Directories that commands must not see even where they lie inside the system's, such as a data directory in /opt. */
+  hiddenPaths?: readonly string[];
+}
+
+interface Running {
+  isolation: IsolationDriver;
+  workspaces: Workspaces;
+  pipes: PipeStock;
+}
+
+export class LocalBackend implements ToolBackend {
+  readonly defaultTimeoutS: number;
+  readonly #options: LocalBackendOptions;
+  readonly #slots = new Map<string, LocalSlot>();
+  /** Acquire, release and discard of one workspace happen one after the other. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  #running: Running | undefined;
+
+  constructor(options: LocalBackendOptions) {
+    this.#options = options;
+    this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
+  }
+
+  async start(): Promise<void> {
+    if (this.#running) return;
+    const workspaces = await Workspaces.open(this.#options.workspacesDir);
+    const pipes = new PipeStock();
+    try {
+      const isolation = await chooseIsolation({
+        wanted: this.#options.isolation ?? 'auto',
+        allowNetwork: this.#options.allowNetwork ?? false,
+        hiddenPaths: this.#options.hiddenPaths ?? [],
+        workspaces,
+        pipes,
+      });
+      this.#running = { isolation, workspaces, pipes };
+    } catch (error) {
+      await pipes.close();
+      throw error;
+    }
+  }
+
+  async stop({ purge = false }: { purge?: boolean } = {}): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    const slots = [...this.#slots.values()];
+    this.#slots.clear();
+    await Promise.all(slots.map((slot) => slot.endExecutions()));
+    await Promise.allSettled(this.#turns.values());
+    for (const slot of slots) slot.phase = 'available';
+    await running?.pipes.close();
+    if (purge) {
+      const workspaces = running?.workspaces ?? (await Workspaces.open(this.#options.workspacesDir));
+      await workspaces.removeAll();
+    }
+  }
+
+  async acquire(trajectoryId?: string): Promise<Slot> {
+    const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
+    return this.#inTurn(name, async () => {
+      const { isolation, workspaces } = this.#started();
+      const held = this.#holderOf(name);
+      if (held) return held;
+      const workspace = await workspaces.create(name);
+      await isolation.prepare(workspace);
+      this.#started();
+      const slot = new LocalSlot(workspace, isolation.workspaceDir(workspace), trajectoryId);
+      this.#slots.set(slot.slotId, slot);
+      return slot;
+    });
+  }
+
+  async release(slot: Slot, { resetWorkspace = false }: { resetWorkspace?: boolean } = {}): Promise<void> {
+    const held = this.#slots.get(slot.slotId);
+    if (!held) return;
+    await this.#inTurn(held.workspace.name, async () => {
+      if (!this.#slots.has(held.slotId)) return;
+      const { workspaces } = this.#started();
+      held.phase = 'releasing';
+      await held.endExecutions();
+      this.#slots.delete(held.slotId);
+      try {
+        if (resetWorkspace || held.trajectoryId === undefined) await workspaces.remove(held.workspace.name);
+        held.phase = 'available';
+      } catch (error) {
+        held.phase = 'error';
+        throw error;
+      }
+    });
+  }
+
+  async discard(trajectoryId: string): Promise<void> {
+    const name = workspaceName(trajectoryId);
+    await this.#inTurn(name, async () => {
+      const { workspaces } = this.#started();
+      if (this.#holderOf(name)) {
+        throw new SandboxError(
+          'slot_held',
+          `A slot holds the workspace of ${trajectoryId}; release it first.`,
+        );
+      }
+      await workspaces.remove(name);
+    });
+  }
+
+  async executeBatch(
+    requests: readonly ExecutionRequest[],
+    options: ExecuteOptions = {},
+  ): Promise<ExecutionResult[]> {
+    const controllers = requests.map(() => new AbortController());
+    const abort = () => {
+      for (const controller of controllers) controller.abort();
+    };
+    if (options.signal?.aborted) abort();
+    options.signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return await Promise.all(
+        requests.map((request, index) =>
+          this.#execute(request, options.timeoutS, controllers[index] as AbortController),
+        ),
+      );
+    } finally {
+      options.signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  stats(): BackendStats {
+    const slots = { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 };
+    for (const slot of this.#slots.values()) slots[slot.state]++;
+    const { kind, description } = this.#running?.isolation ?? {
+      kind: 'none' as const,
+      description: 'The backend is not started.',
+    };
+    return { backend: 'local', isolation: { kind, description }, slots };
+  }
+
+  #started(): Running {
+    if (this.#running) return this.#running;
+    throw new SandboxError('backend_down', 'The local backend is not started.');
+  }
+
+  #holderOf(workspaceName: string): LocalSlot | undefined {
+    return [...this.#slots.values()].find((slot) => slot.workspace.name === workspaceName);
+  }
+
+  async #inTurn<T>(name: string, action: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(name) ?? Promise.resolve();
+    const turn = before.then(action, action);
+    this.#turns.set(name, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name);
+    }
+  }
+
+  async #execute(
+    [slot, tool, args]: ExecutionRequest,
+    timeoutS: number | undefined,
+    controller: AbortController,
+  ): Promise<ExecutionResult> {
+    const executionId = `exec_${randomUUID()}`;
+    const startedAt = performance.now();
+    const outcome = await this.#runTool(slot, tool, args, timeoutS, controller, executionId);
+    return {
+      success: outcome.error === '',
+      output: outcome.output,
+      error: outcome.error,
+      executionId,
+      slotId: slot.slotId,
+      metadata: {
+        timed_out: false,
+        truncated: false,
+        ...outcome.metadata,
+        duration_s: (performance.now() - startedAt) / 1000,
+      } satisfies ExecutionMetadata,
+    };
+  }
+
+  async #runTool(
+    { slotId }: Slot,
+    tool: string,
+    args: ExecutionRequest[2],
+    timeoutS: number | undefined,
+    controller: AbortController,
+    executionId: string,
+  ): Promise<ToolOutcome> {
+    if (!this.#running) return failure('backend_down', 'The local backend is not started.');
+    const slot = this.#slots.get(slotId);
+    if (!slot || slot.state === 'releasing') return failure('gone', `The slot ${slotId} was released.`);
+    const run = TOOLS.get(tool);
+    if (!run) {
+      return failure('invalid_request', `Unknown tool ${tool}; there are ${[...TOOLS.keys()].join(', ')}.`);
+    }
+    if (controller.signal.aborted) return failure('aborted', 'The call was stopped before it began.');
+    const execution = run(args, {
+      executionId,
+      workspace: slot.workspace,
+      isolation: this.#running.isolation,
+      pipes: this.#running.pipes,
+      limits: {
+        limitBytes: this.#options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
+        spoolLimitBytes: this.#options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,
+      },
+      defaultTimeoutS: timeoutS ?? this.defaultTimeoutS,
+      maxTimeoutS: Math.min(timeoutS ?? MAX_TIMEOUT_S, MAX_TIMEOUT_S),
+      signal: controller.signal,
+    }).catch(describeFailure);
+    slot.executions.set(controller, execution);
+    try {
+      return await execution;
+    } finally {
+      slot.executions.delete(controller);
+    }
+  }
+}
+
+function describeFailure(error: Error): ToolOutcome {
+  if (error instanceof InvalidArgumentError || error instanceof InvalidPathError) {
+    return failure('invalid_request', error.message);
+  }
+  if (error instanceof WorkspacePathError) return failure(undefined, error.message);
+  return failure('backend_down', `The local backend failed: ${error.message}`);
+}
+
+function failure(reason: FailureReason | undefined, error: string): ToolOutcome {
+  return { output: '', error, metadata: reason === undefined ? {} : { failure: reason } };
+}

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import type { Slot, SlotState } from '../backend.ts';
+import type { Workspace } from './workspaces.ts';
+
+/**
+ * A workspace in somebody's hands. Its id is new with every acquire, so whoever kept a slot after releasing it
+ * cannot act in the workspace of the next owner.
+ */
+export class LocalSlot implements Slot {
+  readonly slotId = `slot_${randomUUID()}`;
+  readonly containerId = 'local';
+  readonly workspaceDir: string;
+  readonly trajectoryId: string | undefined;
+  readonly workspace: Workspace;
+  /** One per execution under way; aborting it ends the execution. */
+  readonly executions = new Map<AbortController, Promise<unknown>>();
+  /** While it has not failed, `executing` follows from the executions. */
+  #phase: 'acquired' | 'releasing' | 'available' | 'error' = 'acquired';
+
+  constructor(workspace: Workspace, workspaceDir: string, trajectoryId: string | undefined) {
+    this.workspace = workspace;
+    this.workspaceDir = workspaceDir;
+    this.trajectoryId = trajectoryId;
+  }
+
+  get state(): SlotState {
+    return this.#phase === 'acquired' && this.executions.size > 0 ? 'executing' : this.#phase;
+  }
+
+  set phase(phase: 'releasing' | 'available' | 'error') {
+    this.#phase = phase;
+  }
+
+  /** Ends what runs in the slot and waits until it has. */
+  async endExecutions(): Promise<void> {
+    for (const controller of this.executions.keys()) controller.abort();
+    await Promise.allSettled(this.executions.values());
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Real pipes for the output of commands.
+ *
+ * Node gives a child a socket where it says 'pipe'. A command notices: opening /dev/stdout or /dev/stderr fails
+ * on a socket, and many scripts do that. Node cannot make a pipe, but a FIFO whose name is gone is one. Making
+ * one takes a process, so they are made a few at a time and kept open until they are used.
+ */
+import { execFile } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SYSTEM_PATH } from '../system-path.ts';
+
+const run = promisify(execFile);
+
+/** Each costs two descriptors while it waits; sixteen make the cost of mkfifo vanish next to that of a spawn. */
+const BATCH = 16;
+
+/** Plain descriptors: whoever takes a pipe owns both and closes both. */
+export interface Pipe {
+  /** Not blocking; to be read through an event loop. */
+  read: number;
+  /** Blocking, as programs expect of their output. */
+  write: number;
+}
+
+export class PipeStock {
+  #pipes: Pipe[] = [];
+  #refill: Promise<void> | undefined;
+  #closed = false;
+
+  async take(): Promise<Pipe> {
+    for (;;) {
+      if (this.#closed) throw new Error('the stock of pipes is closed');
+      const pipe = this.#pipes.pop();
+      if (pipe) return pipe;
+      this.#refill ??= this.#make().finally(() => {
+        this.#refill = undefined;
+      });
+      await this.#refill;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#refill?.catch(() => {});
+    for (const pipe of this.#pipes.splice(0)) {
+      closeSync(pipe.read);
+      closeSync(pipe.write);
+    }
+  }
+
+  async #make(): Promise<void> {
+    const dir = await mkdtemp(join(tmpdir(), 'talaria-pipes-'));
+    try {
+      const paths = Array.from({ length: BATCH }, (_, index) => join(dir, String(index)));
+      await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
+      for (const path of paths) this.#pipes.push(openPipe(path));
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Neither open can block: the read end does not wait, and the write end finds its reader. */
+function openPipe(path: string): Pipe {
+  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return { read, write: openSync(path, constants.O_WRONLY) };
+  } catch (error) {
+    closeSync(read);
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What /proc says about processes. Every answer may be out of date when it arrives; callers look again.
+ *
+ * The reads are synchronous: /proc is memory, a read takes some ten microseconds, and through the thread pool a
+ * look at all processes costs ten times as much and competes with the reads and writes of everything else.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface ProcessEntry {
+  pid: number;
+  ppid: number;
+  group: number;
+  session: number;
+  zombie: boolean;
+  /** Seconds since boot, to a hundredth. */
+  startedAt: number;
+}
+
+/** The unit of times in /proc, the same on every architecture Node is built for. */
+const TICKS_PER_S = 100;
+
+export function readProcess(pid: number): ProcessEntry | undefined {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // The name in parentheses may itself hold spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, ppid, group, session] = fields;
+  return {
+    pid,
+    ppid: Number(ppid),
+    group: Number(group),
+    session: Number(session),
+    zombie: state === 'Z' || state === 'X',
+    startedAt: Number(fields[19]) / TICKS_PER_S,
+  };
+}
+
+export function readProcesses(): ProcessEntry[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readProcess(Number(name)))
+    .filter((entry) => entry !== undefined);
+}
+
+export function childrenOf(pid: number): number[] {
+  const listed = readIfThere(`/proc/${pid}/task/${pid}/children`);
+  if (listed !== undefined) return listed.split(' ').filter(Boolean).map(Number);
+  // A kernel built without that file, or a process that is gone.
+  return readProcesses()
+    .filter((entry) => entry.ppid === pid)
+    .map((entry) => entry.pid);
+}
+
+/** One variable of the environment a process was started with; undefined where it is absent or not ours to see. */
+export function readVariable(pid: number, name: string): string | undefined {
+  const prefix = `${name}=`;
+  return readIfThere(`/proc/${pid}/environ`)
+    ?.split('\0')
+    .find((entry) => entry.startsWith(prefix))
+    ?.slice(prefix.length);
+}
+
+/** Seconds since boot, on the clock of `startedAt`. */
+export function readUptime(): number {
+  return Number.parseFloat(readFileSync('/proc/uptime', 'utf8'));
+}
+
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone already, or by now somebody else's.
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

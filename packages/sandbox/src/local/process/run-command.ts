@@ -1,0 +1,222 @@
+/**
+ * One command from spawn to its end.
+ *
+ *   running ─exits→ ended
+ *   running ─timeout or abort→ ending ─everything is dead→ ended
+ *
+ * Both outputs of a command are one pipe, so what it prints stays in order; the launched program has its own
+ * standard error, so what it says about itself is never taken for output. The script travels in a file whose name is
+ * gone: an argument may not exceed 128 KB. `runCommand` settles when the command's processes are gone and its
+ * output is read, and never waits longer than the drain time for a pipe that somebody outside still holds.
+ */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { closeSync } from 'node:fs';
+import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { constants as os } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { OutputCapture } from './output-capture.ts';
+import type { PipeStock } from './pipe-stock.ts';
+import type { Exit } from './terminate.ts';
+
+const READ_BYTES = 64 * 1024;
+const DRAIN_MS = 1_000;
+/** Of what the launched program says about itself. */
+const MESSAGE_LENGTH = 4_000;
+
+export interface Launch {
+  program: string;
+  args: readonly string[];
+  env: Record<string, string>;
+  cwd: string;
+  /** Ends everything the launched program started; true when nothing is left. */
+  end(pid: number, exit: Exit): Promise<boolean>;
+}
+
+export interface CommandOptions {
+  /** Read by the launched program from descriptor 3. */
+  script: string;
+  /** A directory commands cannot see, for the moment in which the script has a name. */
+  scriptDir: string;
+  pipes: PipeStock;
+  capture: OutputCapture;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface CommandEnd {
+  cause: 'exited' | 'timeout' | 'aborted';
+  /** As a shell tells it: 128 + n after signal n. */
+  exitCode: number | undefined;
+  signal: NodeJS.Signals | undefined;
+  /** False if the program ended before it had read the script: what failed then is the sandbox. */
+  started: boolean;
+  /** What the launched program said about itself; nothing unless it failed. */
+  message: string;
+  /** False if something could not be killed. */
+  gone: boolean;
+}
+
+interface ChildExit extends Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export async function runCommand(launch: Launch, options: CommandOptions): Promise<CommandEnd> {
+  const script = await openScript(options.script, options.scriptDir);
+  try {
+    const pipe = await options.pipes.take();
+    const output = readOutput(pipe.read, options.capture);
+    try {
+      return await supervise(launch, options, script, pipe.write, output);
+    } finally {
+      await output.close();
+    }
+  } finally {
+    await script.close();
+  }
+}
+
+async function supervise(
+  launch: Launch,
+  options: CommandOptions,
+  script: FileHandle,
+  outputFd: number,
+  output: OutputReader,
+): Promise<CommandEnd> {
+  const { child, exit, exited } = start(launch, script.fd, outputFd);
+  const message = collectMessage(child.stderr);
+  const cause = await firstOf(exited, options);
+  const gone = child.pid === undefined || (await launch.end(child.pid, exit));
+  await output.drained(DRAIN_MS);
+  return {
+    message: message(),
+    cause,
+    exitCode: exit.code ?? (exit.signal ? 128 + os.signals[exit.signal] : undefined),
+    signal: exit.signal ?? undefined,
+    started: exit.code === 0 || (await wasRead(script)),
+    gone,
+  };
+}
+
+function start(launch: Launch, scriptFd: number, outputFd: number) {
+  const exit: ChildExit = { done: false, code: null, signal: null };
+  try {
+    const child = spawn(launch.program, launch.args, {
+      cwd: launch.cwd,
+      env: launch.env,
+      // Its own session: no terminal, and a group that can be named as a whole.
+      detached: true,
+      stdio: ['ignore', outputFd, 'pipe', scriptFd],
+    });
+    const exited = new Promise<void>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) => {
+        Object.assign(exit, { done: true, code, signal });
+        resolve();
+      });
+    });
+    return { child, exit, exited };
+  } finally {
+    // The command holds it now; as long as the server did too, the output would never end.
+    closeSync(outputFd);
+  }
+}
+
+/** Reads on past what it keeps: a writer must not block on it. */
+function collectMessage(stderr: Readable | null): () => string {
+  let text = '';
+  // Null where the spawn itself failed.
+  stderr?.setEncoding('utf8').on('data', (part: string) => {
+    text = (text + part).slice(0, MESSAGE_LENGTH);
+  });
+  return () => {
+    stderr?.destroy();
+    return text.trim();
+  };
+}
+
+function firstOf(exited: Promise<void>, { timeoutMs, signal }: CommandOptions): Promise<CommandEnd['cause']> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => settle('timeout'), timeoutMs);
+    const onAbort = () => settle('aborted');
+    const settle = (cause: CommandEnd['cause'], error?: Error) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      if (error) reject(error);
+      else resolve(cause);
+    };
+    if (signal.aborted) settle('aborted');
+    signal.addEventListener('abort', onAbort, { once: true });
+    exited.then(
+      () => settle('exited'),
+      (error) => settle('exited', error),
+    );
+  });
+}
+
+interface OutputReader {
+  /** Waits until the output has ended, but not longer than this. */
+  drained(withinMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Owns the descriptor. */
+function readOutput(fd: number, capture: OutputCapture): OutputReader {
+  let writing: Promise<void> | undefined;
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  const socket = new Socket({
+    fd,
+    writable: false,
+    onread: {
+      buffer,
+      callback(length) {
+        writing = capture.write(buffer.subarray(0, length));
+        if (!writing) return true;
+        void writing.then(() => {
+          writing = undefined;
+          socket.resume();
+        });
+        return false;
+      },
+    },
+  });
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  // A pipe that breaks is a pipe that ended; what was read until then counts.
+  socket.on('error', () => {});
+  return {
+    async drained(withinMs: number): Promise<void> {
+      let timer: NodeJS.Timeout | undefined;
+      const limit = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, withinMs);
+      });
+      await Promise.race([closed, limit]);
+      clearTimeout(timer);
+    },
+    async close(): Promise<void> {
+      socket.destroy();
+      await closed;
+      await writing;
+    },
+  };
+}
+
+async function openScript(script: string, dir: string): Promise<FileHandle> {
+  const path = join(dir, `script-${randomUUID()}`);
+  const writer = await open(path, 'wx', 0o600);
+  try {
+    await writer.writeFile(script);
+    return await open(path, 'r');
+  } finally {
+    await unlink(path);
+    await writer.close();
+  }
+}
+
+/** The descriptor's offset is shared with the child, so it has moved once the child has read from it. */
+async function wasRead(script: FileHandle): Promise<boolean> {
+  const info = await readFile(`/proc/self/fdinfo/${script.fd}`, 'utf8');
+  return !/^pos:\s*0$/m.test(info);
+}

@@ -1,0 +1,93 @@
+/**
+ * Ending everything a command started.
+ *
+ * In a pid namespace the kernel does it: when the namespace's first process dies, it kills every other one and
+ * lets the first be reaped only when all are gone. So the first process is what gets the signal, and the exit of
+ * the program that made the namespace (unshare, bwrap) is the proof that nothing is left.
+ *
+ * Without one it is a search: whatever carries the command's marker in its environment, shares its session or
+ * group, or descends from such a process, again and again until a search finds nothing. A process that has
+ * changed its environment, its session and its parents before anyone looked escapes; that is why isolation
+ * `none` asks for approvals.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  childrenOf,
+  kill,
+  type ProcessEntry,
+  readProcess,
+  readProcesses,
+  readVariable,
+} from './process-table.ts';
+
+/** Names the execution a process belongs to, as `<server pid>:<workspaces>:<execution>`. */
+export const MARKER_VARIABLE = 'TALARIA_EXECUTION';
+
+const RETRY_MS = 5;
+/** How long ending may take before the caller gets its answer anyway; only an unkillable process needs it. */
+const PATIENCE_MS = 3_000;
+
+export interface Exit {
+  done: boolean;
+}
+
+/** True when everything is gone. */
+export async function endNamespace(outerPid: number, exit: Exit): Promise<boolean> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!exit.done && Date.now() < deadline) {
+    // Until the namespace exists there is no child yet; it comes in a moment.
+    for (const pid of childrenOf(outerPid)) kill(pid);
+    await delay(RETRY_MS);
+  }
+  if (!exit.done) kill(outerPid);
+  return exit.done;
+}
+
+/** `since`: seconds after boot before which none of them can have been started. True when nothing is found any more. */
+export async function endMarked(leaderPid: number, marker: string, since: number): Promise<boolean> {
+  const deadline = Date.now() + PATIENCE_MS;
+  do {
+    kill(-leaderPid);
+    const found = findMarked(leaderPid, marker, since);
+    if (found.length === 0) return true;
+    for (const { pid } of found) kill(pid);
+    await delay(RETRY_MS);
+  } while (Date.now() < deadline);
+  return false;
+}
+
+function findMarked(leaderPid: number, marker: string, since: number): ProcessEntry[] {
+  const processes = readProcesses().filter((entry) => !entry.zombie && entry.startedAt >= since);
+  const ours = new Map<number, ProcessEntry>();
+  for (const entry of processes) {
+    const related =
+      entry.pid === leaderPid ||
+      entry.group === leaderPid ||
+      entry.session === leaderPid ||
+      readVariable(entry.pid, MARKER_VARIABLE) === marker;
+    if (related) ours.set(entry.pid, entry);
+  }
+  for (let before = -1; before !== ours.size; ) {
+    before = ours.size;
+    for (const entry of processes) {
+      if (ours.has(entry.ppid) || ours.has(entry.session) || ours.has(entry.group))
+        ours.set(entry.pid, entry);
+    }
+  }
+  return [...ours.values()];
+}
+
+/** Ends what a server that was killed left behind in these workspaces; never what a living one runs. */
+export function endAbandoned(workspacesKey: string): void {
+  for (const { pid, zombie } of readProcesses()) {
+    if (zombie) continue;
+    const [serverPid, key] = readVariable(pid, MARKER_VARIABLE)?.split(':') ?? [];
+    if (key !== workspacesKey || isAlive(Number(serverPid))) continue;
+    kill(pid);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  const entry = readProcess(pid);
+  return entry !== undefined && !entry.zombie;
+}

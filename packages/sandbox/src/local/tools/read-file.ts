@@ -1,0 +1,54 @@
+/** `read_file`: lines of a text file in the workspace. */
+
+import { type Lines, readLines } from '../files/read-lines.ts';
+import { pathComponents, withFile } from '../files/workspace-path.ts';
+import { optionalPositiveInteger, rejectUnknown, requiredString } from './arguments.ts';
+import type { Tool } from './tool.ts';
+
+const DEFAULT_LINES = 2000;
+/** Beyond this a file is read by its beginning only; a sparse file may claim to be a thousand times larger. */
+const MAX_SCAN_BYTES = 64 * 1024 * 1024;
+
+export const readFile: Tool = async (args, context) => {
+  rejectUnknown(args, ['path', 'offset', 'limit']);
+  const workspaceDir = context.isolation.workspaceDir(context.workspace);
+  const components = pathComponents(requiredString(args, 'path'), workspaceDir);
+  const firstLine = optionalPositiveInteger(args, 'offset') ?? 1;
+  const maxLines = optionalPositiveInteger(args, 'limit') ?? DEFAULT_LINES;
+
+  return await withFile(context.workspace.dir, components, async (file, stats) => {
+    const lines = await readLines(file, {
+      firstLine,
+      maxLines,
+      maxBytes: context.limits.limitBytes,
+      maxScanBytes: MAX_SCAN_BYTES,
+    });
+    const metadata = { total_bytes: stats.size };
+    const error = unreachable(lines, firstLine);
+    if (error) return { output: '', error, metadata };
+    const note = whatIsMissing(lines, firstLine, stats.size);
+    return {
+      output: note ? `${lines.text}${lines.text.endsWith('\n') ? '' : '\n'}${note}` : lines.text,
+      error: '',
+      metadata: { ...metadata, truncated: note !== '' },
+    };
+  });
+};
+
+function unreachable({ totalLines, reached }: Lines, firstLine: number): string {
+  if (!reached)
+    return `Line ${firstLine} lies beyond the first ${MAX_SCAN_BYTES} bytes; use bash to reach it.`;
+  if (firstLine === 1 || totalLines === undefined || firstLine <= totalLines) return '';
+  return `The file has ${totalLines} lines; there is no line ${firstLine}.`;
+}
+
+function whatIsMissing({ lineCount, totalLines, cutInLine }: Lines, firstLine: number, size: number): string {
+  const lastLine = firstLine + lineCount - 1;
+  const complete = firstLine === 1 && totalLines !== undefined && lastLine >= totalLines && !cutInLine;
+  if (complete) return '';
+  const total = totalLines === undefined ? 'more' : String(totalLines);
+  const more = totalLines === undefined || lastLine < totalLines;
+  const cut = cutInLine ? ` Line ${lastLine} is longer than what is shown of it; use bash for its rest.` : '';
+  const next = more ? ` Continue with offset ${lastLine + 1}.` : '';
+  return `[lines ${firstLine} to ${lastLine} of ${total}, ${size} bytes in all.${cut}${next}]`;
+}

@@ -1,0 +1,29 @@
+import type { ExecutionMetadata } from '../../backend.ts';
+import type { IsolationDriver } from '../isolation/isolation-driver.ts';
+import type { OutputLimits } from '../process/output-capture.ts';
+import type { PipeStock } from '../process/pipe-stock.ts';
+import type { Workspace } from '../workspaces.ts';
+
+/** What a tool works with: one execution in one workspace. */
+export interface ToolContext {
+  executionId: string;
+  workspace: Workspace;
+  isolation: IsolationDriver;
+  pipes: PipeStock;
+  limits: OutputLimits;
+  /** Used where the call names no timeout of its own. */
+  defaultTimeoutS: number;
+  /** No timeout of a call goes beyond it. */
+  maxTimeoutS: number;
+  signal: AbortSignal;
+}
+
+export interface ToolOutcome {
+  output: string;
+  /** Empty when the tool did what it was asked. */
+  error: string;
+  metadata: Omit<ExecutionMetadata, 'duration_s' | 'timed_out' | 'truncated'> &
+    Partial<Pick<ExecutionMetadata, 'timed_out' | 'truncated'>>;
+}
+
+export type Tool = (args: Readonly<Record<string, unknown>>, context: ToolContext) => Promise<ToolOutcome>;

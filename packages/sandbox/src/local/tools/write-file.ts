@@ -1,0 +1,20 @@
+/** `write_file`: puts a whole text file into the workspace, with the directories above it. */
+import { pathComponents, replaceFile } from '../files/workspace-path.ts';
+import { rejectUnknown, requiredString } from './arguments.ts';
+import type { Tool } from './tool.ts';
+
+export const writeFile: Tool = async (args, context) => {
+  rejectUnknown(args, ['path', 'content']);
+  const components = pathComponents(
+    requiredString(args, 'path'),
+    context.isolation.workspaceDir(context.workspace),
+  );
+  const content = requiredString(args, 'content');
+  await replaceFile(context.workspace.dir, components, content);
+  const bytes = Buffer.byteLength(content);
+  return {
+    output: `Wrote ${bytes} bytes to ${components.join('/')}.`,
+    error: '',
+    metadata: { total_bytes: bytes },
+  };
+};

@@ -1,0 +1,145 @@
+/**
+ * The directories of a local backend on the host.
+ *
+ *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700
+ *   <workspacesDir>/.sandbox/root          the skeleton of the file system that commands see
+ *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
+ *   <workspacesDir>/.sandbox/trash/        workspaces on their way out
+ *
+ * A workspace's name depends on its trajectory id alone, so a restarted process finds it again. A command owns
+ * its workspace and may fill it with anything, so nothing here follows a link found in it, and the private
+ * directories lie outside it.
+ */
+import { execFile } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SandboxError } from '../errors.ts';
+import { SYSTEM_PATH } from './system-path.ts';
+
+const run = promisify(execFile);
+
+export interface Workspace {
+  readonly name: string;
+  /** Its path on the host. */
+  readonly dir: string;
+  /** The host directory that commands see as /tmp: it outlives a command, as agents expect of /tmp. */
+  readonly tmpDir: string;
+  /** For files an isolation keeps about this workspace; commands cannot see it. */
+  readonly stateDir: string;
+}
+
+/** Ids of this form stay readable as a directory; every other id is hashed. The prefixes keep the two apart. */
+const READABLE_ID = /^[A-Za-z0-9_.-]{1,100}$/;
+const WORKSPACE_NAME = /^[tha]-[A-Za-z0-9_.-]+$/;
+
+export function workspaceName(trajectoryId: string): string {
+  if (READABLE_ID.test(trajectoryId)) return `t-${trajectoryId}`;
+  return `h-${createHash('sha256').update(trajectoryId).digest('hex')}`;
+}
+
+export function anonymousWorkspaceName(): string {
+  return `a-${randomUUID()}`;
+}
+
+export class Workspaces {
+  readonly baseDir: string;
+  readonly rootDir: string;
+  readonly #slotsDir: string;
+  readonly #trashDir: string;
+
+  private constructor(baseDir: string) {
+    this.baseDir = baseDir;
+    this.rootDir = join(baseDir, '.sandbox', 'root');
+    this.#slotsDir = join(baseDir, '.sandbox', 'slots');
+    this.#trashDir = join(baseDir, '.sandbox', 'trash');
+  }
+
+  static async open(workspacesDir: string): Promise<Workspaces> {
+    await mkdir(workspacesDir, { recursive: true, mode: 0o700 });
+    const workspaces = new Workspaces(await realpath(workspacesDir));
+    await mkdir(workspaces.#slotsDir, { recursive: true, mode: 0o700 });
+    await mkdir(workspaces.#trashDir, { recursive: true, mode: 0o700 });
+    await workspaces.#emptyTrash();
+    return workspaces;
+  }
+
+  async create(name: string): Promise<Workspace> {
+    const workspace = this.#at(name);
+    await makeDirectory(workspace.dir);
+    await makeDirectory(workspace.stateDir);
+    await makeDirectory(workspace.tmpDir);
+    return workspace;
+  }
+
+  /** Deletes a workspace and what belongs to it. It is out of the way at once, also if deleting takes long. */
+  async remove(name: string): Promise<void> {
+    const { dir, stateDir } = this.#at(name);
+    const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
+    for (const path of trashed) if (path) await removeTree(path);
+  }
+
+  /** Deletes every workspace, and nothing in the directory that is not one. */
+  async removeAll(): Promise<void> {
+    for (const name of await readdir(this.baseDir)) {
+      if (WORKSPACE_NAME.test(name)) await this.#trash(join(this.baseDir, name));
+    }
+    await this.#emptyTrash();
+    await removeTree(join(this.baseDir, '.sandbox'));
+  }
+
+  #at(name: string): Workspace {
+    const stateDir = join(this.#slotsDir, name);
+    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, 'tmp') };
+  }
+
+  async #trash(path: string): Promise<string | undefined> {
+    const trashed = join(this.#trashDir, randomUUID());
+    try {
+      await rename(path, trashed);
+      return trashed;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return undefined;
+    }
+  }
+
+  async #emptyTrash(): Promise<void> {
+    for (const entry of await readdir(this.#trashDir)) await removeTree(join(this.#trashDir, entry));
+  }
+}
+
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  if (!(await lstat(path)).isDirectory()) {
+    throw new SandboxError('slot_unavailable', `${path} should be a directory; remove it and try again.`);
+  }
+  // A command may have taken the rights of its own directory away.
+  await chmod(path, 0o700);
+}
+
+/**
+ * rm(1) and not fs.rm: it walks by directory handle, so it neither follows a link swapped in under it nor fails
+ * on a tree deeper than PATH_MAX, both of which a command can leave behind.
+ */
+async function removeTree(path: string): Promise<void> {
+  const options = { env: { PATH: SYSTEM_PATH } };
+  const remove = () => run('rm', ['-rf', '--', path], options);
+  try {
+    await remove();
+  } catch {
+    // A directory without rights cannot be emptied before they are given back.
+    await run('chmod', ['-R', 'u+rwx', '--', path], options).catch(() => {});
+    await remove().catch((cause) => {
+      throw new SandboxError('workspace_not_removed', `Could not delete ${path}: ${cause.message}`, {
+        cause,
+      });
+    });
+  }
+}
