@@ -85,6 +85,7 @@ export class LocalBackend implements ToolBackend {
       this.#running = { isolation, workspaces, pipes };
     } catch (error) {
       await pipes.close();
+      await workspaces.close();
       throw error;
     }
   }
@@ -98,6 +99,7 @@ export class LocalBackend implements ToolBackend {
     await Promise.allSettled(this.#turns.values());
     for (const slot of slots) slot.phase = 'available';
     await running?.pipes.close();
+    await running?.workspaces.close();
     if (purge) {
       const workspaces = running?.workspaces ?? (await Workspaces.open(this.#options.workspacesDir));
       await workspaces.removeAll();

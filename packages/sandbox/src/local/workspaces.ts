@@ -2,7 +2,7 @@
  * The directories of a local backend on the host.
  *
  *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700
- *   <workspacesDir>/.sandbox/root          the skeleton of the file system that commands see
+ *   <workspacesDir>/.sandbox/root-<…>      the skeleton of the file system that commands of one backend see
  *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
  *   <workspacesDir>/.sandbox/trash/        workspaces on their way out
  *
@@ -16,6 +16,7 @@ import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
+import { isAlive, processToken } from './process/process-table.ts';
 import { SYSTEM_PATH } from './system-path.ts';
 
 const run = promisify(execFile);
@@ -51,7 +52,8 @@ export class Workspaces {
 
   private constructor(baseDir: string) {
     this.baseDir = baseDir;
-    this.rootDir = join(baseDir, '.sandbox', 'root');
+    // Its own, so that a server which starts while the last one still ends takes nothing from it.
+    this.rootDir = join(baseDir, '.sandbox', `root-${processToken()}-${randomUUID()}`);
     this.#slotsDir = join(baseDir, '.sandbox', 'slots');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
   }
@@ -61,8 +63,13 @@ export class Workspaces {
     const workspaces = new Workspaces(await realpath(workspacesDir));
     await mkdir(workspaces.#slotsDir, { recursive: true, mode: 0o700 });
     await mkdir(workspaces.#trashDir, { recursive: true, mode: 0o700 });
-    await workspaces.#emptyTrash();
+    await workspaces.#sweep();
     return workspaces;
+  }
+
+  /** What only lives as long as a backend does. */
+  async close(): Promise<void> {
+    await removeTree(this.rootDir);
   }
 
   async create(name: string): Promise<Workspace> {
@@ -87,6 +94,16 @@ export class Workspaces {
     }
     await this.#emptyTrash();
     await removeTree(join(this.baseDir, '.sandbox'));
+  }
+
+  /** Deletes what a process that was killed left behind. */
+  async #sweep(): Promise<void> {
+    await this.#emptyTrash();
+    const privateDir = join(this.baseDir, '.sandbox');
+    for (const entry of await readdir(privateDir)) {
+      const owner = /^root-(\d+-[\d.]+)-/.exec(entry)?.[1];
+      if (owner !== undefined && !isAlive(owner)) await removeTree(join(privateDir, entry));
+    }
   }
 
   #at(name: string): Workspace {

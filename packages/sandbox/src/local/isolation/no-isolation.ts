@@ -3,7 +3,7 @@
  * environment and the best effort to end what a command started (process/terminate.ts).
  */
 import { createHash } from 'node:crypto';
-import { readUptime } from '../process/process-table.ts';
+import { processToken, readUptime } from '../process/process-table.ts';
 import { endAbandoned, endMarked, MARKER_VARIABLE } from '../process/terminate.ts';
 import { findProgram } from '../system-path.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
@@ -26,7 +26,7 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
     launch: (workspace, executionId) => {
       // A second earlier, for the two clocks are read and rounded apart.
       const launchedAt = readUptime() - 1;
-      const marker = `${process.pid}:${workspacesKey}:${executionId}`;
+      const marker = `${processToken()}:${workspacesKey}:${executionId}`;
       return {
         program: program as string,
         args,

@@ -3,15 +3,20 @@
  *
  * It is a list of what is let in, not of what is kept out: the programs and libraries of the system, the parts of
  * /etc that programs need to run, and nothing of /home, /root, /var, /run or /sys. Everything is read-only. The
- * skeleton is a directory with the mount points, links and small files; it is built at start and itself becomes
- * the root, so a command costs mounts only.
+ * skeleton is a directory with the mount points and links, and with copies of the parts of /etc, since every
+ * mount is paid for by every command. It is built at start and itself becomes the root.
  *
  * A server that runs as root is still root to the kernel inside its user namespace, though without capabilities:
- * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY: writing to
+ * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY_FOR_ROOT: writing to
  * /proc/sys/kernel/core_pattern needs no capability, only to be root, and runs a program on the host.
  */
-import { lstat, mkdir, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { SYSTEM_PATH } from '../system-path.ts';
+
+const run = promisify(execFile);
 
 const SYSTEM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix'];
 
@@ -53,7 +58,7 @@ const ETC_NETWORK = ['resolv.conf'];
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
-const PROC_READ_ONLY = [
+const PROC_READ_ONLY_FOR_ROOT = [
   'sys',
   'sysrq-trigger',
   'irq',
@@ -63,8 +68,6 @@ const PROC_READ_ONLY = [
   'asound',
   'scsi',
   'mtrr',
-  'driver',
-  'tty',
 ];
 
 /** The user that commands run as, inside. */
@@ -90,7 +93,6 @@ export interface SystemViewOptions {
 
 export async function buildSystemView(options: SystemViewOptions): Promise<SystemView> {
   const { rootDir } = options;
-  await rm(rootDir, { recursive: true, force: true });
   for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR]) {
     await mkdir(join(rootDir, dir), { recursive: true });
   }
@@ -99,13 +101,12 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
 
   const binds: SystemView['binds'] = [];
   for (const dir of SYSTEM_DIRS) await addPath(rootDir, dir, binds);
-  for (const name of options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC) {
-    await addBind(rootDir, join('/etc', name), binds);
-  }
+  await copyEtc(rootDir, options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC);
   const devices = await existing(DEVICES.map((name) => `/dev/${name}`));
   for (const device of devices) await writeFile(join(rootDir, device), '');
   await linkDevices(rootDir);
-  const procReadOnly = await existing(PROC_READ_ONLY.map((name) => `/proc/${name}`));
+  const procReadOnlyNames = process.getuid?.() === 0 ? PROC_READ_ONLY_FOR_ROOT : [];
+  const procReadOnly = await existing(procReadOnlyNames.map((name) => `/proc/${name}`));
   return { rootDir, binds, hidden: await hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
 }
 
@@ -132,13 +133,21 @@ async function addPath(rootDir: string, path: string, binds: SystemView['binds']
   else if (entry) await addBind(rootDir, path, binds);
 }
 
+/** A link among the names is followed, links inside a directory stay links. What the server may not read is left out. */
+async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
+  const byDirectory = Map.groupBy(await existing(names.map((name) => join('/etc', name))), dirname);
+  for (const [directory, paths] of byDirectory) {
+    const target = join(rootDir, directory);
+    await mkdir(target, { recursive: true });
+    // It reports what it could not read and copies the rest.
+    await run('cp', ['-RH', '--', ...paths, target], { env: { PATH: SYSTEM_PATH } }).catch(() => {});
+  }
+}
+
 async function addBind(rootDir: string, path: string, binds: SystemView['binds']): Promise<void> {
   const source = await realpath(path).catch(() => undefined);
   if (source === undefined) return;
-  const target = join(rootDir, path);
-  await mkdir(dirname(target), { recursive: true });
-  if ((await stat(source)).isDirectory()) await mkdir(target, { recursive: true });
-  else await writeFile(target, '');
+  await mkdir(join(rootDir, path), { recursive: true });
   binds.push({ source, target: path });
 }
 

@@ -65,6 +65,17 @@ export function readUptime(): number {
   return Number.parseFloat(readFileSync('/proc/uptime', 'utf8'));
 }
 
+/** Names this process so that a later one with the same pid is not taken for it. */
+export function processToken(): string {
+  return `${process.pid}-${readProcess(process.pid)?.startedAt}`;
+}
+
+export function isAlive(token: string): boolean {
+  const [pid, startedAt] = token.split('-').map(Number);
+  const entry = readProcess(Number(pid));
+  return entry !== undefined && !entry.zombie && entry.startedAt === startedAt;
+}
+
 export function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

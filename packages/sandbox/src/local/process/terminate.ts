@@ -11,16 +11,9 @@
  * `none` asks for approvals.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  childrenOf,
-  kill,
-  type ProcessEntry,
-  readProcess,
-  readProcesses,
-  readVariable,
-} from './process-table.ts';
+import { childrenOf, kill, type ProcessEntry, readProcesses, readVariable } from './process-table.ts';
 
-/** Names the execution a process belongs to, as `<server pid>:<workspaces>:<execution>`. */
+/** Names the execution a process belongs to, as `<server>:<workspaces>:<execution>`. */
 export const MARKER_VARIABLE = 'TALARIA_EXECUTION';
 
 const RETRY_MS = 5;
@@ -81,13 +74,8 @@ function findMarked(leaderPid: number, marker: string, since: number): ProcessEn
 export function endAbandoned(workspacesKey: string): void {
   for (const { pid, zombie } of readProcesses()) {
     if (zombie) continue;
-    const [serverPid, key] = readVariable(pid, MARKER_VARIABLE)?.split(':') ?? [];
-    if (key !== workspacesKey || isAlive(Number(serverPid))) continue;
+    const [server, key] = readVariable(pid, MARKER_VARIABLE)?.split(':') ?? [];
+    if (server === undefined || key !== workspacesKey || isAlive(server)) continue;
     kill(pid);
   }
-}
-
-function isAlive(pid: number): boolean {
-  const entry = readProcess(pid);
-  return entry !== undefined && !entry.zombie;
 }
