@@ -56,7 +56,7 @@ function nextCommands(url: string, config: Config): string[] {
   const body = `'{"input": "Run \`echo hello\` and tell me what it says"}'`;
   return [
     needsKey ? 'Start a run (with one of your keys in API_SERVER_KEY):' : 'Start a run:',
-    `  RUN_ID=$(curl -sS ${url}/v1/runs${authorization} -H "Content-Type: application/json" -d ${body} | grep -o 'run_[0-9a-f]*'); echo $RUN_ID`,
+    `  RUN_ID=$(curl -sS ${url}/v1/runs${authorization} -H "Content-Type: application/json" -d ${body} | grep -o 'run_[0-9a-f]\\{32\\}'); echo $RUN_ID`,
     'Watch its events:',
     `  curl -sSN ${url}/v1/runs/$RUN_ID/events${authorization}`,
   ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { version } from '../version.ts';
 import { main } from './main.ts';
-import { version } from './version.ts';
 
 async function run(argv: string[], env: Record<string, string> = {}) {
   const output = { stdout: '', stderr: '' };

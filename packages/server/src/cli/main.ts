@@ -4,11 +4,11 @@
  */
 import { settingsHelp } from '../config/help.ts';
 import { didYouMean } from '../config/nearest.ts';
+import { version } from '../version.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printConfig } from './print-config.ts';
 import { serve } from './serve.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-import { version } from './version.ts';
 
 interface Command {
   readonly about: string;

@@ -7,13 +7,13 @@
  * A signal during the start is kept and stops the server as soon as it is up, so that it never dies half-open.
  */
 import type { Config } from '../config/index.ts';
+import { version } from '../version.ts';
 import { banner } from './banner.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-or-explain.ts';
 import { explainStartupError } from './startup-error.ts';
 import { stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
-import { version } from './version.ts';
 
 export interface ServerHandle {
   readonly url: string;

@@ -164,6 +164,15 @@ export const settings = {
     group: 'Model',
     about: 'how often a model call that failed for a passing reason is tried again',
   }),
+  modelIdleSeconds: define({
+    env: 'TALARIA_MODEL_IDLE_SECONDS',
+    key: 'model_idle_seconds',
+    kind: integer({ min: 1, max: 86_400 }),
+    default: 600,
+    group: 'Model',
+    about:
+      'a model call that says nothing for this long is given up, and tried again if nothing of it was shown',
+  }),
   instructions: define({
     env: 'TALARIA_INSTRUCTIONS',
     key: 'instructions',

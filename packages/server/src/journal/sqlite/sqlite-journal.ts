@@ -27,6 +27,8 @@ export interface SqliteJournalOptions {
   path: string;
   /** The store's clock, in ms. */
   now?: () => number;
+  /** Called when the writer has died, after which no write succeeds. */
+  onFatal?: (error: Error) => void;
 }
 
 export class SqliteJournal implements Journal {
@@ -35,11 +37,15 @@ export class SqliteJournal implements Journal {
   readonly #lock: FileLock;
   readonly #wakeups = new Wakeups();
 
-  static async open({ path, now = Date.now }: SqliteJournalOptions): Promise<SqliteJournal> {
+  static async open({
+    path,
+    now = Date.now,
+    onFatal = () => {},
+  }: SqliteJournalOptions): Promise<SqliteJournal> {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const lock = acquireLock(path);
     try {
-      const writer = await WriterClient.open(path, now);
+      const writer = await WriterClient.open(path, now, onFatal);
       return new SqliteJournal(writer, new SqliteReader(path), lock);
     } catch (error) {
       lock.release();

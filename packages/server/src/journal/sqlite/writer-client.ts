@@ -22,12 +22,15 @@ export class WriterClient {
   #outbox: WriteRequest[] = [];
   #nextId = 0;
   #gone: Error | undefined;
+  #closing = false;
+  #onFatal: (error: Error) => void = () => {};
 
   /** Resolves when the database is open and migrated; rejects with the reason when it cannot be opened. */
-  static async open(path: string, now: () => number): Promise<WriterClient> {
+  static async open(path: string, now: () => number, onFatal: (error: Error) => void): Promise<WriterClient> {
     const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
     const client = new WriterClient(worker, now);
     await client.#opened();
+    client.#onFatal = onFatal;
     return client;
   }
 
@@ -57,6 +60,7 @@ export class WriterClient {
 
   async close(): Promise<void> {
     this.#flush();
+    this.#closing = true;
     this.#worker.postMessage({ type: 'close' } satisfies ToWriter);
     await this.#exited;
   }
@@ -93,6 +97,7 @@ export class WriterClient {
   }
 
   #fail(error: Error): void {
+    if (this.#gone === undefined && !this.#closing) this.#onFatal(error);
     this.#gone ??= error;
     for (const pending of this.#pending.values()) pending.reject(this.#gone);
     this.#pending.clear();

@@ -1,0 +1,60 @@
+/**
+ * What the agent is given to work on one run. It gets functions, not services: it cannot reach the journal,
+ * another run or the server.
+ */
+import type { ApprovalChoice, RunFailureCode } from '@talaria/protocol';
+import type { LogRecord, NewRecord } from '../journal/records.ts';
+import type { Gate } from './approvals/gate.ts';
+import type { Model } from './model/model.ts';
+import type { Progress } from './progress.ts';
+import type { ToolSet } from './tools/tool.ts';
+
+export interface Limits {
+  maxSteps: number;
+  /** 0 is no limit. */
+  maxTokens: number;
+  modelRetries: number;
+  /** A model that says nothing for this long is given up. */
+  modelIdleMs: number;
+  approvalTimeoutMs: number;
+}
+
+export interface AgentRun {
+  /** Kept up to date: `append` applies what it has appended, posts are applied as they arrive. */
+  readonly progress: Progress;
+  readonly model: Model;
+  readonly tools: ToolSet;
+  readonly gate: Gate;
+  readonly limits: Limits;
+  readonly systemPrompt: string;
+  /** Aborted when the run has to end now; its reason says why. */
+  readonly signal: AbortSignal;
+  /** Aborted when the server shuts down: stop at the next point from which another owner can go on. */
+  readonly draining: AbortSignal;
+  /** Resolves when the records are durable. */
+  append(...records: NewRecord[]): Promise<LogRecord[]>;
+  /** Answers the outstanding approval in the agent's own name; false when somebody was faster. */
+  answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean>;
+  /** Whether all these patterns are granted for this run's session. */
+  isGranted(patternKeys: readonly string[]): Promise<boolean>;
+  /** Resolves at the next post to the run, after `progress` took it in. */
+  nextPost(): Promise<void>;
+  /** Masks secrets in text that is shown. */
+  mask(text: string): string;
+  now(): number;
+}
+
+/** The run ends as `failed`. */
+export class RunFailure extends Error {
+  override readonly name = 'RunFailure';
+  readonly code: RunFailureCode;
+  constructor(code: RunFailureCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The work ends here and goes on under another owner. */
+export class Handover extends Error {
+  override readonly name = 'Handover';
+}

@@ -1,0 +1,37 @@
+/**
+ * Decides whether a tool call may run, has to be approved by a person first, or never runs. Pure.
+ */
+import { classifyCommand } from './matcher/classify.ts';
+
+export type Verdict =
+  | { kind: 'allow' }
+  | { kind: 'ask'; keys: [string, ...string[]] }
+  | { kind: 'never'; reason: string };
+
+export type Gate = (command: string | undefined) => Verdict;
+
+/** Asked for every command where nothing keeps it from the host. */
+export const UNISOLATED_KEY = 'command outside a sandbox';
+
+export interface GatePolicy {
+  /** Whether the backend keeps commands from the host. */
+  isolated: boolean;
+  /** Whether dangerous commands ask although they run isolated. */
+  whenIsolated: 'ask' | 'skip';
+  /** Whether every command asks where it does not run isolated. */
+  whenUnisolated: 'ask' | 'skip';
+}
+
+export function createGate(policy: GatePolicy): Gate {
+  return (command) => {
+    if (command === undefined) return { kind: 'allow' };
+    const verdict = classifyCommand(command);
+    if (verdict.kind === 'never') return verdict;
+    if (policy.isolated) return policy.whenIsolated === 'skip' ? { kind: 'allow' } : verdict;
+    if (policy.whenUnisolated === 'skip') return verdict;
+    return {
+      kind: 'ask',
+      keys: verdict.kind === 'ask' ? [...verdict.keys, UNISOLATED_KEY] : [UNISOLATED_KEY],
+    };
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * The agent's loop: model step, tool calls, results, again, until the model answers without a tool call.
+ * It works from `Progress` alone, so it starts a new run and resumes a cut-off one in the same way.
+ */
+import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
+import type { Answer } from './progress.ts';
+import { streamStep } from './step.ts';
+import { runToolCalls, settleInterrupted } from './tool-calls.ts';
+
+/** Returns the answer; throws `RunFailure`, `Handover` or the reason of `run.signal`. */
+export async function runAgent(run: AgentRun): Promise<string> {
+  await settleInterrupted(run);
+  for (;;) {
+    run.signal.throwIfAborted();
+    const { progress, limits } = run;
+    if (progress.calls.length > 0) {
+      await runToolCalls(run);
+      continue;
+    }
+    if (progress.answer !== undefined && progress.steers.length === 0) return answerText(progress.answer);
+    if (run.draining.aborted) throw new Handover();
+    await deliverSteers(run);
+    if (progress.steps >= limits.maxSteps) {
+      throw new RunFailure('step_limit', `The run used all its ${limits.maxSteps} steps without an answer`);
+    }
+    if (limits.maxTokens > 0 && progress.tokens >= limits.maxTokens) {
+      throw new RunFailure(
+        'token_limit',
+        `The run used all its ${limits.maxTokens} tokens without an answer`,
+      );
+    }
+    await streamStep(run);
+  }
+}
+
+async function deliverSteers(run: AgentRun): Promise<void> {
+  for (const steer of [...run.progress.steers]) {
+    await run.append({
+      event: 'run.steered',
+      public: { input: steer.input },
+      private: { steer_pos: steer.pos },
+    });
+  }
+}
+
+function answerText({ content, reason }: Answer): string {
+  if (reason === 'content_filter') {
+    throw new RunFailure('content_filtered', 'The model provider withheld the answer (content filter)');
+  }
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  if (reason === 'length') {
+    throw new RunFailure('output_truncated', "The answer reached the model's output limit and is incomplete");
+  }
+  if (reason === 'error')
+    throw new RunFailure('provider_error', 'The model provider ended the answer with an error');
+  if (text.trim() === '') throw new RunFailure('empty_output', 'The model ended without an answer');
+  return text;
+}

@@ -1,0 +1,189 @@
+/**
+ * What the agent knows of a run: the second fold of its records, the one the loop works from. A fresh run and
+ * a run that was cut off anywhere are the same thing here: the loop takes `Progress` and goes on.
+ *
+ * A tool call of the last step:
+ *   new ──tool.started──▶ running ──tool.completed──▶ done
+ *       └─tool.started (gated)──▶ gated ──tool.executing──▶ running
+ * A call found `running` by a new owner has an unknown outcome: it is never run again (see `interrupted`).
+ */
+import type { ApprovalChoice, ApprovalRequest } from '@talaria/protocol';
+import type { LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
+import type { AssistantPart, FinishReason, Message, ToolCallPart } from './model/model.ts';
+
+export interface ToolCallProgress {
+  call: ToolCallPart;
+  phase: 'new' | 'gated' | 'running' | 'done';
+  /** When it started, in ms. */
+  startedAt: number;
+  /** The gate's question, for a gated call. */
+  approval?: QueuedApproval;
+  outcome?: { output: string; isError: boolean };
+}
+
+export interface Answer {
+  content: AssistantPart[];
+  reason: FinishReason;
+}
+
+export interface Steer {
+  pos: number;
+  input: string;
+}
+
+export class Progress {
+  request: RunRequest | undefined;
+  /** Earlier turns of the session; undefined until they were looked up. */
+  context: Message[] | undefined;
+  /** The conversation since the prompt, without the open calls of the last step. */
+  readonly messages: Message[] = [];
+  steps = 0;
+  tokens = 0;
+  startedAt = 0;
+  claims = 0;
+  /** The calls of the last step, until each has an outcome. */
+  calls: ToolCallProgress[] = [];
+  /** The last step when it called no tool: the answer, unless something was steered in meanwhile. */
+  answer: Answer | undefined;
+  steers: Steer[] = [];
+  stopRequested = false;
+  /** The approval that was asked for and not answered yet. */
+  outstanding: ApprovalRequest | undefined;
+  readonly decisions = new Map<string, ApprovalChoice>();
+  lastPostedPos = -1;
+  /** After this position, what a step has shown belongs to a step that did not finish. */
+  settledPos = -1;
+
+  static replay(records: readonly LogRecord[]): Progress {
+    const progress = new Progress();
+    for (const record of records) progress.apply(record);
+    return progress;
+  }
+
+  apply(record: LogRecord): void {
+    switch (record.event) {
+      case 'run.accepted':
+        this.request = record.private;
+        break;
+      case 'run.claimed':
+        this.claims += 1;
+        if (this.startedAt === 0) this.startedAt = record.at;
+        break;
+      case 'run.context':
+        this.context = record.private.messages;
+        break;
+      case 'step.completed':
+        this.#stepCompleted(record.private.content, record.private.reason);
+        this.tokens += record.private.usage.total_tokens;
+        this.settledPos = record.pos;
+        break;
+      case 'run.resumed':
+        this.settledPos = record.pos;
+        break;
+      case 'tool.started':
+        this.#update(record.public.tool_call_id, (call) => {
+          call.phase = record.private.gated ? 'gated' : 'running';
+          call.startedAt = record.at;
+        });
+        break;
+      case 'approval.queued':
+        for (const approval of record.private.approvals) {
+          this.#update(approval.tool_call_id, (call) => {
+            call.approval = approval;
+          });
+        }
+        break;
+      case 'approval.request':
+        this.outstanding = record.public;
+        break;
+      case 'approval.waived':
+        this.decisions.set(record.private.request_id, 'once');
+        break;
+      case 'approval.responded':
+        this.outstanding = undefined;
+        for (const id of record.private.request_ids) this.decisions.set(id, record.public.choice);
+        this.lastPostedPos = record.pos;
+        break;
+      case 'tool.executing':
+        this.#update(record.private.tool_call_id, (call) => {
+          call.phase = 'running';
+        });
+        break;
+      case 'tool.completed':
+        this.#update(record.public.tool_call_id, (call) => {
+          call.phase = 'done';
+          call.outcome = { output: record.private.output, isError: record.public.error };
+        });
+        this.#closeStep();
+        break;
+      case 'steer.requested':
+        this.steers.push({ pos: record.pos, input: record.private.input });
+        this.lastPostedPos = record.pos;
+        break;
+      case 'run.steered':
+        this.steers = this.steers.filter((steer) => steer.pos !== record.private.steer_pos);
+        this.messages.push({ role: 'user', content: record.public.input });
+        this.answer = undefined;
+        break;
+      case 'stop.requested':
+        this.stopRequested = true;
+        this.lastPostedPos = record.pos;
+        break;
+      default:
+    }
+  }
+
+  /** The whole conversation of this run, for the next turn of its session. */
+  transcript(): Message[] {
+    return [...this.opening(), ...this.messages];
+  }
+
+  /** What stands before the first step: earlier turns and the prompt. */
+  opening(): Message[] {
+    const request = this.request;
+    if (request === undefined) return [];
+    const history: Message[] =
+      request.history?.map(({ role, content }) =>
+        role === 'assistant'
+          ? { role, content: [{ type: 'text', text: plainText(content) }] }
+          : role === 'system'
+            ? { role, content: plainText(content) }
+            : { role, content },
+      ) ?? [];
+    return [...history, ...(this.context ?? []), { role: 'user', content: request.prompt }];
+  }
+
+  #stepCompleted(content: AssistantPart[], reason: FinishReason): void {
+    this.steps += 1;
+    this.messages.push({ role: 'assistant', content });
+    this.calls = content
+      .filter((part) => part.type === 'tool_call')
+      .map((call) => ({ call, phase: 'new', startedAt: 0 }));
+    this.answer = this.calls.length === 0 ? { content, reason } : undefined;
+  }
+
+  /** Once every call has its outcome the results join the conversation, in the order of the calls. */
+  #closeStep(): void {
+    if (this.calls.length === 0 || this.calls.some((call) => call.outcome === undefined)) return;
+    for (const { call, outcome } of this.calls) {
+      this.messages.push({
+        role: 'tool',
+        tool_call_id: call.id,
+        tool: call.tool,
+        output: outcome?.output ?? '',
+        is_error: outcome?.isError ?? true,
+      });
+    }
+    this.calls = [];
+  }
+
+  #update(toolCallId: string, change: (call: ToolCallProgress) => void): void {
+    const found = this.calls.find(({ call }) => call.id === toolCallId);
+    if (found !== undefined) change(found);
+  }
+}
+
+function plainText(content: string | { type: string; text?: string }[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => part.text ?? '').join('');
+}

@@ -1,0 +1,156 @@
+/**
+ * One step of the model: its text goes out as it comes, its result becomes durable at the end.
+ *
+ * A failed call is tried again only while nothing of the step was shown, so a client never sees the beginning
+ * of two answers. Once something was shown, a failure ends the run.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { createId } from '@talaria/protocol';
+import { failpoint } from '../failpoints.ts';
+import { type AgentRun, RunFailure } from './agent-run.ts';
+import { DeltaBuffer } from './delta-buffer.ts';
+import {
+  type AssistantPart,
+  type Message,
+  ModelError,
+  type StepFinish,
+  type StepPart,
+} from './model/model.ts';
+
+const BACKOFF_BASE_MS = 500;
+const BACKOFF_MAX_MS = 30_000;
+/** A provider may ask for a longer pause than our own back-off, but not for an endless one. */
+const RETRY_AFTER_MAX_MS = 120_000;
+/** What a token is in characters, roughly: only to notice a run-away answer before the provider counts it. */
+const CHARS_PER_TOKEN = 4;
+
+export async function streamStep(run: AgentRun): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    const shown = { anything: false };
+    try {
+      const finish = await attemptStep(run, shown);
+      failpoint('step.before-append');
+      await run.append({
+        event: 'step.completed',
+        private: { content: uniqueCalls(run, finish.content), usage: finish.usage, reason: finish.reason },
+      });
+      failpoint('step.after-append');
+      return;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      if (!(error instanceof ModelError)) throw error;
+      if (!error.retryable || shown.anything || attempt >= run.limits.modelRetries) {
+        throw new RunFailure(error.code, run.mask(error.message));
+      }
+      await delay(pauseMs(attempt, error.retryAfterMs), undefined, { signal: run.signal }).catch(() => {});
+    }
+  }
+}
+
+async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise<StepFinish> {
+  const watchdog = new Watchdog(run.limits.modelIdleMs);
+  const signal = AbortSignal.any([run.signal, watchdog.signal]);
+  const deltas = new DeltaBuffer(async (delta) => {
+    shown.anything = true;
+    await run.append({ event: 'message.delta', public: { delta } });
+    failpoint('step.after-delta');
+  });
+  let finish: StepFinish | undefined;
+  let characters = 0;
+  failpoint('step.before-model');
+  try {
+    const request = { messages: conversation(run), tools: run.tools.definitions, signal };
+    for await (const part of run.model.streamStep(request)) {
+      watchdog.touch();
+      characters += 'delta' in part ? part.delta.length : 0;
+      checkTokens(run, characters);
+      if (part.type === 'finish') finish = part;
+      else await show(run, part, deltas, shown);
+    }
+  } catch (error) {
+    if (watchdog.signal.aborted && !run.signal.aborted) throw watchdog.signal.reason;
+    throw error;
+  } finally {
+    watchdog.stop();
+    await deltas.flush();
+  }
+  if (finish === undefined) {
+    throw new ModelError('provider_error', 'The model stopped without finishing its answer', {
+      retryable: true,
+    });
+  }
+  return finish;
+}
+
+async function show(
+  run: AgentRun,
+  part: Exclude<StepPart, StepFinish>,
+  deltas: DeltaBuffer,
+  shown: { anything: boolean },
+): Promise<void> {
+  if (part.type === 'text') deltas.push(part.delta);
+  if (part.type === 'reasoning_done' && part.text.trim() !== '') {
+    await deltas.flush();
+    shown.anything = true;
+    await run.append({ event: 'reasoning.available', public: { text: part.text } });
+  }
+}
+
+function conversation({ systemPrompt, progress }: AgentRun): Message[] {
+  const instructions = progress.request?.instructions;
+  const system = instructions === undefined ? systemPrompt : `${systemPrompt}\n\n${instructions}`;
+  return [{ role: 'system', content: system }, ...progress.opening(), ...progress.messages];
+}
+
+function checkTokens({ limits, progress }: AgentRun, characters: number): void {
+  if (limits.maxTokens === 0) return;
+  if (progress.tokens + Math.floor(characters / CHARS_PER_TOKEN) > limits.maxTokens) {
+    throw new RunFailure('token_limit', `The run used all its ${limits.maxTokens} tokens`);
+  }
+}
+
+/** Some models number their calls anew in each step; a call's id must name one call of the run. */
+function uniqueCalls({ progress }: AgentRun, content: AssistantPart[]): AssistantPart[] {
+  const used = new Set<string>();
+  for (const message of progress.messages) {
+    if (message.role === 'tool') used.add(message.tool_call_id);
+  }
+  return content.map((part) => {
+    if (part.type !== 'tool_call') return part;
+    const id = part.id === '' || used.has(part.id) ? createId('call') : part.id;
+    used.add(id);
+    return { ...part, id };
+  });
+}
+
+/** Full jitter: many runs that failed together do not come back together. */
+function pauseMs(attempt: number, retryAfterMs: number | undefined): number {
+  const backoff = Math.random() * Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** attempt);
+  if (retryAfterMs === undefined) return backoff;
+  return Math.min(RETRY_AFTER_MAX_MS, retryAfterMs + backoff / 2);
+}
+
+/** Aborts when it was not touched for a while: a provider whose connection died in silence. */
+class Watchdog {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(idleMs: number) {
+    this.#timer = setTimeout(() => {
+      const message = `The model said nothing for ${Math.round(idleMs / 1000)} s`;
+      this.#controller.abort(new ModelError('provider_unavailable', message, { retryable: true }));
+    }, idleMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  touch(): void {
+    this.#timer.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}

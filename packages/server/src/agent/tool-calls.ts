@@ -1,0 +1,236 @@
+/**
+ * Runs the tool calls of one step: those the gate lets through at once and side by side, the gated ones as
+ * they are approved, one question at a time.
+ *
+ * The order of records around an effect is what recovery relies on. An ungated call is on record as started
+ * before it runs; a gated one is on record as started (it waits) and as executing before it runs. So a call on
+ * record as running without an outcome may have had its effect, and is never run again.
+ */
+import { type ApprovalChoice, createId } from '@talaria/protocol';
+import { failpoint } from '../failpoints.ts';
+import type { NewRecord, QueuedApproval } from '../journal/records.ts';
+import { type AgentRun, Handover } from './agent-run.ts';
+import type { Verdict } from './approvals/gate.ts';
+import type { ToolCallProgress } from './progress.ts';
+import { InvalidArguments, type PreparedCall, parseArguments, type ToolOutcome } from './tools/tool.ts';
+
+const PREVIEW_CHARS = 500;
+/** Arguments are shown up to this size in JSON; what runs is never cut. */
+const ARGUMENTS_CHARS = 8_000;
+const COMMAND_CHARS = 8_000;
+const CHOICES: ApprovalChoice[] = ['once', 'session', 'always', 'deny'];
+
+const INTERRUPTED =
+  'The server was interrupted while this call was running. Its outcome is unknown: it may have run completely, ' +
+  'partly or not at all. Check the state before you repeat it.';
+
+interface Planned {
+  progress: ToolCallProgress;
+  prepared: PreparedCall | { refusal: string };
+  verdict: Verdict;
+}
+
+/** Tells the model about calls that ran when the last owner was cut off. */
+export async function settleInterrupted(run: AgentRun): Promise<void> {
+  const running = run.progress.calls.filter((call) => call.phase === 'running');
+  const records = running.map((call) => completed(run, call, { output: INTERRUPTED, isError: true }, true));
+  if (records.length > 0) await run.append(...records);
+}
+
+/** Resolves when every call of the step has its outcome on record. */
+export async function runToolCalls(run: AgentRun): Promise<void> {
+  const planned = run.progress.calls.filter((call) => call.phase !== 'done').map((call) => plan(run, call));
+  await recordIntents(run, planned);
+  const work: Promise<void>[] = [];
+  for (const call of planned) {
+    if (call.progress.phase === 'running') work.push(execute(run, call));
+  }
+  work.push(askInTurn(run, planned, work));
+  // All of them, also after one failed: no call may still be running when the error is dealt with.
+  for (let settled = 0; settled < work.length; ) {
+    const current = work.slice(settled);
+    settled = work.length;
+    const failed = (await Promise.allSettled(current)).find((result) => result.status === 'rejected');
+    if (failed !== undefined) {
+      await Promise.allSettled(work);
+      throw failed.reason;
+    }
+  }
+}
+
+function plan(run: AgentRun, progress: ToolCallProgress): Planned {
+  const { tool, arguments: json } = progress.call;
+  try {
+    const prepared = run.tools.prepare(tool, json);
+    return { progress, prepared, verdict: run.gate(prepared.command) };
+  } catch (error) {
+    if (!(error instanceof InvalidArguments)) throw error;
+    return { progress, prepared: { refusal: error.message }, verdict: { kind: 'allow' } };
+  }
+}
+
+/** Puts on record what is about to happen to the calls that were not touched yet. */
+async function recordIntents(run: AgentRun, planned: readonly Planned[]): Promise<void> {
+  const fresh = planned.filter(({ progress }) => progress.phase === 'new');
+  if (fresh.length === 0) return;
+  const records: NewRecord[] = fresh.map((call) => started(run, call));
+  const gated = fresh.filter(({ verdict }) => verdict.kind === 'ask');
+  if (gated.length > 0) {
+    records.push({
+      event: 'approval.queued',
+      private: { approvals: gated.map((call) => question(run, call)) },
+    });
+  }
+  failpoint('tool.before-intent');
+  await run.append(...records);
+  failpoint('tool.after-intent');
+}
+
+function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRecord {
+  const { call } = progress;
+  return {
+    event: 'tool.started',
+    public: {
+      tool: call.tool,
+      preview: run.mask('preview' in prepared ? prepared.preview : ''),
+      tool_call_id: call.id,
+      arguments: shownArguments(run, call.arguments),
+    },
+    private: { gated: verdict.kind === 'ask' },
+  };
+}
+
+function question(run: AgentRun, { progress, prepared, verdict }: Planned): QueuedApproval {
+  const keys = verdict.kind === 'ask' ? verdict.keys : [];
+  const command = 'command' in prepared ? (prepared.command ?? '') : '';
+  return {
+    request_id: createId('apr'),
+    tool_call_id: progress.call.id,
+    command: bounded(run.mask(command), COMMAND_CHARS),
+    pattern_key: keys[0] ?? '',
+    pattern_keys: [...keys],
+    description: keys.join(', '),
+    choices: CHOICES,
+  };
+}
+
+/** Asks about the gated calls one after the other; each runs as soon as it is approved. */
+async function askInTurn(run: AgentRun, planned: readonly Planned[], work: Promise<void>[]): Promise<void> {
+  for (const call of planned) {
+    const { approval } = call.progress;
+    if (call.progress.phase !== 'gated' || approval === undefined) continue;
+    const choice = await decide(run, approval);
+    if (choice === 'deny') {
+      const output =
+        'A person refused this command, or nobody approved it in time. Do not try to run it in another way.';
+      await record(run, call, { output, isError: true });
+      continue;
+    }
+    await run.append({ event: 'tool.executing', private: { tool_call_id: call.progress.call.id } });
+    failpoint('approval.after-intent');
+    work.push(execute(run, call));
+  }
+}
+
+async function decide(run: AgentRun, approval: QueuedApproval): Promise<ApprovalChoice> {
+  const { progress } = run;
+  const decided = () => progress.decisions.get(approval.request_id);
+  if (decided() === undefined && progress.outstanding?.request_id !== approval.request_id) {
+    if (await run.isGranted(approval.pattern_keys)) {
+      await run.append({ event: 'approval.waived', private: { request_id: approval.request_id } });
+    } else {
+      failpoint('approval.before-request');
+      const expiresAt = (run.now() + run.limits.approvalTimeoutMs) / 1000;
+      await run.append({ event: 'approval.request', public: { ...approval, expires_at: expiresAt } });
+      failpoint('approval.after-request');
+    }
+  }
+  while (decided() === undefined) {
+    const leftMs = (progress.outstanding?.expires_at ?? 0) * 1000 - run.now();
+    if (leftMs <= 0) await run.answerApproval(approval.request_id, 'deny', 'timeout');
+    else await nextChange(run, leftMs);
+  }
+  failpoint('approval.after-answer');
+  return decided()!;
+}
+
+/** Resolves at the next post or after the time; throws when the run ends or is handed over. */
+async function nextChange(run: AgentRun, timeoutMs: number): Promise<void> {
+  const done = new AbortController();
+  const interrupted = AbortSignal.any([run.signal, run.draining]);
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    interrupted.throwIfAborted();
+    await Promise.race([
+      run.nextPost(),
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, Math.min(timeoutMs, 2 ** 31 - 1));
+      }),
+      new Promise<void>((resolve) => {
+        interrupted.addEventListener('abort', () => resolve(), { once: true, signal: done.signal });
+      }),
+    ]);
+  } catch {
+    // Thrown below, with its reason.
+  } finally {
+    clearTimeout(timer);
+    done.abort();
+  }
+  run.signal.throwIfAborted();
+  if (run.draining.aborted) throw new Handover();
+}
+
+async function execute(run: AgentRun, call: Planned): Promise<void> {
+  const { prepared, verdict } = call;
+  let outcome: ToolOutcome;
+  if (verdict.kind === 'never') {
+    outcome = { output: `This command is never run here: ${verdict.reason}`, isError: true };
+  } else if ('refusal' in prepared) {
+    outcome = { output: prepared.refusal, isError: true };
+  } else {
+    outcome = await prepared.execute(run.signal);
+    failpoint('tool.after-effect');
+  }
+  await record(run, call, outcome);
+}
+
+async function record(run: AgentRun, call: Planned, outcome: ToolOutcome): Promise<void> {
+  // A stopped run says so in its terminal event; the outcome of a killed call is of no use to anyone.
+  run.signal.throwIfAborted();
+  await run.append(completed(run, call.progress, outcome));
+  failpoint('tool.after-outcome');
+}
+
+function completed(
+  run: AgentRun,
+  call: ToolCallProgress,
+  outcome: ToolOutcome,
+  interrupted = false,
+): NewRecord {
+  return {
+    event: 'tool.completed',
+    public: {
+      tool: call.call.tool,
+      duration: Math.max(0, run.now() - call.startedAt) / 1000,
+      error: outcome.isError,
+      preview: bounded(run.mask(outcome.output), PREVIEW_CHARS),
+      tool_call_id: call.call.id,
+      ...(outcome.exitCode === undefined ? {} : { exit_code: outcome.exitCode }),
+    },
+    private: { output: outcome.output, ...(interrupted ? { interrupted } : {}) },
+  };
+}
+
+function shownArguments(run: AgentRun, json: string): Record<string, unknown> {
+  const masked = run.mask(json);
+  if (masked.length > ARGUMENTS_CHARS) return { truncated: bounded(masked, ARGUMENTS_CHARS) };
+  try {
+    return parseArguments(masked);
+  } catch {
+    return { invalid: masked };
+  }
+}
+
+function bounded(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+}

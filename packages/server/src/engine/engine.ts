@@ -1,0 +1,249 @@
+/**
+ * What the rest of the server can do with runs. It holds no state of a run: every answer comes from the journal,
+ * so any process on the same store gives the same one.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type ApprovalAnswer,
+  type CreateRun,
+  createId,
+  isRunId,
+  isTerminalStatus,
+  type Run,
+  type RunApprovalResponse,
+  type RunCreated,
+  type RunList,
+  type RunStatus,
+  TalariaError,
+} from '@talaria/protocol';
+import { failpoint } from '../failpoints.ts';
+import { Feeds, type Subscriber } from '../journal/feeds.ts';
+import type { Journal, QueueDepth } from '../journal/journal.ts';
+import type { RunRequest } from '../journal/records.ts';
+import { type StoredRun, toWireRun } from '../journal/run-state.ts';
+import type { Log } from '../log.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { QueuePace } from './pace.ts';
+import { Retention } from './retention.ts';
+import type { WorkerDependencies } from './run-worker.ts';
+
+export interface EngineOptions {
+  journal: Journal;
+  /** The name runs are shown with. */
+  modelName: string;
+  maxConcurrentRuns: number;
+  maxQueuedRuns: number;
+  leaseMs: number;
+  retentionMs: number;
+  worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now'>;
+  discardWorkspace(runId: string): Promise<void>;
+  log: Log;
+  now?: () => number;
+}
+
+export interface ListRuns {
+  status?: RunStatus | undefined;
+  sessionId?: string | undefined;
+  limit: number;
+  after?: string | undefined;
+}
+
+export interface Load extends QueueDepth {
+  active: number;
+  subscribers: number;
+}
+
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #journal: Journal;
+  readonly #feeds: Feeds;
+  readonly #pace: QueuePace;
+  readonly #dispatcher: Dispatcher;
+  readonly #retention: Retention;
+  #draining = false;
+
+  constructor(options: EngineOptions) {
+    const { journal, log, now = Date.now } = options;
+    this.#options = options;
+    this.#journal = journal;
+    this.#feeds = new Feeds(journal);
+    this.#pace = new QueuePace(now);
+    this.#dispatcher = new Dispatcher({
+      worker: createId('worker'),
+      journal,
+      maxConcurrent: options.maxConcurrentRuns,
+      leaseMs: options.leaseMs,
+      log,
+      now,
+      dependencies: { ...options.worker, journal, log, now },
+      onClaim: () => this.#pace.tick(),
+    });
+    this.#retention = new Retention({ ...options, journal, log });
+  }
+
+  /** Takes up what is unfinished and whatever comes. Runs can be submitted before; they wait. */
+  start(): void {
+    this.#dispatcher.start();
+    this.#retention.start();
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  async submit(
+    owner: string,
+    request: CreateRun,
+    idempotency?: { key: string; body: unknown },
+  ): Promise<RunCreated> {
+    const runId = createId('run');
+    const outcome = await this.#journal.createRun(
+      {
+        runId,
+        owner,
+        sessionId: request.sessionId ?? runId,
+        request: toRunRequest(request),
+        idempotency: idempotency && { key: idempotency.key, bodyHash: hashJson(idempotency.body) },
+      },
+      { maxQueued: this.#options.maxQueuedRuns },
+    );
+    failpoint('run.after-create');
+    switch (outcome.kind) {
+      case 'created':
+        return { run_id: runId, status: 'started', replayed: false };
+      case 'replayed':
+        return { run_id: outcome.runId, status: outcome.status, replayed: true };
+      case 'conflict':
+        throw new TalariaError('idempotency_key_conflict');
+      case 'queue_full':
+        throw new TalariaError('rate_limit_exceeded', { retryAfterS: this.#pace.retryAfterS() });
+    }
+  }
+
+  async get(owner: string, runId: string): Promise<Run> {
+    return toWireRun(await this.#find(owner, runId), this.#options.modelName);
+  }
+
+  async list(owner: string, { status, sessionId, limit, after }: ListRuns): Promise<RunList> {
+    const before = after === undefined ? undefined : decodeCursor(after);
+    // One more than asked for tells whether there are more.
+    const found = await this.#journal.listRuns({ owner, status, sessionId, before, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const hasMore = found.length > limit && last !== undefined;
+    return {
+      object: 'list',
+      data: page.map((run) => toWireRun(run, this.#options.modelName)),
+      has_more: hasMore,
+      next_cursor: hasMore ? encodeCursor(last.ordinal) : null,
+    };
+  }
+
+  async stop(owner: string, runId: string): Promise<void> {
+    await this.#find(owner, runId);
+    await this.#journal.post(runId, { kind: 'stop' });
+  }
+
+  async steer(owner: string, runId: string, input: string): Promise<void> {
+    await this.#find(owner, runId);
+    await this.#journal.post(runId, { kind: 'steer', input });
+  }
+
+  async answerApproval(owner: string, runId: string, answer: ApprovalAnswer): Promise<RunApprovalResponse> {
+    await this.#find(owner, runId);
+    const { choice, requestId, all } = answer;
+    const [record] = await this.#journal.post(runId, { kind: 'approval', choice, requestId, all });
+    if (record?.event !== 'approval.responded') throw new TalariaError('approval_not_pending');
+    return {
+      object: 'hermes.run.approval_response',
+      run_id: runId,
+      choice: record.public.choice,
+      resolved: record.public.resolved,
+      request_id: record.public.request_id,
+    };
+  }
+
+  /**
+   * Throws unless the run exists, belongs to the owner, and has an event to follow the cursor; returns whether
+   * anything is left to deliver.
+   */
+  async checkCursor(owner: string, runId: string, afterSeq: number): Promise<{ ended: boolean }> {
+    const run = await this.#find(owner, runId);
+    if (afterSeq >= run.nextSeq) {
+      throw new TalariaError('invalid_cursor', {
+        message: `The cursor ${afterSeq} is beyond the last event of the run, which is ${run.nextSeq - 1}`,
+        param: 'last_event_id',
+      });
+    }
+    return { ended: isTerminalStatus(run.state.status) && afterSeq === run.nextSeq - 1 };
+  }
+
+  /** Delivers the run's events after the cursor, then live ones; call `checkCursor` first. */
+  subscribe(runId: string, afterSeq: number, subscriber: Subscriber): () => void {
+    return this.#feeds.attach(runId, afterSeq, subscriber);
+  }
+
+  async load(): Promise<Load> {
+    const depth = await this.#journal.queueDepth();
+    return { ...depth, active: this.#dispatcher.active, subscribers: this.#feeds.size };
+  }
+
+  /** From now on no new run is taken. */
+  beginDrain(): void {
+    this.#draining = true;
+  }
+
+  /** Hands the unfinished runs over within the limit. */
+  async drain(limitMs: number): Promise<void> {
+    this.#draining = true;
+    await this.#dispatcher.drain(limitMs);
+    await this.#retention.stop();
+  }
+
+  async #find(owner: string, runId: string): Promise<StoredRun> {
+    const run = isRunId(runId) ? await this.#journal.getRun(runId) : undefined;
+    // Another owner's run must look exactly like one that does not exist.
+    if (run === undefined || run.owner !== owner) {
+      throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
+    }
+    return run;
+  }
+}
+
+function toRunRequest({ prompt, history, instructions, sessionId }: CreateRun): RunRequest {
+  return {
+    prompt,
+    session_named: sessionId !== undefined,
+    ...(history === undefined ? {} : { history }),
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** The same for two bodies that differ only in the order of their keys. */
+function hashJson(value: unknown): string {
+  return createHash('sha256').update(canonical(value)).digest('base64url');
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
+}
+
+const CURSOR = /^c([1-9]\d{0,15})$/;
+
+function encodeCursor(ordinal: number): string {
+  return `c${ordinal}`;
+}
+
+function decodeCursor(cursor: string): number {
+  const match = CURSOR.exec(cursor);
+  if (match === null) {
+    throw new TalariaError('invalid_cursor', {
+      message: "'after' must be the next_cursor of an earlier page",
+      param: 'after',
+    });
+  }
+  return Number(match[1]);
+}

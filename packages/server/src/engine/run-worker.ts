@@ -1,0 +1,309 @@
+/**
+ * Works on one claimed run until it ends, is handed over, or the lease is lost.
+ *
+ *   claimed ──(again)──▶ run.resumed ──▶ agent loop ──answer──▶ run.completed
+ *                                          ├─ RunFailure ─────▶ run.failed
+ *                                          ├─ stop ───────────▶ run.cancelled
+ *                                          ├─ limit ──────────▶ run.failed
+ *                                          ├─ Handover ───────▶ released, unfinished
+ *                                          └─ lease lost, store down ──▶ left to the next owner
+ *
+ * The end never waits for the agent longer than a grace: a model or tool that ignores its abort signal can
+ * delay nothing, and whatever it tries to append later is refused.
+ */
+import { type ApprovalChoice, TalariaError } from '@talaria/protocol';
+import { type AgentRun, Handover, type Limits, RunFailure } from '../agent/agent-run.ts';
+import type { Gate } from '../agent/approvals/gate.ts';
+import { runAgent } from '../agent/loop.ts';
+import type { Model } from '../agent/model/model.ts';
+import { Progress } from '../agent/progress.ts';
+import type { ToolSet } from '../agent/tools/tool.ts';
+import { failpoint } from '../failpoints.ts';
+import { type Claim, type Journal, LeaseLostError, UnseenPostError } from '../journal/journal.ts';
+import { cancelled } from '../journal/posts.ts';
+import type { LogRecord, NewRecord } from '../journal/records.ts';
+import type { Log } from '../log.ts';
+
+/** How long an aborted agent may take to let go before the run ends without it. */
+const ABORT_GRACE_MS = 3_000;
+/** A run that takes the server down with it must not do so for ever. */
+const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+export interface RunLimits extends Limits {
+  /** Wall time from the first claim; 0 is no limit. */
+  maxRunMs: number;
+}
+
+export interface WorkerDependencies {
+  journal: Journal;
+  model: Model;
+  gate: Gate;
+  limits: RunLimits;
+  systemPrompt: string;
+  /** The tools of a run, and how to let go of what they hold. */
+  openTools(runId: string): { tools: ToolSet; close(): Promise<void> };
+  mask(text: string): string;
+  log: Log;
+  now(): number;
+}
+
+class StopRequested extends Error {
+  override readonly name = 'StopRequested';
+}
+
+export class RunWorker {
+  readonly claim: Claim;
+  /** Resolves when the worker has let go of the run. */
+  readonly done: Promise<void>;
+  readonly #deps: WorkerDependencies;
+  readonly #draining: AbortSignal;
+  readonly #abort = new AbortController();
+  #progress = new Progress();
+  #closed = false;
+  #postWaiters: (() => void)[] = [];
+  #refreshing: Promise<void> = Promise.resolve();
+
+  constructor(claim: Claim, deps: WorkerDependencies, draining: AbortSignal) {
+    this.claim = claim;
+    this.#deps = deps;
+    this.#draining = draining;
+    this.done = this.#work();
+  }
+
+  /** Ends the work at once, without an end of the run. */
+  abandon(reason: Handover | LeaseLostError): void {
+    this.#abort.abort(reason);
+  }
+
+  async #work(): Promise<void> {
+    const { journal, log } = this.#deps;
+    const { runId } = this.claim;
+    const unwatch = journal.watchPosts(runId, () => {
+      this.#refreshPosts().catch((error: unknown) => this.#abort.abort(error));
+    });
+    const cancelTimer = this.#startTimer();
+    try {
+      await this.#workUntilEnd();
+    } catch (error) {
+      if (error instanceof Handover) {
+        await journal.release(this.claim).catch(() => {});
+        log.info({ runId }, 'run handed over');
+      } else if (error instanceof LeaseLostError) {
+        log.warn({ runId }, 'the lease on the run is lost; another worker goes on');
+      } else {
+        // The store did not take a write. The run is claimed again when the lease ends.
+        log.error({ runId, err: error }, 'work on the run was cut short');
+      }
+    } finally {
+      this.#closed = true;
+      cancelTimer();
+      unwatch();
+    }
+  }
+
+  async #workUntilEnd(): Promise<void> {
+    const { journal } = this.#deps;
+    const { runId } = this.claim;
+    failpoint('run.after-claim');
+    this.#progress = Progress.replay(await journal.readLog(runId, -1));
+    const toolbox = this.#deps.openTools(runId);
+    try {
+      if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
+      else await this.#begin();
+      for (;;) {
+        const end = await this.#reachEnd(toolbox.tools);
+        if (await this.#finish(end)) return;
+      }
+    } finally {
+      await toolbox.close();
+    }
+  }
+
+  /** What has to be on record before the agent goes on. */
+  async #begin(): Promise<void> {
+    const { journal } = this.#deps;
+    const { run, runId } = this.claim;
+    if (this.#progress.claims > 1) {
+      const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
+      const payload = discardFrom === undefined ? {} : { discard_from_seq: discardFrom };
+      await this.#append([{ event: 'run.resumed', public: payload }]);
+    }
+    const { request, context } = this.#progress;
+    if (context === undefined && request?.session_named === true && request.history === undefined) {
+      const previous = await journal.previousTurn(run);
+      if (previous !== undefined) {
+        const messages = Progress.replay(await journal.readLog(previous, -1)).transcript();
+        await this.#append([{ event: 'run.context', private: { messages } }]);
+      }
+    }
+  }
+
+  /** Runs the agent; returns the terminal record its end asks for. */
+  async #reachEnd(tools: ToolSet): Promise<NewRecord> {
+    const { signal } = this.#abort;
+    try {
+      if (this.claim.run.state.claims_without_progress > MAX_CLAIMS_WITHOUT_PROGRESS) {
+        throw new RunFailure(
+          'recovery_limit',
+          'The run was interrupted again and again without getting any further',
+        );
+      }
+      const output = await withGrace(runAgent(this.#agentRun(tools)), signal);
+      return { event: 'run.completed', public: { output, usage: await this.#usage() } };
+    } catch (thrown) {
+      const error = signal.aborted ? signal.reason : thrown;
+      if (error instanceof StopRequested) return this.#cancelled();
+      if (error instanceof RunFailure) return this.#failed(error);
+      if (error instanceof Handover || error instanceof LeaseLostError || isStoreError(error)) throw error;
+      this.#deps.log.error({ runId: this.claim.runId, err: error }, 'the agent failed');
+      return this.#failed(new RunFailure('internal_error', 'The server failed while working on the run'));
+    }
+  }
+
+  /** Appends the end; false when something was posted meanwhile that keeps the run going. */
+  async #finish(end: NewRecord): Promise<boolean> {
+    let record = end;
+    failpoint('run.before-terminal');
+    for (;;) {
+      try {
+        await this.#append([record], this.#progress.lastPostedPos);
+        failpoint('run.after-terminal');
+        return true;
+      } catch (error) {
+        if (!(error instanceof UnseenPostError)) throw error;
+        await this.#refreshPosts();
+        if (this.#progress.stopRequested) record = await this.#cancelled();
+        else if (record.event === 'run.completed' && this.#progress.steers.length > 0) return false;
+      }
+    }
+  }
+
+  #agentRun(tools: ToolSet): AgentRun {
+    const { model, gate, limits, systemPrompt, journal, mask, now } = this.#deps;
+    const { run } = this.claim;
+    const worker = this;
+    return {
+      get progress() {
+        return worker.#progress;
+      },
+      model,
+      tools,
+      gate,
+      limits,
+      systemPrompt,
+      signal: this.#abort.signal,
+      draining: this.#draining,
+      append: (...records) => this.#append(records),
+      answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
+      isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
+      nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
+      mask,
+      now,
+    };
+  }
+
+  async #append(records: NewRecord[], seenPostedPos?: number): Promise<LogRecord[]> {
+    if (this.#closed) throw new LeaseLostError(this.claim.runId);
+    const options = seenPostedPos === undefined ? {} : { seenPostedPos };
+    const stored = await this.#deps.journal.append(this.claim, records, options);
+    for (const record of stored) this.#progress.apply(record);
+    return stored;
+  }
+
+  async #answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean> {
+    try {
+      await this.#deps.journal.post(this.claim.runId, {
+        kind: 'approval',
+        requestId,
+        choice,
+        all: false,
+        reason,
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof TalariaError && error.code === 'approval_not_pending') return false;
+      throw error;
+    } finally {
+      await this.#refreshPosts();
+    }
+  }
+
+  /** Takes in what was posted; one read at a time, so that no post is applied twice. */
+  #refreshPosts(): Promise<void> {
+    const refresh = async (): Promise<void> => {
+      const posts = await this.#deps.journal.readPosted(this.claim.runId, this.#progress.lastPostedPos);
+      for (const post of posts) this.#progress.apply(post);
+      if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
+      const waiters = this.#postWaiters;
+      this.#postWaiters = [];
+      for (const wake of waiters) wake();
+    };
+    this.#refreshing = this.#refreshing.then(refresh, refresh);
+    return this.#refreshing;
+  }
+
+  async #cancelled(): Promise<NewRecord> {
+    const run = await this.#deps.journal.getRun(this.claim.runId);
+    return cancelled(run?.state ?? this.claim.run.state);
+  }
+
+  async #failed({ code, message }: RunFailure): Promise<NewRecord> {
+    const usage = await this.#usage();
+    return {
+      event: 'run.failed',
+      public: {
+        error: this.#deps.mask(message),
+        error_code: code,
+        ...(usage.total_tokens > 0 ? { usage_so_far: usage } : {}),
+      },
+    };
+  }
+
+  async #usage() {
+    const run = await this.#deps.journal.getRun(this.claim.runId);
+    return (run ?? this.claim.run).state.usage;
+  }
+
+  #startTimer(): () => void {
+    const { maxRunMs } = this.#deps.limits;
+    const startedAt = this.claim.run.state.started_at;
+    if (maxRunMs === 0 || startedAt === null) return () => {};
+    const seconds = Math.round(maxRunMs / 1000);
+    let timer: NodeJS.Timeout;
+    const arm = (): void => {
+      const leftMs = startedAt + maxRunMs - this.#deps.now();
+      if (leftMs <= 0) {
+        this.#abort.abort(new RunFailure('time_limit', `The run used all its ${seconds} seconds`));
+        return;
+      }
+      timer = setTimeout(arm, Math.min(leftMs, TIMER_MAX_MS));
+    };
+    timer = setTimeout(arm, 0);
+    return () => clearTimeout(timer);
+  }
+}
+
+/** Settles with the work, or with the signal's reason once the grace after an abort is over. */
+async function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const start = (): void => {
+      timer = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS);
+    };
+    if (signal.aborted) start();
+    else signal.addEventListener('abort', start, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    clearTimeout(timer);
+    // Whichever lost the race may still reject; that is expected and nobody's news.
+    work.catch(() => {});
+    aborted.catch(() => {});
+  }
+}
+
+function isStoreError(error: unknown): boolean {
+  return error instanceof TalariaError && error.code === 'store_unavailable';
+}

@@ -1,0 +1,37 @@
+/**
+ * Requests from web pages (wire.md section 1). A page of another origin gets through only if that origin is
+ * allowed; the server's own pages always do. Written here rather than taken from a plugin because a refused
+ * origin must be answered with 403 before anything else looks at the request.
+ */
+import { TalariaError } from '@talaria/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+const METHODS = 'GET, POST, PATCH, DELETE, OPTIONS';
+const HEADERS =
+  'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Hermes-Session-Id, X-Hermes-Session-Key';
+const EXPOSED = 'Idempotency-Replayed, Retry-After, X-Hermes-Session-Id, X-Hermes-Session-Key';
+const MAX_AGE_S = 600;
+
+export function installCrossOrigin(app: FastifyInstance, origins: '*' | readonly string[]): void {
+  const enabled = origins === '*' || origins.length > 0;
+  app.addHook('onRequest', async (request, reply) => {
+    if (enabled) reply.header('vary', 'Origin');
+    const { origin } = request.headers;
+    if (origin === undefined || isOwnOrigin(request, origin)) return;
+    if (origins !== '*' && !origins.includes(origin)) throw new TalariaError('origin_not_allowed');
+    reply.header('access-control-allow-origin', origins === '*' ? '*' : origin);
+    reply.header('access-control-expose-headers', EXPOSED);
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined)
+      return;
+    reply.headers({
+      'access-control-allow-methods': METHODS,
+      'access-control-allow-headers': HEADERS,
+      'access-control-max-age': String(MAX_AGE_S),
+    });
+    return reply.code(204).send();
+  });
+}
+
+function isOwnOrigin(request: FastifyRequest, origin: string): boolean {
+  return origin === `${request.protocol}://${request.headers.host}`;
+}

@@ -1,0 +1,78 @@
+/** What the server is and can do: `/v1/models`, `/v1/capabilities`. */
+import type { FastifyInstance } from 'fastify';
+
+export interface DiscoveryOptions {
+  modelName: string;
+  authRequired: boolean;
+  cors: boolean;
+}
+
+const ENDPOINTS = {
+  health: { method: 'GET', path: '/health' },
+  health_detailed: { method: 'GET', path: '/health/detailed' },
+  models: { method: 'GET', path: '/v1/models' },
+  capabilities: { method: 'GET', path: '/v1/capabilities' },
+  openapi: { method: 'GET', path: '/openapi.json' },
+  runs: { method: 'POST', path: '/v1/runs' },
+  run_list: { method: 'GET', path: '/v1/runs' },
+  run_status: { method: 'GET', path: '/v1/runs/{run_id}' },
+  run_events: { method: 'GET', path: '/v1/runs/{run_id}/events' },
+  run_approval: { method: 'POST', path: '/v1/runs/{run_id}/approval' },
+  run_stop: { method: 'POST', path: '/v1/runs/{run_id}/stop' },
+  run_steer: { method: 'POST', path: '/v1/runs/{run_id}/steer' },
+};
+
+export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
+  const { modelName, authRequired, cors } = options;
+  const created = Math.floor(Date.now() / 1000);
+  const tags = ['discovery'];
+
+  app.get('/v1/models', { schema: { tags, summary: 'The model this server offers' } }, async () => ({
+    object: 'list',
+    data: [
+      {
+        id: modelName,
+        object: 'model',
+        created,
+        owned_by: 'hermes',
+        permission: [],
+        root: modelName,
+        parent: null,
+      },
+    ],
+  }));
+
+  app.get('/v1/capabilities', { schema: { tags, summary: 'What this server can do' } }, async () => ({
+    object: 'hermes.api_server.capabilities',
+    platform: 'hermes-agent',
+    model: modelName,
+    auth: { type: 'bearer', required: authRequired },
+    runtime: {
+      mode: 'server_agent',
+      tool_execution: 'server',
+      split_runtime: false,
+      description: 'The agent and its tools run on the server, each run in a sandbox of its own',
+    },
+    features: {
+      chat_completions: false,
+      chat_completions_streaming: false,
+      responses_api: false,
+      responses_streaming: false,
+      run_submission: true,
+      run_status: true,
+      run_list: true,
+      run_events_sse: true,
+      run_events_resume: true,
+      run_stop: true,
+      run_steer: true,
+      run_approval_response: true,
+      run_idempotency: true,
+      tool_progress_events: true,
+      approval_events: true,
+      session_continuity_header: false,
+      session_key_header: false,
+      cors,
+    },
+    endpoints: ENDPOINTS,
+  }));
+}

@@ -1,0 +1,78 @@
+/** `GET /v1/runs/{id}/events`: the stream (wire.md section 4). */
+import { TalariaError } from '@talaria/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Engine } from '../../engine/engine.ts';
+import { EventStream } from '../event-stream.ts';
+import { EventStreams } from '../event-streams.ts';
+import { errorResponses, RunParams } from '../openapi.ts';
+
+export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferBytes: number): void {
+  const streams = new EventStreams();
+  app.addHook('preClose', async () => streams.close());
+
+  app.get<{ Params: { run_id: string } }>(
+    '/v1/runs/:run_id/events',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        tags: ['runs'],
+        summary: 'Stream the events of a run',
+        description:
+          'Server-sent events: the whole run from its first event, then live ones, until the terminal event. ' +
+          'With a cursor, everything after it, once and in order.',
+        params: RunParams,
+        headers: Type.Object({ 'last-event-id': Type.Optional(Type.String()) }),
+        querystring: Type.Object({
+          last_event_id: Type.Optional(Type.Integer({ minimum: 0 })),
+          last_seq: Type.Optional(Type.Integer({ minimum: 0 })),
+        }),
+        response: {
+          200: { description: 'The stream', content: { 'text/event-stream': { schema: Type.String() } } },
+          ...errorResponses(400, 401, 404),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { run_id: runId } = request.params;
+      // Also for a cursor that is no number: whether the run exists is said first.
+      await engine.get(request.owner, runId);
+      const after = parseCursor(request);
+      const { ended } = await engine.checkCursor(request.owner, runId, after);
+
+      reply.hijack();
+      const response = reply.raw;
+      response.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+      });
+      // Events are small and each write is a whole number of them: waiting for more only delays them.
+      response.socket?.setNoDelay(true);
+      const stream = new EventStream(runId, response, bufferBytes);
+      if (ended) {
+        stream.end();
+        return;
+      }
+      streams.add(stream);
+      const detach = engine.subscribe(runId, after, stream);
+      response.on('error', () => {});
+      response.on('close', () => {
+        detach();
+        streams.delete(stream);
+      });
+    },
+  );
+}
+
+function parseCursor(request: FastifyRequest): number {
+  const query = request.query as Record<string, unknown>;
+  const given = request.headers['last-event-id'] ?? query.last_event_id ?? query.last_seq;
+  if (given === undefined || given === '') return -1;
+  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given)) {
+    const message = 'The cursor must be the id of an event: a whole number';
+    throw new TalariaError('invalid_cursor', { message, param: 'last_event_id' });
+  }
+  return Number(given);
+}

@@ -1,0 +1,47 @@
+/** `/health`, `/v1/health` (open to everyone) and `/health/detailed`. */
+import type { FastifyInstance } from 'fastify';
+import type { Engine } from '../../engine/engine.ts';
+
+export interface Check {
+  status: 'ok' | 'degraded' | 'failed';
+  detail: string;
+}
+
+export interface HealthOptions {
+  version: string;
+  engine: Engine;
+  /** What the server depends on, looked at when asked. */
+  checks(): Promise<Record<string, Check>>;
+}
+
+export function installHealthRoutes(app: FastifyInstance, { version, engine, checks }: HealthOptions): void {
+  const brief = { status: 'ok', platform: 'hermes-agent', version };
+  const startedAt = Date.now();
+  const tags = ['health'];
+
+  for (const path of ['/health', '/v1/health']) {
+    app.get(
+      path,
+      { config: { open: true }, schema: { tags, summary: 'Is it up?', security: [] } },
+      async () => brief,
+    );
+  }
+
+  app.get('/health/detailed', { schema: { tags, summary: 'How is it?' } }, async () => {
+    const [load, found] = await Promise.all([engine.load(), checks()]);
+    const failed = Object.values(found).some((check) => check.status === 'failed');
+    const memory = process.memoryUsage();
+    return {
+      ...brief,
+      gateway_state: engine.draining ? 'draining' : 'running',
+      active_agents: load.active,
+      platforms: { api_server: { state: 'connected', subscribers: load.subscribers } },
+      queue: { queued: load.queued, leased: load.leased },
+      pid: process.pid,
+      uptime_seconds: Math.round((Date.now() - startedAt) / 1000),
+      memory: { rss_bytes: memory.rss, heap_used_bytes: memory.heapUsed },
+      updated_at: new Date().toISOString(),
+      readiness: { status: failed || engine.draining ? 'not_ready' : 'ready', checks: found },
+    };
+  });
+}

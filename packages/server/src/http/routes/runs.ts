@@ -1,0 +1,187 @@
+/** `/v1/runs`: create, get, list, stop, approve, steer (wire.md sections 2, 3, 5–8). */
+import {
+  parseApprovalAnswer,
+  parseCreateRun,
+  parseIdempotencyKey,
+  parseObject,
+  parseSteer,
+  RUN_STATUSES,
+  type RunStatus,
+  TalariaError,
+} from '@talaria/protocol';
+import * as schemas from '@talaria/protocol/schemas';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Engine } from '../../engine/engine.ts';
+import { parseJsonBody } from '../json-body.ts';
+import { errorResponses, RunParams } from '../openapi.ts';
+
+const LIMIT_MAX = 200;
+const LIMIT_DEFAULT = 50;
+
+type RunRoute = { Params: { run_id: string } };
+
+const tags = ['runs'];
+
+export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
+  app.post(
+    '/v1/runs',
+    {
+      config: { startsWork: true },
+      schema: {
+        tags,
+        summary: 'Start a run',
+        headers: Type.Object({
+          'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+        }),
+        body: schemas.CreateRunRequestSchema,
+        response: { 202: schemas.RunCreatedSchema, ...errorResponses(400, 401, 409, 413, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      // The order of the checks is part of the contract: JSON, key, then the fields.
+      const body = parseObject(parseJsonBody(request.body));
+      const key = parseIdempotencyKey(header(request, 'idempotency-key'));
+      const created = await engine.submit(
+        request.owner,
+        parseCreateRun(body),
+        key === undefined ? undefined : { key, body },
+      );
+      if (created.replayed) reply.header('idempotency-replayed', 'true');
+      return reply.code(202).send(created);
+    },
+  );
+
+  app.get(
+    '/v1/runs',
+    {
+      schema: {
+        tags,
+        summary: 'List runs, newest first',
+        querystring: Type.Object({
+          status: Type.Optional(schemas.RunStatusSchema),
+          session_id: Type.Optional(Type.String()),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+          after: Type.Optional(Type.String({ description: 'The next_cursor of the page before' })),
+        }),
+        response: { 200: schemas.RunListSchema, ...errorResponses(400, 401) },
+      },
+    },
+    async (request) => {
+      const query = request.query as Record<string, unknown>;
+      return engine.list(request.owner, {
+        status: parseStatus(single(query, 'status')),
+        sessionId: single(query, 'session_id'),
+        limit: parseLimit(single(query, 'limit')),
+        after: single(query, 'after'),
+      });
+    },
+  );
+
+  app.get<RunRoute>(
+    '/v1/runs/:run_id',
+    {
+      schema: {
+        tags,
+        summary: 'Get a run',
+        params: RunParams,
+        response: { 200: schemas.RunSchema, ...errorResponses(401, 404) },
+      },
+    },
+    async (request) => engine.get(request.owner, request.params.run_id),
+  );
+
+  app.post<RunRoute>(
+    '/v1/runs/:run_id/stop',
+    {
+      schema: {
+        tags,
+        summary: 'Stop a run',
+        description: 'The body is ignored. The run is cancelled within 5 s, whatever it was doing.',
+        params: RunParams,
+        response: { 200: schemas.RunStopSchema, ...errorResponses(401, 404) },
+      },
+    },
+    async (request) => {
+      const { run_id } = request.params;
+      await engine.stop(request.owner, run_id);
+      return { run_id, status: 'stopping' };
+    },
+  );
+
+  // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
+  const runExists = async (request: FastifyRequest): Promise<void> => {
+    await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
+  };
+
+  app.post<RunRoute>(
+    '/v1/runs/:run_id/approval',
+    {
+      preParsing: runExists,
+      schema: {
+        tags,
+        summary: 'Answer the pending approval',
+        params: RunParams,
+        body: schemas.ApprovalAnswerSchema,
+        response: { 200: schemas.RunApprovalResponseSchema, ...errorResponses(400, 401, 404, 409) },
+      },
+    },
+    async (request) =>
+      engine.answerApproval(
+        request.owner,
+        request.params.run_id,
+        parseApprovalAnswer(parseJsonBody(request.body)),
+      ),
+  );
+
+  app.post<RunRoute>(
+    '/v1/runs/:run_id/steer',
+    {
+      preParsing: runExists,
+      schema: {
+        tags,
+        summary: 'Give a running run text for its next step',
+        params: RunParams,
+        body: schemas.SteerRequestSchema,
+        response: { 200: schemas.RunSteerSchema, ...errorResponses(400, 401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { run_id } = request.params;
+      await engine.steer(request.owner, run_id, parseSteer(parseJsonBody(request.body)));
+      return { object: 'hermes.run.steer', run_id, accepted: true };
+    },
+  );
+}
+
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(',') : value;
+}
+
+/** A query parameter given at most once. */
+function single(query: Record<string, unknown>, name: string): string | undefined {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
+  throw new TalariaError('invalid_request', { message: `'${name}' may be given once`, param: name });
+}
+
+function parseStatus(value: string | undefined): RunStatus | undefined {
+  if (value === undefined) return undefined;
+  const status = RUN_STATUSES.find((known) => known === value);
+  if (status === undefined) {
+    const message = `'status' must be one of ${RUN_STATUSES.join(', ')}`;
+    throw new TalariaError('invalid_request', { message, param: 'status' });
+  }
+  return status;
+}
+
+function parseLimit(value: string | undefined): number {
+  if (value === undefined) return LIMIT_DEFAULT;
+  const limit = /^\d{1,4}$/.test(value) ? Number(value) : 0;
+  if (limit < 1 || limit > LIMIT_MAX) {
+    const message = `'limit' must be a whole number from 1 to ${LIMIT_MAX}`;
+    throw new TalariaError('invalid_request', { message, param: 'limit' });
+  }
+  return limit;
+}

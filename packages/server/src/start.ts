@@ -1,0 +1,148 @@
+/**
+ * Puts a server together: the only place that names concrete drivers.
+ *
+ * Starting: store, sandbox, model, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
+ * no new runs, hand over the unfinished ones within the limit, close the connections, the sandbox, the store.
+ */
+import { join } from 'node:path';
+import { LocalBackend, type Slot } from '@talaria/sandbox';
+import { pino } from 'pino';
+import { createGate } from './agent/approvals/gate.ts';
+import { createModel } from './agent/model/create-model.ts';
+import { redactSecrets } from './agent/model/redact-secrets.ts';
+import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
+import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
+import { ToolSet } from './agent/tools/tool.ts';
+import type { ServerHandle } from './cli/serve.ts';
+import { type Config, configSecrets } from './config/index.ts';
+import { Engine } from './engine/engine.ts';
+import { createHttpServer } from './http/http-server.ts';
+import type { Check } from './http/routes/health.ts';
+import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
+import { version } from './version.ts';
+
+const SECOND_MS = 1000;
+
+export async function startServer(config: Config): Promise<ServerHandle> {
+  await using opened = new AsyncDisposableStack();
+  const secrets = configSecrets(config);
+  const mask = (text: string): string => redactSecrets(text, secrets);
+  // To stderr, so that what the command prints for people on stdout stays readable.
+  const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
+
+  const journal = await SqliteJournal.open({
+    path: config.database.path,
+    onFatal(error) {
+      log.fatal(
+        { err: error },
+        'the store has failed; the server ends, and unfinished runs go on after a restart',
+      );
+      process.exit(1);
+    },
+  });
+  opened.defer(() => journal.close());
+
+  const backend = new LocalBackend({
+    workspacesDir: join(config.dataDir, 'workspaces'),
+    defaultTimeoutS: config.toolTimeoutSeconds,
+    allowNetwork: config.allowNetwork,
+    isolation: config.sandboxIsolation,
+    hiddenPaths: [config.dataDir],
+  });
+  await backend.start();
+  opened.defer(() => backend.stop());
+  const { isolation } = backend.stats();
+
+  const model = createModel({
+    model: config.model,
+    baseUrl: config.openaiBaseUrl,
+    apiKey: config.openaiApiKey,
+    anthropicApiKey: config.anthropicApiKey,
+    googleApiKey: config.googleApiKey,
+  });
+
+  const engine = new Engine({
+    journal,
+    modelName: config.modelName,
+    maxConcurrentRuns: config.maxConcurrentRuns,
+    maxQueuedRuns: config.maxQueuedRuns,
+    leaseMs: config.leaseSeconds * SECOND_MS,
+    retentionMs: config.runRetentionSeconds * SECOND_MS,
+    discardWorkspace: (runId) => backend.discard(runId),
+    log,
+    worker: {
+      model,
+      gate: createGate({
+        isolated: isolation.kind !== 'none',
+        whenIsolated: config.approvalsIsolated,
+        whenUnisolated: config.approvalsUnisolated,
+      }),
+      systemPrompt: config.instructions ?? SYSTEM_PROMPT,
+      limits: {
+        maxSteps: config.maxSteps,
+        maxTokens: config.maxRunTokens,
+        maxRunMs: config.maxRunSeconds * SECOND_MS,
+        modelRetries: config.modelRetries,
+        modelIdleMs: config.modelIdleSeconds * SECOND_MS,
+        approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
+      },
+      openTools: (runId) => openSandboxTools(backend, runId, config.toolTimeoutSeconds),
+      mask,
+    },
+  });
+
+  const http = await createHttpServer({
+    engine,
+    apiKeys: config.apiKeys,
+    corsOrigins: config.corsOrigins,
+    modelName: config.modelName,
+    subscriberBufferBytes: config.subscriberBufferBytes,
+    version,
+    logger: log,
+    checks: async (): Promise<Record<string, Check>> => ({
+      store: { status: 'ok', detail: `SQLite, ${config.database.path}` },
+      sandbox: { status: isolation.kind === 'none' ? 'degraded' : 'ok', detail: isolation.description },
+      model: { status: 'ok', detail: model.name },
+    }),
+  });
+  opened.defer(() => http.close());
+  const url = await http.listen({ host: config.host, port: config.port });
+  engine.start();
+
+  const stack = opened.move();
+  let closing: Promise<void> | undefined;
+  const drained = Promise.withResolvers<void>();
+  return {
+    url,
+    drained: drained.promise,
+    describe: () => ({
+      model: model.name,
+      store: `SQLite, ${config.database.path}`,
+      sandbox: isolation.description,
+    }),
+    close() {
+      closing ??= (async () => {
+        await engine.drain(config.drainSeconds * SECOND_MS);
+        await stack.disposeAsync();
+        drained.resolve();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** The sandbox of a run: its slot is taken at the first call and given back at the end, the workspace stays. */
+function openSandboxTools(backend: LocalBackend, runId: string, maxTimeoutS: number) {
+  let slot: Promise<Slot> | undefined;
+  const getSlot = (): Promise<Slot> => {
+    slot ??= backend.acquire(runId);
+    return slot;
+  };
+  return {
+    tools: new ToolSet(createSandboxTools({ backend, getSlot, maxTimeoutS })),
+    async close() {
+      const held = await slot?.catch(() => undefined);
+      if (held !== undefined) await backend.release(held);
+    },
+  };
+}

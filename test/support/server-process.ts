@@ -1,0 +1,139 @@
+/**
+ * A real server in a process of its own, on a free port and a data directory of its own, which can be killed and
+ * started again on the same data.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
+const START_LIMIT_MS = 20_000;
+
+export interface ServerProcessOptions {
+  /** The model's base URL; without it the server runs its demo model. */
+  modelUrl?: string;
+  /** Further settings, as environment variables. */
+  env?: Record<string, string>;
+  dataDir?: string;
+}
+
+export class ServerProcess {
+  readonly dataDir: string;
+  readonly #options: ServerProcessOptions;
+  readonly #ownsDataDir: boolean;
+  #child: ChildProcess | undefined;
+  #url = '';
+  #output = '';
+  #errors = '';
+
+  static async start(options: ServerProcessOptions = {}): Promise<ServerProcess> {
+    const server = new ServerProcess(options);
+    await server.start();
+    return server;
+  }
+
+  constructor(options: ServerProcessOptions = {}) {
+    this.#options = options;
+    this.#ownsDataDir = options.dataDir === undefined;
+    this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'talaria-test-'));
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** What it printed since its last start. */
+  get output(): string {
+    return this.#output;
+  }
+
+  get errors(): string {
+    return this.#errors;
+  }
+
+  /** Starts it, or starts it again on the same data; `env` adds to the settings of this start only. */
+  async start(env: Record<string, string> = {}): Promise<void> {
+    this.#spawn(env);
+    const child = this.#child!;
+    const ready = new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`The server did not start:\n${this.#errors}`)),
+        START_LIMIT_MS,
+      );
+      child.stdout?.on('data', () => {
+        const match = /listens on (http:\/\/\S+)/.exec(this.#output);
+        if (match?.[1] === undefined) return;
+        clearTimeout(timer);
+        this.#url = match[1];
+        resolve();
+      });
+      child.once('exit', (code, signal) => {
+        clearTimeout(timer);
+        reject(new Error(`The server ended at start (${code ?? signal}):\n${this.#errors}`));
+      });
+    });
+    await ready;
+  }
+
+  /** Starts it and waits for its end, for starts that are meant to fail. */
+  async startAndExit(
+    env: Record<string, string> = {},
+  ): Promise<{ code: number | null; signal: string | null }> {
+    this.#spawn(env);
+    return this.exited();
+  }
+
+  async exited(): Promise<{ code: number | null; signal: string | null }> {
+    const child = this.#child!;
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return { code: child.exitCode, signal: child.signalCode };
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<{ code: number | null; signal: string | null }> {
+    this.#child?.kill(signal);
+    return this.exited();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) {
+      await this.kill();
+    }
+    if (this.#ownsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  #spawn(env: Record<string, string>): void {
+    this.#output = '';
+    this.#errors = '';
+    const child = spawn(process.execPath, [BIN, 'serve'], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: this.dataDir,
+        API_SERVER_PORT: '0',
+        TALARIA_DATA_DIR: this.dataDir,
+        TALARIA_LOG_LEVEL: 'warn',
+        // Where no isolation works (a container without user namespaces) the tests still have to run commands.
+        TALARIA_APPROVALS_UNISOLATED: 'skip',
+        ...(this.#options.modelUrl === undefined
+          ? {}
+          : { OPENAI_BASE_URL: this.#options.modelUrl, TALARIA_MODEL: 'scripted' }),
+        ...this.#options.env,
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#output += text;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
+    this.#child = child;
+  }
+}
