@@ -5,8 +5,7 @@
  * one step, with no retries and no tool execution, which is exactly the contract.
  *
  * - The provider is loaded at the first step, so that starting the server does not pay for its SDK.
- * - When the iteration ends early (failure, abort, `break`), the request to the provider ends with it. Cancelling the
- *   stream is not enough for that, because some providers tee it; the request is aborted as well.
+ * - When the iteration ends early (failure, abort, `break`), the request to the provider is aborted with it.
  * - After a finish the rest of the response is read in the background, so that the connection can be used again.
  */
 import type {
@@ -72,10 +71,7 @@ export class AiSdkModel implements Model {
     } finally {
       signal.removeEventListener('abort', abort);
       if (finished && reader) drain(reader, request);
-      else {
-        request.abort();
-        reader?.cancel().catch(() => {});
-      }
+      else request.abort();
     }
   }
 

@@ -74,6 +74,8 @@ export interface ReplayServer extends AsyncDisposable {
     body: Record<string, unknown>;
     /** Resolves when the connection is gone or the answer complete. */
     closed: Promise<unknown>;
+    /** Tells connections apart. */
+    clientPort: number | undefined;
   }[];
 }
 
@@ -94,6 +96,7 @@ export async function startReplayServer(
       headers: req.headers,
       body: JSON.parse(text),
       closed: once(res, 'close'),
+      clientPort: req.socket.remotePort,
     });
     if (!Array.isArray(answer)) {
       res.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body));
@@ -104,7 +107,8 @@ export async function startReplayServer(
       if (frame === SILENCE) return;
       res.write(`data: ${JSON.stringify(frame)}\n\n`);
     }
-    res.end();
+    // A real provider's response ends a moment after its last frame.
+    setTimeout(() => res.end(), 20);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

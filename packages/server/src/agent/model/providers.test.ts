@@ -41,6 +41,12 @@ async function abortAtText(model: Model, server: ReplayServer) {
   await server.requests[0]?.closed;
 }
 
+/** Leaves the iteration at its first text, without an abort. */
+async function leaveAtText(model: Model, server: ReplayServer) {
+  for await (const part of model.streamStep(toRequest({ messages: PROMPT }))) if (part.type === 'text') break;
+  await server.requests[0]?.closed;
+}
+
 describe('anthropic', () => {
   const create = (server: ReplayServer) =>
     createModel({
@@ -135,10 +141,25 @@ describe('anthropic', () => {
     ]);
   });
 
-  test('an abort closes the connection', async () => {
+  test('an abort, or leaving the iteration, closes the connection', async () => {
     const [open = {}, delta = {}] = block(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: 'a' }]);
-    await using server = await startReplayServer([[start, open, delta, SILENCE]]);
-    await abortAtText(create(server), server);
+    for (const end of [abortAtText, leaveAtText]) {
+      await using server = await startReplayServer([[start, open, delta, SILENCE]]);
+      await end(create(server), server);
+    }
+  });
+
+  test('the connection is used again, although the finish comes before the end of the response', async () => {
+    const text = block(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: 'a' }]);
+    const answer = [start, ...text, ...end('end_turn')];
+    await using server = await startReplayServer([answer, answer, answer]);
+    const model = create(server);
+    for (let step = 0; step < 3; step++) {
+      await collect(model, { messages: PROMPT });
+      await server.requests[step]?.closed;
+    }
+    // The client may see the end of one response only during the next step, so the third is the one that must reuse.
+    expect(new Set(server.requests.map((request) => request.clientPort)).size).toBeLessThan(3);
   });
 
   test('redacted thinking goes back although it has no text', async () => {
@@ -243,9 +264,11 @@ describe('google', () => {
     expect(JSON.stringify(contents[2]?.parts)).toContain('a.txt');
   });
 
-  test('an abort closes the connection', async () => {
-    await using server = await startReplayServer([[chunk([{ text: 'a' }]), SILENCE]]);
-    await abortAtText(create(server), server);
+  test('an abort, or leaving the iteration, closes the connection', async () => {
+    for (const end of [abortAtText, leaveAtText]) {
+      await using server = await startReplayServer([[chunk([{ text: 'a' }]), SILENCE]]);
+      await end(create(server), server);
+    }
   });
 
   test('errors: a wrong key, a spent minute with the time to wait, and a stream that just ends', async () => {
@@ -355,9 +378,11 @@ describe('openai', () => {
     expect(input[5]).toMatchObject({ call_id: 'call_1', output: 'a.txt' });
   });
 
-  test('an abort closes the connection', async () => {
-    await using server = await startReplayServer([[created, ...message(0, 'a'), SILENCE]]);
-    await abortAtText(create(server), server);
+  test('an abort, or leaving the iteration, closes the connection', async () => {
+    for (const end of [abortAtText, leaveAtText]) {
+      await using server = await startReplayServer([[created, ...message(0, 'a'), SILENCE]]);
+      await end(create(server), server);
+    }
   });
 
   test('errors: a spent quota, one in the stream, and a stream that just ends', async () => {
