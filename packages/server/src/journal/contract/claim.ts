@@ -1,0 +1,136 @@
+/** Claiming: order, sessions, and that no run is given out twice. */
+import { expect, it } from 'vitest';
+import type { Subject } from '../journal-contract.ts';
+import { claimedRun, completed, counting, createRun, LEASE_MS, names } from '../testing.ts';
+
+export function claimContract(subject: Subject): void {
+  const claim = async (limit = 100, worker = 'w') =>
+    (await subject.journal.claim(worker, LEASE_MS, limit)).map(({ runId }) => runId);
+  const finish = async (runId: string) => {
+    const run = await subject.journal.getRun(runId);
+    const [claimed] = (await subject.journal.readLog(runId, -1))
+      .filter((r) => r.event === 'run.claimed')
+      .slice(-1);
+    if (claimed?.event !== 'run.claimed') throw new Error(`${runId} was never claimed: ${run?.state.status}`);
+    await subject.journal.append({ runId, epoch: claimed.private.epoch }, [completed()]);
+  };
+
+  it('gives nothing when nothing waits', async () => {
+    expect(await claim()).toEqual([]);
+  });
+
+  it('gives the oldest first, up to the limit', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await createRun(subject.journal));
+    expect(await claim(2)).toEqual(ids.slice(0, 2));
+    expect(await claim(1)).toEqual(ids.slice(2, 3));
+    expect(await claim(0)).toEqual([]);
+    expect(await claim()).toEqual(ids.slice(3));
+    expect(await claim()).toEqual([]);
+  });
+
+  it('records the claim with its epoch, without a public event, and shows the run as running', async () => {
+    const { journal } = subject;
+    const runId = await createRun(journal);
+    const [claimed] = await journal.claim('w', LEASE_MS, 1);
+    expect(claimed).toMatchObject({ runId, epoch: 1 });
+    expect(claimed?.run).toEqual(await journal.getRun(runId));
+    expect(claimed?.run.state).toMatchObject({
+      status: 'running',
+      claims_without_progress: 1,
+      last_event: '',
+    });
+    expect(await journal.readLog(runId, 0)).toMatchObject([
+      { event: 'run.claimed', private: { epoch: 1 }, pos: 1, seq: null },
+    ]);
+    expect(await journal.readEvents(runId, -1, 10)).toEqual([]);
+  });
+
+  it('gives one run of a session at a time, in the order they were created', async () => {
+    const { journal } = subject;
+    const [a1, a2, b1, a3] = [
+      await createRun(journal, { sessionId: 'a' }),
+      await createRun(journal, { sessionId: 'a' }),
+      await createRun(journal, { sessionId: 'b' }),
+      await createRun(journal, { sessionId: 'a' }),
+    ];
+    expect(await claim()).toEqual([a1, b1]);
+    expect(await claim()).toEqual([]);
+    await finish(a1);
+    expect(await claim()).toEqual([a2]);
+    expect(await claim()).toEqual([]);
+    await finish(a2);
+    expect(await claim()).toEqual([a3]);
+  });
+
+  it('keeps sessions of the same name but different owners apart', async () => {
+    const ada = await createRun(subject.journal, { owner: 'ada', sessionId: 's' });
+    const bob = await createRun(subject.journal, { owner: 'bob', sessionId: 's' });
+    expect(await claim()).toEqual([ada, bob]);
+  });
+
+  it('passes over a session that is busy without holding up those behind it', async () => {
+    const { journal } = subject;
+    await claimedRun(journal, { sessionId: 'busy' });
+    for (let i = 0; i < 3; i++) await createRun(journal, { sessionId: 'busy' });
+    const other = await createRun(journal);
+    expect(await claim(1)).toEqual([other]);
+  });
+
+  it('gives a run that was given back before the next of its session', async () => {
+    const { journal } = subject;
+    const first = await claimedRun(journal, { sessionId: 's' });
+    await createRun(journal, { sessionId: 's' });
+    await journal.release(first);
+    expect(await claim()).toEqual([first.runId]);
+  });
+
+  it('goes on with the session when its oldest run is stopped in the queue', async () => {
+    const { journal } = subject;
+    const first = await createRun(journal, { sessionId: 's' });
+    const second = await createRun(journal, { sessionId: 's' });
+    await journal.post(first, { kind: 'stop' });
+    expect(await claim()).toEqual([second]);
+  });
+
+  it('never gives a run to two who claim at once', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 30; i++) ids.push(await createRun(subject.journal, { sessionId: `s${i % 20}` }));
+    const claims = await Promise.all(counting(10).map((i) => claim(3, `worker ${i}`)));
+    const given = claims.flat();
+    expect(new Set(given).size).toBe(given.length);
+    expect(given.sort()).toEqual(ids.slice(0, 20).sort());
+  });
+
+  it('cancels runs on the way that were told to stop and were given back since, also with limit 0', async () => {
+    const { journal } = subject;
+    const stopped = await claimedRun(journal, { sessionId: 's' });
+    await journal.post(stopped.runId, { kind: 'stop' });
+    await journal.release(stopped);
+    const next = await createRun(journal, { sessionId: 's' });
+
+    expect(await claim(0)).toEqual([]);
+
+    expect((await journal.getRun(stopped.runId))?.state.status).toBe('cancelled');
+    expect(names(await journal.readEvents(stopped.runId, -1, 10))).toEqual(['run.cancelled']);
+    expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+    expect(await claim()).toEqual([next]);
+  });
+
+  it('gives the next of a session in the same call that cancels the one before it', async () => {
+    const { journal } = subject;
+    const stopped = await claimedRun(journal, { sessionId: 's' });
+    const next = await createRun(journal, { sessionId: 's' });
+    await journal.post(stopped.runId, { kind: 'stop' });
+    await journal.release(stopped);
+    expect(await claim()).toEqual([next]);
+  });
+
+  it('leaves a stopping run to its owner', async () => {
+    const { journal } = subject;
+    const owned = await claimedRun(journal);
+    await journal.post(owned.runId, { kind: 'stop' });
+    expect(await claim()).toEqual([]);
+    expect((await journal.getRun(owned.runId))?.state.status).toBe('stopping');
+  });
+}

@@ -1,0 +1,183 @@
+/** Creating runs: what is stored, idempotency, the limit of the queue. */
+import { createId } from '@talaria/protocol';
+import { expect, it } from 'vitest';
+import type { CreateOutcome, NewRun } from '../journal.ts';
+import type { Subject } from '../journal-contract.ts';
+import { INITIAL_STATE } from '../run-state.ts';
+import {
+  claimedRun,
+  completed,
+  counting,
+  createRun,
+  failed,
+  finishedRun,
+  LEASE_MS,
+  NO_LIMIT,
+  newRun,
+} from '../testing.ts';
+
+const DAY_MS = 24 * 3600 * 1000;
+
+export function createContract(subject: Subject): void {
+  const { itTimed } = subject;
+  const list = () => subject.journal.listRuns({ owner: 'ada', limit: 100 });
+  const keyed = (fields: Partial<NewRun> = {}, key = 'k', bodyHash = 'body') =>
+    newRun({ ...fields, idempotency: { key, bodyHash } });
+  const create = (run: NewRun, maxQueued = NO_LIMIT.maxQueued): Promise<CreateOutcome> =>
+    subject.journal.createRun(run, { maxQueued });
+
+  it('stores the run with its request, no event and no owner', async () => {
+    const run = newRun({
+      sessionId: 's',
+      request: {
+        prompt: 'do it',
+        instructions: 'fast',
+        history: [{ role: 'user', content: 'a' }],
+        session_named: true,
+      },
+    });
+
+    expect(await create(run)).toEqual({ kind: 'created' });
+
+    const stored = await subject.journal.getRun(run.runId);
+    expect(stored).toMatchObject({ runId: run.runId, owner: 'ada', sessionId: 's', nextSeq: 0 });
+    expect(stored?.state).toEqual(INITIAL_STATE);
+    expect(stored?.updatedAt).toBe(stored?.createdAt);
+    expect(await subject.journal.readEvents(run.runId, -1, 10)).toEqual([]);
+    expect(await subject.journal.readLog(run.runId, -1)).toEqual([
+      { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: stored?.createdAt },
+    ]);
+  });
+
+  itTimed("takes its time from the store's clock", async () => {
+    const run = await subject.journal.getRun(await createRun(subject.journal));
+    expect(run?.createdAt).toBe(subject.clock.now());
+  });
+
+  it('gives later runs greater ordinals, also after a restart and after eviction', async () => {
+    const { journal } = subject;
+    const first = await journal.getRun(await finishedRun(journal));
+    await journal.evict(0, 10);
+    const reopened = await subject.reopen();
+    const second = await reopened.getRun(await createRun(reopened));
+    expect(second!.ordinal).toBeGreaterThan(first!.ordinal);
+  });
+
+  it('makes one run of twenty concurrent requests with one key', async () => {
+    const runs = counting(20).map(() => keyed());
+
+    const outcomes = await Promise.all(runs.map((run) => create(run)));
+
+    const stored = await list();
+    expect(stored).toHaveLength(1);
+    const runId = stored[0]!.runId;
+    expect(outcomes.filter(({ kind }) => kind === 'created')).toHaveLength(1);
+    expect(outcomes.filter(({ kind }) => kind === 'replayed')).toEqual(
+      counting(19).map(() => ({ kind: 'replayed', runId, status: 'started' })),
+    );
+    expect(runs[outcomes.findIndex(({ kind }) => kind === 'created')]?.runId).toBe(runId);
+  });
+
+  it('refuses a key that was used with another body, and leaves nothing of it', async () => {
+    await create(keyed());
+    const other = keyed({}, 'k', 'other body');
+    expect(await create(other)).toEqual({ kind: 'conflict' });
+    expect(await subject.journal.getRun(other.runId)).toBeUndefined();
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('keeps the keys of different owners apart', async () => {
+    expect(await create(keyed({ owner: 'ada' }))).toEqual({ kind: 'created' });
+    expect(await create(keyed({ owner: 'bob' }, 'k', 'other body'))).toEqual({ kind: 'created' });
+  });
+
+  it('makes a run per request without a key', async () => {
+    await Promise.all(counting(3).map(() => create(newRun())));
+    expect(await list()).toHaveLength(3);
+  });
+
+  it('replays with the status the run has now', async () => {
+    const first = keyed();
+    await create(first);
+    const [claim] = await subject.journal.claim('w', LEASE_MS, 1);
+    expect(await create(keyed())).toEqual({ kind: 'replayed', runId: first.runId, status: 'running' });
+    await subject.journal.append(claim!, [completed()]);
+    expect(await create(keyed())).toEqual({ kind: 'replayed', runId: first.runId, status: 'completed' });
+  });
+
+  it('replays and detects conflicts also when the queue is full', async () => {
+    const first = keyed();
+    await create(first, 1);
+    expect(await create(newRun(), 1)).toEqual({ kind: 'queue_full' });
+    expect(await create(keyed(), 1)).toEqual({ kind: 'replayed', runId: first.runId, status: 'started' });
+    expect(await create(keyed({}, 'k', 'other body'), 1)).toEqual({ kind: 'conflict' });
+  });
+
+  it('replays after a restart', async () => {
+    const first = keyed();
+    await create(first);
+    const journal = await subject.reopen();
+    expect(await journal.createRun(keyed(), NO_LIMIT)).toMatchObject({
+      kind: 'replayed',
+      runId: first.runId,
+    });
+  });
+
+  it('replays after the run was evicted, with the status it had', async () => {
+    const runId = await finishedRun(
+      subject.journal,
+      { idempotency: { key: 'k', bodyHash: 'body' } },
+      failed(),
+    );
+    expect(await subject.journal.evict(0, 10)).toEqual([runId]);
+    expect(await create(keyed())).toEqual({ kind: 'replayed', runId, status: 'failed' });
+    const journal = await subject.reopen();
+    expect(await journal.createRun(keyed(), NO_LIMIT)).toEqual({ kind: 'replayed', runId, status: 'failed' });
+  });
+
+  itTimed('forgets a key after 24 hours and not before', async () => {
+    const [first, second] = [keyed(), keyed()];
+    await create(first);
+    subject.clock.advance(DAY_MS - 1);
+    await subject.journal.evict(0, 10);
+    expect(await create(second)).toMatchObject({ kind: 'replayed', runId: first.runId });
+    subject.clock.advance(1);
+    expect(await create(second)).toEqual({ kind: 'created' });
+    expect(await create(keyed())).toMatchObject({ kind: 'replayed', runId: second.runId });
+    expect(await list()).toHaveLength(2);
+  });
+
+  it('refuses when the queue is full, and leaves neither the run nor its key', async () => {
+    await create(newRun(), 1);
+    const refused = keyed();
+    expect(await create(refused, 1)).toEqual({ kind: 'queue_full' });
+    expect(await subject.journal.getRun(refused.runId)).toBeUndefined();
+    expect(await subject.journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+    expect(await create(keyed({}, 'k', 'other body'), 2)).toEqual({ kind: 'created' });
+  });
+
+  it('never lets concurrent requests exceed the limit', async () => {
+    const outcomes = await Promise.all(counting(20).map(() => create(newRun(), 5)));
+    expect(outcomes.filter(({ kind }) => kind === 'created')).toHaveLength(5);
+    expect(outcomes.filter(({ kind }) => kind === 'queue_full')).toHaveLength(15);
+    expect(await list()).toHaveLength(5);
+  });
+
+  it('counts only runs that wait: a claimed one makes room, a released one takes it again', async () => {
+    const claim = await claimedRun(subject.journal);
+    expect(await create(newRun(), 1)).toEqual({ kind: 'created' });
+    expect(await create(newRun(), 1)).toEqual({ kind: 'queue_full' });
+    await subject.journal.release(claim);
+    expect(await create(newRun(), 2)).toEqual({ kind: 'queue_full' });
+    expect(await create(newRun(), 3)).toEqual({ kind: 'created' });
+  });
+
+  it('refuses a run id that exists and leaves the run as it was', async () => {
+    const runId = createId('run');
+    await createRun(subject.journal, { runId });
+    const before = await subject.journal.getRun(runId);
+    await expect(create(newRun({ runId, owner: 'bob' }))).rejects.toThrow();
+    expect(await subject.journal.getRun(runId)).toEqual(before);
+    expect(await subject.journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+  });
+}

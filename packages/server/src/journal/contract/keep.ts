@@ -1,0 +1,154 @@
+/** What stays and what goes: eviction, closing, opening again. */
+import { expect, it } from 'vitest';
+import type { Claim, Journal } from '../journal.ts';
+import type { Subject } from '../journal-contract.ts';
+import {
+  approvalRequest,
+  claimedRun,
+  completed,
+  counting,
+  createRun,
+  delta,
+  failed,
+  finishedRun,
+  LEASE_MS,
+  NO_LIMIT,
+  newRun,
+  reasoning,
+  step,
+} from '../testing.ts';
+
+const HOUR_MS = 3600 * 1000;
+
+export function keepContract(subject: Subject): void {
+  const { itTimed } = subject;
+  const list = async () =>
+    (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).map(({ runId }) => runId);
+
+  it('eviction removes the run with everything of it', async () => {
+    const { journal } = subject;
+    const runId = await finishedRun(journal, { sessionId: 's' }, delta(), step(), completed());
+    const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
+    expect(await journal.previousTurn(later)).toBe(runId);
+
+    expect(await journal.evict(0, 10)).toEqual([runId]);
+
+    expect(await journal.getRun(runId)).toBeUndefined();
+    expect(await journal.readEvents(runId, -1, 10)).toEqual([]);
+    expect(await journal.readLog(runId, -1)).toEqual([]);
+    expect(await journal.previousTurn(later)).toBeUndefined();
+    expect(await list()).toEqual([later.runId]);
+    await expect(journal.post(runId, { kind: 'stop' })).rejects.toMatchObject({ code: 'run_not_found' });
+    expect(await journal.evict(0, 10)).toEqual([]);
+  });
+
+  itTimed('eviction takes a run when it is old enough, counted from its end', async () => {
+    const { journal, clock } = subject;
+    const claim = await claimedRun(journal);
+    clock.advance(5 * HOUR_MS);
+    await journal.append(claim, [failed()]);
+    clock.advance(HOUR_MS - 1);
+    expect(await journal.evict(HOUR_MS, 10)).toEqual([]);
+    clock.advance(1);
+    expect(await journal.evict(HOUR_MS, 10)).toEqual([claim.runId]);
+  });
+
+  itTimed('eviction never takes an unfinished run, however old', async () => {
+    const { journal, clock } = subject;
+    const asking = await claimedRun(journal);
+    await journal.append(asking, [approvalRequest('a')]);
+    const stopping = await claimedRun(journal);
+    await journal.post(stopping.runId, { kind: 'stop' });
+    await claimedRun(journal);
+    await createRun(journal);
+    const before = await list();
+    clock.advance(1000 * HOUR_MS);
+    expect(await journal.evict(0, 10)).toEqual([]);
+    expect(await list()).toEqual(before);
+  });
+
+  itTimed('eviction goes from the oldest end on, in batches', async () => {
+    const { journal, clock } = subject;
+    const claims: Claim[] = [];
+    for (let i = 0; i < 5; i++) claims.push(await claimedRun(journal));
+    const ended = [3, 0, 4, 1, 2].map((i) => claims[i]!);
+    for (const claim of ended) {
+      clock.advance(1000);
+      await journal.append(claim, [completed()]);
+    }
+    const ids = ended.map(({ runId }) => runId);
+    expect((await journal.evict(0, 2)).sort()).toEqual(ids.slice(0, 2).sort());
+    expect((await list()).sort()).toEqual(ids.slice(2).sort());
+    expect((await journal.evict(1000, 10)).sort()).toEqual(ids.slice(2, 4).sort());
+    expect(await journal.evict(0, 10)).toEqual([ids[4]]);
+  });
+
+  it('eviction leaves the counts of the queue alone', async () => {
+    const { journal } = subject;
+    await finishedRun(journal);
+    await createRun(journal);
+    await journal.evict(0, 10);
+    expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+  });
+
+  it('opening again sees everything', async () => {
+    const { journal } = subject;
+    const finished = await finishedRun(journal, {}, delta('a'), step(), completed('out'));
+    const asking = await claimedRun(journal, { sessionId: 's' });
+    await journal.append(asking, [reasoning(), approvalRequest('a', ['p'])]);
+    await journal.post(asking.runId, { kind: 'steer', input: 'left' });
+    const waiting = await createRun(journal, { owner: 'bob' });
+
+    const everything = async (from: Journal) =>
+      Promise.all(
+        [finished, asking.runId, waiting].map(async (runId) => [
+          await from.getRun(runId),
+          await from.readEvents(runId, -1, 100),
+          await from.readLog(runId, -1),
+          await from.readPosted(runId, -1),
+          await from.firstShownAfter(runId, -1),
+        ]),
+      ).then(async (runs) => [runs, await from.listRuns({ owner: 'ada', limit: 10 })]);
+    const before = await everything(journal);
+
+    expect(await everything(await subject.reopen())).toEqual(before);
+  });
+
+  it('a run goes on where it was after opening again', async () => {
+    const claim = await claimedRun(subject.journal);
+    await subject.journal.append(claim, [delta(), delta()]);
+    await subject.journal.release(claim);
+    const journal = await subject.reopen();
+    const [again] = await journal.claim('w', LEASE_MS, 1);
+    expect(again).toMatchObject({ runId: claim.runId, epoch: claim.epoch + 1 });
+    expect(await journal.append(again!, [delta()])).toMatchObject([{ pos: 5, seq: 2 }]);
+  });
+
+  it('closing waits for the writes under way', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const writes = [
+      ...counting(50).map((i) => journal.append(claim, [delta(`${i}`)])),
+      journal.createRun(newRun({ sessionId: 's' }), NO_LIMIT),
+      journal.post(claim.runId, { kind: 'steer', input: 'x' }),
+    ];
+    let settled = 0;
+    for (const write of writes) void write.finally(() => settled++);
+
+    const reopened = await subject.reopen();
+
+    expect(settled).toBe(writes.length);
+    await Promise.all(writes);
+    expect(await reopened.readEvents(claim.runId, -1, 100)).toHaveLength(50);
+    expect(await reopened.readPosted(claim.runId, -1)).toHaveLength(1);
+    expect(await reopened.listRuns({ owner: 'ada', sessionId: 's', limit: 10 })).toHaveLength(1);
+  });
+
+  it('a write after closing is refused', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    await subject.reopen();
+    await expect(journal.append(claim, [delta()])).rejects.toThrow();
+    await expect(journal.createRun(newRun(), NO_LIMIT)).rejects.toThrow();
+  });
+}

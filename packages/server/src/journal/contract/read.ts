@@ -1,0 +1,200 @@
+/** Reading: the stream, the log, posts, listings and counts. */
+import { expect, it } from 'vitest';
+import type { RunFilter } from '../journal.ts';
+import type { Subject } from '../journal-contract.ts';
+import {
+  approvalRequest,
+  claimedRun,
+  completed,
+  context,
+  counting,
+  createRun,
+  delta,
+  failed,
+  finishedRun,
+  LEASE_MS,
+  names,
+  reasoning,
+  step,
+  toolStarted,
+} from '../testing.ts';
+
+export function readContract(subject: Subject): void {
+  const list = async (filter: Partial<RunFilter> = {}) =>
+    (await subject.journal.listRuns({ owner: 'ada', limit: 100, ...filter })).map(({ runId }) => runId);
+
+  it('a run that does not exist gives nothing', async () => {
+    const { journal } = subject;
+    expect(await journal.getRun('run_unknown')).toBeUndefined();
+    expect(await journal.readEvents('run_unknown', -1, 10)).toEqual([]);
+    expect(await journal.readLog('run_unknown', -1)).toEqual([]);
+    expect(await journal.readPosted('run_unknown', -1)).toEqual([]);
+    expect(await journal.firstShownAfter('run_unknown', -1)).toBeUndefined();
+  });
+
+  it('events come after the cursor, in order, up to the limit, with private records in between or not', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    for (let i = 0; i < 12; i++) {
+      await journal.append(claim, [context(), step(), delta(`${i}`), ...(i % 3 ? [] : [step(), step()])]);
+    }
+    const seqs = async (after: number, limit: number) =>
+      (await journal.readEvents(claim.runId, after, limit)).map(({ seq }) => seq);
+
+    expect(await seqs(-1, 100)).toEqual(counting(12));
+    expect(await seqs(-1, 5)).toEqual([0, 1, 2, 3, 4]);
+    expect(await seqs(4, 5)).toEqual([5, 6, 7, 8, 9]);
+    expect(await seqs(9, 5)).toEqual([10, 11]);
+    expect(await seqs(11, 5)).toEqual([]);
+    expect(await seqs(500, 5)).toEqual([]);
+  });
+
+  it('an event is its name, time and public payload, without the private one', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const [stored] = await journal.append(claim, [toolStarted()]);
+    const [event] = await journal.readEvents(claim.runId, -1, 10);
+    expect({ ...event, payload: JSON.parse(event!.payload) }).toEqual({
+      seq: 0,
+      event: 'tool.started',
+      at: stored!.at,
+      payload: toolStarted().public,
+    });
+  });
+
+  it('runs do not see the records of each other', async () => {
+    const { journal } = subject;
+    const a = await claimedRun(journal);
+    const b = await claimedRun(journal);
+    await journal.append(a, [delta('a')]);
+    await journal.append(b, [delta('b')]);
+    expect(await journal.readEvents(a.runId, -1, 10)).toMatchObject([{ payload: '{"delta":"a"}' }]);
+  });
+
+  it('the log leaves out text deltas and keeps everything else after the position', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    await journal.append(claim, [delta(), reasoning(), delta(), step(), delta()]);
+    await journal.append(claim, [delta(), completed()]);
+    expect(names(await journal.readLog(claim.runId, -1))).toEqual([
+      'run.accepted',
+      'run.claimed',
+      'reasoning.available',
+      'step.completed',
+      'run.completed',
+    ]);
+    expect((await journal.readLog(claim.runId, 3)).map(({ pos }) => pos)).toEqual([5, 8]);
+    expect(await journal.readLog(claim.runId, 8)).toEqual([]);
+  });
+
+  it('posts are stops, steers and answers after the position', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const [steer] = await journal.post(claim.runId, { kind: 'steer', input: 'left' });
+    await journal.append(claim, [delta(), approvalRequest('a')]);
+    const [answer] = await journal.post(claim.runId, { kind: 'approval', choice: 'once', all: false });
+    await journal.append(claim, [reasoning()]);
+    const [stop] = await journal.post(claim.runId, { kind: 'stop' });
+    expect(await journal.readPosted(claim.runId, -1)).toEqual([steer, answer, stop]);
+    expect(await journal.readPosted(claim.runId, steer!.pos)).toEqual([answer, stop]);
+    expect(await journal.readPosted(claim.runId, stop!.pos)).toEqual([]);
+  });
+
+  it('the first shown after a position is the seq of the next delta or reasoning', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const records = await journal.append(claim, [
+      toolStarted(),
+      step(),
+      delta(),
+      delta(),
+      step(),
+      reasoning(),
+      step(),
+    ]);
+    const shown = (i: number) => journal.firstShownAfter(claim.runId, records[i]!.pos);
+    expect(await journal.firstShownAfter(claim.runId, -1)).toBe(1);
+    expect(await shown(1)).toBe(1);
+    expect(await shown(2)).toBe(2);
+    expect(await shown(3)).toBe(3);
+    expect(await shown(5)).toBeUndefined();
+  });
+
+  it('the previous turn is the newest completed run before, of the same owner and session', async () => {
+    const { journal } = subject;
+    const in_s = { sessionId: 's' };
+    await finishedRun(journal, in_s);
+    const turn = await finishedRun(journal, in_s);
+    await finishedRun(journal, in_s, failed());
+    await finishedRun(journal, { ...in_s, owner: 'bob' });
+    await finishedRun(journal, { sessionId: 't' });
+    const present = (await journal.getRun(await createRun(journal, in_s)))!;
+    const later = await journal.getRun(await createRun(journal, in_s));
+    expect(await journal.previousTurn(present)).toBe(turn);
+    expect(await journal.previousTurn(later!)).toBe(turn);
+    const first = (await journal.getRun(await createRun(journal, { sessionId: 'new' })))!;
+    expect(await journal.previousTurn(first)).toBeUndefined();
+  });
+
+  it('listing gives the runs of one owner, newest first, page by page', async () => {
+    const { journal } = subject;
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) {
+      ids.unshift(await createRun(journal));
+      await createRun(journal, { owner: 'bob' });
+    }
+    expect(await list()).toEqual(ids);
+    expect(await list({ limit: 3 })).toEqual(ids.slice(0, 3));
+    const paged: string[] = [];
+    for (let before: number | undefined; ; ) {
+      const page = await journal.listRuns({ owner: 'ada', limit: 3, before });
+      if (page.length === 0) break;
+      paged.push(...page.map(({ runId }) => runId));
+      before = page.at(-1)!.ordinal;
+    }
+    expect(paged).toEqual(ids);
+    expect(await list({ owner: 'nobody' })).toEqual([]);
+  });
+
+  it('listing filters by status and session, alone and together', async () => {
+    const { journal } = subject;
+    const doneInS = await finishedRun(journal, { sessionId: 's' });
+    const doneInT = await finishedRun(journal, { sessionId: 't' });
+    const runningInT = (await claimedRun(journal, { sessionId: 't' })).runId;
+    const waitingInS = await createRun(journal, { sessionId: 's' });
+
+    expect(await list({ status: 'completed' })).toEqual([doneInT, doneInS]);
+    expect(await list({ status: 'started' })).toEqual([waitingInS]);
+    expect(await list({ sessionId: 't' })).toEqual([runningInT, doneInT]);
+    expect(await list({ sessionId: 't', status: 'completed' })).toEqual([doneInT]);
+    expect(await list({ sessionId: 's', status: 'running' })).toEqual([]);
+    expect(await list({ sessionId: 's', owner: 'bob' })).toEqual([]);
+    const { ordinal } = (await journal.getRun(doneInT))!;
+    expect(await list({ status: 'completed', before: ordinal })).toEqual([doneInS]);
+    expect(await list({ sessionId: 't', status: 'completed', before: ordinal })).toEqual([]);
+  });
+
+  it('listed runs are what getRun gives', async () => {
+    const claim = await claimedRun(subject.journal);
+    await subject.journal.append(claim, [approvalRequest('a'), step()]);
+    expect(await subject.journal.listRuns({ owner: 'ada', limit: 1 })).toEqual([
+      await subject.journal.getRun(claim.runId),
+    ]);
+  });
+
+  it('the depth of the queue counts unfinished runs, held or not', async () => {
+    const { journal } = subject;
+    expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 0 });
+    const runIds = [];
+    for (let i = 0; i < 4; i++) runIds.push(await createRun(journal));
+    const [first, second] = await journal.claim('w', LEASE_MS, 2);
+    expect(await journal.queueDepth()).toEqual({ queued: 2, leased: 2 });
+    await journal.append(first!, [completed()]);
+    expect(await journal.queueDepth()).toEqual({ queued: 2, leased: 1 });
+    await journal.release(second!);
+    expect(await journal.queueDepth()).toEqual({ queued: 3, leased: 0 });
+    await journal.post(runIds[3]!, { kind: 'stop' });
+    expect(await journal.queueDepth()).toEqual({ queued: 2, leased: 0 });
+    expect(await (await subject.reopen()).queueDepth()).toEqual({ queued: 2, leased: 0 });
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * The contract of `Journal` as a test suite. Every driver runs it from its own test file:
+ *
+ *   describeJournalContract('sqlite', openTempJournal);
+ *
+ * `open` gives an empty journal each time. The suite knows nothing but the `Journal` interface and the clock it
+ * injects; a driver whose time is a database server's says `clock: 'real'`, and the tests that move time are
+ * skipped for it.
+ */
+import { afterEach, beforeEach, describe, it } from 'vitest';
+import { appendContract } from './contract/append.ts';
+import { claimContract } from './contract/claim.ts';
+import { createContract } from './contract/create.ts';
+import { grantsContract } from './contract/grants.ts';
+import { keepContract } from './contract/keep.ts';
+import { postContract } from './contract/post.ts';
+import { readContract } from './contract/read.ts';
+import { terminalContract } from './contract/terminal.ts';
+import type { Journal } from './journal.ts';
+import { TestClock } from './testing.ts';
+
+export interface JournalFixture {
+  journal: Journal;
+  /** Closes the journal and opens it on the same data. */
+  reopen(): Promise<Journal>;
+  /** Closes the journal, if it is open, and removes its data. */
+  dispose(): Promise<void>;
+}
+
+export type OpenJournal = (options: { now?: () => number }) => Promise<JournalFixture>;
+
+/** What the sections test: the journal of the present test. */
+export interface Subject {
+  readonly journal: Journal;
+  readonly clock: TestClock;
+  reopen(): Promise<Journal>;
+  /** `it`, for tests that move the clock. */
+  itTimed: typeof it | typeof it.skip;
+}
+
+export function describeJournalContract(
+  name: string,
+  open: OpenJournal,
+  { clock: kind = 'injected' }: { clock?: 'injected' | 'real' } = {},
+): void {
+  describe(`the journal contract: ${name}`, () => {
+    let fixture: JournalFixture;
+    let clock: TestClock;
+
+    beforeEach(async () => {
+      clock = new TestClock();
+      fixture = await open(kind === 'injected' ? { now: clock.now } : {});
+    });
+    afterEach(() => fixture.dispose());
+
+    const subject: Subject = {
+      get journal() {
+        return fixture.journal;
+      },
+      get clock() {
+        return clock;
+      },
+      reopen: () => fixture.reopen(),
+      itTimed: kind === 'injected' ? it : it.skip,
+    };
+    describe('createRun', () => createContract(subject));
+    describe('append', () => appendContract(subject));
+    describe('the end of a run', () => terminalContract(subject));
+    describe('post', () => postContract(subject));
+    describe('claim', () => claimContract(subject));
+    describe('grants', () => grantsContract(subject));
+    describe('reading', () => readContract(subject));
+    describe('keeping and closing', () => keepContract(subject));
+  });
+}
