@@ -13,6 +13,7 @@ import { claimContract } from './contract/claim.ts';
 import { createContract } from './contract/create.ts';
 import { grantsContract } from './contract/grants.ts';
 import { keepContract } from './contract/keep.ts';
+import { leaseContract } from './contract/lease.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
 import { terminalContract } from './contract/terminal.ts';
@@ -68,6 +69,7 @@ export function describeJournalContract(
     describe('the end of a run', () => terminalContract(subject));
     describe('post', () => postContract(subject));
     describe('claim', () => claimContract(subject));
+    describe('leases', () => leaseContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('reading', () => readContract(subject));
     describe('keeping and closing', () => keepContract(subject));

@@ -8,7 +8,7 @@
  *   death of the process and of the machine. When it rejects, it did nothing.
  * - A call is atomic: its records become visible together, together with the folded state of the run.
  * - `append` is fenced: it takes the epoch of the claim it belongs to, and is refused with `LeaseLostError`
- *   once the run was claimed again. A run has at most one owner whose appends succeed.
+ *   once the run was given back or claimed again. A run has at most one owner whose appends succeed.
  * - After a terminal record nothing is appended, by anyone. A terminal record is refused with
  *   `UnseenPostError` while a post exists that the owner had not seen: an accepted stop or steer is never
  *   overtaken by a completion.

@@ -111,7 +111,13 @@ export class SqliteWriter {
 
   append(lease: Lease, records: readonly NewRecord[], options: AppendOptions, now: number): Appended {
     const row = this.#findRun(lease.runId);
-    if (row === undefined || row.finished_at !== null || row.epoch !== lease.epoch) {
+    if (
+      row === undefined ||
+      row.finished_at !== null ||
+      row.epoch !== lease.epoch ||
+      // Given back. A lease that has only run out is still good until somebody else claims the run.
+      row.lease_until === null
+    ) {
       throw new LeaseLostError(lease.runId);
     }
     const state = JSON.parse(row.state) as RunState;
