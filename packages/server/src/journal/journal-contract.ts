@@ -17,6 +17,7 @@ import { leaseContract } from './contract/lease.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
 import { terminalContract } from './contract/terminal.ts';
+import { watchContract } from './contract/watch.ts';
 import type { Journal } from './journal.ts';
 import { TestClock } from './testing.ts';
 
@@ -72,6 +73,7 @@ export function describeJournalContract(
     describe('leases', () => leaseContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('reading', () => readContract(subject));
+    describe('watching', () => watchContract(subject));
     describe('keeping and closing', () => keepContract(subject));
   });
 }

@@ -13,8 +13,9 @@ export class Wakeups {
   }
 
   watchQueue(listener: () => void): () => void {
-    this.#queue.add(listener);
-    return () => this.#queue.delete(listener);
+    const entry = () => listener();
+    this.#queue.add(entry);
+    return () => this.#queue.delete(entry);
   }
 
   wakeEvents(runId: string): void {
@@ -36,7 +37,7 @@ function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: 
     listeners = new Set();
     watchers.set(runId, listeners);
   }
-  // A set of its own per watch, so that watching twice with one function is two watches.
+  // An entry of its own per watch, so that watching twice with one function is two watches.
   const entry = () => listener();
   listeners.add(entry);
   return () => {
