@@ -33,7 +33,8 @@ export class SqliteReader {
       values.push(sessionId);
     }
     if (status !== undefined) {
-      where.push('status = ?');
+      // The + keeps the planner off the index by status when the session, the narrower of the two, is given.
+      where.push(sessionId === undefined ? 'status = ?' : '+status = ?');
       values.push(status);
     }
     if (before !== undefined) {
@@ -84,10 +85,11 @@ export class SqliteReader {
     return row?.seq;
   }
 
+  /** By the session's index (hence the +): by the status's it would walk all turns of a new session's owner. */
   previousTurn(run: StoredRun): string | undefined {
     const row = this.#all<{ run_id: string }>(
       `SELECT run_id FROM runs
-        WHERE owner = ? AND session_id = ? AND n < ? AND status = 'completed' ORDER BY n DESC LIMIT 1`,
+        WHERE owner = ? AND session_id = ? AND n < ? AND +status = 'completed' ORDER BY n DESC LIMIT 1`,
       run.owner,
       run.sessionId,
       run.ordinal,

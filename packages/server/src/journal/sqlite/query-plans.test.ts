@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { completed, LEASE_MS, NO_LIMIT, newRun } from '../testing.ts';
+import { migrate } from './migrations.ts';
+import { SqliteReader } from './reader.ts';
+import { type TempDirectory, tempDirectory } from './testing.ts';
+import { SqliteWriter } from './writer.ts';
+
+let directory: TempDirectory;
+let db: DatabaseSync;
+let writer: SqliteWriter;
+let reader: SqliteReader;
+
+beforeEach(() => {
+  directory = tempDirectory();
+  const path = join(directory.path, 'talaria.db');
+  db = new DatabaseSync(path);
+  db.exec('PRAGMA journal_mode = WAL');
+  migrate(db);
+  writer = new SqliteWriter(db);
+  reader = new SqliteReader(path);
+});
+afterEach(() => {
+  reader.close();
+  db.close();
+  directory[Symbol.dispose]();
+});
+
+/** The plan of every statement that `use` prepares. */
+function plansOf(use: () => unknown): string[] {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+  use();
+  const statements = prepare.mock.calls.map(([sql]) => sql);
+  prepare.mockRestore();
+  expect(statements).not.toEqual([]);
+  return statements.flatMap((sql) =>
+    db
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((row) => String(row.detail)),
+  );
+}
+
+/** Walks a whole table, or sorts what an index could have given in order. The few unfinished runs may be walked. */
+function slow(plans: readonly string[]): string[] {
+  return plans.filter(
+    (plan) =>
+      /^SCAN|TEMP B-TREE/.test(plan) && !/^SCAN \w+ USING (COVERING )?INDEX runs_unfinished$/.test(plan),
+  );
+}
+
+const run = { runId: 'run_1', owner: 'ada', sessionId: 's', ordinal: 9 } as Parameters<
+  SqliteReader['previousTurn']
+>[0];
+const list = (filter: object) => () => reader.listRuns({ owner: 'ada', limit: 50, ...filter });
+
+describe('every query finds its rows by an index', () => {
+  it.each<[string, () => unknown, RegExp]>([
+    ['getRun', () => reader.getRun('run_1'), /run_id=\?/],
+    ['listRuns', list({}), /runs_by_owner \(owner=\?\)/],
+    ['listRuns, next page', list({ before: 9 }), /runs_by_owner \(owner=\? AND n<\?\)/],
+    [
+      'listRuns by status',
+      list({ status: 'running', before: 9 }),
+      /runs_by_status \(owner=\? AND status=\? AND n<\?\)/,
+    ],
+    ['listRuns by session', list({ sessionId: 's' }), /runs_by_session \(owner=\? AND session_id=\?\)/],
+    [
+      'listRuns by session and status',
+      list({ sessionId: 's', status: 'running', before: 9 }),
+      /runs_by_session \(owner=\? AND session_id=\? AND n<\?\)/,
+    ],
+    [
+      'readEvents',
+      () => reader.readEvents('run_1', 5, 100),
+      /records USING PRIMARY KEY \(run=\? AND pos>\?\)/,
+    ],
+    ['readLog', () => reader.readLog('run_1', 5), /records USING PRIMARY KEY \(run=\? AND pos>\?\)/],
+    ['readPosted', () => reader.readPosted('run_1', 5), /records USING PRIMARY KEY \(run=\? AND pos>\?\)/],
+    [
+      'firstShownAfter',
+      () => reader.firstShownAfter('run_1', 5),
+      /records USING PRIMARY KEY \(run=\? AND pos>\?\)/,
+    ],
+    [
+      'previousTurn',
+      () => reader.previousTurn(run),
+      /runs_by_session \(owner=\? AND session_id=\? AND n<\?\)/,
+    ],
+    [
+      'grants',
+      () => reader.grantedPatterns('ada', 's'),
+      /grants USING PRIMARY KEY \(owner=\? AND session_id=\?\)/,
+    ],
+  ])('%s', (_, read, index) => {
+    const plans = plansOf(read);
+    expect(plans).toContainEqual(expect.stringMatching(index));
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('claim walks the unfinished runs and looks up their sessions', () => {
+    const plans = plansOf(() => writer.claim('w', LEASE_MS, 10, 1));
+    expect(plans).toContain('SCAN r USING INDEX runs_unfinished');
+    expect(plans).toContainEqual(
+      expect.stringMatching(/SEARCH e USING INDEX runs_by_session \(owner=\? AND session_id=\? AND n<\?\)/),
+    );
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('opening does, too', () => {
+    expect(slow(plansOf(() => new SqliteWriter(db)))).toEqual([]);
+  });
+
+  it('all writes of a run that is created, claimed, asked, finished and evicted do', () => {
+    const idempotency = { key: 'k', bodyHash: 'b' };
+    const plans = plansOf(() => {
+      writer.createRun(newRun({ runId: 'run_1', idempotency }), NO_LIMIT, 1);
+      const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
+      writer.renew('w', [claim!], LEASE_MS, 2);
+      writer.append(claim!, [completed()], {}, 3);
+      writer.release(claim!);
+      writer.evict(0, 10, 5);
+    });
+    expect(slow(plans)).toEqual([]);
+  });
+});
