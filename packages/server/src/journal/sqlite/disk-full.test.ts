@@ -1,0 +1,35 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { tempDirectory } from './testing.ts';
+import { fixturePath } from './testing-processes.ts';
+
+const run = promisify(execFile);
+const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+
+// Without prlimit (util-linux) the size of files cannot be limited for one process only.
+it.skipIf(!hasPrlimit)(
+  'a full disk refuses the write and changes nothing; with room again all goes on',
+  async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+
+    const { stdout } = await run('prlimit', [
+      '--fsize=500000:unlimited',
+      process.execPath,
+      fixturePath('fill-the-disk'),
+      path,
+    ]);
+
+    const { taken, ...seen } = JSON.parse(stdout);
+    expect(taken).toBeGreaterThan(5);
+    expect(seen).toEqual({
+      refused: 'store_unavailable',
+      groupCodes: ['store_unavailable', 'store_unavailable'],
+      whileFull: { events: taken, nextSeq: taken, runs: 1 },
+      depth: { queued: 0, leased: 1 },
+      nextSeq: taken,
+    });
+  },
+);

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, vi } from 'vitest';
+import { createRun, delta } from '../testing.ts';
+import { SqliteJournal } from './sqlite-journal.ts';
+import { tempDirectory } from './testing.ts';
+import { startFixture } from './testing-processes.ts';
+
+const inUse = (path: string) =>
+  `The database ${path} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`;
+
+describe('a database file', () => {
+  it('is opened once in a process, and again after it was closed', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'deep', 'er', 'talaria.db');
+    const journal = await SqliteJournal.open({ path });
+    await expect(SqliteJournal.open({ path })).rejects.toThrow(inUse(path));
+    // The failed attempt has not loosened the first one's hold.
+    await expect(SqliteJournal.open({ path })).rejects.toThrow(inUse(path));
+    const runId = await createRun(journal);
+    await journal.close();
+    const again = await SqliteJournal.open({ path });
+    expect(await again.getRun(runId)).toBeDefined();
+    await again.close();
+  });
+
+  it('is not opened while another process has it, and is free when that was killed', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    await using holder = startFixture('hold-open', path);
+    await vi.waitFor(() => expect(holder.output()).toContain('open'), { timeout: 20_000 });
+    await expect(SqliteJournal.open({ path })).rejects.toThrow(inUse(path));
+
+    holder.child.kill('SIGKILL');
+    await holder.ended;
+
+    const journal = await SqliteJournal.open({ path });
+    await journal.close();
+  });
+
+  it('of a newer version is refused, left as it was, and not kept locked', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const journal = await SqliteJournal.open({ path });
+    await createRun(journal);
+    await journal.close();
+    setVersion(path, 1000);
+
+    await expect(SqliteJournal.open({ path })).rejects.toThrow(
+      /^The database has schema 1000, this version of the server knows up to \d+; start the newer version/,
+    );
+
+    expect(setVersion(path, 1)).toBe(1000);
+    const again = await SqliteJournal.open({ path });
+    expect(await again.listRuns({ owner: 'ada', limit: 10 })).toHaveLength(1);
+    await again.close();
+  });
+
+  it('that is no database is refused with the reason', async () => {
+    using directory = tempDirectory();
+    await expect(SqliteJournal.open({ path: directory.path })).rejects.toThrow(
+      /unable to open database file/,
+    );
+  });
+
+  it('of a journal that was closed takes nothing more', async () => {
+    using directory = tempDirectory();
+    const journal = await SqliteJournal.open({ path: join(directory.path, 'talaria.db') });
+    await journal.close();
+    await expect(journal.append({ runId: 'run_1', epoch: 1 }, [delta()])).rejects.toThrow(
+      /writer thread has ended/,
+    );
+  });
+});
+
+/** Sets the schema version of a closed database and returns the former one. */
+function setVersion(path: string, version: number): number {
+  const db = new DatabaseSync(path);
+  const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+  db.exec(`PRAGMA user_version = ${version}`);
+  db.close();
+  return user_version;
+}
