@@ -135,7 +135,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
 function openSandboxTools(backend: LocalBackend, runId: string, maxTimeoutS: number) {
   let slot: Promise<Slot> | undefined;
   const getSlot = (): Promise<Slot> => {
-    slot ??= backend.acquire(runId);
+    // A failed attempt is not kept: the next call may find the sandbox up again.
+    slot ??= backend.acquire(runId).catch((error: unknown) => {
+      slot = undefined;
+      throw error;
+    });
     return slot;
   };
   return {

@@ -213,7 +213,8 @@ function completed(
       tool: call.call.tool,
       duration: Math.max(0, run.now() - call.startedAt) / 1000,
       error: outcome.isError,
-      preview: bounded(run.mask(outcome.output), PREVIEW_CHARS),
+      // Cut before it is masked, since an output may be large, and again after, so that no half of a secret shows.
+      preview: bounded(run.mask(bounded(outcome.output, 4 * PREVIEW_CHARS)), PREVIEW_CHARS),
       tool_call_id: call.call.id,
       ...(outcome.exitCode === undefined ? {} : { exit_code: outcome.exitCode }),
     },

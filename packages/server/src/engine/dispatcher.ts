@@ -33,7 +33,7 @@ export class Dispatcher {
   #unwatch = (): void => {};
   #poll: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
-  #claiming = false;
+  #claiming: Promise<void> | undefined;
   #again = false;
   #renewedAt: number;
 
@@ -45,7 +45,8 @@ export class Dispatcher {
   start(): void {
     const { journal, leaseMs } = this.#options;
     this.#unwatch = journal.watchQueue(() => this.#wake());
-    this.#poll = setInterval(() => this.#wake(), POLL_MS);
+    // Also without room: a claim of nothing still ends stopped runs that nobody holds.
+    this.#poll = setInterval(() => this.#claimSoon(), POLL_MS);
     this.#heartbeat = setInterval(() => void this.#renew(), leaseMs / 3);
     this.#wake();
   }
@@ -62,39 +63,50 @@ export class Dispatcher {
     this.#unwatch();
     clearInterval(this.#poll);
     this.#draining.abort();
+    await this.#claiming;
     await this.#allDone(limitMs);
     for (const worker of this.#workers.values()) worker.abandon(new Handover());
     await this.#allDone(ABANDON_MS);
     clearInterval(this.#heartbeat);
   }
 
+  get #room(): number {
+    return Math.max(0, this.#options.maxConcurrent - this.#workers.size);
+  }
+
   #wake(): void {
+    if (this.#room > 0) this.#claimSoon();
+  }
+
+  #claimSoon(): void {
     if (this.#draining.signal.aborted) return;
-    if (this.#claiming) this.#again = true;
-    else void this.#claim();
+    if (this.#claiming === undefined) this.#claiming = this.#claim();
+    else this.#again = true;
   }
 
   async #claim(): Promise<void> {
-    const { journal, worker, leaseMs, maxConcurrent, log, onClaim } = this.#options;
-    this.#claiming = true;
+    const { journal, worker, leaseMs, log } = this.#options;
     try {
       do {
         this.#again = false;
         // After a stall our own leases may have ended; renew them before looking for ended leases.
         if (this.#options.now() - this.#renewedAt > leaseMs / 2) await this.#renew();
-        const room = Math.max(0, maxConcurrent - this.#workers.size);
-        const claims = await journal.claim(worker, leaseMs, room);
-        for (const claim of claims) {
-          onClaim();
-          void this.#start(claim);
-        }
+        const claims = await journal.claim(worker, leaseMs, this.#room);
+        for (const claim of claims) await this.#take(claim);
         if (claims.length > 0) this.#again = true;
-      } while (this.#again && this.#workers.size < maxConcurrent && !this.#draining.signal.aborted);
+      } while (this.#again && this.#room > 0 && !this.#draining.signal.aborted);
     } catch (error) {
       log.error({ err: error }, 'claiming runs failed; it is tried again');
     } finally {
-      this.#claiming = false;
+      this.#claiming = undefined;
     }
+  }
+
+  async #take(claim: Claim): Promise<void> {
+    this.#options.onClaim();
+    // Claimed while the shutdown began: nobody waits for it any more.
+    if (this.#draining.signal.aborted) await this.#options.journal.release(claim);
+    else void this.#start(claim);
   }
 
   async #start(claim: Claim): Promise<void> {

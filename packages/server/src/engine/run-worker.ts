@@ -166,6 +166,8 @@ export class RunWorker {
     let record = end;
     failpoint('run.before-terminal');
     for (;;) {
+      // Whatever else ended the run: a stop that was accepted is what clients were promised.
+      if (this.#progress.stopRequested) record = await this.#cancelled();
       try {
         await this.#append([record], this.#progress.lastPostedPos);
         failpoint('run.after-terminal');
@@ -173,8 +175,8 @@ export class RunWorker {
       } catch (error) {
         if (!(error instanceof UnseenPostError)) throw error;
         await this.#refreshPosts();
-        if (this.#progress.stopRequested) record = await this.#cancelled();
-        else if (record.event === 'run.completed' && this.#progress.steers.length > 0) return false;
+        const { stopRequested, steers } = this.#progress;
+        if (record.event === 'run.completed' && !stopRequested && steers.length > 0) return false;
       }
     }
   }

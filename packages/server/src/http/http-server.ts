@@ -20,6 +20,8 @@ import { type Check, installHealthRoutes } from './routes/health.ts';
 import { installRunRoutes } from './routes/runs.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
+/** For a request to arrive whole; the answer may take as long as it likes. */
+const REQUEST_TIMEOUT_MS = 120_000;
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -58,6 +60,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: 1000 },
     // Shutting down is start.ts's job: it decides how long what is open may go on.
     forceCloseConnections: true,

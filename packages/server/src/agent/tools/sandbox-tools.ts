@@ -1,5 +1,5 @@
 /** The tools that work in the run's sandbox: `terminal`, `read_file`, `write_file`. */
-import type { ExecutionResult, Slot, ToolBackend } from '@talaria/sandbox';
+import { type ExecutionResult, SandboxError, type Slot, type ToolBackend } from '@talaria/sandbox';
 import { InvalidArguments, type PreparedCall, type Tool, type ToolOutcome } from './tool.ts';
 
 const PREVIEW_CHARS = 200;
@@ -20,9 +20,14 @@ export function createSandboxTools(options: SandboxToolOptions): Tool[] {
     signal: AbortSignal,
     timeoutS?: number,
   ): Promise<ToolOutcome> => {
-    const slot = await options.getSlot();
-    const results = await options.backend.executeBatch([[slot, tool, args]], { signal, timeoutS });
-    return toOutcome(results[0]!);
+    try {
+      const slot = await options.getSlot();
+      const results = await options.backend.executeBatch([[slot, tool, args]], { signal, timeoutS });
+      return toOutcome(results[0]!);
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error;
+      return { output: `The sandbox is not available: ${error.message}`, isError: true };
+    }
   };
   return [terminal(run, options.maxTimeoutS), readFile(run), writeFile(run)];
 }

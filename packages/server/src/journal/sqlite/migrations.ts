@@ -24,6 +24,7 @@ const MIGRATIONS: readonly string[] = [
     state       TEXT    NOT NULL
   ) STRICT;
   CREATE INDEX runs_unfinished ON runs (n) WHERE finished_at IS NULL;
+  CREATE INDEX runs_stopping ON runs (n) WHERE status = 'stopping';
   CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
   CREATE INDEX runs_by_owner ON runs (owner, n);
   CREATE INDEX runs_by_session ON runs (owner, session_id, n);
