@@ -9,7 +9,6 @@ import { LocalBackend, type Slot } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { createModel } from './agent/model/create-model.ts';
-import { redactSecrets } from './agent/model/redact-secrets.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { ToolSet } from './agent/tools/tool.ts';
@@ -19,6 +18,7 @@ import { Engine } from './engine/engine.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
+import { redactSecrets } from './redact-secrets.ts';
 import { version } from './version.ts';
 
 const SECOND_MS = 1000;

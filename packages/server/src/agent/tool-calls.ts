@@ -9,6 +9,7 @@
 import { type ApprovalChoice, createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
+import { redactValue } from '../redact-secrets.ts';
 import { type AgentRun, Handover } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';
@@ -42,10 +43,17 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
   const planned = run.progress.calls.filter((call) => call.phase !== 'done').map((call) => plan(run, call));
   await recordIntents(run, planned);
   const work: Promise<void>[] = [];
+  const begin = (call: Planned): void => {
+    const outcome = execute(run, call);
+    // It is waited for below, but perhaps only after it failed: until then the failure has no handler, and an
+    // unhandled one would end the server.
+    outcome.catch(() => {});
+    work.push(outcome);
+  };
   for (const call of planned) {
-    if (call.progress.phase === 'running') work.push(execute(run, call));
+    if (call.progress.phase === 'running') begin(call);
   }
-  work.push(askInTurn(run, planned, work));
+  work.push(askInTurn(run, planned, begin));
   // All of them, also after one failed: no call may still be running when the error is dealt with.
   for (let settled = 0; settled < work.length; ) {
     const current = work.slice(settled);
@@ -106,7 +114,7 @@ function question(run: AgentRun, { progress, prepared, verdict }: Planned): Queu
   return {
     request_id: createId('apr'),
     tool_call_id: progress.call.id,
-    command: bounded(run.mask(command), COMMAND_CHARS),
+    command: maskedStart(run, command, COMMAND_CHARS),
     pattern_key: keys[0] ?? '',
     pattern_keys: [...keys],
     description: keys.join(', '),
@@ -115,7 +123,11 @@ function question(run: AgentRun, { progress, prepared, verdict }: Planned): Queu
 }
 
 /** Asks about the gated calls one after the other; each runs as soon as it is approved. */
-async function askInTurn(run: AgentRun, planned: readonly Planned[], work: Promise<void>[]): Promise<void> {
+async function askInTurn(
+  run: AgentRun,
+  planned: readonly Planned[],
+  begin: (call: Planned) => void,
+): Promise<void> {
   for (const call of planned) {
     const { approval } = call.progress;
     if (call.progress.phase !== 'gated' || approval === undefined) continue;
@@ -128,7 +140,7 @@ async function askInTurn(run: AgentRun, planned: readonly Planned[], work: Promi
     }
     await run.append({ event: 'tool.executing', private: { tool_call_id: call.progress.call.id } });
     failpoint('approval.after-intent');
-    work.push(execute(run, call));
+    begin(call);
   }
 }
 
@@ -213,8 +225,7 @@ function completed(
       tool: call.call.tool,
       duration: Math.max(0, run.now() - call.startedAt) / 1000,
       error: outcome.isError,
-      // Cut before it is masked, since an output may be large, and again after, so that no half of a secret shows.
-      preview: bounded(run.mask(bounded(outcome.output, 4 * PREVIEW_CHARS)), PREVIEW_CHARS),
+      preview: maskedStart(run, outcome.output, PREVIEW_CHARS),
       tool_call_id: call.call.id,
       ...(outcome.exitCode === undefined ? {} : { exit_code: outcome.exitCode }),
     },
@@ -223,15 +234,16 @@ function completed(
 }
 
 function shownArguments(run: AgentRun, json: string): Record<string, unknown> {
-  const masked = run.mask(json);
-  if (masked.length > ARGUMENTS_CHARS) return { truncated: bounded(masked, ARGUMENTS_CHARS) };
+  if (json.length > ARGUMENTS_CHARS) return { truncated: maskedStart(run, json, ARGUMENTS_CHARS) };
   try {
-    return parseArguments(masked);
+    return redactValue(parseArguments(json), run.mask) as Record<string, unknown>;
   } catch {
-    return { invalid: masked };
+    return { invalid: run.mask(json) };
   }
 }
 
-function bounded(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+/** Cut before it is masked, since a text may be large, and again after, so that no half of a secret shows. */
+function maskedStart(run: AgentRun, text: string, max: number): string {
+  const masked = run.mask(text.slice(0, 4 * max));
+  return masked.length <= max ? masked : `${masked.slice(0, max - 1)}…`;
 }

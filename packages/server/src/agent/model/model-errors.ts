@@ -8,8 +8,9 @@
  * The message is for the people who watch the run: the provider's own words, in one line, bounded, without secrets.
  * An SDK error carries the whole request (prompt, headers), so it is never kept as the `cause`; a small summary is.
  */
+
+import { redactSecrets } from '../../redact-secrets.ts';
 import { ModelError, type ModelErrorCode } from './model.ts';
-import { redactSecrets } from './redact-secrets.ts';
 
 const MAX_MESSAGE_CHARS = 500;
 

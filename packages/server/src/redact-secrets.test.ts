@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redactSecrets } from './redact-secrets.ts';
+import { redactSecrets, redactValue } from './redact-secrets.ts';
 
 test.each([
   ['Incorrect API key provided: sk-proj-abc123DEF456.', 'Incorrect API key provided: [redacted].'],
@@ -8,6 +8,12 @@ test.each([
   ['GET /v1?key=AbC123&alt=sse', 'GET /v1?key=[redacted]&alt=sse'],
   [`bad AIza${'a'.repeat(35)}`, 'bad [redacted]'],
   ['{"api_key": "abcdefgh12345"}', '{"api_key": "[redacted]"}'],
+  ['export GITHUB_TOKEN=ghp_abcdefgh12345678', 'export GITHUB_TOKEN=[redacted]'],
+  ['PGPASSWORD=hunter22 psql', 'PGPASSWORD=[redacted] psql'],
+  ['postgres://ada:hunter2@db/x', 'postgres://ada:[redacted]@db/x'],
+  ['AKIAABCDEFGHIJKLMNOP', '[redacted]'],
+  ['a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b', 'a [redacted] b'],
+  ['eyJhbGciOiJI.eyJzdWIiOiIx.c2ln', '[redacted]'],
 ])('%s', (text, expected) => {
   expect(redactSecrets(text)).toBe(expected);
 });
@@ -23,4 +29,19 @@ test.each([
 test('masks a known value of any shape, but not a word', () => {
   expect(redactSecrets('key hello.world used', ['hello.world'])).toBe('key [redacted] used');
   expect(redactSecrets('this is none of it', ['none', ''])).toBe('this is none of it');
+});
+
+test('masks the strings inside a value, and whole fields with a telling name', () => {
+  const value = {
+    command: 'curl -H "Authorization: Bearer abcdef123456"',
+    env: { MY_TOKEN: 'x' },
+    n: 1,
+    list: ['ok'],
+  };
+  expect(redactValue(value, redactSecrets)).toEqual({
+    command: 'curl -H "Authorization: Bearer [redacted]"',
+    env: { MY_TOKEN: '[redacted]' },
+    n: 1,
+    list: ['ok'],
+  });
 });

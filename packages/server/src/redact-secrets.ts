@@ -1,0 +1,52 @@
+/**
+ * Masks what looks like a credential in text that is shown: provider errors, tool arguments, previews.
+ *
+ * Values this server knows to be secret are masked wherever they occur; the patterns are for those it does not know,
+ * such as the upstream key of a gateway that repeats it in its error. Better to mask an innocent word than to show
+ * a key.
+ */
+const MASK = '[redacted]';
+
+const PATTERNS: readonly [RegExp, string][] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, MASK],
+  [/\b(Bearer|Basic)\s+[\w.~+/=*-]{6,}/gi, `$1 ${MASK}`],
+  [/\b(?:sk|pk|rk|xai|nvapi|gsk|hf|gh[pousr]|github_pat|glpat|xox[a-z]|r8|fw|tgp)[-_][\w*-]{6,}/g, MASK],
+  [/\bAIza[\w-]{20,}/g, MASK],
+  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, MASK],
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, MASK],
+  [/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${MASK}@`],
+  [/([?&](?:key|api_?key|token|access_token)=)[^&\s"']+/gi, `$1${MASK}`],
+  [
+    /((?:api[-_ ]?key|x-goog-api-key|authorization|token|passw(?:or)?d|secret)["']?\s*[:=]\s*["']?)(?!Bearer|Basic)[^\s"',;&[]{6,}/gi,
+    `$1${MASK}`,
+  ],
+];
+
+/** A field with such a name holds a secret whatever its value looks like. */
+const SECRET_NAME =
+  /^(?:.*[-_])?(?:api[-_]?key|token|passw(?:or)?d|passphrase|secret|authorization|private[-_]?key)$/i;
+
+/** Shorter values are words ("test", "none") that would mask half the message. */
+const MIN_SECRET_CHARS = 6;
+
+export function redactSecrets(text: string, secrets: readonly string[] = []): string {
+  let result = text;
+  for (const secret of secrets) {
+    if (secret.length >= MIN_SECRET_CHARS) result = result.replaceAll(secret, MASK);
+  }
+  for (const [pattern, replacement] of PATTERNS) result = result.replace(pattern, replacement);
+  return result;
+}
+
+/** The same for the strings inside a JSON value. */
+export function redactValue(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((entry) => redactValue(entry, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, entry]) => [
+      redact(name),
+      SECRET_NAME.test(name) && typeof entry === 'string' ? MASK : redactValue(entry, redact),
+    ]),
+  );
+}
