@@ -1,0 +1,106 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { LogRecord, NewRecord } from '../journal/records.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { ToolCallPart } from './model/model.ts';
+import { Progress } from './progress.ts';
+import { runToolCalls } from './tool-calls.ts';
+import { type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';
+
+describe('runToolCalls', () => {
+  test('a stop that ends an approved call before the others leaves no failure without a handler', async () => {
+    const unhandled: unknown[] = [];
+    const collect = (reason: unknown) => unhandled.push(reason);
+    process.on('unhandledRejection', collect);
+    onTestFinished(() => void process.off('unhandledRejection', collect));
+
+    const stop = new AbortController();
+    const slow = Promise.withResolvers<ToolOutcome>();
+    const gatedStarted = Promise.withResolvers<void>();
+    const run = agentRun({
+      signal: stop.signal,
+      tools: {
+        slow: () => slow.promise,
+        gated: (signal) => {
+          gatedStarted.resolve();
+          return new Promise((resolve) => signal.addEventListener('abort', () => resolve(killed)));
+        },
+      },
+      gated: 'gated',
+    });
+    run.step(call('slow'), call('gated'));
+
+    const calls = runToolCalls(run);
+    const ended = expect(calls).rejects.toThrow('stopped');
+    await run.answer('once');
+    await gatedStarted.promise;
+    stop.abort(new Error('stopped'));
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    slow.resolve(killed);
+    await ended;
+    await nextTurn();
+    expect(unhandled).toEqual([]);
+  });
+});
+
+const killed: ToolOutcome = { output: '', isError: true };
+
+function call(tool: string): ToolCallPart {
+  return { type: 'tool_call', id: `call_${tool}`, tool, arguments: '{}' };
+}
+
+/** An agent's run over a journal in memory. */
+function agentRun(options: {
+  signal: AbortSignal;
+  tools: Record<string, (signal: AbortSignal) => Promise<ToolOutcome>>;
+  gated: string;
+}) {
+  const progress = new Progress();
+  let pos = 0;
+  let wake = (): void => {};
+  const append = (...records: NewRecord[]): LogRecord[] => {
+    const stored = records.map((record) => ({ ...record, pos: pos++, seq: null, at: 0 }) as LogRecord);
+    for (const record of stored) progress.apply(record);
+    return stored;
+  };
+  const run: AgentRun = {
+    progress,
+    model: { name: 'none', streamStep: () => expect.unreachable('no model is asked') },
+    tools: new ToolSet(Object.entries(options.tools).map(([name, execute]) => tool(name, execute))),
+    gate: (command) => (command === options.gated ? { kind: 'ask', keys: ['danger'] } : { kind: 'allow' }),
+    limits: { maxSteps: 9, maxTokens: 0, modelRetries: 0, modelIdleMs: 1000, approvalTimeoutMs: 60_000 },
+    systemPrompt: '',
+    signal: options.signal,
+    draining: new AbortController().signal,
+    append: async (...records) => append(...records),
+    answerApproval: () => expect.unreachable('nothing expires'),
+    isGranted: async () => false,
+    nextPost: () => new Promise((resolve) => (wake = resolve)),
+    mask: (text) => text,
+    now: () => 0,
+  };
+  return {
+    ...run,
+    step(...content: ToolCallPart[]): void {
+      const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+      append({ event: 'step.completed', private: { content, usage, reason: 'tool_calls' } });
+    },
+    async answer(choice: 'once' | 'deny'): Promise<void> {
+      while (progress.outstanding === undefined) await nextTurn();
+      const { request_id } = progress.outstanding;
+      append({
+        event: 'approval.responded',
+        public: { choice, resolved: 1, request_id },
+        private: { request_ids: [request_id] },
+      });
+      wake();
+    },
+  };
+}
+
+function tool(name: string, execute: (signal: AbortSignal) => Promise<ToolOutcome>): Tool {
+  return {
+    definition: { name, description: '', parameters: {} },
+    prepare: () => ({ preview: name, command: name, execute }),
+  };
+}
