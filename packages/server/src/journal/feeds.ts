@@ -2,10 +2,10 @@
  * Live tails of runs: replay from a cursor, then every new event, with no gap and no double between the two.
  *
  * One `Feed` per run that somebody watches reads each new event from the journal once, however many watch.
- * A subscriber first catches up by itself, page by page at its own pace, and joins the feed when it stands
- * where the feed stands. Both steps happen in one turn of the event loop, and the feed was watching the
- * journal before the subscriber's first read, so nothing can fall between; what the feed delivers to a
- * subscriber that is ahead of it is cut by seq, so nothing comes twice.
+ * A subscriber first catches up by itself, page by page at its own pace, and joins the feed when it has read
+ * the last page. The feed goes on from whoever is furthest behind and was watching the journal before the
+ * subscriber's first read, so nothing can fall between; what it delivers to a subscriber that is ahead is cut
+ * by seq, so nothing comes twice.
  *
  * Bursts are coalesced: the first event goes out at once, then a window opens during which events gather and
  * leave together, because one write to a socket costs far more than the bytes in it. The window opens after
@@ -73,12 +73,13 @@ class Feed {
   readonly #onEmpty: () => void;
   readonly #unwatch: () => void;
   readonly #members = new Set<Member>();
-  /** The last seq every live member has; meaningless while none is live. */
+  /** The last seq every live member has: the next read starts after it. Meaningless while none is live. */
   #position = -1;
   #live = 0;
   #dirty = false;
   #pumping = false;
-  #window: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  /** Ends the window before its time; set while it is open. */
+  #cancelWindow: (() => void) | undefined;
 
   constructor(journal: Source, runId: string, onEmpty: () => void) {
     this.#journal = journal;
@@ -104,7 +105,7 @@ class Feed {
         const page = await this.#journal.readEvents(this.#runId, member.position, PAGE);
         if (!this.#members.has(member)) return;
         if (this.#give(member, page)) return;
-        if (page.length < PAGE && (this.#live === 0 || member.position >= this.#position)) break;
+        if (page.length < PAGE) break;
         await member.subscriber.ready?.();
         if (!this.#members.has(member)) return;
       }
@@ -112,7 +113,7 @@ class Feed {
       this.#drop(member, error);
       return;
     }
-    if (this.#live === 0) this.#position = member.position;
+    this.#position = this.#live === 0 ? member.position : Math.min(this.#position, member.position);
     member.live = true;
     this.#live += 1;
     // Whatever was appended between its last read and now.
@@ -121,7 +122,7 @@ class Feed {
 
   #wake(): void {
     this.#dirty = true;
-    if (this.#window === undefined && !this.#pumping && this.#live > 0) void this.#pump();
+    if (this.#cancelWindow === undefined && !this.#pumping && this.#live > 0) void this.#pump();
   }
 
   async #pump(): Promise<void> {
@@ -129,12 +130,15 @@ class Feed {
     this.#dirty = false;
     try {
       for (let full = true; full && this.#live > 0; ) {
-        const page = await this.#journal.readEvents(this.#runId, this.#position, PAGE);
+        const from = this.#position;
+        const page = await this.#journal.readEvents(this.#runId, from, PAGE);
+        // Somebody joined meanwhile who stands elsewhere: to them this page would be a gap.
+        if (this.#position !== from) continue;
         full = page.length === PAGE;
         const last = page.at(-1);
         if (last === undefined) break;
-        this.#position = Math.max(this.#position, last.seq);
-        for (const member of this.#members) if (member.live) this.#give(member, page);
+        this.#position = last.seq;
+        for (const member of this.#members) if (member.live) this.#offer(member, page);
       }
     } catch (error) {
       for (const member of this.#members) if (member.live) this.#drop(member, error);
@@ -146,12 +150,23 @@ class Feed {
 
   #openWindow(): void {
     if (this.#members.size === 0) return;
-    this.#window = setImmediate(() => {
-      this.#window = setTimeout(() => {
-        this.#window = undefined;
+    const turn = setImmediate(() => {
+      const timer = setTimeout(() => {
+        this.#cancelWindow = undefined;
         if (this.#dirty && this.#live > 0) void this.#pump();
       }, WINDOW_MS);
+      this.#cancelWindow = () => clearTimeout(timer);
     });
+    this.#cancelWindow = () => clearImmediate(turn);
+  }
+
+  /** A subscriber that throws is failed alone: the others of the page get theirs. */
+  #offer(member: Member, page: readonly StoredEvent[]): void {
+    try {
+      this.#give(member, page);
+    } catch (error) {
+      this.#drop(member, error);
+    }
   }
 
   /** Delivers what the member has not had; true when that was the end of the run. */
@@ -177,8 +192,7 @@ class Feed {
     if (member.live) this.#live -= 1;
     if (this.#members.size > 0) return;
     this.#unwatch();
-    clearTimeout(this.#window as NodeJS.Timeout);
-    clearImmediate(this.#window as NodeJS.Immediate);
+    this.#cancelWindow?.();
     this.#onEmpty();
   }
 }
