@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Feeds, tail } from './feeds.ts';
+import type { Claim, Journal } from './journal.ts';
+import type { JournalFixture } from './journal-contract.ts';
+import { openTempJournal } from './sqlite/testing.ts';
+import { claimedRun, completed, counting, delta, finishedRun } from './testing.ts';
+import { collect } from './testing-feeds.ts';
+
+let fixture: JournalFixture;
+let journal: Journal;
+beforeEach(async () => {
+  fixture = await openTempJournal();
+  journal = fixture.journal;
+});
+afterEach(() => fixture.dispose());
+
+/** The seqs after `cursor` of a run whose last event is `last`. */
+const after = (cursor: number, last: number) => counting(last + 1).slice(cursor + 1);
+
+/** A journal whose reads are answered late: with what was there when they were asked. */
+function late(source: Journal, turns: readonly number[]): Pick<Journal, 'readEvents' | 'watchEvents'> {
+  let asked = 0;
+  return {
+    watchEvents: (runId, listener) => source.watchEvents(runId, listener),
+    async readEvents(runId, afterSeq, limit) {
+      const page = await source.readEvents(runId, afterSeq, limit);
+      for (let i = turns[asked++ % turns.length] ?? 0; i > 0; i--) await new Promise(setImmediate);
+      return page;
+    },
+  };
+}
+
+describe('a subscriber', () => {
+  const moments = fc.array(
+    fc.record({
+      attachAt: fc.nat({ max: 30 }),
+      back: fc.nat({ max: 40 }),
+      leaveAfter: fc.option(fc.integer({ min: 1, max: 10 }), { nil: undefined }),
+    }),
+    { minLength: 1, maxLength: 8 },
+  );
+  const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 30, maxLength: 30 });
+  const turns = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 20 });
+
+  it('gets every event once and in order, whenever it comes, goes and comes again', async () => {
+    await fc.assert(
+      fc.asyncProperty(moments, sizes, turns, async (subscribers, batches, slowness) => {
+        const claim = await claimedRun(journal);
+        const feeds = new Feeds(late(journal, slowness));
+        let next = 0;
+        const watching = [];
+        for (const [i, size] of batches.entries()) {
+          for (const { attachAt, back, leaveAfter } of subscribers) {
+            if (attachAt !== i) continue;
+            const cursor = Math.max(-1, next - 1 - back);
+            watching.push({ cursor, seen: collect(feeds, claim.runId, cursor, { leaveAfter }) });
+          }
+          await journal.append(
+            claim,
+            counting(size).map((n) => delta(`${next + n}`)),
+          );
+          next += size;
+        }
+        await journal.append(claim, [completed()]);
+
+        for (const { cursor, seen } of watching) {
+          await seen.ended;
+          expect(seen.seqs()).toEqual(after(cursor, next));
+        }
+        expect(feeds.size).toBe(0);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('that comes after the end gets everything and the end', async () => {
+    const runId = await finishedRun(journal, {}, delta('a'), delta('b'), completed());
+    const feeds = new Feeds(journal);
+    const seen = collect(feeds, runId);
+    await seen.ended;
+    expect(seen.events.map(({ event }) => event)).toEqual([
+      'message.delta',
+      'message.delta',
+      'run.completed',
+    ]);
+    const rest = collect(feeds, runId, 1);
+    await rest.ended;
+    expect(rest.seqs()).toEqual([2]);
+    expect(feeds.size).toBe(0);
+  });
+
+  it('gets everything, like each of a hundred others', async () => {
+    const claim = await claimedRun(journal);
+    const feeds = new Feeds(journal);
+    const all = counting(100).map(() => collect(feeds, claim.runId));
+    expect(feeds.size).toBe(100);
+    for (let i = 0; i < 30; i++) await journal.append(claim, [delta(), delta()]);
+    await journal.append(claim, [completed()]);
+    for (const seen of all) {
+      await seen.ended;
+      expect(seen.seqs()).toEqual(after(-1, 60));
+    }
+  });
+
+  it('catches up over many pages, each when it is ready for it', async () => {
+    const claim = await claimedRun(journal);
+    for (let i = 0; i < 5; i++)
+      await journal.append(
+        claim,
+        counting(500).map((n) => delta(`${n}`)),
+      );
+    const feeds = new Feeds(journal);
+    let ready = (): void => {};
+    const sizes: number[] = [];
+    const seen = collect(feeds, claim.runId, -1, {
+      onBatch: (batch) => sizes.push(batch.length),
+      ready: () =>
+        new Promise((resolve) => {
+          ready = resolve;
+        }),
+    });
+    await vi.waitFor(() => expect(sizes).toEqual([1000]));
+    await journal.append(claim, [completed()]);
+    expect(sizes).toEqual([1000]);
+    ready();
+    await vi.waitFor(() => expect(sizes).toEqual([1000, 1000]));
+    ready();
+    await seen.ended;
+    expect(seen.seqs()).toEqual(after(-1, 2500));
+  });
+
+  it('that never gets ready holds up nobody else', async () => {
+    const claim = await claimedRun(journal);
+    for (let i = 0; i < 3; i++)
+      await journal.append(
+        claim,
+        counting(500).map(() => delta()),
+      );
+    const feeds = new Feeds(journal);
+    const stuck = collect(feeds, claim.runId, -1, { ready: () => new Promise(() => {}) });
+    const live = collect(feeds, claim.runId, -1);
+    await journal.append(claim, [completed()]);
+    await live.ended;
+    expect(live.seqs()).toEqual(after(-1, 1500));
+    expect(stuck.seqs()).toEqual(after(-1, 999));
+    stuck.detach();
+    expect(feeds.size).toBe(0);
+  });
+
+  it('that detaches while it is given a batch gets nothing more, and the others do', async () => {
+    const claim = await claimedRun(journal);
+    const feeds = new Feeds(journal);
+    const leaving = collect(feeds, claim.runId, -1, { onBatch: () => leaving.detach() });
+    const staying = collect(feeds, claim.runId);
+    await journal.append(claim, [delta()]);
+    await vi.waitFor(() => expect(staying.events).toHaveLength(1));
+    expect(feeds.size).toBe(1);
+    await journal.append(claim, [delta(), completed()]);
+    await staying.ended;
+    expect(leaving.seqs()).toEqual([0]);
+    expect(staying.seqs()).toEqual([0, 1, 2]);
+  });
+});
+
+describe('tail', () => {
+  let claim: Claim;
+  let feeds: Feeds;
+  beforeEach(async () => {
+    claim = await claimedRun(journal);
+    feeds = new Feeds(journal);
+  });
+
+  it('yields everything after the cursor and ends with the run', async () => {
+    await journal.append(claim, [delta(), delta()]);
+    const seqs: number[] = [];
+    for await (const { seq } of tail(feeds, claim.runId, 0)) {
+      seqs.push(seq);
+      if (seq === 1) await journal.append(claim, [delta(), completed()]);
+    }
+    expect(seqs).toEqual([1, 2, 3]);
+    expect(feeds.size).toBe(0);
+  });
+
+  it('detaches when the loop is left', async () => {
+    await journal.append(claim, [delta(), delta()]);
+    for await (const _ of tail(feeds, claim.runId, -1)) break;
+    expect(feeds.size).toBe(0);
+  });
+
+  it('ends when it is aborted, before and while it waits', async () => {
+    const abort = new AbortController();
+    const next = tail(feeds, claim.runId, -1, abort.signal).next();
+    await vi.waitFor(() => expect(feeds.size).toBe(1));
+    abort.abort();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(await tail(feeds, claim.runId, -1, abort.signal).next()).toEqual({ done: true, value: undefined });
+    expect(feeds.size).toBe(0);
+  });
+
+  it('throws when the journal cannot be read', async () => {
+    vi.spyOn(journal, 'readEvents').mockRejectedValueOnce(new Error('disk'));
+    await expect(tail(feeds, claim.runId, -1).next()).rejects.toThrow('disk');
+    expect(feeds.size).toBe(0);
+  });
+});
