@@ -106,7 +106,11 @@ export class RunWorker {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     failpoint('run.after-claim');
-    this.#progress = Progress.replay(await journal.readLog(runId, -1));
+    // What is posted while the log is read waits for it; taken in before, it would be lost or counted twice.
+    this.#refreshing = journal.readLog(runId, -1).then((log) => {
+      this.#progress = Progress.replay(log);
+    });
+    await this.#refreshing;
     const toolbox = this.#deps.openTools(runId);
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
@@ -168,6 +172,8 @@ export class RunWorker {
     for (;;) {
       // Whatever else ended the run: a stop that was accepted is what clients were promised.
       if (this.#progress.stopRequested) record = await this.#cancelled();
+      // Looked at in the turn of the append, which covers every post up to `lastPostedPos`.
+      else if (record.event === 'run.completed' && this.#progress.steers.length > 0) return false;
       try {
         await this.#append([record], this.#progress.lastPostedPos);
         failpoint('run.after-terminal');
@@ -175,8 +181,6 @@ export class RunWorker {
       } catch (error) {
         if (!(error instanceof UnseenPostError)) throw error;
         await this.#refreshPosts();
-        const { stopRequested, steers } = this.#progress;
-        if (record.event === 'run.completed' && !stopRequested && steers.length > 0) return false;
       }
     }
   }

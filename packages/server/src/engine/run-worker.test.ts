@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createId, NO_USAGE } from '@talaria/protocol';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Message, Model } from '../agent/model/model.ts';
+import { ToolSet } from '../agent/tools/tool.ts';
+import type { Claim, Journal } from '../journal/journal.ts';
+import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import { RunWorker } from './run-worker.ts';
+
+const LEASE_MS = 60_000;
+
+test('a steer accepted between the answer and the end is delivered', async () => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  const model = answering('first', 'second');
+  // The usage is looked up when the answer is there and its end is not on record yet.
+  await work(claim, model, {
+    ...methods(journal),
+    getRun: once(journal.getRun.bind(journal), async (read) => {
+      await journal.post(claim.runId, { kind: 'steer', input: 'and then' });
+      await turns(3);
+      return read(claim.runId);
+    }),
+  });
+  expect(model.asked.map(lastUserText)).toEqual(['go', 'and then']);
+  expect(await eventNames(journal, claim.runId)).toEqual([
+    'message.delta',
+    'run.steered',
+    'message.delta',
+    'run.completed',
+  ]);
+});
+
+test('a stop accepted between the answer and the end cancels the run', async () => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  await work(claim, answering('first'), {
+    ...methods(journal),
+    getRun: once(journal.getRun.bind(journal), async (read) => {
+      await journal.post(claim.runId, { kind: 'stop' });
+      await turns(3);
+      return read(claim.runId);
+    }),
+  });
+  expect(await eventNames(journal, claim.runId)).toEqual(['message.delta', 'run.cancelled']);
+});
+
+test('a steer accepted after the log was read and before it is taken in reaches the first step', async () => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  const model = answering('answer');
+  await work(claim, model, {
+    ...methods(journal),
+    readLog: once(journal.readLog.bind(journal), async (read) => {
+      const log = await read(claim.runId, -1);
+      await journal.post(claim.runId, { kind: 'steer', input: 'and then' });
+      await turns(3);
+      return log;
+    }),
+    // The post is heard of before the first step begins.
+    previousTurn: async () => void (await turns(3)),
+  });
+  expect(model.asked.map(lastUserText)).toEqual(['and then']);
+  expect(await eventNames(journal, claim.runId)).toEqual(['run.steered', 'message.delta', 'run.completed']);
+});
+
+test('a steer that is in the log and heard of as a post is delivered once', async () => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  const model = answering('answer');
+  await work(claim, model, {
+    ...methods(journal),
+    readLog: once(journal.readLog.bind(journal), async (read) => {
+      await journal.post(claim.runId, { kind: 'steer', input: 'and then' });
+      return read(claim.runId, -1);
+    }),
+    readPosted: async (runId, afterPos) => {
+      const posted = await journal.readPosted(runId, afterPos);
+      while (model.asked.length === 0) await nextTurn();
+      return posted;
+    },
+  });
+  expect(model.asked.map(lastUserText)).toEqual(['and then']);
+  expect(await eventNames(journal, claim.runId)).toEqual(['run.steered', 'message.delta', 'run.completed']);
+});
+
+async function openJournal(): Promise<Journal> {
+  const dir = mkdtempSync(join(tmpdir(), 'talaria-worker-'));
+  const journal = await SqliteJournal.open({ path: join(dir, 'test.db') });
+  onTestFinished(async () => {
+    await journal.close();
+    rmSync(dir, { recursive: true });
+  });
+  return journal;
+}
+
+async function claimedRun(journal: Journal): Promise<Claim> {
+  const runId = createId('run');
+  const request = { prompt: 'go', session_named: true };
+  await journal.createRun({ runId, owner: 'ada', sessionId: runId, request }, { maxQueued: 1 });
+  return claimNext(journal);
+}
+
+async function claimNext(journal: Journal): Promise<Claim> {
+  const [claim] = await journal.claim('worker', LEASE_MS, 1);
+  if (claim === undefined) throw new Error('Nothing to claim');
+  return claim;
+}
+
+/** The journal as an object of functions, so that a test can put its own in front of one. */
+function methods(journal: Journal): Journal {
+  return new Proxy({} as Journal, {
+    get: (_, name: keyof Journal) => (journal[name] as () => unknown).bind(journal),
+    ownKeys: () => Reflect.ownKeys(SqliteJournal.prototype).filter((name) => name !== 'constructor'),
+    getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
+  });
+}
+
+/** The first call goes through `first`, later ones straight to the journal. */
+function once<A extends unknown[], R>(
+  read: (...args: A) => Promise<R>,
+  first: (read: (...args: A) => Promise<R>) => Promise<R>,
+): (...args: A) => Promise<R> {
+  let used = false;
+  return (...args) => {
+    if (used) return read(...args);
+    used = true;
+    return first(read);
+  };
+}
+
+async function work(claim: Claim, model: Model, journal: Journal): Promise<void> {
+  const worker = new RunWorker(
+    claim,
+    {
+      journal,
+      model,
+      gate: () => ({ kind: 'allow' }),
+      limits: {
+        maxSteps: 9,
+        maxTokens: 0,
+        maxRunMs: 0,
+        modelRetries: 0,
+        modelIdleMs: 60_000,
+        approvalTimeoutMs: 60_000,
+      },
+      systemPrompt: '',
+      openTools: () => ({ tools: new ToolSet([]), close: async () => {} }),
+      mask: (text) => text,
+      log: pino({ level: 'silent' }),
+      now: Date.now,
+    },
+    new AbortController().signal,
+  );
+  await worker.done;
+}
+
+function answering(...answers: string[]): Model & { asked: Message[][] } {
+  const asked: Message[][] = [];
+  return {
+    name: 'answering',
+    asked,
+    async *streamStep({ messages }) {
+      asked.push([...messages]);
+      const text = answers[asked.length - 1] ?? 'nothing more';
+      yield { type: 'text', delta: text };
+      yield { type: 'finish', content: [{ type: 'text', text }], usage: NO_USAGE, reason: 'stop' };
+    },
+  };
+}
+
+function hanging(): Model {
+  return {
+    name: 'hanging',
+    async *streamStep({ signal }) {
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+}
+
+function lastUserText(messages: Message[]): unknown {
+  return messages.findLast((message) => message.role === 'user')?.content;
+}
+
+async function eventNames(journal: Journal, runId: string): Promise<string[]> {
+  return (await journal.readEvents(runId, -1, 100)).map(({ event }) => event);
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
+}
