@@ -88,6 +88,22 @@ test('a steer that is in the log and heard of as a post is delivered once', asyn
   expect(await eventNames(journal, claim.runId)).toEqual(['run.steered', 'message.delta', 'run.completed']);
 });
 
+test('a run that was claimed again and again without progress fails before it is read', async () => {
+  const journal = await openJournal();
+  let claim = await claimedRun(journal);
+  for (let again = 0; again < 5; again += 1) {
+    await journal.release(claim);
+    claim = await claimNext(journal);
+  }
+  await journal.post(claim.runId, { kind: 'steer', input: 'seen by nobody' });
+  await work(claim, hanging(), {
+    ...methods(journal),
+    readLog: () => expect.unreachable('reading the run may be what took the server down'),
+  });
+  const run = await journal.getRun(claim.runId);
+  expect(run?.state).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
+});
+
 async function openJournal(): Promise<Journal> {
   const dir = mkdtempSync(join(tmpdir(), 'talaria-worker-'));
   const journal = await SqliteJournal.open({ path: join(dir, 'test.db') });

@@ -28,6 +28,7 @@ import type { Log } from '../log.ts';
 const ABORT_GRACE_MS = 3_000;
 /** A run that takes the server down with it must not do so for ever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
+const RECOVERY_LIMIT = 'The run was interrupted again and again without getting any further';
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export interface RunLimits extends Limits {
@@ -104,7 +105,12 @@ export class RunWorker {
 
   async #workUntilEnd(): Promise<void> {
     const { journal } = this.#deps;
-    const { runId } = this.claim;
+    const { run, runId } = this.claim;
+    // Before anything else: reading the run may already be what takes the server down.
+    if (run.state.claims_without_progress > MAX_CLAIMS_WITHOUT_PROGRESS) {
+      await this.#finish(await this.#failed(new RunFailure('recovery_limit', RECOVERY_LIMIT)));
+      return;
+    }
     failpoint('run.after-claim');
     // What is posted while the log is read waits for it; taken in before, it would be lost or counted twice.
     this.#refreshing = journal.readLog(runId, -1).then((log) => {
@@ -147,12 +153,6 @@ export class RunWorker {
   async #reachEnd(tools: ToolSet): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
-      if (this.claim.run.state.claims_without_progress > MAX_CLAIMS_WITHOUT_PROGRESS) {
-        throw new RunFailure(
-          'recovery_limit',
-          'The run was interrupted again and again without getting any further',
-        );
-      }
       const output = await withGrace(runAgent(this.#agentRun(tools)), signal);
       return { event: 'run.completed', public: { output, usage: await this.#usage() } };
     } catch (thrown) {
