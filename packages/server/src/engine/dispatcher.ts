@@ -70,12 +70,13 @@ export class Dispatcher {
     clearInterval(this.#heartbeat);
   }
 
-  get #room(): number {
+  /** How many more runs could be worked on now. */
+  get room(): number {
     return Math.max(0, this.#options.maxConcurrent - this.#workers.size);
   }
 
   #wake(): void {
-    if (this.#room > 0) this.#claimSoon();
+    if (this.room > 0) this.#claimSoon();
   }
 
   #claimSoon(): void {
@@ -91,10 +92,10 @@ export class Dispatcher {
         this.#again = false;
         // After a stall our own leases may have ended; renew them before looking for ended leases.
         if (this.#options.now() - this.#renewedAt > leaseMs / 2) await this.#renew();
-        const claims = await journal.claim(worker, leaseMs, this.#room);
+        const claims = await journal.claim(worker, leaseMs, this.room);
         for (const claim of claims) await this.#take(claim);
         if (claims.length > 0) this.#again = true;
-      } while (this.#again && this.#room > 0 && !this.#draining.signal.aborted);
+      } while (this.#again && this.room > 0 && !this.#draining.signal.aborted);
     } catch (error) {
       log.error({ err: error }, 'claiming runs failed; it is tried again');
     } finally {

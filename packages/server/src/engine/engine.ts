@@ -105,7 +105,9 @@ export class Engine {
         request: toRunRequest(request),
         idempotency: idempotency && { key: idempotency.key, bodyHash: hashJson(idempotency.body) },
       },
-      { maxQueued: this.#options.maxQueuedRuns },
+      // A run that a free worker is about to take stands in the queue for a moment, but does not wait. In a burst
+      // as many more may be let in as are being taken just then: better than to refuse one a worker is free for.
+      { maxQueued: this.#options.maxQueuedRuns + this.#dispatcher.room },
     );
     failpoint('run.after-create');
     switch (outcome.kind) {
