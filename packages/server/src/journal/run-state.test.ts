@@ -151,6 +151,13 @@ describe('the fold', () => {
     },
   );
 
+  it('does not count claims while a person is asked', () => {
+    const asked = [claimed, make.approvalsQueued(make.queuedApproval('a')), make.approvalRequest('a')];
+    const again = [2, 3, 4].map((epoch) => make.claimedRecord(epoch));
+    expect(after(...asked, ...again).claims_without_progress).toBe(1);
+    expect(after(...asked, ...again, make.responded('a'), ...again).claims_without_progress).toBe(3);
+  });
+
   it('moves an approval from the queue to outstanding, and out when it is waived or answered', () => {
     const queue = make.approvalsQueued(...['a', 'b', 'c', 'd'].map((n) => make.queuedApproval(n)));
     const waiting = (state: RunState) => state.approvals_waiting.map((queued) => queued.description);

@@ -69,7 +69,8 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
     case 'run.claimed':
       return {
         started_at: state.started_at ?? record.at,
-        claims_without_progress: state.claims_without_progress + 1,
+        // A run that only waits for a person takes no server down, however many restarts it waits through.
+        claims_without_progress: state.claims_without_progress + (state.approval === null ? 1 : 0),
       };
     case 'step.completed':
       return { usage: addUsage(state.usage, record.private.usage), claims_without_progress: 0 };
