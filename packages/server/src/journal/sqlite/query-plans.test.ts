@@ -46,7 +46,8 @@ function plansOf(use: () => unknown): string[] {
 function slow(plans: readonly string[]): string[] {
   return plans.filter(
     (plan) =>
-      /^SCAN|TEMP B-TREE/.test(plan) && !/^SCAN \w+ USING (COVERING )?INDEX runs_(unfinished|stopping)$/.test(plan),
+      /^SCAN|TEMP B-TREE/.test(plan) &&
+      !/^SCAN \w+ USING (COVERING )?INDEX runs_(unfinished|stopping)$/.test(plan),
   );
 }
 
