@@ -123,7 +123,9 @@ export class Workspaces {
   }
 
   async #emptyTrash(): Promise<void> {
-    for (const entry of await readdir(this.#trashDir)) await removeTree(join(this.#trashDir, entry));
+    // Another backend may have purged these workspaces by now.
+    const entries = await readdir(this.#trashDir).catch(() => []);
+    for (const entry of entries) await removeTree(join(this.#trashDir, entry));
   }
 }
 

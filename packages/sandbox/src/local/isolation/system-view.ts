@@ -3,8 +3,8 @@
  *
  * It is a list of what is let in, not of what is kept out: the programs and libraries of the system, the parts of
  * /etc that programs need to run, and nothing of /home, /root, /var, /run or /sys. Everything is read-only. The
- * skeleton is a directory with the mount points and links, and with copies of the parts of /etc, since every
- * mount is paid for by every command. It is built at start and itself becomes the root.
+ * skeleton is a directory with the mount points and links, and with copies of the small parts of /etc, since
+ * every mount is paid for by every command. It is built at start and itself becomes the root.
  *
  * A server that runs as root is still root to the kernel inside its user namespace, though without capabilities:
  * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY_FOR_ROOT: writing to
@@ -20,8 +20,10 @@ const run = promisify(execFile);
 
 const SYSTEM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix'];
 
+/** Parts of /etc with hundreds of entries; the others are copied. */
+const ETC_DIRS = ['/etc/alternatives', '/etc/ssl/certs', '/etc/pki/ca-trust', '/etc/pki/tls/certs'];
+
 const ETC = [
-  'alternatives',
   'bash.bashrc',
   'ca-certificates',
   'ca-certificates.conf',
@@ -41,13 +43,10 @@ const ETC = [
   'mime.types',
   'os-release',
   'perl',
-  'pki/ca-trust',
-  'pki/tls/certs',
   'protocols',
   'services',
   'shells',
   'ssl/cert.pem',
-  'ssl/certs',
   'ssl/openssl.cnf',
   'terminfo',
   'timezone',
@@ -101,6 +100,7 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
 
   const binds: SystemView['binds'] = [];
   for (const dir of SYSTEM_DIRS) await addPath(rootDir, dir, binds);
+  for (const dir of ETC_DIRS) await addBind(rootDir, dir, binds);
   await copyEtc(rootDir, options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC);
   const devices = await existing(DEVICES.map((name) => `/dev/${name}`));
   for (const device of devices) await writeFile(join(rootDir, device), '');

@@ -11,7 +11,14 @@
  * `none` asks for approvals.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { childrenOf, kill, type ProcessEntry, readProcesses, readVariable } from './process-table.ts';
+import {
+  childrenOf,
+  isAlive,
+  kill,
+  type ProcessEntry,
+  readProcesses,
+  readVariable,
+} from './process-table.ts';
 
 /** Names the execution a process belongs to, as `<server>:<workspaces>:<execution>`. */
 export const MARKER_VARIABLE = 'TALARIA_EXECUTION';

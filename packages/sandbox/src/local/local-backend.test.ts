@@ -1,0 +1,480 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
+import { describeBackendContract } from '../backend-contract.ts';
+import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
+
+const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
+
+for (const kind of KINDS) {
+  const reason = await whyUnavailable(kind);
+  const title = reason === undefined ? kind : `${kind} (missing: ${reason})`;
+  describe.skipIf(reason !== undefined)(title, () => {
+    describeBackendContract(kind, async () => {
+      const workspacesDir = await temporaryDirectory();
+      return {
+        create: () => new LocalBackend({ workspacesDir, isolation: kind }),
+        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+      };
+    });
+    describeHost(kind);
+    if (kind !== 'none') describeIsolation(kind);
+  });
+}
+
+/** What shows on the host, whatever the isolation. */
+function describeHost(kind: Isolation['kind']): void {
+  describe('on the host', () => {
+    const { context, bash, call } = useBackend({ isolation: kind });
+
+    test.each([
+      ['setsid', (sleep: string) => `setsid ${sleep} &`],
+      ['nohup', (sleep: string) => `nohup ${sleep} >/dev/null 2>&1 &`],
+      ['a double fork', (sleep: string) => `( ( ${sleep} & ) & );`],
+      ['setsid after a double fork', (sleep: string) => `( ( setsid ${sleep} & ) & );`],
+      ['the output held open', (sleep: string) => `( trap "" TERM HUP INT; ${sleep} ) &`],
+    ])('no process is left when the result is there: %s', async (_, background) => {
+      const seconds = uniqueSeconds();
+      const command = background(`sleep ${seconds}`);
+      const timedOut = await bash(`${command} echo up; sleep ${seconds}`, { timeout: 0.5 });
+      expect(processesWith(seconds)).toEqual([]);
+      expect(timedOut.metadata.failure).toBe('timeout');
+      const ended = await bash(`${command} sleep 0.1`);
+      expect(processesWith(seconds)).toEqual([]);
+      expect(ended.success).toBe(true);
+      const controller = new AbortController();
+      const running = context().backend.executeBatch(
+        [[context().slot, 'bash', { command: `${command} sleep ${seconds}` }]],
+        { signal: controller.signal },
+      );
+      await expect.poll(() => processesWith(seconds).length, { timeout: 5_000 }).toBeGreaterThan(1);
+      controller.abort();
+      await running;
+      expect(processesWith(seconds)).toEqual([]);
+    });
+
+    test('aborting at any moment of a start leaves no process', async () => {
+      const seconds = uniqueSeconds();
+      for (let delayMs = 0; delayMs < 30; delayMs += 2) {
+        const signal = AbortSignal.timeout(delayMs);
+        const [result] = await context().backend.executeBatch(
+          [[context().slot, 'bash', { command: `setsid sleep ${seconds} & sleep ${seconds}` }]],
+          { signal },
+        );
+        expect(result?.metadata.failure).toBe('aborted');
+        expect(processesWith(seconds)).toEqual([]);
+      }
+    });
+
+    test('many commands leave no zombie, descriptor or listener behind', async () => {
+      const controller = new AbortController();
+      const batch = Array.from(
+        { length: 40 },
+        (_, index) =>
+          [
+            context().slot,
+            'bash',
+            index % 2
+              ? { command: 'sleep 60 & sleep 60', timeout: 0.2 }
+              : { command: 'sleep 60 & seq 1 30000' },
+          ] as const,
+      );
+      await context().backend.executeBatch(batch, { signal: controller.signal });
+      const before = openDescriptors();
+      await context().backend.executeBatch(batch, { signal: controller.signal });
+      // Pipes are made sixteen at a time and wait with both ends open.
+      await expect.poll(() => openDescriptors() - before, { timeout: 5_000 }).toBeLessThanOrEqual(32);
+      expect(zombieChildren()).toEqual([]);
+      await context().backend.stop();
+      await expect.poll(() => openDescriptors(), { timeout: 5_000 }).toBeLessThanOrEqual(before);
+    });
+
+    test('printing 1 GB leaves memory flat', async () => {
+      const peak = watchMemory();
+      const result = await bash('yes | head -c 1G');
+      const grownMb = peak() / 1024 / 1024;
+      expect(result).toMatchObject({ success: true, metadata: { truncated: true, total_bytes: 1024 ** 3 } });
+      expect(result.output.length).toBeLessThan(51_000);
+      expect(grownMb).toBeLessThan(100);
+      const size = await bash(`stat -c %s '${result.metadata.full_output_path}'`);
+      expect(size.output).toBe(`${64 * 1024 * 1024}\n`);
+      expect(result.output).toContain(`its first ${64 * 1024 * 1024} bytes are in`);
+    });
+
+    test('an output that cannot be kept is still returned, and nothing is written through a link', async () => {
+      const outside = await temporaryDirectory();
+      await symlinkInWorkspace('.talaria', outside);
+      const result = await bash('seq 1 100000');
+      expect(result).toMatchObject({ success: true, metadata: { truncated: true } });
+      expect(result.metadata.full_output_path).toBeUndefined();
+      expect(result.output).toContain('could not be kept');
+      expect(await readdir(outside)).toEqual([]);
+      await rm(outside, { recursive: true });
+    });
+
+    test('a link swapped in during the call never leads a file tool outside', async () => {
+      const outside = await temporaryDirectory();
+      await writeFile(join(outside, 'file'), 'outside');
+      const workspace = context().workspacePath;
+      await mkdir(join(workspace, 'real'));
+      await writeFile(join(workspace, 'real/file'), 'inside');
+      let swapping = true;
+      const swap = async () => {
+        for (let turn = 0; swapping; turn++) {
+          replaceByLink(join(workspace, 'dir'), turn % 2 ? outside : 'real');
+          if (turn % 2) replaceByLink(join(workspace, 'leaf'), join(outside, 'file'));
+          else replaceByFile(join(workspace, 'leaf'), 'inside');
+          await new Promise(setImmediate);
+        }
+      };
+      const swapper = swap();
+      const outputs = new Set<string>();
+      for (let round = 0; round < 200; round++) {
+        const results = await Promise.all([
+          call('read_file', { path: 'dir/file' }),
+          call('read_file', { path: 'leaf' }),
+          call('write_file', { path: 'dir/new', content: 'escaped' }),
+          call('write_file', { path: 'leaf', content: 'inside' }),
+        ]);
+        for (const result of results.slice(0, 2)) outputs.add(result.output);
+      }
+      swapping = false;
+      await swapper;
+      expect([...outputs].sort()).toEqual(['', 'inside']);
+      expect(await readFile(join(outside, 'file'), 'utf8')).toBe('outside');
+      expect(await readdir(outside)).toEqual(['file']);
+      await rm(outside, { recursive: true });
+    });
+
+    test('deleting a workspace follows no link', async () => {
+      const outside = await temporaryDirectory();
+      await writeFile(join(outside, 'file'), 'outside');
+      await symlinkInWorkspace('link', outside);
+      await context().backend.release(context().slot, { resetWorkspace: true });
+      expect(await readdir(outside)).toEqual(['file']);
+      await rm(outside, { recursive: true });
+    });
+
+    test('purge deletes workspaces and nothing else', async () => {
+      await writeFile(join(context().workspacesDir, 'README'), 'not a workspace');
+      await context().backend.stop({ purge: true });
+      expect(await readdir(context().workspacesDir)).toEqual(['README']);
+      await rm(join(context().workspacesDir, 'README'));
+    });
+
+    test('workspaces are private', async () => {
+      expect((await bash(`stat -c %a .`)).output).toBe('700\n');
+    });
+
+    test('a command dies with a server that is killed', async () => {
+      const seconds = uniqueSeconds();
+      const command = `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & sleep ${seconds}`;
+      const server = await startServer(context().workspacesDir, kind, command);
+      await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
+      server.kill('SIGKILL');
+      await (kind === 'none' ? startAnother() : undefined);
+      await expect.poll(() => processesWith(seconds), { timeout: 5_000 }).toEqual([]);
+    });
+
+    test('a workspace that vanished is a failure of the backend, not of the command', async () => {
+      await rm(context().workspacePath, { recursive: true });
+      const result = await bash('echo ran');
+      expect(result).toMatchObject({ success: false, output: '', metadata: { failure: 'backend_down' } });
+    });
+
+    /** Without isolation the sweep of the next start does what the kernel does with it. */
+    async function startAnother(): Promise<void> {
+      const another = new LocalBackend({ workspacesDir: context().workspacesDir, isolation: kind });
+      await another.start();
+      await another.stop();
+    }
+
+    async function symlinkInWorkspace(name: string, target: string): Promise<void> {
+      symlinkSync(target, join(context().workspacePath, name));
+    }
+  });
+}
+
+/** What only isolation can promise. */
+function describeIsolation(kind: Isolation['kind']): void {
+  describe('isolation', () => {
+    const { context, bash } = useBackend({ isolation: kind });
+
+    test('the files of the host are not visible', async () => {
+      const other = await context().backend.acquire('other');
+      const secret = randomUUID();
+      await context().backend.executeBatch([[other, 'write_file', { path: 'note', content: secret }]]);
+      const paths = [
+        '/root',
+        '/home',
+        homedir(),
+        process.cwd(),
+        context().workspacesDir,
+        '/var/log',
+        '/etc/shadow',
+      ];
+      for (const path of [...paths, '/sys', '/boot', '/run/dbus', '/var/run/docker.sock']) {
+        const result = await bash(`ls -A '${path}' 2>/dev/null`);
+        expect([path, result.output]).toEqual([path, '']);
+      }
+      expect((await bash('ls -A /workspace /tmp')).output).toBe('/tmp:\n\n/workspace:\n');
+    });
+
+    test('only the workspace and temporary directories can be written', async () => {
+      const result = await bash(
+        'for d in / /usr /usr/bin /etc /opt /dev /proc /run /var /workspace /tmp /dev/shm; do (: > $d/probe) 2>/dev/null && echo $d; done',
+      );
+      expect(result.output).toBe('/workspace\n/tmp\n/dev/shm\n');
+    });
+
+    test('the settings of the kernel cannot be written', async () => {
+      // Anybody may write to /proc/pressure: it only asks to be woken.
+      const result = await bash(
+        `find /proc -maxdepth 4 -not -path '/proc/pressure/*' -not -path '/proc/[0-9]*' -not -path '/proc/self/*' -not -path '/proc/thread-self/*' -type f -writable 2>/dev/null`,
+      );
+      expect(result.output).toBe('');
+    });
+
+    test('a command has no capability and cannot get one', async () => {
+      const result = await bash(
+        'grep -E "^Cap(Prm|Eff)" /proc/self/status; unshare --user --map-root-user id -u',
+      );
+      expect(result.output).toMatch(/^CapPrm:\s+0{16}\nCapEff:\s+0{16}\nunshare: /);
+      expect(result.success).toBe(false);
+      expect((await bash('mount -t tmpfs tmpfs /tmp || umount /proc/sys || umount -l /')).success).toBe(
+        false,
+      );
+    });
+
+    test('the processes of the host are not visible', async () => {
+      const result = await bash('ls /proc | grep -c "^[0-9]"; kill -0 2 2>&1; cat /proc/1/environ');
+      expect(Number(result.output.split('\n')[0])).toBeLessThan(10);
+    });
+
+    test('there is no network, and a loopback of its own', async () => {
+      const server = createServer((socket) => socket.end('host')).listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const { port } = server.address() as { port: number };
+      const interfaces = await bash(`tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '`);
+      expect(interfaces.output).toBe('lo\n');
+      expect((await bash(`cat < /dev/tcp/127.0.0.1/${port}`)).success).toBe(false);
+      expect((await bash('cat < /dev/tcp/1.1.1.1/80')).success).toBe(false);
+      server.close();
+    });
+
+    test('variables of a call cannot reach the programs that build the sandbox', async () => {
+      const trace = join(context().workspacesDir, 'trace');
+      await bash('printf "%s\\n" "echo ran > $TRACE" > rc', { env: { TRACE: trace } });
+      const rc = join(context().workspacePath, 'rc');
+      const env = {
+        ENV: rc,
+        BASH_ENV: rc,
+        LD_PRELOAD: join(context().workspacePath, 'evil.so'),
+        PATH: '/workspace',
+      };
+      const result = await bash('echo "$BASH_ENV"', { env });
+      expect(result.output).toContain(`${rc}\n`);
+      expect(result.output).not.toContain('LD_PRELOAD');
+      expect(existsSync(trace)).toBe(false);
+    });
+
+    test('a hidden path inside a visible one is empty', async () => {
+      const hidden = '/usr/share/doc';
+      if (!existsSync(hidden) || readdirSync(hidden).length === 0) return;
+      const backend = new LocalBackend({
+        workspacesDir: join(context().workspacesDir, 'nested'),
+        isolation: kind,
+        hiddenPaths: [hidden],
+      });
+      await backend.start();
+      const slot = await backend.acquire();
+      const [result] = await backend.executeBatch([
+        [slot, 'bash', { command: `ls -A ${hidden}; ls -A /usr/share` }],
+      ]);
+      await backend.stop({ purge: true });
+      expect(result?.output).toMatch(/^(?!.*bash\n)/);
+      expect(result?.output.split('\n')).toContain('doc');
+      expect(result?.output.split('\n')).not.toContain(readdirSync(hidden)[0]);
+    });
+
+    test('with the network allowed a command sees that of the host', async () => {
+      const backend = new LocalBackend({
+        workspacesDir: join(context().workspacesDir, 'nested'),
+        isolation: kind,
+        allowNetwork: true,
+      });
+      await backend.start();
+      const server = createServer((socket) => socket.end('host')).listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const { port } = server.address() as { port: number };
+      const slot = await backend.acquire();
+      const command = `cat < /dev/tcp/127.0.0.1/${port}`;
+      const [result] = await backend.executeBatch([[slot, 'bash', { command }]]);
+      server.close();
+      await backend.stop({ purge: true });
+      expect(result).toMatchObject({ success: true, output: 'host' });
+    });
+
+    test('what the server inherited does not reach a command', async () => {
+      // The server is started by a shell that leaves it an open file at a high descriptor.
+      const path = join(context().workspacesDir, 'inherited');
+      await writeFile(path, 'inherited');
+      const command = 'ls -l /proc/self/fd /proc/1/fd 2>/dev/null | grep -c inherited; echo done';
+      const server = await startServer(context().workspacesDir, kind, command, `exec 77< '${path}'; `);
+      expect(await server.output).toContain('0\ndone');
+    });
+  });
+
+  test('the names of its directories may hold anything', async () => {
+    const parent = await temporaryDirectory();
+    const workspacesDir = join(parent, `it's a "strange" \\040 näme #1`);
+    const backend = new LocalBackend({ workspacesDir, isolation: kind });
+    await backend.start();
+    const slot = await backend.acquire('x');
+    const [result] = await backend.executeBatch([[slot, 'bash', { command: 'pwd; echo x > file; ls' }]]);
+    await backend.stop();
+    await rm(parent, { recursive: true });
+    expect(result).toMatchObject({ success: true, output: '/workspace\nfile\n' });
+  });
+}
+
+/** A started backend, and a slot that is new for every test. */
+function useBackend(options: Omit<LocalBackendOptions, 'workspacesDir'>) {
+  let workspacesDir: string;
+  let backend: LocalBackend;
+  let slot: Slot;
+  beforeAll(async () => {
+    workspacesDir = await temporaryDirectory();
+    backend = new LocalBackend({ workspacesDir, ...options });
+  });
+  beforeEach(async () => {
+    await backend.start();
+    slot = await backend.acquire(randomUUID());
+  });
+  afterEach(() => backend.release(slot, { resetWorkspace: true }));
+  afterAll(async () => {
+    await backend.stop({ purge: true });
+    await rm(workspacesDir, { recursive: true, force: true });
+  });
+  const call = async (tool: string, args: Record<string, unknown>) => {
+    const [result] = await backend.executeBatch([[slot, tool, args]]);
+    return result as ExecutionResult;
+  };
+  return {
+    context: () => ({
+      backend,
+      slot,
+      workspacesDir,
+      workspacePath: join(workspacesDir, `t-${slot.trajectoryId}`),
+    }),
+    call,
+    bash: (command: string, more: Record<string, unknown> = {}) => call('bash', { command, ...more }),
+  };
+}
+
+async function whyUnavailable(isolation: Isolation['kind']): Promise<string | undefined> {
+  const workspacesDir = await temporaryDirectory();
+  const backend = new LocalBackend({ workspacesDir, isolation });
+  try {
+    await backend.start();
+    await backend.stop();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await rm(workspacesDir, { recursive: true, force: true });
+  }
+}
+
+function temporaryDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'talaria-sandbox-test-'));
+}
+
+/** A duration no other process sleeps for, by which this test's processes are found in /proc. */
+function uniqueSeconds(): string {
+  return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
+}
+
+/** Processes that live and have this text as an argument of their own, not inside a script. */
+function processesWith(argument: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => readIfThere(`/proc/${pid}/cmdline`))
+    .filter((cmdline) => cmdline.split('\0').includes(argument));
+}
+
+function zombieChildren(): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    const [state, ppid] = readIfThere(`/proc/${pid}/stat`)
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return /^\d+$/.test(pid) && state === 'Z' && ppid === String(process.pid);
+  });
+}
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Returns how far resident memory has risen above where it was. */
+function watchMemory(): () => number {
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, 10);
+  return () => {
+    clearInterval(timer);
+    return peak - before;
+  };
+}
+
+function replaceByLink(path: string, target: string): void {
+  symlinkSync(target, `${path}.swap`);
+  renameSync(`${path}.swap`, path);
+}
+
+function replaceByFile(path: string, content: string): void {
+  writeFileSync(`${path}.swap`, content);
+  renameSync(`${path}.swap`, path);
+}
+
+/** A process of its own that runs one command in a backend of its own. */
+async function startServer(workspacesDir: string, isolation: string, command: string, shellPrefix = '') {
+  const program = `
+    import { LocalBackend } from ${JSON.stringify(new URL('./local-backend.ts', import.meta.url).pathname)};
+    const backend = new LocalBackend(${JSON.stringify({ workspacesDir, isolation })});
+    await backend.start();
+    const slot = await backend.acquire('server');
+    const [result] = await backend.executeBatch([[slot, 'bash', ${JSON.stringify({ command })}]]);
+    console.log(result.output + result.error);
+    await backend.stop();
+  `;
+  const child = spawn(
+    'bash',
+    ['-c', `${shellPrefix}exec "$@"`, 'bash', process.execPath, '--input-type=module', '--eval', program],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const output = new Promise<string>((resolve) => {
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (part) => {
+      text += part;
+    });
+    child.once('close', () => resolve(text));
+  });
+  return { kill: child.kill.bind(child), output };
+}
