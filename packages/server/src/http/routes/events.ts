@@ -50,18 +50,19 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
       });
       // Events are small and each write is a whole number of them: waiting for more only delays them.
       response.socket?.setNoDelay(true);
-      const stream = new EventStream(runId, response, bufferBytes);
+      const stream = new EventStream(response, {
+        runId,
+        after,
+        bufferBytes,
+        subscribe: (cursor, subscriber) => engine.subscribe(runId, cursor, subscriber),
+      });
       if (ended) {
         stream.end();
         return;
       }
       streams.add(stream);
-      const detach = engine.subscribe(runId, after, stream);
-      response.on('error', () => {});
-      response.on('close', () => {
-        detach();
-        streams.delete(stream);
-      });
+      response.on('close', () => streams.delete(stream));
+      stream.start();
     },
   );
 }

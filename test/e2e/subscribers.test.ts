@@ -1,0 +1,179 @@
+/** Every listener sees everything, early, late or after the end; one that stalls costs nobody anything. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Api, Frame } from '../support/api.ts';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ofKind, ServerWithModel, shownText, wholeStream } from './server-with-model.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+let world: ServerWithModel;
+let api: Api;
+beforeAll(async () => {
+  world = await ServerWithModel.start({ TALARIA_SUBSCRIBER_BUFFER_BYTES: '65536' });
+  api = world.api;
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+interface Detailed {
+  platforms: { api_server: { subscribers: number } };
+  memory: { rss_bytes: number };
+}
+
+async function detailed(): Promise<Detailed> {
+  return (await api.get<Detailed>('/health/detailed')).body;
+}
+
+test('fifty subscribers, early, in the middle and after the end, each get everything once', async () => {
+  const pieces = Array.from({ length: 150 }, (_, n) => `piece ${n} of the answer. `);
+  const runId = await api.create(
+    script([
+      {
+        chunks: [
+          ...pieces.slice(0, 50),
+          { gate: 'middle' },
+          ...pieces.slice(50, 100),
+          { gate: 'late' },
+          ...pieces.slice(100),
+        ],
+        delayMs: 1,
+      },
+    ]),
+  );
+  const early = Array.from({ length: 20 }, () => api.stream(runId));
+  await world.model.waitingAt('middle');
+  const middle = Array.from({ length: 20 }, () => api.stream(runId));
+  world.model.open('middle');
+  await world.model.waitingAt('late');
+  const [seen] = (await api.stream(runId, { until: () => true })).frames;
+  const resumed = Array.from({ length: 5 }, () => api.stream(runId, { after: Number(seen!.id) }));
+  world.model.open('late');
+  await api.finish(runId);
+  const late = Array.from({ length: 10 }, () => api.stream(runId));
+
+  const whole = await wholeStream(api, runId);
+  expect(shownText(whole)).toBe(pieces.join(''));
+  for (const { frames, clean, comments } of await Promise.all([...early, ...middle, ...late])) {
+    expect(clean).toBe(true);
+    expect(comments.at(-1)).toBe('stream closed');
+    expect(frames).toEqual(whole);
+  }
+  for (const { frames } of await Promise.all(resumed)) expect(frames).toEqual(whole.slice(1));
+});
+
+test('disconnecting is not stopping: a run nobody watches any more goes on', async () => {
+  const runId = await api.create(script([{ chunks: ['first ', { gate: 'alone' }, 'second'] }]));
+  const { frames } = await api.stream(runId, { until: ({ event }) => event.event === 'message.delta' });
+  await waitFor(
+    'the server to notice that nobody watches',
+    async () => (await detailed()).platforms.api_server.subscribers === 0,
+  );
+  expect((await api.run(runId)).status).toBe('running');
+  world.model.open('alone');
+  expect((await endsAs(api, runId, 'run.completed')).output).toBe('first second');
+  const rest = await api.stream(runId, { after: Number(frames.at(-1)!.id) });
+  expect(shownText([...frames, ...rest.frames])).toBe('first second');
+});
+
+test('ten thousand events are replayed complete and in order', async () => {
+  // Calls of a tool that does not exist are answered at once: two events each.
+  const tools = Array.from({ length: 5000 }, () => ({ name: 'nothing', arguments: {} }));
+  const runId = await api.create(script([{ tools }, { text: 'done' }]));
+  await api.finish(runId);
+  const whole = await wholeStream(api, runId);
+  expect(whole.length).toBeGreaterThan(10_000);
+  const started = ofKind(whole, 'tool.started').map(({ tool_call_id }) => tool_call_id);
+  const completed = ofKind(whole, 'tool.completed').map(({ tool_call_id }) => tool_call_id);
+  expect(new Set(started).size).toBe(5000);
+  expect(completed.sort()).toEqual(started.sort());
+  const tail = await api.stream(runId, { after: 9_990 });
+  expect(tail.frames).toEqual(whole.slice(9_991));
+});
+
+/** A subscriber that asks for the stream and then reads nothing until told to. */
+class StalledReader {
+  readonly #socket: Socket;
+  #text = '';
+
+  static async open(runId: string): Promise<StalledReader> {
+    const { hostname, port } = new URL(api.baseUrl);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(`GET /v1/runs/${runId}/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
+    // The head is read, so that the subscription is known to exist; from then on nothing is.
+    await once(socket, 'readable');
+    return new StalledReader(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', () => {});
+  }
+
+  /** Reads what is left, to the end of the connection; the frames that arrived whole. */
+  async readToEnd(): Promise<Frame[]> {
+    const closed = once(this.#socket, 'close');
+    this.#socket.setEncoding('utf8').on('data', (text: string) => {
+      this.#text += text;
+    });
+    await closed;
+    const frames: Frame[] = [];
+    // Chunk headers of the transfer encoding stand between frames, never inside a line of one.
+    for (const [, id, data] of this.#text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)) {
+      frames.push({ id: id!, event: JSON.parse(data!) });
+    }
+    return frames;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+describe('a reader that stalls', () => {
+  test('is disconnected, comes back by cursor and has lost nothing; the others notice nothing', async () => {
+    const piece = 'x'.repeat(20_000);
+    const pieces = Array.from({ length: 400 }, (_, n) => `${n} ${piece} `);
+    const runId = await api.create(
+      script([{ chunks: [{ gate: 'stalled' }, ...pieces, { gate: 'disconnected' }, 'end'], delayMs: 2 }]),
+    );
+    await world.model.waitingAt('stalled');
+    const stalled = await StalledReader.open(runId);
+    const others = Array.from({ length: 4 }, () => api.stream(runId));
+    const subscribers = async () => (await detailed()).platforms.api_server.subscribers;
+    await waitFor('all to be subscribed', async () => (await subscribers()) === 5);
+    const before = (await detailed()).memory.rss_bytes;
+    world.model.open('stalled');
+
+    let most = before;
+    await waitFor(
+      'the stalled one to be disconnected, and it alone',
+      async () => {
+        most = Math.max(most, (await detailed()).memory.rss_bytes);
+        return (await subscribers()) === 4;
+      },
+      20_000,
+    );
+    world.model.open('disconnected');
+    const whole = await wholeStream(api, runId);
+    expect(shownText(whole)).toBe(`${pieces.join('')}end`);
+    for (const { frames, clean } of await Promise.all(others)) {
+      expect(clean).toBe(true);
+      expect(frames).toEqual(whole);
+    }
+    // Eight megabytes went to each of six readers; what is kept for them must not come near that.
+    most = Math.max(most, (await detailed()).memory.rss_bytes);
+    expect(most - before).toBeLessThan(150 * MEGABYTE);
+
+    const had = await stalled.readToEnd();
+    expect(had.length).toBeLessThan(whole.length);
+    expect(had).toEqual(whole.slice(0, had.length));
+    const { frames: rest } = await api.stream(
+      runId,
+      had.length === 0 ? {} : { after: Number(had.at(-1)!.id) },
+    );
+    expect([...had, ...rest]).toEqual(whole);
+  }, 60_000);
+});
