@@ -178,6 +178,7 @@ function describeHost(kind: Isolation['kind']): void {
       const server = await startServer(context().workspacesDir, kind, command);
       await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
       server.kill('SIGKILL');
+      await server.output;
       await (kind === 'none' ? startAnother() : undefined);
       await expect.poll(() => processesWith(seconds), { timeout: 5_000 }).toEqual([]);
     });

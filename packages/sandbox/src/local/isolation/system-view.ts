@@ -57,8 +57,9 @@ const ETC_NETWORK = ['resolv.conf'];
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
+const PROC_READ_ONLY = ['sys'];
 const PROC_READ_ONLY_FOR_ROOT = [
-  'sys',
+  ...PROC_READ_ONLY,
   'sysrq-trigger',
   'irq',
   'bus',
@@ -105,7 +106,7 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   const devices = await existing(DEVICES.map((name) => `/dev/${name}`));
   for (const device of devices) await writeFile(join(rootDir, device), '');
   await linkDevices(rootDir);
-  const procReadOnlyNames = process.getuid?.() === 0 ? PROC_READ_ONLY_FOR_ROOT : [];
+  const procReadOnlyNames = process.getuid?.() === 0 ? PROC_READ_ONLY_FOR_ROOT : PROC_READ_ONLY;
   const procReadOnly = await existing(procReadOnlyNames.map((name) => `/proc/${name}`));
   return { rootDir, binds, hidden: await hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
 }
