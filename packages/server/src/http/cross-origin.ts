@@ -4,7 +4,7 @@
  * origin must be answered with 403 before anything else looks at the request.
  */
 import { TalariaError } from '@talaria/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const METHODS = 'GET, POST, PATCH, DELETE, OPTIONS';
 const HEADERS =
@@ -12,15 +12,25 @@ const HEADERS =
 const EXPOSED = 'Idempotency-Replayed, Retry-After, X-Hermes-Session-Id, X-Hermes-Session-Key';
 const MAX_AGE_S = 600;
 
-export function installCrossOrigin(app: FastifyInstance, origins: '*' | readonly string[]): void {
+/** Sets the headers an admitted origin gets; throws for another. True when the page is of another origin. */
+export type AdmitOrigin = (request: FastifyRequest, reply: FastifyReply) => boolean;
+
+export function createAdmitOrigin(origins: '*' | readonly string[]): AdmitOrigin {
   const enabled = origins === '*' || origins.length > 0;
-  app.addHook('onRequest', async (request, reply) => {
+  return (request, reply) => {
     if (enabled) reply.header('vary', 'Origin');
     const { origin } = request.headers;
-    if (origin === undefined || isOwnOrigin(request, origin)) return;
+    if (origin === undefined || isOwnOrigin(request, origin)) return false;
     if (origins !== '*' && !origins.includes(origin)) throw new TalariaError('origin_not_allowed');
     reply.header('access-control-allow-origin', origins === '*' ? '*' : origin);
     reply.header('access-control-expose-headers', EXPOSED);
+    return true;
+  };
+}
+
+export function installCrossOrigin(app: FastifyInstance, admitOrigin: AdmitOrigin): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!admitOrigin(request, reply)) return;
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined)
       return;
     reply.headers({

@@ -6,29 +6,26 @@
  * checks answers against them, but which error comes first and in which words is fixed by the contract, so the
  * routes read their input with the functions of @talaria/protocol.
  */
-import { TalariaError, toErrorBody } from '@talaria/protocol';
+import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Engine } from '../engine/engine.ts';
 import { type ApiKey, createAuthenticate } from './auth.ts';
-import { installCrossOrigin } from './cross-origin.ts';
-import { installErrorHandling, sendError } from './errors.ts';
+import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
+import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
+import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
-import { installOpenApi } from './openapi.ts';
+import { installOpenApi, installOpenApiRoute } from './openapi.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
 import { installRunRoutes } from './routes/runs.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
 /** For a request to arrive whole; the answer may take as long as it likes. */
 const REQUEST_TIMEOUT_MS = 120_000;
-
-const SECURITY_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'x-frame-options': 'DENY',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-};
+/** The head of a request has at most 16 KB, so no id is too long for its route. */
+const PARAM_MAX_LENGTH = 16_384;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -56,45 +53,49 @@ export interface HttpServerOptions {
 
 export async function createHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { engine, apiKeys, corsOrigins, modelName, version } = options;
+  const authenticate = createAuthenticate(apiKeys);
+  const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: 1000 },
+    routerOptions: { maxParamLength: PARAM_MAX_LENGTH },
+    // Node's own answer to a missing host has neither body nor headers; see the hook below.
+    http: { requireHostHeader: false },
     // Shutting down is start.ts's job: it decides how long what is open may go on.
     forceCloseConnections: true,
     return503OnClosing: false,
-    frameworkErrors: (error, _request, reply) => {
-      void sendError(
-        reply,
-        new TalariaError('invalid_request', { message: 'The URL is not valid', cause: error }),
-      );
+    frameworkErrors: (error, request, reply) => {
+      // A request with such a URL meets no hook; what the hooks say comes first all the same.
+      reply.headers(SECURITY_HEADERS);
+      try {
+        admitOrigin(request, reply);
+        authenticate(request);
+        throw new TalariaError('invalid_request', { message: 'The URL is not valid', cause: error });
+      } catch (refusal) {
+        void sendError(reply, toTalariaError(refusal as TalariaError));
+      }
     },
-    clientErrorHandler: (error, socket) => {
-      if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-      const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
-      const status = tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request';
-      const body = JSON.stringify(
-        toErrorBody(new TalariaError('invalid_request', { message: 'The request is not valid HTTP' })),
-      );
-      socket.end(
-        `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
-      );
-    },
+    clientErrorHandler: answerBrokenRequest,
   });
+  installBrokenRequests(app.server);
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   installErrorHandling(app);
-  const authenticate = createAuthenticate(apiKeys);
   app.decorateRequest('owner', '');
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new TalariaError('invalid_request', { message: "The header 'Host' is missing" });
+    }
+    // A body is bytes whatever its type says; Fastify would refuse a type it cannot read.
+    delete request.raw.headers['content-type'];
   });
-  installCrossOrigin(app, corsOrigins);
+  installCrossOrigin(app, admitOrigin);
   app.addHook('onRequest', async (request) => {
     const { open, startsWork } = request.routeOptions.config;
     if (open !== true) request.owner = authenticate(request);
@@ -104,6 +105,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
 
   await installOpenApi(app, version);
   installMethodNotAllowed(app, () => {
+    installOpenApiRoute(app);
     installHealthRoutes(app, { version, engine, checks: options.checks });
     installDiscoveryRoutes(app, {
       modelName,

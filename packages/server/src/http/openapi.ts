@@ -31,5 +31,9 @@ export async function installOpenApi(app: FastifyInstance, version: string): Pro
       security: [{ bearer: [] }],
     },
   });
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+}
+
+export function installOpenApiRoute(app: FastifyInstance): void {
+  const schema = { tags: ['discovery'], summary: 'This document' };
+  app.get('/openapi.json', { schema }, async () => app.swagger());
 }

@@ -1,0 +1,57 @@
+/**
+ * Answers to what never becomes a request: bytes that are no HTTP, a head that is too large or never ends, an
+ * expectation nobody knows. They look like every other error.
+ */
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { TalariaError, toErrorBody } from '@talaria/protocol';
+import { SECURITY_HEADERS } from './security-headers.ts';
+
+const STATUSES: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** For Fastify's `clientErrorHandler`. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  const answer = answers.get(socket);
+  const inAnAnswer = answer?.headersSent === true && !answer.writableFinished;
+  // In the middle of an answer, a second one would only garble the first.
+  if (error.code === 'ECONNRESET' || !socket.writable || inAnAnswer) {
+    socket.destroy();
+    return;
+  }
+  const status = STATUSES[error.code ?? ''] ?? 400;
+  const { headers, body } = refusal(status);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** The answer each connection is at. */
+const answers = new WeakMap<Socket, ServerResponse>();
+
+export function installBrokenRequests(server: Server): void {
+  server.on('request', (request, response) => answers.set(request.socket, response));
+  server.on('checkExpectation', (_request, response) => {
+    const { headers, body } = refusal(417);
+    response.writeHead(417, headers).end(body);
+  });
+}
+
+const MESSAGES: Record<number, string> = {
+  408: 'The request was not complete in time',
+  417: 'The expectation of the request cannot be met',
+  431: 'The head of the request is too large',
+};
+
+function refusal(status: number): { headers: Record<string, string>; body: string } {
+  const message = MESSAGES[status] ?? 'The request is not valid HTTP';
+  const body = JSON.stringify(toErrorBody(new TalariaError('invalid_request', { message })));
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  return { headers, body };
+}

@@ -1,0 +1,97 @@
+/**
+ * The plain client, with every answer checked on the way: the security headers, the error envelope, the schema of
+ * the route, and for streams the schema and order of every event. Whatever a test is about, it checks these too.
+ */
+import { isTerminalEvent } from '@talaria/protocol';
+import * as schemas from '@talaria/protocol/schemas';
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { expect } from 'vitest';
+import { type Answer, Api, type Frame, type Streamed, type StreamOptions } from '../support/api.ts';
+
+const ID = '[^/]*';
+const ANSWERS: [string, RegExp, TSchema][] = [
+  ['POST', /^\/v1\/runs$/, schemas.RunCreatedSchema],
+  ['GET', /^\/v1\/runs$/, schemas.RunListSchema],
+  ['GET', new RegExp(`^/v1/runs/${ID}$`), schemas.RunSchema],
+  ['POST', new RegExp(`^/v1/runs/${ID}/stop$`), schemas.RunStopSchema],
+  ['POST', new RegExp(`^/v1/runs/${ID}/approval$`), schemas.RunApprovalResponseSchema],
+  ['POST', new RegExp(`^/v1/runs/${ID}/steer$`), schemas.RunSteerSchema],
+];
+
+export class CheckedApi extends Api {
+  override async request<T = unknown>(
+    method: string,
+    path: string,
+    options: Parameters<Api['request']>[2] = {},
+  ): Promise<Answer<T>> {
+    const answer = await super.request<T>(method, path, options);
+    expectSecurityHeaders(answer.headers);
+    if (answer.status >= 400 && method !== 'HEAD') expectShape(schemas.ErrorSchema, answer.body);
+    const bare = path.split('?', 1)[0] ?? '';
+    const found = ANSWERS.find(([verb, route]) => verb === method && route.test(bare));
+    if (answer.status < 300 && found !== undefined) expectShape(found[2], answer.body);
+    return answer;
+  }
+
+  override async stream(runId: string, options: StreamOptions = {}): Promise<Streamed> {
+    const streamed = await super.stream(runId, options);
+    expectEventsInOrder(runId, streamed.frames, (options.after ?? -1) + 1);
+    if (streamed.clean) {
+      expect(streamed.comments.at(-1), 'the last comment of a stream that ended').toBe('stream closed');
+    }
+    return streamed;
+  }
+}
+
+const validators = new Map<TSchema, Validator>();
+
+export function expectShape(schema: TSchema, value: unknown): void {
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
+  if (validator.Check(value)) return;
+  expect.fail(`${JSON.stringify(value)} does not fit its schema: ${JSON.stringify(validator.Errors(value))}`);
+}
+
+export function expectSecurityHeaders(headers: Headers): void {
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+  expect(headers.get('x-frame-options')).toBe('DENY');
+  expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+}
+
+export function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq = 0): void {
+  for (const [i, { id, event }] of frames.entries()) {
+    const { event: name, run_id, timestamp, seq, ...payload } = event;
+    expect(Object.keys(schemas.EVENT_PAYLOADS)).toContain(name);
+    expect(run_id).toBe(runId);
+    expect(timestamp).toBeTypeOf('number');
+    expect(seq, 'seq has no gaps').toBe(firstSeq + i);
+    expect(id, 'the frame is numbered with the seq of its event').toBe(String(seq));
+    expectShape(schemas.EVENT_PAYLOADS[name], payload);
+    if (isTerminalEvent(name)) expect(i, 'a terminal event is the last').toBe(frames.length - 1);
+  }
+}
+
+/** The envelope of an error, literally. */
+export function expectError(
+  { status, body }: { status: number; body: unknown },
+  expected: { status: number; code: string; message?: string | RegExp; param?: string | null },
+): void {
+  expectShape(schemas.ErrorSchema, body);
+  const { error } = body as { error: Record<string, unknown> };
+  expect({ status, code: error.code }, JSON.stringify(body)).toEqual({
+    status: expected.status,
+    code: expected.code,
+  });
+  expect(Object.keys(error).sort()).toEqual(['code', 'message', 'param', 'type']);
+  if (typeof expected.message === 'string') expect(error.message).toBe(expected.message);
+  if (expected.message instanceof RegExp) expect(error.message).toMatch(expected.message);
+  if (expected.param !== undefined) expect(error.param).toBe(expected.param);
+  const types: Record<number, string> = {
+    429: 'rate_limit_error',
+    500: 'server_error',
+    503: 'server_error',
+  };
+  expect(error.type).toBe(types[status] ?? 'invalid_request_error');
+}
