@@ -1,6 +1,7 @@
 /** Turns whatever went wrong into the one error envelope. */
 import { API_ERRORS, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import { answerWhileSending } from './answer-while-sending.ts';
 
 export function sendError(reply: FastifyReply, error: TalariaError): FastifyReply {
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
@@ -15,6 +16,10 @@ export function installErrorHandling(app: FastifyInstance): void {
         { err: error, method: request.method, route: request.routeOptions.url },
         known.message,
       );
+    }
+    if (known.code === 'body_too_large') {
+      answerWhileSending(request, reply, API_ERRORS[known.code].status, toErrorBody(known));
+      return;
     }
     return sendError(reply, known);
   });
