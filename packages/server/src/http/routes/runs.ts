@@ -91,9 +91,15 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     async (request) => engine.get(request.owner, request.params.run_id),
   );
 
+  // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
+  const runExists = async (request: FastifyRequest): Promise<void> => {
+    await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
+  };
+
   app.post<RunRoute>(
     '/v1/runs/:run_id/stop',
     {
+      preParsing: runExists,
       schema: {
         tags,
         summary: 'Stop a run',
@@ -108,11 +114,6 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
       return { run_id, status: 'stopping' };
     },
   );
-
-  // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
-  const runExists = async (request: FastifyRequest): Promise<void> => {
-    await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
-  };
 
   app.post<RunRoute>(
     '/v1/runs/:run_id/approval',
