@@ -1,0 +1,104 @@
+/**
+ * The conformance suite: what a client may rely on, checked over HTTP.
+ *
+ * By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
+ * topic against both. To check any other server, give its address; it must use the scripted model of this suite,
+ * which then listens on CONFORMANCE_MODEL_PORT, as its model (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1`):
+ *
+ *   CONFORMANCE_BASE_URL=http://127.0.0.1:8642 CONFORMANCE_KEY=… CONFORMANCE_OTHER_KEY=… \
+ *     npx vitest run test/conformance/conformance.test.ts
+ *
+ * - CONFORMANCE_KEY: without it the server is taken to be open, and the topics about keys are left out.
+ * - CONFORMANCE_OTHER_KEY: without it the topic about two keys is left out.
+ * - CONFORMANCE_MODEL_PORT: default 8643.
+ *
+ * Approvals must ask (`approvals.isolated: ask`, the default), and there must be room for ten runs at a time.
+ */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { describeApprovals } from './approvals.ts';
+import { describeBadBodies } from './bad-bodies.ts';
+import { describeBadHttp } from './bad-http.ts';
+import { describeAuth, describeBasics } from './basics.ts';
+import { describeContext } from './context.ts';
+import { describeCreateRun } from './create-run.ts';
+import { describeCursors } from './cursors.ts';
+import { describeDiscovery } from './discovery.ts';
+import { describeEventStream, describeKeepalive } from './event-stream.ts';
+import { describeIdempotency } from './idempotency.ts';
+import { describeList } from './list.ts';
+import { describeOwnership } from './ownership.ts';
+import { describePoll } from './poll.ts';
+import { describeReference, describeReferenceAuth } from './reference.ts';
+import { describeSteer } from './steer.ts';
+import { describeStop } from './stop.ts';
+import type { GetTarget, Target } from './target.ts';
+
+const given = process.env.CONFORMANCE_BASE_URL;
+const KEY = 'sk-conformance-one';
+const OTHER_KEY = 'sk-conformance-two';
+
+function describeAll(target: GetTarget, { key, otherKey }: { key: boolean; otherKey: boolean }): void {
+  describeReference(target);
+  describeBasics(target);
+  describeCreateRun(target);
+  describeContext(target);
+  describeIdempotency(target);
+  describePoll(target);
+  describeEventStream(target);
+  describeCursors(target);
+  describeKeepalive(target);
+  describeStop(target);
+  describeApprovals(target);
+  describeSteer(target);
+  describeList(target);
+  describeDiscovery(target);
+  describeBadBodies(target);
+  describeBadHttp(target);
+  if (key) {
+    describeReferenceAuth(target);
+    describeAuth(target);
+  }
+  if (key && otherKey) describeOwnership(target);
+}
+
+/** The suite against what `open` gives; closed in reverse when it is done. */
+function describeServer(
+  name: string,
+  keys: { key: boolean; otherKey: boolean },
+  open: (resources: AsyncDisposableStack) => Promise<Target>,
+): void {
+  describe(name, () => {
+    const resources = new AsyncDisposableStack();
+    let target: Target;
+    beforeAll(async () => {
+      target = await open(resources);
+    });
+    afterAll(() => resources.disposeAsync());
+    describeAll(() => target, keys);
+  });
+}
+
+if (given !== undefined) {
+  const { CONFORMANCE_KEY: key, CONFORMANCE_OTHER_KEY: otherKey } = process.env;
+  const keys = { key: key !== undefined, otherKey: otherKey !== undefined };
+  describeServer(`the server at ${given}`, keys, async (resources) => {
+    const port = Number(process.env.CONFORMANCE_MODEL_PORT ?? 8643);
+    const model = resources.use(await startModelServer({ port }));
+    return { baseUrl: given.replace(/\/$/, ''), key, otherKey, model };
+  });
+} else {
+  describeServer('a server with keys', { key: true, otherKey: true }, async (resources) => {
+    const model = resources.use(await startModelServer());
+    const env = { API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` };
+    const server = resources.use(await ServerProcess.start({ modelUrl: model.url, env }));
+    return { baseUrl: server.url, key: KEY, otherKey: OTHER_KEY, model };
+  });
+
+  describeServer('an open server', { key: false, otherKey: false }, async (resources) => {
+    const model = resources.use(await startModelServer());
+    const server = resources.use(await ServerProcess.start({ modelUrl: model.url }));
+    return { baseUrl: server.url, model };
+  });
+}

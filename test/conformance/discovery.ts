@@ -1,0 +1,197 @@
+/** What the server says about itself: health, models, capabilities, the OpenAPI document. */
+import { describe, expect, it } from 'vitest';
+import { apiOf, type GetTarget, say } from './target.ts';
+
+type Json = Record<string, unknown>;
+
+export const ROUTES: [string, string][] = [
+  ['GET', '/health'],
+  ['GET', '/v1/health'],
+  ['GET', '/health/detailed'],
+  ['GET', '/v1/models'],
+  ['GET', '/v1/capabilities'],
+  ['POST', '/v1/runs'],
+  ['GET', '/v1/runs'],
+  ['GET', '/v1/runs/{run_id}'],
+  ['GET', '/v1/runs/{run_id}/events'],
+  ['POST', '/v1/runs/{run_id}/stop'],
+  ['POST', '/v1/runs/{run_id}/approval'],
+  ['POST', '/v1/runs/{run_id}/steer'],
+];
+
+export function describeDiscovery(target: GetTarget): void {
+  const api = () => apiOf(target());
+
+  describe('the server tells', () => {
+    it.each(['/health', '/v1/health'])('anyone that it is up, at %s', async (path) => {
+      const { key: _, ...keyless } = target();
+      const { status, body } = await apiOf(keyless).get<Json>(path);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ status: 'ok', platform: 'hermes-agent' });
+      expect(body.version).toMatch(/^\d+\.\d+\.\d+/);
+    });
+
+    it('how it is in detail', async () => {
+      const { status, body } = await api().get<Json>('/health/detailed');
+      expect(status).toBe(200);
+      expect(body).toMatchObject({
+        status: 'ok',
+        platform: 'hermes-agent',
+        gateway_state: 'running',
+        platforms: { api_server: { state: expect.any(String) } },
+        readiness: { status: 'ready', checks: expect.any(Object) },
+        active_agents: expect.any(Number),
+        pid: expect.any(Number),
+      });
+      expect(body.version).toBe((await api().get<Json>('/health')).body.version);
+      expect(Math.abs(Date.parse(body.updated_at as string) - Date.now())).toBeLessThan(60_000);
+    });
+
+    it('its one model, under the name its runs carry', async () => {
+      const { body } = await api().get<{ object: string; data: Json[] }>('/v1/models');
+      expect(body.object).toBe('list');
+      expect(body.data).toHaveLength(1);
+      const model = body.data[0]!;
+      expect(Object.keys(model).sort()).toEqual(
+        ['created', 'id', 'object', 'owned_by', 'parent', 'permission', 'root'].sort(),
+      );
+      expect(model).toMatchObject({
+        object: 'model',
+        created: expect.any(Number),
+        owned_by: 'hermes',
+        permission: [],
+        root: model.id,
+        parent: null,
+      });
+      const runId = await api().create(say('model'));
+      expect((await api().run(runId)).model).toBe(model.id);
+    });
+
+    it('its capabilities, and whether a key is needed', async () => {
+      const { body } = await api().get<Json>('/v1/capabilities');
+      const { body: models } = await api().get<{ data: Json[] }>('/v1/models');
+      expect(body).toMatchObject({
+        object: 'hermes.api_server.capabilities',
+        platform: 'hermes-agent',
+        model: models.data[0]!.id,
+        auth: { type: 'bearer', required: target().key !== undefined },
+        runtime: {
+          mode: 'server_agent',
+          tool_execution: 'server',
+          split_runtime: false,
+          description: expect.any(String),
+        },
+        features: {
+          chat_completions: expect.any(Boolean),
+          chat_completions_streaming: expect.any(Boolean),
+          responses_api: expect.any(Boolean),
+          responses_streaming: expect.any(Boolean),
+          run_submission: true,
+          run_status: true,
+          run_events_sse: true,
+          run_stop: true,
+          run_approval_response: true,
+          tool_progress_events: true,
+          approval_events: true,
+          session_continuity_header: expect.any(Boolean),
+          session_key_header: expect.any(Boolean),
+          cors: expect.any(Boolean),
+        },
+        endpoints: {
+          health: { method: 'GET', path: '/health' },
+          health_detailed: { method: 'GET', path: '/health/detailed' },
+          models: { method: 'GET', path: '/v1/models' },
+          runs: { method: 'POST', path: '/v1/runs' },
+          run_status: { method: 'GET', path: '/v1/runs/{run_id}' },
+          run_events: { method: 'GET', path: '/v1/runs/{run_id}/events' },
+          run_approval: { method: 'POST', path: '/v1/runs/{run_id}/approval' },
+          run_stop: { method: 'POST', path: '/v1/runs/{run_id}/stop' },
+        },
+      });
+    });
+
+    it('only endpoints it has: none of them is an unknown route', async () => {
+      const { body } = await api().get<{ endpoints: Record<string, { method: string; path: string }> }>(
+        '/v1/capabilities',
+      );
+      for (const { method, path } of Object.values(body.endpoints)) {
+        const answer = await api().request<Json>(method, path.replace('{run_id}', 'run_none'));
+        expect(answer.status, `${method} ${path}`).not.toBe(405);
+        expect((answer.body.error as Json | undefined)?.code, `${method} ${path}`).not.toBe('not_found');
+      }
+    });
+  });
+
+  describe('the OpenAPI document', () => {
+    const document = async () => (await api().get<Json>('/openapi.json')).body;
+
+    it('is OpenAPI 3.1 with a title and a version', async () => {
+      expect(await document()).toMatchObject({
+        openapi: expect.stringMatching(/^3\.1\.\d+$/),
+        info: { title: expect.any(String), version: expect.any(String) },
+        components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+        security: [{ bearer: [] }],
+      });
+    });
+
+    it('describes every route, and no route that is not there', async () => {
+      const { paths } = (await document()) as { paths: Record<string, Record<string, Json>> };
+      const described = Object.entries(paths).flatMap(([path, item]) =>
+        Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+      );
+      expect(described).toEqual(expect.arrayContaining(ROUTES.map(([method, path]) => `${method} ${path}`)));
+      for (const entry of described) {
+        const [method, path] = entry.split(' ') as [string, string];
+        const answer = await api().request<Json>(method, path.replace(/\{\w+\}/g, 'none'));
+        expect((answer.body as Json).error, entry).not.toMatchObject({ code: 'not_found' });
+        expect(answer.status, entry).not.toBe(405);
+      }
+    });
+
+    it('has for every operation a summary, its path parameters, and answers with descriptions', async () => {
+      const { paths } = (await document()) as { paths: Record<string, Record<string, Json>> };
+      for (const [path, item] of Object.entries(paths)) {
+        for (const [method, operation] of Object.entries(item)) {
+          const name = `${method} ${path}`;
+          expect(operation.summary, name).toEqual(expect.any(String));
+          const parameters = (operation.parameters ?? []) as Json[];
+          const inPath = parameters.filter((parameter) => parameter.in === 'path');
+          const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+          expect(
+            inPath.map((parameter) => parameter.name),
+            name,
+          ).toEqual(named);
+          for (const parameter of parameters) {
+            expect(['path', 'query', 'header'], name).toContain(parameter.in);
+            expect(parameter.schema, name).toEqual(expect.any(Object));
+            if (parameter.in === 'path') expect(parameter.required, name).toBe(true);
+          }
+          const responses = operation.responses as Record<string, Json>;
+          expect(
+            Object.keys(responses).some((status) => status.startsWith('2')),
+            name,
+          ).toBe(true);
+          for (const [status, response] of Object.entries(responses)) {
+            expect(status, name).toMatch(/^[1-5]\d\d$/);
+            expect(response.description, `${name} ${status}`).toEqual(expect.any(String));
+          }
+          if (method === 'post' && !path.endsWith('/stop')) {
+            expect(operation.requestBody, name).toHaveProperty(['content', 'application/json', 'schema']);
+          }
+        }
+      }
+    });
+
+    it('refers to nothing it does not contain', async () => {
+      const whole = await document();
+      const refs = [...JSON.stringify(whole).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
+      for (const ref of refs) {
+        const found = ref
+          .replace(/^#\//, '')
+          .split('/')
+          .reduce<unknown>((value, name) => (value as Json | undefined)?.[name], whole);
+        expect(found, ref).toBeDefined();
+      }
+    });
+  });
+}
