@@ -6,6 +6,7 @@ import type { JournalFixture } from './journal-contract.ts';
 import { openTempJournal } from './sqlite/testing.ts';
 import { claimedRun, completed, counting, delta, finishedRun } from './testing.ts';
 import { collect } from './testing-feeds.ts';
+import { waitFor } from './testing-wait.ts';
 
 let fixture: JournalFixture;
 let journal: Journal;
@@ -120,11 +121,11 @@ describe('a subscriber', () => {
           ready = resolve;
         }),
     });
-    await vi.waitFor(() => expect(sizes).toEqual([1000]));
+    await waitFor(() => expect(sizes).toEqual([1000]));
     await journal.append(claim, [completed()]);
     expect(sizes).toEqual([1000]);
     ready();
-    await vi.waitFor(() => expect(sizes).toEqual([1000, 1000]));
+    await waitFor(() => expect(sizes).toEqual([1000, 1000]));
     ready();
     await seen.ended;
     expect(seen.seqs()).toEqual(after(-1, 2500));
@@ -154,7 +155,7 @@ describe('a subscriber', () => {
     const leaving = collect(feeds, claim.runId, -1, { onBatch: () => leaving.detach() });
     const staying = collect(feeds, claim.runId);
     await journal.append(claim, [delta()]);
-    await vi.waitFor(() => expect(staying.events).toHaveLength(1));
+    await waitFor(() => expect(staying.events).toHaveLength(1));
     expect(feeds.size).toBe(1);
     await journal.append(claim, [delta(), completed()]);
     await staying.ended;
@@ -191,7 +192,7 @@ describe('tail', () => {
   it('ends when it is aborted, before and while it waits', async () => {
     const abort = new AbortController();
     const next = tail(feeds, claim.runId, -1, abort.signal).next();
-    await vi.waitFor(() => expect(feeds.size).toBe(1));
+    await waitFor(() => expect(feeds.size).toBe(1));
     abort.abort();
     expect(await next).toEqual({ done: true, value: undefined });
     expect(await tail(feeds, claim.runId, -1, abort.signal).next()).toEqual({ done: true, value: undefined });

@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import type { Subject } from '../journal-contract.ts';
 import { approvalRequest, claimedRun, completed, createRun, delta, LEASE_MS, reasoning } from '../testing.ts';
+import { waitFor } from '../testing-wait.ts';
 
 export function watchContract(subject: Subject): void {
   const { itTimed } = subject;
@@ -15,7 +16,7 @@ export function watchContract(subject: Subject): void {
     });
     for (let i = 1; i <= 5; i++) {
       await journal.append(claim, [delta()]);
-      await vi.waitFor(() => expect(found.at(-1)).toBe(i));
+      await waitFor(() => expect(found.at(-1)).toBe(i));
     }
     unwatch();
   });
@@ -29,13 +30,13 @@ export function watchContract(subject: Subject): void {
     journal.watchEvents(claim.runId, listener);
     journal.watchEvents(other.runId, otherListener);
     await journal.append(claim, [approvalRequest('a')]);
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
     listener.mockClear();
     const [answer] = await journal.post(claim.runId, { kind: 'approval', choice: 'once', all: false });
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
     listener.mockClear();
     await journal.append(claim, [completed()], { seenPostedPos: answer!.pos });
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
     expect(otherListener).not.toHaveBeenCalled();
   });
 
@@ -44,7 +45,7 @@ export function watchContract(subject: Subject): void {
     const listener = vi.fn();
     subject.journal.watchEvents(runId, listener);
     await subject.journal.post(runId, { kind: 'stop' });
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 
   it('a listener for events hears when a claim cancels a stopping run', async () => {
@@ -55,7 +56,7 @@ export function watchContract(subject: Subject): void {
     const listener = vi.fn();
     journal.watchEvents(claim.runId, listener);
     await journal.claim('w', LEASE_MS, 0);
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 
   it('a listener for posts finds the post it was woken for, and does not hear of the rest', async () => {
@@ -67,11 +68,11 @@ export function watchContract(subject: Subject): void {
     });
     await journal.append(claim, [reasoning(), approvalRequest('a')]);
     await journal.post(claim.runId, { kind: 'steer', input: 'x' });
-    await vi.waitFor(() => expect(found).toEqual([1]));
+    await waitFor(() => expect(found).toEqual([1]));
     await journal.post(claim.runId, { kind: 'approval', choice: 'deny', all: false });
-    await vi.waitFor(() => expect(found.at(-1)).toBe(2));
+    await waitFor(() => expect(found.at(-1)).toBe(2));
     await journal.post(claim.runId, { kind: 'stop' });
-    await vi.waitFor(() => expect(found.at(-1)).toBe(3));
+    await waitFor(() => expect(found.at(-1)).toBe(3));
   });
 
   it('a listener for the queue hears of a new run, and can claim it', async () => {
@@ -83,7 +84,7 @@ export function watchContract(subject: Subject): void {
         .then((claims) => claimed.push(...claims.map(({ runId }) => runId)));
     });
     const runId = await createRun(journal);
-    await vi.waitFor(() => expect(claimed).toEqual([runId]));
+    await waitFor(() => expect(claimed).toEqual([runId]));
     unwatch();
   });
 
@@ -93,12 +94,12 @@ export function watchContract(subject: Subject): void {
     const listener = vi.fn();
     journal.watchQueue(listener);
     await journal.release(claim);
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
     const [again] = await journal.claim('w', LEASE_MS, 1);
     await createRun(journal, { sessionId: 's' });
     listener.mockClear();
     await journal.append(again!, [completed()]);
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 
   it('a listener for the queue hears when a stop makes room in the session', async () => {
@@ -108,7 +109,7 @@ export function watchContract(subject: Subject): void {
     const listener = vi.fn();
     journal.watchQueue(listener);
     await journal.post(first, { kind: 'stop' });
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+    await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 
   itTimed('what was refused wakes nobody', async () => {
@@ -146,7 +147,7 @@ export function watchContract(subject: Subject): void {
     await journal.post(claim.runId, { kind: 'steer', input: 'x' });
     await createRun(journal);
 
-    await vi.waitFor(() => expect(stays.mock.calls.length).toBeGreaterThanOrEqual(3));
+    await waitFor(() => expect(stays.mock.calls.length).toBeGreaterThanOrEqual(3));
     expect(gone).not.toHaveBeenCalled();
   });
 
@@ -169,7 +170,7 @@ export function watchContract(subject: Subject): void {
       stops[0]!();
       listener.mockClear();
       await causes[i]!();
-      await vi.waitFor(() => expect(listener).toHaveBeenCalled());
+      await waitFor(() => expect(listener).toHaveBeenCalled());
       stops[1]!();
     }
   });

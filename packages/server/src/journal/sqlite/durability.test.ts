@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Journal } from '../journal.ts';
 import { foldRecord, INITIAL_STATE } from '../run-state.ts';
 import { counting, LEASE_MS } from '../testing.ts';
+import { waitFor } from '../testing-wait.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing.ts';
 import { fixturePath, startFixture } from './testing-processes.ts';
@@ -46,10 +47,7 @@ describe('a server that is killed', () => {
     await using server = startFixture('append-until-killed', path);
     // A moment of its own each round: some time after a number of lines nobody can foresee.
     const lines = 50 + Math.floor(Math.random() * 400) * (round + 1);
-    await vi.waitFor(() => expect(server.output().split('\n').length).toBeGreaterThan(lines), {
-      timeout: 20_000,
-      interval: 1,
-    });
+    await waitFor(() => expect(server.output().split('\n').length).toBeGreaterThan(lines));
     server.child.kill('SIGKILL');
     const output = await server.ended;
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createRun, delta } from '../testing.ts';
+import { waitFor } from '../testing-wait.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing.ts';
 import { startFixture } from './testing-processes.ts';
@@ -28,7 +29,7 @@ describe('a database file', () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     await using holder = startFixture('hold-open', path);
-    await vi.waitFor(() => expect(holder.output()).toContain('open'), { timeout: 20_000 });
+    await waitFor(() => expect(holder.output()).toContain('open'));
     await expect(SqliteJournal.open({ path })).rejects.toThrow(inUse(path));
 
     holder.child.kill('SIGKILL');
