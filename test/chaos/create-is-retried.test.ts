@@ -1,0 +1,48 @@
+/** A create that got no answer because the server died is repeated with its key and starts one run. */
+import { isTerminalEvent, type RunCreated } from '@talaria/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isConnectionLoss } from '../support/api.ts';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+
+const SLOW = { timeout: 60_000 };
+
+let model: ModelServer;
+beforeAll(async () => {
+  model = await startModelServer();
+});
+afterAll(() => model.close());
+
+/** How many runs the create has left behind. The second commit of a process is the first one asked of it. */
+const MOMENTS: [Moment, number][] = [
+  ['journal.before-commit@2', 0],
+  ['journal.after-commit@2', 1],
+  ['run.after-create', 1],
+];
+
+describe.concurrent('a create without an answer', () => {
+  test.each(MOMENTS)('killed at %s is one run after it is repeated', SLOW, async (moment, left) => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start(moment);
+    const input = script([{ text: 'Once.' }]);
+    const create = () =>
+      server.api.post<RunCreated>('/v1/runs', { input }, { 'idempotency-key': 'the-only-one' });
+    const lost = await create().catch((error: unknown) => error);
+    expect(isConnectionLoss(lost)).toBe(true);
+    await server.diesByItself(moment);
+
+    await server.start();
+    expect((await server.api.list()).data).toHaveLength(left);
+    const answers = await Promise.all([create(), create(), create()]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    expect(answers.filter(({ body }) => !body.replayed)).toHaveLength(1 - left);
+    const ids = new Set(answers.map(({ body }) => body.run_id));
+    expect(ids.size).toBe(1);
+
+    const runId = [...ids][0]!;
+    expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Once.' });
+    expect((await server.api.list()).data.map((run) => run.run_id)).toEqual([runId]);
+    const { frames } = await server.api.stream(runId);
+    expect(frames.filter(({ event }) => isTerminalEvent(event.event))).toHaveLength(1);
+  });
+});

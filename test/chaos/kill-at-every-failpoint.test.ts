@@ -1,0 +1,140 @@
+/**
+ * A run survives `kill -9` at any moment: each event once and in order, no tool twice, one end. The moments are
+ * the failpoints, which stand between an effect and its record; the process kills itself there, and a failpoint
+ * that is never passed fails the test.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FAILPOINTS } from '../../packages/server/src/failpoints.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+import { MarkedRun } from './marked-run.ts';
+
+const TEST_LIMIT_MS = 90_000;
+
+/** How many calls have an unknown outcome afterwards: exactly so many, at least so many, or whatever the timing says. */
+type Interrupted = number | 'some' | 'any';
+
+const MOMENTS: [Moment, Interrupted][] = [
+  ['run.after-create', 0],
+  ['run.after-claim', 0],
+  ['step.before-model@3', 0],
+  ['step.after-delta', 0],
+  ['step.after-delta@4', 0],
+  ['step.before-append@2', 0],
+  ['step.after-append', 0],
+  ['step.after-append@4', 0],
+  ['tool.before-intent', 0],
+  ['tool.before-intent@2', 0],
+  ['tool.after-intent', 2],
+  // Of the second step one call runs; the gated one has not begun.
+  ['tool.after-intent@2', 1],
+  ['tool.after-effect', 'some'],
+  ['tool.after-effect@6', 'some'],
+  ['tool.after-outcome', 'any'],
+  ['tool.after-outcome@6', 0],
+  ['approval.before-request', 'any'],
+  ['approval.after-request', 'any'],
+  ['approval.after-answer', 'any'],
+  ['approval.after-intent', 'some'],
+  ['run.before-terminal', 0],
+  ['run.after-terminal', 0],
+  // The first commit of a process is its first look at the queue, before anything was asked of it.
+  ['journal.before-commit@2', 'any'],
+  ['journal.before-commit@15', 'any'],
+  ['journal.after-commit@6', 'any'],
+  ['journal.after-commit@13', 'any'],
+];
+
+let model: ModelServer;
+/** How long the run takes, for deaths at random times. */
+let undisturbedMs = 1_500;
+beforeAll(async () => {
+  model = await startModelServer();
+});
+afterAll(() => model.close());
+
+test('every failpoint is among the moments', () => {
+  const names = MOMENTS.map(([moment]) => moment.split('@')[0]);
+  expect([...new Set(names)].sort()).toEqual([...FAILPOINTS].sort());
+});
+
+test('an undisturbed run shows its text, leaves each mark once and is never resumed', async () => {
+  await using server = new KillableServer({ modelUrl: model.url });
+  await server.start();
+  const startedAt = performance.now();
+  const run = new MarkedRun(server, model);
+  await run.ended;
+  undisturbedMs = performance.now() - startedAt;
+  expect(await run.check()).toEqual({ interrupted: 0 });
+  expect(run.resumed).toEqual([]);
+});
+
+describe.concurrent('killed once', () => {
+  test.each(MOMENTS)('at %s', { timeout: TEST_LIMIT_MS }, async (moment, interrupted) => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    expect(await server.start(moment)).toBe(true);
+    const run = new MarkedRun(server, model);
+    await server.diesByItself(moment);
+    await server.start();
+    await run.checkPoll();
+    expectInterrupted(await run.check(), interrupted);
+    // Not when the run was not begun, or over.
+    if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment)) expect(run.resumed).toHaveLength(1);
+  });
+});
+
+const TWICE: [Moment, Moment, Interrupted][] = [
+  ['step.after-delta@2', 'step.after-delta@2', 0],
+  ['step.before-append@3', 'run.after-claim', 0],
+  ['tool.after-intent', 'journal.after-commit@2', 2],
+  ['tool.after-effect', 'step.before-model', 'some'],
+  ['approval.after-request', 'approval.after-answer', 'any'],
+];
+
+describe.concurrent('killed again while it recovers', () => {
+  test.each(TWICE)('at %s, then at %s', { timeout: TEST_LIMIT_MS }, async (first, second, interrupted) => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    expect(await server.start(first)).toBe(true);
+    const run = new MarkedRun(server, model);
+    await server.diesByItself(first);
+    await server.start(second);
+    await server.diesByItself(second);
+    await server.start();
+    await run.checkPoll();
+    expectInterrupted(await run.check(), interrupted);
+  });
+});
+
+describe.concurrent('killed from outside', () => {
+  test.each([0, 1, 2])(
+    'at a random time in third %i of the run',
+    { timeout: TEST_LIMIT_MS },
+    async (third) => {
+      await using server = new KillableServer({ modelUrl: model.url });
+      await server.start();
+      const run = new MarkedRun(server, model);
+      await pause(((third + Math.random()) / 3) * undisturbedMs);
+      await server.killAndStart();
+      await run.checkPoll();
+      await run.check();
+    },
+  );
+
+  test('three times at random', { timeout: TEST_LIMIT_MS }, async () => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start();
+    const run = new MarkedRun(server, model);
+    for (let kill = 0; kill < 3; kill += 1) {
+      await pause((Math.random() / 3) * undisturbedMs);
+      await server.killAndStart();
+      await run.checkPoll();
+    }
+    await run.check();
+  });
+});
+
+function expectInterrupted({ interrupted }: { interrupted: number }, expected: Interrupted): void {
+  if (expected === 'some') expect(interrupted).toBeGreaterThan(0);
+  else if (expected !== 'any') expect(interrupted).toBe(expected);
+}

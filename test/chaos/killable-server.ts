@@ -1,0 +1,130 @@
+/**
+ * A server that is killed and started again on the same data, and a client that is not shaken off by that: it
+ * reconnects, repeats what got no answer, and follows a run across any number of deaths.
+ */
+import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
+import { expect } from 'vitest';
+import type { Failpoint } from '../../packages/server/src/failpoints.ts';
+import { type Answer, Api, isConnectionLoss } from '../support/api.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A failpoint, or its n-th passage. */
+export type Moment = Failpoint | `${Failpoint}@${number}`;
+
+const DEATH_LIMIT_MS = 30_000;
+
+export interface KillableServerOptions {
+  modelUrl: string;
+  env?: Record<string, string>;
+}
+
+export class KillableServer implements AsyncDisposable {
+  readonly process: ServerProcess;
+  readonly #key: string | undefined;
+  #starts = 0;
+  #up = false;
+
+  constructor({ modelUrl, env = {} }: KillableServerOptions) {
+    this.process = new ServerProcess({ modelUrl, env });
+    this.#key = env.API_SERVER_KEY;
+  }
+
+  /** Starts it to die at `moment`, if one is given; false when that came before it was up. */
+  async start(moment?: Moment): Promise<boolean> {
+    const start = ++this.#starts;
+    try {
+      await this.process.start(moment === undefined ? {} : { TALARIA_FAILPOINTS: moment });
+    } catch (error) {
+      if (moment !== undefined && /\(SIGKILL\)/.test(String(error))) return false;
+      throw error;
+    }
+    this.#up = true;
+    void this.process.exited().then(() => {
+      if (this.#starts === start) this.#up = false;
+    });
+    return true;
+  }
+
+  /** Waits until the server has died of its failpoint. */
+  async diesByItself(moment: Moment): Promise<void> {
+    let end: { signal: string | null } | undefined;
+    void this.process.exited().then((exit) => {
+      end = exit;
+    });
+    await waitFor(`the server to die at ${moment}`, () => end !== undefined, DEATH_LIMIT_MS);
+    expect(end?.signal).toBe('SIGKILL');
+  }
+
+  async kill(): Promise<void> {
+    expect((await this.process.kill('SIGKILL')).signal).toBe('SIGKILL');
+    this.#up = false;
+  }
+
+  async killAndStart(moment?: Moment): Promise<void> {
+    await this.kill();
+    await this.start(moment);
+  }
+
+  get api(): Api {
+    return new Api(this.process.url, this.#key);
+  }
+
+  /** Does it with a server that is up, again as long as the connection breaks because the server died. */
+  async untilAnswered<T>(
+    action: (api: Api, tries: number) => Promise<T>,
+    done: (value: T) => boolean = () => true,
+  ) {
+    for (let tries = 0; ; tries += 1) {
+      await waitFor('the server to be up', () => this.#up, DEATH_LIMIT_MS);
+      const start = this.#starts;
+      try {
+        const value = await action(this.api, tries);
+        if (done(value)) return value;
+      } catch (error) {
+        if (!isConnectionLoss(error)) throw error;
+      }
+      // Only a death excuses a broken connection.
+      await waitFor('the server to be gone', () => !this.#up || this.#starts !== start);
+    }
+  }
+
+  /** Creates a run as a careful client does: with a key, again until there is an answer. */
+  create(input: string, fields: Record<string, unknown> = {}): Promise<string> {
+    const headers = { 'idempotency-key': `key-${Math.random()}` };
+    return this.untilAnswered((api) => api.create(input, fields, headers));
+  }
+
+  /** Approves once. After a broken connection it may turn out that the first answer had been taken. */
+  async approve(runId: string, requestId: string): Promise<void> {
+    await this.untilAnswered(async (api, tries) => {
+      const answer: Answer<unknown> = await api.approve(runId, 'once', { request_id: requestId });
+      expect(tries === 0 ? [200] : [200, 409]).toContain(answer.status);
+    });
+  }
+
+  /** Follows the run to its end by cursor; returns what it saw, in the order it saw it. */
+  async follow(runId: string, onEvent: (event: RunEvent) => void = () => {}): Promise<RunEvent[]> {
+    const seen: RunEvent[] = [];
+    const ended = () => isTerminalEvent(seen.at(-1)?.event ?? '');
+    await this.untilAnswered(
+      async (api) => {
+        const after = seen.at(-1)?.seq;
+        await api.stream(runId, {
+          ...(after === undefined ? {} : { after }),
+          onFrame: ({ id, event }) => {
+            expect(id).toBe(String(event.seq));
+            seen.push(event);
+            onEvent(event);
+          },
+        });
+      },
+      () => ended(),
+    );
+    return seen;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,79 @@
+/** A server that was killed with many runs under way and more in the queue finishes all of them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
+import { expect, test } from 'vitest';
+import { terminal } from '../e2e/server-with-model.ts';
+import { script, startModelServer } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { KillableServer } from './killable-server.ts';
+import { ofKind } from './marked-run.ts';
+
+const SESSIONS = 10;
+const TURNS = 5;
+
+test('fifty unfinished runs all end after a kill, those of a session in their order', {
+  timeout: 120_000,
+}, async () => {
+  await using model = await startModelServer();
+  await using server = new KillableServer({ modelUrl: model.url });
+  await server.start();
+  const steps = [
+    { text: 'I leave a mark.', tools: [terminal('echo mark >> marks')] },
+    { gate: 'hold', text: 'Done.' },
+  ];
+  const runs: { runId: string; session: string }[] = [];
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    for (let n = 0; n < SESSIONS; n += 1) {
+      const session = `session-${n}`;
+      runs.push({ runId: await server.api.create(script(steps), { session_id: session }), session });
+    }
+  }
+  // The first of each session is in its second step; the others wait for it.
+  await waitFor('every session to be at work', () => held(model.requests) === SESSIONS);
+  const statuses = (await server.api.list('?limit=200')).data.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 'running')).toHaveLength(SESSIONS);
+  expect(statuses.filter((status) => status === 'started')).toHaveLength(SESSIONS * (TURNS - 1));
+
+  await server.kill();
+  model.open('hold');
+  await server.start();
+  const stories = new Map<string, RunEvent[]>();
+  await Promise.all(
+    runs.map(async ({ runId }) => {
+      const { frames, clean } = await server.api.stream(runId);
+      expect(clean).toBe(true);
+      stories.set(
+        runId,
+        frames.map(({ event }) => event),
+      );
+    }),
+  );
+
+  for (const { runId } of runs) {
+    const events = stories.get(runId)!;
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
+    expect(events.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ event: 'run.completed', output: 'Done.' });
+    expect(ofKind(events, 'tool.completed').map(({ error }) => error)).toEqual([false]);
+    expect(marks(server, runId)).toBe('mark\n');
+  }
+  for (let n = 0; n < SESSIONS; n += 1) {
+    const turns = runs
+      .filter(({ session }) => session === `session-${n}`)
+      .map(({ runId }) => stories.get(runId)!);
+    for (const [turn, events] of turns.entries()) {
+      if (turn === 0) continue;
+      expect(events[0]!.timestamp).toBeGreaterThanOrEqual(turns[turn - 1]!.at(-1)!.timestamp);
+    }
+  }
+});
+
+function held(requests: readonly { step: number; ended: boolean }[]): number {
+  return requests.filter(({ step, ended }) => step === 1 && !ended).length;
+}
+
+function marks(server: KillableServer, runId: string): string {
+  const path = join(server.process.dataDir, 'workspaces', `t-${runId}`, 'marks');
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
