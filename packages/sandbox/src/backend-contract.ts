@@ -88,6 +88,12 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         expect(await bash('cat; read -r line; echo "[$line]"')).toMatchObject({ output: '[]\n' });
       });
 
+      test('a command may end every process it can see, and is still answered', async () => {
+        if (backend.stats().isolation.kind === 'none') return;
+        expect(await bash('sleep 60 & kill -KILL -1; kill -KILL $$')).toMatchObject({ success: false });
+        expect(await bash('echo alive')).toMatchObject({ success: true });
+      });
+
       test('a command that is no shell syntax is a failed command', async () => {
         const result = await bash('if then');
         expect(result.success).toBe(false);
@@ -150,6 +156,8 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
       test.each([
         ['no_such_tool', {}, 'no_such_tool'],
         ['bash', {}, 'command'],
+        ['bash', null as unknown as Record<string, unknown>, 'object'],
+        ['bash', ['ls'] as unknown as Record<string, unknown>, 'object'],
         ['bash', { command: ['ls'] }, 'command'],
         ['bash', { command: '  ' }, 'command'],
         ['bash', { command: 'a\0b' }, 'NUL'],

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
 import { describeBackendContract } from '../backend-contract.ts';
@@ -27,6 +28,28 @@ for (const kind of KINDS) {
     if (kind !== 'none') describeIsolation(kind);
   });
 }
+
+describe.skipIf((await whyUnavailable('unshare')) !== undefined)('where namespaces are forbidden', () => {
+  const wrapper = [
+    ...['unshare', '--user', '--map-root-user', 'sh', '-c'],
+    ...['echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"', 'sh'],
+  ];
+
+  test('a backend works without isolation and says why', async () => {
+    const workspacesDir = await temporaryDirectory();
+    const server = await startServer({ workspacesDir }, 'echo works', { wrapper });
+    expect(await server.output).toMatch(/^none: .*\(bubblewrap: .+; unshare: .+\)\.\nworks\n/);
+    await rm(workspacesDir, { recursive: true });
+  });
+
+  test('a backend that has to be isolated does not start', async () => {
+    const workspacesDir = await temporaryDirectory();
+    const server = await startServer({ workspacesDir, isolation: 'unshare' }, 'echo works', { wrapper });
+    expect(await server.errors).toContain('No isolation by unshare: ');
+    expect(await server.output).toBe('');
+    await rm(workspacesDir, { recursive: true });
+  });
+});
 
 /** What shows on the host, whatever the isolation. */
 function describeHost(kind: Isolation['kind']): void {
@@ -175,7 +198,7 @@ function describeHost(kind: Isolation['kind']): void {
     test('a command dies with a server that is killed', async () => {
       const seconds = uniqueSeconds();
       const command = `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & sleep ${seconds}`;
-      const server = await startServer(context().workspacesDir, kind, command);
+      const server = await startServer({ workspacesDir: context().workspacesDir, isolation: kind }, command);
       await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
       server.kill('SIGKILL');
       await server.output;
@@ -327,7 +350,9 @@ function describeIsolation(kind: Isolation['kind']): void {
       const path = join(context().workspacesDir, 'inherited');
       await writeFile(path, 'inherited');
       const command = 'ls -l /proc/self/fd /proc/1/fd 2>/dev/null | grep -c inherited; echo done';
-      const server = await startServer(context().workspacesDir, kind, command, `exec 77< '${path}'; `);
+      const server = await startServer({ workspacesDir: context().workspacesDir, isolation: kind }, command, {
+        wrapper: ['bash', '-c', `exec 77< '${path}'; exec "$@"`, 'bash'],
+      });
       expect(await server.output).toContain('0\ndone');
     });
   });
@@ -454,28 +479,32 @@ function replaceByFile(path: string, content: string): void {
   renameSync(`${path}.swap`, path);
 }
 
-/** A process of its own that runs one command in a backend of its own. */
-async function startServer(workspacesDir: string, isolation: string, command: string, shellPrefix = '') {
+interface ServerOptions {
+  /** Words before the server's own command line. */
+  wrapper?: string[];
+}
+
+/** A process of its own that runs one command in a backend of its own, and prints what isolates it and its output. */
+async function startServer(
+  options: LocalBackendOptions,
+  command: string,
+  { wrapper = [] }: ServerOptions = {},
+) {
   const program = `
     import { LocalBackend } from ${JSON.stringify(new URL('./local-backend.ts', import.meta.url).pathname)};
-    const backend = new LocalBackend(${JSON.stringify({ workspacesDir, isolation })});
+    const backend = new LocalBackend(${JSON.stringify(options)});
     await backend.start();
     const slot = await backend.acquire('server');
     const [result] = await backend.executeBatch([[slot, 'bash', ${JSON.stringify({ command })}]]);
-    console.log(result.output + result.error);
+    console.log(backend.stats().isolation.description + '\\n' + result.output + result.error);
     await backend.stop();
   `;
-  const child = spawn(
-    'bash',
-    ['-c', `${shellPrefix}exec "$@"`, 'bash', process.execPath, '--input-type=module', '--eval', program],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  const output = new Promise<string>((resolve) => {
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (part) => {
-      text += part;
-    });
-    child.once('close', () => resolve(text));
-  });
-  return { kill: child.kill.bind(child), output };
+  const [file, ...args] = [...wrapper, process.execPath, '--input-type=module', '--eval', program];
+  const child = spawn(file as string, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const text = (stream: Readable) =>
+    stream
+      .setEncoding('utf8')
+      .toArray()
+      .then((parts) => parts.join(''));
+  return { kill: child.kill.bind(child), output: text(child.stdout), errors: text(child.stderr) };
 }

@@ -9,14 +9,21 @@ import { findProgram } from '../system-path.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { shellArguments, shellEnvironment } from './shell.ts';
 
+/**
+ * Ends what a server without isolation left running in these workspaces when it was killed. Every start does it: the
+ * next server may have found an isolation.
+ */
+export function sweepAbandoned(workspacesDir: string): void {
+  endAbandoned(markerKey(workspacesDir));
+}
+
 export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
   const shell = await shellArguments();
   // The shell dies with the server where setpriv is there to ask for it; the rest is swept at the next start.
   const [program, ...args] = (await findProgram('setpriv'))
     ? ['setpriv', '--pdeathsig', 'KILL', ...shell]
     : shell;
-  const workspacesKey = createHash('sha256').update(workspacesDir).digest('hex').slice(0, 16);
-  endAbandoned(workspacesKey);
+  const workspacesKey = markerKey(workspacesDir);
 
   return {
     kind: 'none',
@@ -36,4 +43,8 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
       };
     },
   };
+}
+
+function markerKey(workspacesDir: string): string {
+  return createHash('sha256').update(workspacesDir).digest('hex').slice(0, 16);
 }

@@ -10,7 +10,7 @@ import { runCommand } from '../process/run-command.ts';
 import { anonymousWorkspaceName, type Workspaces } from '../workspaces.ts';
 import { createBubblewrap } from './bubblewrap.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
-import { createNoIsolation } from './no-isolation.ts';
+import { createNoIsolation, sweepAbandoned } from './no-isolation.ts';
 import { quote, renderScript } from './shell.ts';
 import { buildSystemView, type SystemView } from './system-view.ts';
 import { createUnshare } from './unshare.ts';
@@ -36,6 +36,7 @@ const CANDIDATES = [
 /** The wanted isolation, or the first that works. Asking for one that does not work is an error with its reason. */
 export async function chooseIsolation(options: ProbeOptions): Promise<IsolationDriver> {
   const { wanted, workspaces, allowNetwork } = options;
+  sweepAbandoned(workspaces.baseDir);
   if (wanted === 'none') return createNoIsolation(workspaces.baseDir, 'as configured');
   const view = await buildSystemView({
     rootDir: workspaces.rootDir,

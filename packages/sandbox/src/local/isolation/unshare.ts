@@ -28,11 +28,15 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   }
   const mounts = await readMounts();
   const systemFstab = renderSystemMounts(view, mounts);
-  const setup = renderSetup(view, mounts, await loopbackCommand(allowNetwork));
+  const loopback = await loopbackCommand(allowNetwork);
+  const setup = renderSetup(view, mounts, loopback ?? ':');
   const shell = await shellArguments();
   const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
   if (!allowNetwork) namespaces.push('--net');
-  const network = allowNetwork ? 'with the network of the host' : 'without a network';
+  const noNetwork = loopback
+    ? 'without a network'
+    : 'without a network or a loopback, for which ip is missing,';
+  const network = allowNetwork ? 'with the network of the host' : noNetwork;
 
   return {
     kind: 'unshare',
@@ -62,9 +66,8 @@ function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string 
   const readOnly = (path: string) => ['ro', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
   const lines = [
     fstabLine(view.rootDir, view.rootDir, 'none', ['bind', ...readOnly(view.rootDir)]),
-    // Recursive: in a user namespace the kernel refuses to uncover what lies beneath a mount.
     ...view.binds.map(({ source, target }) =>
-      fstabLine(source, inside(target), 'none', ['rbind', ...readOnly(source)]),
+      fstabLine(source, inside(target), 'none', [bindOption(mounts, source), ...readOnly(source)]),
     ),
     ...view.hidden.map((path) =>
       fstabLine('tmpfs', inside(path), 'tmpfs', ['ro', 'nosuid', 'nodev', 'mode=0555', 'size=4k']),
@@ -78,6 +81,15 @@ function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string 
     ),
   ];
   return lines.join('');
+}
+
+/**
+ * In a user namespace the kernel refuses to bind a directory without the mounts inside it, so those are taken along
+ * and made read-only below. Where there are none at start none are taken along: one that is mounted later makes
+ * commands fail until the next start, instead of being writable.
+ */
+function bindOption(mounts: readonly Mount[], source: string): 'bind' | 'rbind' {
+  return mountsInside(mounts, source).length > 0 ? 'rbind' : 'bind';
 }
 
 function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], workspace: Workspace): string {
@@ -117,7 +129,7 @@ function renderNestedReadOnly(view: SystemView, mounts: readonly Mount[]): strin
 }
 
 /** A new network namespace has a loopback that is down; without it a command could not talk to itself. */
-async function loopbackCommand(allowNetwork: boolean): Promise<string> {
-  if (allowNetwork || !(await findProgram('ip'))) return ':';
+async function loopbackCommand(allowNetwork: boolean): Promise<string | undefined> {
+  if (allowNetwork || !(await findProgram('ip'))) return undefined;
   return 'ip link set lo up 2>/dev/null || :';
 }

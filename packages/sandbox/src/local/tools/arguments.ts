@@ -5,6 +5,9 @@ export class InvalidArgumentError extends Error {}
 type Arguments = Readonly<Record<string, unknown>>;
 
 export function rejectUnknown(args: Arguments, known: readonly string[]): void {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+    throw new InvalidArgumentError(`The arguments should be an object with ${known.join(', ')}.`);
+  }
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
   throw new InvalidArgumentError(
