@@ -2,8 +2,9 @@
  * The conformance suite: what a client may rely on, checked over HTTP.
  *
  * By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
- * topic against both. To check any other server, give its address; it must use the scripted model of this suite,
- * which then listens on CONFORMANCE_MODEL_PORT, as its model (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1`):
+ * topic against both, except the slow one, for which one server will do. To check any other server, give its
+ * address; its model must be the scripted one of this suite, which then listens on CONFORMANCE_MODEL_PORT
+ * (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
  *   CONFORMANCE_BASE_URL=http://127.0.0.1:8642 CONFORMANCE_KEY=… CONFORMANCE_OTHER_KEY=… \
  *     npx vitest run test/conformance/conformance.test.ts
@@ -39,7 +40,14 @@ const given = process.env.CONFORMANCE_BASE_URL;
 const KEY = 'sk-conformance-one';
 const OTHER_KEY = 'sk-conformance-two';
 
-function describeAll(target: GetTarget, { key, otherKey }: { key: boolean; otherKey: boolean }): void {
+interface Topics {
+  key: boolean;
+  otherKey: boolean;
+  /** Takes ten seconds, so one server has to do. */
+  keepalive: boolean;
+}
+
+function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): void {
   describeReference(target);
   describeBasics(target);
   describeCreateRun(target);
@@ -48,7 +56,7 @@ function describeAll(target: GetTarget, { key, otherKey }: { key: boolean; other
   describePoll(target);
   describeEventStream(target);
   describeCursors(target);
-  describeKeepalive(target);
+  if (keepalive) describeKeepalive(target);
   describeStop(target);
   describeApprovals(target);
   describeSteer(target);
@@ -66,7 +74,7 @@ function describeAll(target: GetTarget, { key, otherKey }: { key: boolean; other
 /** The suite against what `open` gives; closed in reverse when it is done. */
 function describeServer(
   name: string,
-  keys: { key: boolean; otherKey: boolean },
+  topics: Topics,
   open: (resources: AsyncDisposableStack) => Promise<Target>,
 ): void {
   describe(name, () => {
@@ -76,27 +84,27 @@ function describeServer(
       target = await open(resources);
     });
     afterAll(() => resources.disposeAsync());
-    describeAll(() => target, keys);
+    describeAll(() => target, topics);
   });
 }
 
 if (given !== undefined) {
   const { CONFORMANCE_KEY: key, CONFORMANCE_OTHER_KEY: otherKey } = process.env;
-  const keys = { key: key !== undefined, otherKey: otherKey !== undefined };
-  describeServer(`the server at ${given}`, keys, async (resources) => {
+  const topics = { key: key !== undefined, otherKey: otherKey !== undefined, keepalive: true };
+  describeServer(`the server at ${given}`, topics, async (resources) => {
     const port = Number(process.env.CONFORMANCE_MODEL_PORT ?? 8643);
     const model = resources.use(await startModelServer({ port }));
     return { baseUrl: given.replace(/\/$/, ''), key, otherKey, model };
   });
 } else {
-  describeServer('a server with keys', { key: true, otherKey: true }, async (resources) => {
+  describeServer('a server with keys', { key: true, otherKey: true, keepalive: true }, async (resources) => {
     const model = resources.use(await startModelServer());
     const env = { API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` };
     const server = resources.use(await ServerProcess.start({ modelUrl: model.url, env }));
     return { baseUrl: server.url, key: KEY, otherKey: OTHER_KEY, model };
   });
 
-  describeServer('an open server', { key: false, otherKey: false }, async (resources) => {
+  describeServer('an open server', { key: false, otherKey: false, keepalive: false }, async (resources) => {
     const model = resources.use(await startModelServer());
     const server = resources.use(await ServerProcess.start({ modelUrl: model.url }));
     return { baseUrl: server.url, model };

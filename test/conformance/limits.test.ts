@@ -1,0 +1,86 @@
+/** What depends on a server's settings: a full queue, a server that shuts down, a grant for good. */
+import { expect, it } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { expectError } from './checked-api.ts';
+import { apiOf, commands, GATED, HeldRun, say, uniqueName, WaitingRun, waitForStatus } from './target.ts';
+
+it('a full queue is 429 with a true Retry-After; a replay, reads, stop and approval still work', async () => {
+  await using model = await startModelServer();
+  const env = { TALARIA_MAX_CONCURRENT_RUNS: '1', TALARIA_MAX_QUEUED_RUNS: '1' };
+  await using server = await ServerProcess.start({ modelUrl: model.url, env });
+  const target = { baseUrl: server.url, model };
+  const api = apiOf(target);
+  await using waiting = await WaitingRun.start(target);
+  const headers = { 'idempotency-key': uniqueName('key') };
+  const body = { input: say('queued') };
+  const queued = await api.post<{ run_id: string }>('/v1/runs', body, headers);
+  expect(queued.status).toBe(202);
+
+  const refused = await api.post('/v1/runs', { input: 'one too many' });
+  expectError(refused, { status: 429, code: 'rate_limit_exceeded' });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect((await api.list()).data).toHaveLength(2);
+
+  const replay = await api.post('/v1/runs', body, headers);
+  expect(replay).toMatchObject({ status: 202, body: { run_id: queued.body.run_id, replayed: true } });
+  const other = await api.post('/v1/runs', { input: 'other' }, headers);
+  expectError(other, { status: 409, code: 'idempotency_key_conflict' });
+  expectError(await api.post('/v1/runs', { input: '' }), { status: 400, code: 'missing_input' });
+
+  expect((await api.get('/health')).status).toBe(200);
+  expect((await api.approve(waiting.runId, 'once')).status).toBe(200);
+  expect(await api.finish(queued.body.run_id)).toMatchObject({ event: 'run.completed', output: 'queued' });
+  expect((await api.post('/v1/runs', { input: 'room again' })).status).toBe(202);
+});
+
+it('a server that shuts down takes no new run, but answers reads, streams, approval and stop', async () => {
+  await using model = await startModelServer();
+  await using server = await ServerProcess.start({ modelUrl: model.url });
+  const target = { baseUrl: server.url, model };
+  const api = apiOf(target);
+  // Its model call keeps the server from going before the test is done.
+  const held = await HeldRun.start(target);
+  const exited = server.kill('SIGTERM');
+  const refused = await waitFor('the drain to begin', async () => {
+    const answer = await api.post('/v1/runs', { input: 'too late' });
+    return answer.status !== 202 && answer;
+  });
+  expectError(refused, { status: 503, code: 'gateway_draining' });
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expectError(await api.request('POST', '/v1/runs', { raw: 'not json' }), {
+    status: 503,
+    code: 'gateway_draining',
+  });
+  expect((await api.get('/health')).status).toBe(200);
+  expect((await api.get<{ gateway_state: string }>('/health/detailed')).body.gateway_state).toBe('draining');
+  expect((await api.run(held.runId)).status).toBe('running');
+  expectError(await api.approve(held.runId, 'once'), { status: 409, code: 'approval_not_pending' });
+  const streaming = api.stream(held.runId);
+  expect((await api.stop(held.runId)).status).toBe(200);
+  expect((await streaming).frames.at(-1)?.event.event).toBe('run.cancelled');
+  expect((await exited).code).toBe(0);
+});
+
+it('an approval for good covers the pattern in every session, also after a restart', async () => {
+  await using model = await startModelServer();
+  await using server = await ServerProcess.start({ modelUrl: model.url });
+  const target = () => ({ baseUrl: server.url, model });
+  const api = apiOf(target());
+  const runId = await api.create(commands(GATED));
+  await waitForStatus(api, runId, 'waiting_for_approval');
+  expect((await api.approve(runId, 'always')).body).toMatchObject({ choice: 'always' });
+  await waitForStatus(api, runId, 'completed');
+  const expectNoQuestion = async () => {
+    // The address is another one after the restart.
+    const current = apiOf(target());
+    const { frames } = await current.stream(await current.create(commands(GATED)));
+    expect(frames.map(({ event }) => event.event)).not.toContain('approval.request');
+    expect(frames.at(-1)?.event.event).toBe('run.completed');
+  };
+  await expectNoQuestion();
+  await server.kill('SIGTERM');
+  await server.start();
+  await expectNoQuestion();
+});
