@@ -1,0 +1,58 @@
+/** Single streams, read with node:http over kept connections. */
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+
+const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+
+export interface StreamTimes {
+  /** When the first part arrived that holds `wanted`. */
+  firstAt: number;
+  endedAt: number;
+  bytes: Buffer;
+}
+
+export function getStream(url: string, wanted: string): Promise<StreamTimes> {
+  return readStream(url, { method: 'GET' }, undefined, wanted);
+}
+
+export function postStream(url: string, body: object, wanted: string): Promise<StreamTimes> {
+  return readStream(url, { method: 'POST' }, JSON.stringify(body), wanted);
+}
+
+/** A run, from its creation to the end of its stream: two requests, as every client makes them. */
+export async function createAndStream(url: string, input: string, wanted: string): Promise<StreamTimes> {
+  const runId = await createRun(url, input);
+  return getStream(`${url}/v1/runs/${runId}/events`, wanted);
+}
+
+export async function createRun(url: string, input: string): Promise<string> {
+  const created = await postStream(`${url}/v1/runs`, { input }, 'run_id');
+  return (JSON.parse(created.bytes.toString()) as { run_id: string }).run_id;
+}
+
+/** Resolves when the stream has ended, which it has to, and has to have held what was wanted. */
+function readStream(
+  url: string,
+  options: RequestOptions,
+  body: string | undefined,
+  wanted: string,
+): Promise<StreamTimes> {
+  return new Promise((resolve, reject) => {
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const sent = request(url, { ...options, agent, headers }, (response: IncomingMessage) => {
+      const parts: Buffer[] = [];
+      let firstAt: number | undefined;
+      response.on('data', (part: Buffer) => {
+        parts.push(part);
+        if (firstAt === undefined && part.includes(wanted)) firstAt = performance.now();
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        const bytes = Buffer.concat(parts);
+        if (firstAt !== undefined) resolve({ firstAt, endedAt: performance.now(), bytes });
+        else reject(new Error(`No ${wanted} in the answer of ${url}: ${bytes.toString('utf8', 0, 500)}`));
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

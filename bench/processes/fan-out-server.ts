@@ -1,0 +1,75 @@
+/**
+ * The server of the fan-out rows: the real HTTP server, engine facade, feeds and SQLite file, and in place of the
+ * agent a source that appends events as they fall due. Through the agent a run shows at most fifty texts a second,
+ * since it gathers them for 20 ms: too few to find out what the fan-out can do.
+ */
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createId } from '@talaria/protocol';
+import { pino } from 'pino';
+import { ToolSet } from '../../packages/server/src/agent/tools/tool.ts';
+import { Engine } from '../../packages/server/src/engine/engine.ts';
+import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
+import type { NewRecord } from '../../packages/server/src/journal/records.ts';
+import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
+import { type Produce, produce } from './event-source.ts';
+import { announce } from './listen.ts';
+
+const [directory, runId = createId('run')] = process.argv.slice(2);
+if (directory === undefined) throw new Error('expected a directory');
+
+const HOUR_MS = 3_600_000;
+const log = pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+const journal = await SqliteJournal.open({ path: join(directory, 'talaria.db') });
+
+// Never started, so the worker's parts are never used.
+const engine = new Engine({
+  journal,
+  modelName: 'bench',
+  maxConcurrentRuns: 1,
+  maxQueuedRuns: 1,
+  leaseMs: HOUR_MS,
+  retentionMs: HOUR_MS,
+  discardWorkspace: async () => {},
+  log,
+  worker: {
+    model: { name: 'bench', streamStep: () => Promise.reject(new Error('not used')) as never },
+    gate: () => ({ kind: 'allow' }),
+    systemPrompt: '',
+    limits: {
+      maxSteps: 1,
+      maxTokens: 0,
+      maxRunMs: 0,
+      modelRetries: 0,
+      modelIdleMs: HOUR_MS,
+      approvalTimeoutMs: HOUR_MS,
+    },
+    openTools: () => ({ tools: new ToolSet([]), close: async () => {} }),
+    mask: (text) => text,
+  },
+});
+
+const http = await createHttpServer({
+  engine,
+  apiKeys: [],
+  corsOrigins: [],
+  modelName: 'bench',
+  subscriberBufferBytes: 1_048_576,
+  version: 'bench',
+  logger: log,
+  checks: async () => ({}),
+});
+await http.listen({ host: '127.0.0.1', port: 0 });
+
+const request = { prompt: 'bench', session_named: false };
+await journal.createRun({ runId, owner: 'local', sessionId: runId, request }, { maxQueued: 1 });
+const [claim] = await journal.claim('bench', HOUR_MS, 1);
+if (claim === undefined) throw new Error('The run could not be claimed');
+
+process.on('message', (wanted: Produce) => {
+  produce(wanted, (texts) => {
+    const records = texts.map((delta): NewRecord => ({ event: 'message.delta', public: { delta } }));
+    void journal.append(claim, records);
+  });
+});
+announce((http.server.address() as AddressInfo).port);

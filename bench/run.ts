@@ -1,0 +1,108 @@
+/**
+ * `npm run bench`: what the server costs, in one table, each row beside a floor measured in the same run.
+ *
+ *   npm run bench                       all rows
+ *   npm run bench -- creates fan-out    some of them
+ *   npm run bench -- --json FILE        also as JSON, with every round
+ *
+ * Servers, floors and the model are processes of their own; this process is the client of all of them and does
+ * nothing else. Traffic stays on loopback. Absolute figures depend on the machine and on what else it does; the
+ * ratios do much less, because floor and server take turns (statistics.ts, rows.ts).
+ */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { describeMachine, printMachine } from './machine.ts';
+import { judge, type Row } from './rows.ts';
+import { creates } from './scenarios/creates.ts';
+import { fanOut } from './scenarios/fan-out.ts';
+import { firstEvent } from './scenarios/first-event.ts';
+import { memoryOfFinishedRuns } from './scenarios/memory-of-finished-runs.ts';
+import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
+import { modelToSubscriber } from './scenarios/model-to-subscriber.ts';
+import { replay } from './scenarios/replay.ts';
+import { restart } from './scenarios/restart.ts';
+import { start } from './scenarios/start.ts';
+import { Stage } from './stage.ts';
+import { printNotes, printTable } from './table.ts';
+
+/** A scenario that takes longer has come to a stop. */
+const SCENARIO_LIMIT_MS = 90_000;
+
+const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
+  creates,
+  'first-event': firstEvent,
+  'model-to-subscriber': modelToSubscriber,
+  'fan-out': fanOut,
+  replay,
+  'memory-of-subscribers': memoryOfSubscribers,
+  'memory-of-finished-runs': memoryOfFinishedRuns,
+  restart,
+  start,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+});
+const unknown = positionals.filter((name) => !(name in scenarios));
+if (values.help === true || unknown.length > 0) {
+  if (unknown.length > 0) console.error(`Unknown: ${unknown.join(', ')}`);
+  console.error(`npm run bench -- [--json FILE] [ROW ...]\nRows: ${Object.keys(scenarios).join(', ')}`);
+  process.exit(unknown.length > 0 ? 2 : 0);
+}
+
+const machine = describeMachine();
+const rows: Row[] = [];
+const failures: string[] = [];
+let stage: Stage | undefined;
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, async () => {
+    await stage?.[Symbol.asyncDispose]();
+    process.exit(1);
+  });
+}
+
+console.log(printMachine(machine));
+for (const name of positionals.length > 0 ? positionals : Object.keys(scenarios)) {
+  const startedAt = performance.now();
+  process.stderr.write(`${name} …`);
+  stage = new Stage();
+  try {
+    rows.push(...(await withinLimit(scenarios[name]!(stage))));
+  } catch (error) {
+    failures.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  } finally {
+    await stage[Symbol.asyncDispose]();
+  }
+  process.stderr.write(` ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
+}
+
+if (rows.length > 0) console.log(`\n${printTable(rows)}\n\n${printNotes(rows)}`);
+console.log('\nMedians of alternating rounds; ratio = ours ÷ floor, the median of the rounds’ own ratios.');
+for (const failure of failures) console.error(`\n${failure}`);
+if (values.json !== undefined) {
+  const report = { machine, rows: rows.map((row) => ({ ...row, ...judgedFields(row) })), failures };
+  writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+}
+// What a failed scenario may have left pending must not keep this process.
+process.exit(failures.length > 0 ? 1 : 0);
+
+function judgedFields(row: Row) {
+  const { ours, floor, ratio, met } = judge(row);
+  return { median: { ours, floor, ratio }, met };
+}
+
+async function withinLimit<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    const message = `not finished after ${SCENARIO_LIMIT_MS / 1000} s`;
+    timer = setTimeout(() => reject(new Error(message)), SCENARIO_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * What finished runs cost in memory: a server holds nothing of a run in memory once it has ended, so the figure
+ * should be about nothing. Real runs through the real agent, with a model that answers at once.
+ */
+
+import { waitFor } from '../../test/support/wait-for.ts';
+import { MEASURED_PROCESS, settledRssKib } from '../client/memory.ts';
+import { postLoad } from '../client/post-load.ts';
+import type { Row } from '../rows.ts';
+import type { Stage } from '../stage.ts';
+
+/** Fewer than the row speaks of, so that the bench ends in time; what is kept per run does not depend on it. */
+const RUNS = 4_000;
+const PER_RUNS = 10_000;
+/** The heap and the caches of the store grow to their working size with the first runs, and stay there. */
+const WARM_UP = 1_000;
+const LIMIT_MS = 60_000;
+
+export async function memoryOfFinishedRuns(stage: Stage): Promise<Row[]> {
+  const model = await stage.process('processes/model.ts');
+  const server = await stage.server({
+    modelUrl: `http://127.0.0.1:${model.port}/v1`,
+    env: {
+      NODE_OPTIONS: MEASURED_PROCESS.join(' '),
+      TALARIA_MAX_CONCURRENT_RUNS: '100',
+      TALARIA_MAX_QUEUED_RUNS: '1000000',
+    },
+  });
+  await finishRuns(server.url, WARM_UP);
+  const before = await settledRssKib(server.pid);
+  const startedAt = performance.now();
+  await finishRuns(server.url, RUNS);
+  const runsPerSecond = RUNS / ((performance.now() - startedAt) / 1000);
+  const after = await settledRssKib(server.pid);
+  return [
+    {
+      what: 'RSS per 10,000 finished runs',
+      unit: 'MiB',
+      better: 'less',
+      ours: [((after - before) / 1024) * (PER_RUNS / RUNS)],
+      note:
+        `from ${RUNS.toLocaleString('en')} runs after ${WARM_UP.toLocaleString('en')} of warm-up; the floor is ` +
+        `nothing. They were created and finished at ${Math.round(runsPerSecond).toLocaleString('en')} /s`,
+    },
+  ];
+}
+
+async function finishRuns(url: string, count: number): Promise<void> {
+  const body = JSON.stringify({ input: 'bench:say 1' });
+  await postLoad({ port: Number(new URL(url).port), path: '/v1/runs', body, connections: 16, count });
+  await waitFor('the runs to finish', () => isIdle(url), LIMIT_MS);
+}
+
+async function isIdle(url: string): Promise<boolean> {
+  const health = (await (await fetch(`${url}/health/detailed`)).json()) as {
+    queue: { queued: number; leased: number };
+  };
+  return health.queue.queued + health.queue.leased === 0;
+}

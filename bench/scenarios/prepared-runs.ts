@@ -1,0 +1,36 @@
+/** A data directory with runs in it, written through the journal before the server that finds them is started. */
+import { join } from 'node:path';
+import { createId } from '@talaria/protocol';
+import type { Claim } from '../../packages/server/src/journal/journal.ts';
+import type { NewRecord } from '../../packages/server/src/journal/records.ts';
+import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
+
+const LEASE_MS = 3_600_000;
+/** Whom runs belong to on a server without keys. */
+const OWNER = 'local';
+
+export interface Prepared extends AsyncDisposable {
+  journal: SqliteJournal;
+  /** New runs, oldest first, held by a worker that will not be there any more. */
+  claimedRuns(count: number): Promise<Claim[]>;
+}
+
+export async function openPrepared(dataDir: string): Promise<Prepared> {
+  const journal = await SqliteJournal.open({ path: join(dataDir, 'talaria.db') });
+  return {
+    journal,
+    async claimedRuns(count) {
+      const request = { prompt: 'bench:hang', session_named: false };
+      const runIds = Array.from({ length: count }, () => createId('run'));
+      await Promise.all(
+        runIds.map((runId) =>
+          journal.createRun({ runId, owner: OWNER, sessionId: runId, request }, { maxQueued: count }),
+        ),
+      );
+      return journal.claim('bench', LEASE_MS, count);
+    },
+    [Symbol.asyncDispose]: () => journal.close(),
+  };
+}
+
+export const delta = (text: string): NewRecord => ({ event: 'message.delta', public: { delta: text } });

@@ -1,0 +1,73 @@
+/**
+ * What a scenario stands on: the processes and directories it asked for. All of them end with the stage, however
+ * the scenario ends, and nothing else does.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServerProcess, type ServerProcessOptions } from '../test/support/server-process.ts';
+
+const START_LIMIT_MS = 20_000;
+
+export interface BenchProcess {
+  readonly pid: number;
+  readonly port: number;
+  send(command: unknown): void;
+  /** The next message the process sends. */
+  next<T>(): Promise<T>;
+}
+
+export class Stage implements AsyncDisposable {
+  readonly #stack = new AsyncDisposableStack();
+
+  /** A stage for a part of the scenario, which ends earlier or, at the latest, with this one. */
+  nested(): Stage {
+    return this.#stack.use(new Stage());
+  }
+
+  directory(): string {
+    const path = mkdtempSync(join(tmpdir(), 'talaria-bench-'));
+    this.#stack.defer(() => rmSync(path, { recursive: true, force: true }));
+    return path;
+  }
+
+  /** The server as people run it: the command, in a process of its own. */
+  async server(options: ServerProcessOptions): Promise<ServerProcess> {
+    const server = this.#stack.use(new ServerProcess(options));
+    await server.start();
+    return server;
+  }
+
+  /** Starts a file of this folder, which listens and says on which port. */
+  async process(file: string, args: string[] = [], execArgv: string[] = []): Promise<BenchProcess> {
+    const path = fileURLToPath(new URL(file, import.meta.url));
+    // Not the options of this process: they are for measuring, not for what is measured.
+    const child = fork(path, args, { execArgv });
+    this.#stack.defer(() => end(child));
+    const next = async <T>() => {
+      const signal = AbortSignal.timeout(START_LIMIT_MS);
+      const [message] = await Promise.race([once(child, 'message', { signal }), failOnExit(child, file)]);
+      return message as T;
+    };
+    const { port } = await next<{ port: number }>();
+    return { pid: child.pid!, port, send: (command) => child.send(command as object), next };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}
+
+async function failOnExit(child: ChildProcess, file: string): Promise<never> {
+  const [code, signal] = await once(child, 'exit');
+  throw new Error(`${file} ended early (${code ?? signal})`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
