@@ -3,7 +3,7 @@ import type { EventStream } from './event-stream.ts';
 
 /** Together less than the ten seconds of silence the contract allows. */
 const SILENT_MS = 5_000;
-const CHECK_MS = 4_000;
+const CHECK_MS = 2_500;
 
 export class EventStreams {
   readonly #streams = new Set<EventStream>();

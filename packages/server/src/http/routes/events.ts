@@ -69,8 +69,11 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
 
 function parseCursor(request: FastifyRequest): number {
   const query = request.query as Record<string, unknown>;
-  const given = request.headers['last-event-id'] ?? query.last_event_id ?? query.last_seq;
-  if (given === undefined || given === '') return -1;
+  // An empty one is no cursor: browsers send the header so before the first event.
+  const given = [request.headers['last-event-id'], query.last_event_id, query.last_seq].find(
+    (value) => value !== undefined && value !== '',
+  );
+  if (given === undefined) return -1;
   if (typeof given !== 'string' || !/^\d{1,15}$/.test(given)) {
     const message = 'The cursor must be the id of an event: a whole number';
     throw new TalariaError('invalid_cursor', { message, param: 'last_event_id' });
