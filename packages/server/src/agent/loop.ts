@@ -13,12 +13,13 @@ export async function runAgent(run: AgentRun): Promise<string> {
   for (;;) {
     run.signal.throwIfAborted();
     const { progress, limits } = run;
+    if (progress.answer !== undefined && progress.steers.length === 0) return answerText(progress.answer);
+    // No call is running here, so the next owner can begin them, or ask the model, as well as this one.
+    if (run.draining.aborted) throw new Handover();
     if (progress.calls.length > 0) {
       await runToolCalls(run);
       continue;
     }
-    if (progress.answer !== undefined && progress.steers.length === 0) return answerText(progress.answer);
-    if (run.draining.aborted) throw new Handover();
     await deliverSteers(run);
     if (progress.steps >= limits.maxSteps) {
       throw new RunFailure('step_limit', `The run used all its ${limits.maxSteps} steps without an answer`);

@@ -7,7 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
-import { type AgentRun, RunFailure } from './agent-run.ts';
+import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
 import {
   type AssistantPart,
@@ -42,7 +42,10 @@ export async function streamStep(run: AgentRun): Promise<void> {
       if (!error.retryable || shown.anything || attempt >= run.limits.modelRetries) {
         throw new RunFailure(error.code, run.mask(error.message));
       }
-      await delay(pauseMs(attempt, error.retryAfterMs), undefined, { signal: run.signal }).catch(() => {});
+      const interrupted = AbortSignal.any([run.signal, run.draining]);
+      await delay(pauseMs(attempt, error.retryAfterMs), undefined, { signal: interrupted }).catch(() => {});
+      // Nothing of the step was shown, so the next owner can begin it as well as this one.
+      if (run.draining.aborted && !run.signal.aborted) throw new Handover();
     }
   }
 }

@@ -1,0 +1,287 @@
+/** Starting fails loudly or works; stopping is bounded and hands every unfinished run over to the next start. */
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Api } from '../support/api.ts';
+import { script } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  endsAs,
+  markedSleep,
+  names,
+  ofKind,
+  processesWith,
+  ServerWithModel,
+  terminal,
+  waitForApproval,
+} from './server-with-model.ts';
+
+/** For what comes after the limit: letting go of what ignores it, closing, and a busy machine. */
+const BOUND_MS = 8_000;
+
+async function terminate(server: ServerProcess) {
+  const since = performance.now();
+  const exit = await server.kill('SIGTERM');
+  return { ...exit, tookMs: performance.now() - since };
+}
+
+describe.concurrent('stopping', () => {
+  test('an idle server ends at once, with exit code 0', async () => {
+    await using world = await ServerWithModel.start();
+    const { code, tookMs } = await terminate(world.server);
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(BOUND_MS);
+  });
+
+  test('a wedged run delays it by the limit and no more, and goes on after the restart', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '1' });
+    const runId = await world.api.create(
+      script([{ hang: 'mid', chunks: ['false ', 'start'], times: 1 }, { text: 'unsaid' }]),
+    );
+    const { frames: before } = await world.api.stream(runId, { until: () => true });
+    const { code, tookMs } = await terminate(world.server);
+    expect(code).toBe(0);
+    expect(tookMs).toBeGreaterThanOrEqual(990);
+    expect(tookMs).toBeLessThan(1_000 + BOUND_MS);
+
+    await world.server.start();
+    const { output, frames } = await endsAs(world.api, runId, 'run.completed');
+    expect(output).toBe('false start');
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ discard_from_seq: Number(before[0]!.id) }]);
+  });
+
+  test('a running tool may finish, and is on record as finished, not as interrupted', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    const { api, server } = world;
+    const runId = await api.create(
+      script([
+        { tools: [terminal('touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished')] },
+        { text: 'after the restart' },
+      ]),
+    );
+    await waitFor('the command to run', () => existsSync(world.workspaceFile(runId, 'begun')));
+    const exited = terminate(server);
+    await waitFor(
+      'the drain to begin',
+      async () => (await api.post('/v1/runs', { input: 'x' })).status === 503,
+    );
+    writeFileSync(world.workspaceFile(runId, 'go'), '');
+    expect((await exited).code).toBe(0);
+
+    await server.start();
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false, preview: 'finished\n' }]);
+  });
+
+  test('a tool that outlasts the limit is ended, and its outcome told as unknown', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '0.5' });
+    const { command, marker } = markedSleep();
+    const prompt = script([{ tools: [terminal(command)] }, { text: 'I shall check' }]);
+    const runId = await world.api.create(prompt);
+    await waitFor('the command to run', () => processesWith(marker).length > 0);
+    const { code, tookMs } = await terminate(world.server);
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(500 + BOUND_MS);
+    expect(processesWith(marker)).toEqual([]);
+
+    await world.server.start();
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
+    expect(ofKind(frames, 'tool.started')).toHaveLength(1);
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([
+      { error: true, preview: expect.stringContaining('outcome is unknown') },
+    ]);
+  });
+
+  test('calls that have not begun are left for the next start', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    const { api, server, model } = world;
+    const { command, marker } = markedSleep();
+    const prompt = script([
+      { chunks: ['a moment', { gate: 'step' }], tools: [terminal(command)] },
+      { text: 'that took too long' },
+    ]);
+    const runId = await api.create(prompt);
+    await model.waitingAt('step');
+    const exited = terminate(server);
+    await waitFor(
+      'the drain to begin',
+      async () => (await api.post('/v1/runs', { input: 'x' })).status === 503,
+    );
+    model.open('step');
+    const { code, tookMs } = await exited;
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(BOUND_MS);
+
+    await server.start({ TALARIA_TOOL_TIMEOUT_SECONDS: '0.5' });
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
+    // It ran there, once: it was ended for its time, not for an unknown outcome.
+    expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
+      'run.resumed',
+      'tool.started',
+      'tool.completed',
+      'run.completed',
+    ]);
+    expect(ofKind(frames, 'tool.completed')[0]!.preview).toContain('still running after 0.5 s');
+    expect(processesWith(marker)).toEqual([]);
+  });
+
+  test('a run that waits for an approval or a retry is handed over at once; the approval can still be answered', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    const { model, server } = world;
+    const asking = await world.api.create(
+      script([{ tools: [terminal('rm -rf build; touch ran')] }, { text: 'approved' }]),
+    );
+    const { request_id } = await waitForApproval(world.api, asking);
+    const retryPrompt = script([
+      { error: { status: 503, message: 'busy', retryAfter: 100 }, times: 1, text: 'second try' },
+    ]);
+    const retrying = await world.api.create(retryPrompt);
+    await model.waitForRequest(({ scriptId, ended }) => ended && retryPrompt.includes(`id=${scriptId} `));
+    const { code, tookMs } = await terminate(server);
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(BOUND_MS);
+
+    await server.start();
+    expect(await world.api.run(asking)).toMatchObject({
+      status: 'waiting_for_approval',
+      approval: { request_id },
+    });
+    expect((await world.api.approve(asking, 'once', { request_id })).status).toBe(200);
+    const { frames } = await endsAs(world.api, asking, 'run.completed');
+    expect(ofKind(frames, 'approval.request')).toHaveLength(1);
+    expect(existsSync(world.workspaceFile(asking, 'ran'))).toBe(true);
+    expect((await endsAs(world.api, retrying, 'run.completed')).output).toBe('second try');
+  });
+
+  test('while draining no run is taken, and everything else works', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    const { api, model, server } = world;
+    const wedged = await api.create(script([{ gate: 'wedged', text: 'done' }]));
+    const stopped = await api.create(script([{ gate: 'never', text: 'unsaid' }]));
+    const asking = await api.create(
+      script([
+        { tools: [terminal('rm -rf build'), terminal('while [ ! -e go ]; do sleep 0.05; done')] },
+        { text: 'done' },
+      ]),
+    );
+    await model.waitingAt('wedged');
+    await model.waitingAt('never');
+    await waitForApproval(api, asking);
+    const open = api.stream(wedged);
+    const exited = terminate(server);
+
+    const refused = await waitFor('the drain to begin', async () => {
+      const answer = await api.post('/v1/runs', { input: 'too late' });
+      return answer.status === 503 && answer;
+    });
+    expect(refused.body).toMatchObject({ error: { code: 'gateway_draining' } });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect((await api.get('/health')).status).toBe(200);
+    expect((await api.get('/health/detailed')).body).toMatchObject({ gateway_state: 'draining' });
+    expect((await api.run(wedged)).status).toBe('running');
+    expect((await api.approve(asking, 'deny')).status).toBe(200);
+    expect((await api.stop(stopped)).status).toBe(200);
+    await endsAs(api, stopped, 'run.cancelled');
+
+    writeFileSync(world.workspaceFile(asking, 'go'), '');
+    model.open('wedged');
+    expect((await exited).code).toBe(0);
+    expect(names((await open).frames).at(-1)).toBe('run.completed');
+  });
+
+  test('a second signal ends it at once, and nothing is lost by that', async () => {
+    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '60' });
+    const runId = await world.api.create(script([{ hang: 'before', times: 1, text: 'done' }]));
+    await world.model.waitForRequest(() => true);
+    process.kill(world.server.pid, 'SIGTERM');
+    await waitFor('the first signal to be taken', () => world.server.errors.includes('second signal'));
+    const { code, tookMs } = await terminate(world.server);
+    expect(code).toBe(143);
+    expect(tookMs).toBeLessThan(BOUND_MS);
+    await world.server.start();
+    expect((await endsAs(world.api, runId, 'run.completed')).output).toBe('done');
+  });
+});
+
+describe('starting', () => {
+  const cleanups: (() => void)[] = [];
+  afterEach(() => {
+    for (const cleanup of cleanups.splice(0)) cleanup();
+  });
+
+  function oneLine(server: ServerProcess): string {
+    const lines = server.errors.trimEnd().split('\n');
+    expect(lines).toHaveLength(1);
+    expect(server.output).not.toContain('listens on');
+    return lines[0]!;
+  }
+
+  test('on a taken port fails loudly and leaves the runs of its data untouched', async () => {
+    await using world = await ServerWithModel.start();
+    const runId = await world.api.create(script([{ hang: 'before' }]));
+    await world.model.waitForRequest(() => true);
+    await world.server.kill();
+
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    cleanups.push(() => taken.close());
+    const { port } = taken.address() as { port: number };
+    const requests = world.model.requests.length;
+    const { code } = await world.server.startAndExit({ API_SERVER_PORT: String(port) });
+    expect(code).toBe(1);
+    expect(oneLine(world.server)).toContain(`port ${port} is in use`);
+    expect(world.model.requests).toHaveLength(requests);
+
+    await world.server.start();
+    const resumed = await world.api.stream(runId, { until: ({ event }) => event.event === 'run.resumed' });
+    expect(names(resumed.frames)).toEqual(['run.resumed']);
+  });
+
+  test('on a data directory in use fails loudly, and the server that uses it goes on', async () => {
+    await using world = await ServerWithModel.start();
+    const runId = await world.api.create(script([{ gate: 'owner', text: 'still mine' }]));
+    await world.model.waitingAt('owner');
+    await using second = new ServerProcess({ dataDir: world.server.dataDir, modelUrl: world.model.url });
+    expect((await second.startAndExit()).code).toBe(1);
+    expect(oneLine(second)).toMatch(/in use by another server.*TALARIA_DATA_DIR/);
+    world.model.open('owner');
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
+    expect(names(frames)).not.toContain('run.resumed');
+  });
+
+  test('on a data directory that cannot be one fails loudly', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
+    cleanups.push(() => rmSync(dir, { recursive: true }));
+    writeFileSync(join(dir, 'file'), '');
+    // Permissions do not stop root, which the tests may run as; a file in the way stops everybody.
+    const dataDir = join(dir, 'file', 'data');
+    await using server = new ServerProcess({ dataDir });
+    expect((await server.startAndExit()).code).toBe(1);
+    expect(oneLine(server)).toContain(dataDir);
+  });
+
+  test('with a database that is none fails loudly', async () => {
+    await using server = new ServerProcess();
+    const file = join(server.dataDir, 'talaria.db');
+    writeFileSync(file, 'this is no database, but a letter to its finder'.repeat(100));
+    const before = readFileSync(file);
+    expect((await server.startAndExit()).code).toBe(1);
+    expect(oneLine(server)).toContain('not a database');
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test('on an address others can reach is refused without a key, and works with one', async () => {
+    await using server = new ServerProcess();
+    expect((await server.startAndExit({ API_SERVER_HOST: '0.0.0.0' })).code).not.toBe(0);
+    expect(server.errors).toContain('API_SERVER_KEY');
+    const key = 'a-key-that-is-long-enough';
+    await server.start({ API_SERVER_HOST: '0.0.0.0', API_SERVER_KEY: key });
+    const url = server.url.replace('0.0.0.0', '127.0.0.1');
+    expect((await new Api(url).get('/v1/runs')).status).toBe(401);
+    expect((await new Api(url, key).get('/v1/runs')).status).toBe(200);
+  });
+});
