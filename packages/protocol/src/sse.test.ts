@@ -84,18 +84,32 @@ describe('a stream of frames', () => {
     );
   });
 
-  it('parses the same character by character as at once', () => {
+  const oneLine = fc.string({ unit: fc.constantFrom('a', ':', ' ', '\u2028', '\uFEFF', 'ü') });
+  const anyFrame = fc.record({
+    event: fc.option(oneLine),
+    data: fc.array(oneLine, { minLength: 1, maxLength: 3 }),
+    comment: fc.boolean(),
+  });
+
+  it('with several lines to a frame parses the same whatever ends a line and wherever it is cut', () => {
     fc.assert(
-      fc.property(
-        fc.array(
-          fc.constantFrom('data', 'id', 'event', 'retry', ':', ' ', '\r', '\n', 'x', '7', '\0', '\uFEFF'),
-        ),
-        (pieces) => {
-          const whole = pieces.join('');
-          expect(parse([...whole])).toEqual(parse([whole]));
-        },
-      ),
-      { numRuns: 500 },
+      fc.property(fc.array(anyFrame), lineEnd, cuts, (frames, end, places) => {
+        const lines = frames.flatMap(({ event, data, comment }) => [
+          ...(event === null ? [] : [`event: ${event}`]),
+          ...data.flatMap((line) => (comment ? [': between', `data: ${line}`] : [`data: ${line}`])),
+          '',
+        ]);
+        const stream = lines.map((line) => line + end).join('');
+        const expected = frames.map(({ event, data }) => ({
+          id: '',
+          event: event ?? '',
+          data: data.join('\n'),
+        }));
+
+        expect(parse([stream]).messages).toEqual(expected);
+        expect(parse(cut(stream, places)).messages).toEqual(expected);
+        expect(parse([...stream]).messages).toEqual(expected);
+      }),
     );
   });
 
