@@ -46,6 +46,7 @@ const engine = new Engine({
     },
     openTools: () => ({ tools: new ToolSet([]), close: async () => {} }),
     mask: (text) => text,
+    secrets: [],
   },
 });
 

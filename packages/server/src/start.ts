@@ -88,6 +88,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       },
       openTools: (runId) => openSandboxTools(backend, runId, config.toolTimeoutSeconds),
       mask,
+      secrets,
     },
   });
 

@@ -39,8 +39,10 @@ export interface AgentRun {
   isGranted(patternKeys: readonly string[]): Promise<boolean>;
   /** Resolves at the next post to the run, after `progress` took it in. */
   nextPost(): Promise<void>;
-  /** Masks secrets in text that is shown. */
+  /** Masks secrets, and what looks like one, in text that is shown. */
   mask(text: string): string;
+  /** The secrets this server knows of; the model's own words are shown without them, and otherwise as they are. */
+  readonly secrets: readonly string[];
   now(): number;
 }
 

@@ -4,6 +4,7 @@
  */
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import type { Answer } from './progress.ts';
+import { maskSecrets } from './secret-filter.ts';
 import { streamStep } from './step.ts';
 import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 
@@ -13,7 +14,9 @@ export async function runAgent(run: AgentRun): Promise<string> {
   for (;;) {
     run.signal.throwIfAborted();
     const { progress, limits } = run;
-    if (progress.answer !== undefined && progress.steers.length === 0) return answerText(progress.answer);
+    if (progress.answer !== undefined && progress.steers.length === 0) {
+      return maskSecrets(answerText(progress.answer), run.secrets);
+    }
     // No call is running here, so the next owner can begin them, or ask the model, as well as this one.
     if (run.draining.aborted) throw new Handover();
     if (progress.calls.length > 0) {
@@ -38,7 +41,7 @@ async function deliverSteers(run: AgentRun): Promise<void> {
   for (const steer of [...run.progress.steers]) {
     await run.append({
       event: 'run.steered',
-      public: { input: steer.input },
+      public: { input: maskSecrets(steer.input, run.secrets) },
       private: { steer_pos: steer.pos },
     });
   }

@@ -120,11 +120,14 @@ export class Progress {
         this.steers.push({ pos: record.pos, input: record.private.input });
         this.lastPostedPos = record.pos;
         break;
-      case 'run.steered':
-        this.steers = this.steers.filter((steer) => steer.pos !== record.private.steer_pos);
-        this.messages.push({ role: 'user', content: record.public.input });
+      case 'run.steered': {
+        const steer = this.steers.find(({ pos }) => pos === record.private.steer_pos);
+        this.steers = this.steers.filter((other) => other !== steer);
+        // The event shows it without secrets; the model gets what was said.
+        this.messages.push({ role: 'user', content: steer?.input ?? record.public.input });
         this.answer = undefined;
         break;
+      }
       case 'stop.requested':
         this.stopRequested = true;
         this.lastPostedPos = record.pos;

@@ -9,13 +9,8 @@ import { createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
-import {
-  type AssistantPart,
-  type Message,
-  ModelError,
-  type StepFinish,
-  type StepPart,
-} from './model/model.ts';
+import { type AssistantPart, type Message, ModelError, type StepFinish } from './model/model.ts';
+import { maskSecrets, SecretFilter } from './secret-filter.ts';
 
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
@@ -58,6 +53,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
     await run.append({ event: 'message.delta', public: { delta } });
     failpoint('step.after-delta');
   });
+  const filter = new SecretFilter(run.secrets);
   let finish: StepFinish | undefined;
   let characters = 0;
   failpoint('step.before-model');
@@ -68,8 +64,11 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
       characters += 'delta' in part ? part.delta.length : 0;
       checkTokens(run, characters);
       if (part.type === 'finish') finish = part;
-      else await show(run, part, deltas, shown);
+      else if (part.type === 'text') deltas.push(filter.push(part.delta));
+      else if (part.type === 'reasoning_done') await showReasoning(run, part.text, deltas, shown);
     }
+    // Of an answer that was cut off, what was held back stays unsaid: it may be most of a secret.
+    if (finish !== undefined) deltas.push(filter.end());
   } catch (error) {
     if (watchdog.signal.aborted && !run.signal.aborted) throw watchdog.signal.reason;
     throw error;
@@ -85,18 +84,19 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
   return finish;
 }
 
-async function show(
+async function showReasoning(
   run: AgentRun,
-  part: Exclude<StepPart, StepFinish>,
+  text: string,
   deltas: DeltaBuffer,
   shown: { anything: boolean },
 ): Promise<void> {
-  if (part.type === 'text') deltas.push(part.delta);
-  if (part.type === 'reasoning_done' && part.text.trim() !== '') {
-    await deltas.flush();
-    shown.anything = true;
-    await run.append({ event: 'reasoning.available', public: { text: part.text } });
-  }
+  if (text.trim() === '') return;
+  await deltas.flush();
+  shown.anything = true;
+  await run.append({
+    event: 'reasoning.available',
+    public: { text: maskSecrets(text, run.secrets) },
+  });
 }
 
 function conversation({ systemPrompt, progress }: AgentRun): Message[] {

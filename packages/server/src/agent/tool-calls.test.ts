@@ -77,6 +77,7 @@ function agentRun(options: {
     isGranted: async () => false,
     nextPost: () => new Promise((resolve) => (wake = resolve)),
     mask: (text) => text,
+    secrets: [],
     now: () => 0,
   };
   return {

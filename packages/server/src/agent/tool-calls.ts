@@ -99,7 +99,7 @@ function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRe
   return {
     event: 'tool.started',
     public: {
-      tool: call.tool,
+      tool: run.mask(call.tool),
       preview: run.mask('preview' in prepared ? prepared.preview : ''),
       tool_call_id: call.id,
       arguments: shownArguments(run, call.arguments),
@@ -222,7 +222,7 @@ function completed(
   return {
     event: 'tool.completed',
     public: {
-      tool: call.call.tool,
+      tool: run.mask(call.call.tool),
       duration: Math.max(0, run.now() - call.startedAt) / 1000,
       error: outcome.isError,
       preview: maskedStart(run, outcome.output, PREVIEW_CHARS),

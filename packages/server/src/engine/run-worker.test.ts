@@ -167,6 +167,7 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
       systemPrompt: '',
       openTools: () => ({ tools: new ToolSet([]), close: async () => {} }),
       mask: (text) => text,
+      secrets: [],
       log: pino({ level: 'silent' }),
       now: Date.now,
     },

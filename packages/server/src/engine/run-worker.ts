@@ -45,6 +45,7 @@ export interface WorkerDependencies {
   /** The tools of a run, and how to let go of what they hold. */
   openTools(runId: string): { tools: ToolSet; close(): Promise<void> };
   mask(text: string): string;
+  secrets: readonly string[];
   log: Log;
   now(): number;
 }
@@ -186,7 +187,7 @@ export class RunWorker {
   }
 
   #agentRun(tools: ToolSet): AgentRun {
-    const { model, gate, limits, systemPrompt, journal, mask, now } = this.#deps;
+    const { model, gate, limits, systemPrompt, journal, mask, secrets, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
     return {
@@ -205,6 +206,7 @@ export class RunWorker {
       isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
       nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
       mask,
+      secrets,
       now,
     };
   }

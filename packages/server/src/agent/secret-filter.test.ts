@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { maskSecrets, SecretFilter } from './secret-filter.ts';
+
+const SECRETS = ['abcabcd', 'abcabcdefg', 'bcabcaa', 'short', 'zzzzzz'];
+
+/** Made of the letters of the secrets, so that beginnings and overlaps are common. */
+const texts = fc
+  .array(fc.oneof(fc.constantFrom(...SECRETS), fc.string({ unit: fc.constantFrom(...'abcdefgzo ') })))
+  .map((parts) => parts.join(''));
+
+test('where the text is cut makes no difference', () => {
+  fc.assert(
+    fc.property(texts, fc.array(fc.nat({ max: 12 })), (text, sizes) => {
+      const filter = new SecretFilter(SECRETS);
+      let shown = '';
+      let at = 0;
+      for (const size of sizes) {
+        shown += filter.push(text.slice(at, at + size));
+        at += size;
+      }
+      shown += filter.push(text.slice(at)) + filter.end();
+      expect(shown).toBe(maskSecrets(text, SECRETS));
+    }),
+  );
+});
+
+test('no secret is left, and nothing is changed where there is none', () => {
+  const long = SECRETS.filter((secret) => secret.length >= 6);
+  fc.assert(
+    fc.property(texts, (text) => {
+      const masked = maskSecrets(text, SECRETS);
+      for (const secret of long) expect(masked).not.toContain(secret);
+      if (!long.some((secret) => text.includes(secret))) expect(masked).toBe(text);
+    }),
+  );
+});
+
+test('what is shown early never has to be taken back', () => {
+  const filter = new SecretFilter(['abcabcd']);
+  expect(filter.push('say abcab')).toBe('say ');
+  expect(filter.push('cabcab')).toBe('abcabc');
+  expect(filter.push('cd!')).toBe('[redacted]!');
+  expect(filter.push('abcabc')).toBe('');
+  expect(filter.end()).toBe('abcabc');
+});
+
+test('the longest of several that begin alike is masked as one', () => {
+  expect(maskSecrets('abcabcdefg abcabcdef', SECRETS)).toBe('[redacted] [redacted]ef');
+});
