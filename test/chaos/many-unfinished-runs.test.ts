@@ -1,13 +1,11 @@
 /** A server that was killed with many runs under way and more in the queue finishes all of them. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { expect, test } from 'vitest';
 import { terminal } from '../e2e/server-with-model.ts';
 import { script, startModelServer } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer } from './killable-server.ts';
-import { ofKind } from './marked-run.ts';
+import { marksOf, ofKind } from './marked-run.ts';
 
 const SESSIONS = 10;
 const TURNS = 5;
@@ -56,7 +54,7 @@ test('fifty unfinished runs all end after a kill, those of a session in their or
     expect(events.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({ event: 'run.completed', output: 'Done.' });
     expect(ofKind(events, 'tool.completed').map(({ error }) => error)).toEqual([false]);
-    expect(marks(server, runId)).toBe('mark\n');
+    expect(marksOf(server, runId)).toEqual(['mark']);
   }
   for (let n = 0; n < SESSIONS; n += 1) {
     const turns = runs
@@ -71,9 +69,4 @@ test('fifty unfinished runs all end after a kill, those of a session in their or
 
 function held(requests: readonly { step: number; ended: boolean }[]): number {
   return requests.filter(({ step, ended }) => step === 1 && !ended).length;
-}
-
-function marks(server: KillableServer, runId: string): string {
-  const path = join(server.process.dataDir, 'workspaces', `t-${runId}`, 'marks');
-  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }

@@ -86,7 +86,9 @@ export class MarkedRun {
 
     expect(seen.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
     expect(seen.at(-1)).toMatchObject({ event: 'run.completed', output: STEPS.at(-1)?.text });
-    expect(await api.run(runId)).toMatchObject({ status: 'completed', output: STEPS.at(-1)?.text });
+    // A step that was cut off and asked for again counts once.
+    const usage = { input_tokens: 40, output_tokens: 20, total_tokens: 60 };
+    expect(await api.run(runId)).toMatchObject({ status: 'completed', output: STEPS.at(-1)?.text, usage });
     expect((await api.list()).data.map((run) => run.run_id)).toEqual([runId]);
 
     expect(settled(seen)).toEqual({ text: TEXT, reasoning: REASONING });
@@ -103,7 +105,7 @@ export class MarkedRun {
   #checkCalls(): number {
     const started = ofKind(this.seen, 'tool.started');
     const completed = ofKind(this.seen, 'tool.completed');
-    const marks = this.#marks();
+    const marks = marksOf(this.#server, this.runId ?? '');
     let interrupted = 0;
     expect(started.map(markOf).sort()).toEqual(MARKS);
     for (const call of started) {
@@ -123,11 +125,6 @@ export class MarkedRun {
     return interrupted;
   }
 
-  #marks(): string[] {
-    const path = join(this.#server.process.dataDir, 'workspaces', `t-${this.runId}`, 'marks');
-    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
-  }
-
   /** The result of the call in the model's last request. */
   #toldToModel(callId: string): string {
     const last = this.#model.requests.findLast((request) => request.scriptId === this.#scriptId);
@@ -138,6 +135,12 @@ export class MarkedRun {
     }[];
     return String(results.find((message) => message.tool_call_id === callId)?.content);
   }
+}
+
+/** The marks that the tools of a run have left in its workspace, in the order they were left. */
+export function marksOf(server: KillableServer, runId: string): string[] {
+  const path = join(server.process.dataDir, 'workspaces', `t-${runId}`, 'marks');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
 }
 
 /** What a client that heeds `run.resumed` shows at the end. */

@@ -1,13 +1,11 @@
 /** What was true when the server was killed with `kill -9` is true when it is back. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isTerminalEvent, type Run, type RunCreated, type RunEvent } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, type Frame } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer } from './killable-server.ts';
-import { ofKind } from './marked-run.ts';
+import { marksOf, ofKind, settled } from './marked-run.ts';
 
 const SLOW = { timeout: 90_000 };
 const KEYS = { ada: 'key-of-ada-0123456789', bob: 'key-of-bob-0123456789', eve: 'key-of-eve-0123456789' };
@@ -229,6 +227,42 @@ describe.concurrent('a stop that was accepted before the kill', () => {
   });
 });
 
+describe.concurrent('after a kill at a certain point', () => {
+  test('a steer accepted during what would have been the last step is delivered', SLOW, async () => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start('step.after-append');
+    const gate = 'last-step';
+    const runId = await server.create(
+      script([{ chunks: ['So ', { gate }, 'far.'] }, { text: 'And further.' }]),
+    );
+    await model.waitingAt(gate);
+    expect((await server.api.post(`/v1/runs/${runId}/steer`, { input: 'Go on.' })).status).toBe(200);
+    model.open(gate);
+    await server.diesByItself('step.after-append');
+    await server.start();
+    expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'And further.' });
+    const events = await eventsOf(server.api, runId);
+    expect(ofKind(events, 'run.steered').map((event) => event.input)).toEqual(['Go on.']);
+    expect(settled(events).text).toBe('So far.And further.');
+  });
+
+  test('an approval whose time ran out while the server was down is denied, and says why', SLOW, async () => {
+    const env = { TALARIA_APPROVAL_TIMEOUT_SECONDS: '3' };
+    await using server = new KillableServer({ modelUrl: model.url, env });
+    await server.start('approval.after-request');
+    const runId = await server.create(gatedRun());
+    await server.diesByItself('approval.after-request');
+    const diedAt = Date.now();
+    await waitFor('the time to run out', () => Date.now() > diedAt + 3_000);
+    await server.start();
+    expect((await server.api.finish(runId)).event).toBe('run.completed');
+    const events = await eventsOf(server.api, runId);
+    expect(ofKind(events, 'approval.request')).toHaveLength(1);
+    expect(ofKind(events, 'approval.responded')).toMatchObject([{ choice: 'deny', reason: 'timeout' }]);
+    expect(marksOf(server, runId)).toEqual([]);
+  });
+});
+
 test('a pending approval waits through more kills than the recovery limit', SLOW, async () => {
   await using server = new KillableServer({ modelUrl: model.url });
   await server.start();
@@ -265,9 +299,4 @@ function waitingForApproval(api: Api, runId: string): Promise<Run> {
 /** Of a run that has ended. */
 async function eventsOf(api: Api, runId: string): Promise<RunEvent[]> {
   return (await api.stream(runId)).frames.map(({ event }) => event);
-}
-
-function marksOf(server: KillableServer, runId: string): string[] {
-  const path = join(server.process.dataDir, 'workspaces', `t-${runId}`, 'marks');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
 }
