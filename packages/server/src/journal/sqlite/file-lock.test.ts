@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -59,9 +60,9 @@ describe('a database file', () => {
 
   it('that is no database is refused with the reason', async () => {
     using directory = tempDirectory();
-    await expect(SqliteJournal.open({ path: directory.path })).rejects.toThrow(
-      /unable to open database file/,
-    );
+    const path = join(directory.path, 'talaria.db');
+    mkdirSync(path);
+    await expect(SqliteJournal.open({ path })).rejects.toThrow(/unable to open database file/);
   });
 
   it('of a journal that was closed takes nothing more', async () => {
