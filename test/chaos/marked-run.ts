@@ -73,8 +73,8 @@ export class MarkedRun {
     expect(frames.at(-1)?.event.event).toBe('run.completed');
   }
 
-  /** Checks everything that must hold at the end, and returns how many calls were reported as interrupted. */
-  async check(): Promise<{ interrupted: number }> {
+  /** Checks everything that must hold at the end; returns the marks of the calls reported as interrupted. */
+  async check(): Promise<string[]> {
     await this.ended;
     const { seen, runId = '' } = this;
     const { api } = this.#server;
@@ -94,7 +94,7 @@ export class MarkedRun {
     expect(settled(seen)).toEqual({ text: TEXT, reasoning: REASONING });
     expect(ofKind(seen, 'approval.request')).toHaveLength(1);
     expect(ofKind(seen, 'approval.responded')).toHaveLength(1);
-    return { interrupted: this.#checkCalls() };
+    return this.#checkCalls();
   }
 
   get resumed(): EventOf<'run.resumed'>[] {
@@ -102,18 +102,18 @@ export class MarkedRun {
   }
 
   /** Every call began once and ended once; what it did, it did once; and where that is unknown, it says so. */
-  #checkCalls(): number {
+  #checkCalls(): string[] {
     const started = ofKind(this.seen, 'tool.started');
     const completed = ofKind(this.seen, 'tool.completed');
     const marks = marksOf(this.#server, this.runId ?? '');
-    let interrupted = 0;
+    const interrupted: string[] = [];
     expect(started.map(markOf).sort()).toEqual(MARKS);
     for (const call of started) {
       const outcomes = completed.filter(({ tool_call_id }) => tool_call_id === call.tool_call_id);
       expect(outcomes).toHaveLength(1);
       const times = marks.filter((name) => name === markOf(call)).length;
       if (outcomes[0]!.error) {
-        interrupted += 1;
+        interrupted.push(markOf(call));
         expect(outcomes[0]!.preview).toMatch(/interrupted.*outcome is unknown/);
         expect(this.#toldToModel(call.tool_call_id)).toMatch(/interrupted.*outcome is unknown/);
         expect(times).toBeLessThanOrEqual(1);
@@ -121,8 +121,8 @@ export class MarkedRun {
         expect([markOf(call), times]).toEqual([markOf(call), 1]);
       }
     }
-    expect(marks.length).toBeGreaterThanOrEqual(MARKS.length - interrupted);
-    return interrupted;
+    expect(marks.length).toBeGreaterThanOrEqual(MARKS.length - interrupted.length);
+    return interrupted.sort();
   }
 
   /** The result of the call in the model's last request. */
