@@ -19,6 +19,8 @@ export class Retention {
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
+  /** Of runs that are gone: nothing else remembers them, so they stay here until they are deleted. */
+  readonly #workspaces = new Set<string>();
 
   constructor(options: RetentionOptions) {
     this.#options = options;
@@ -40,18 +42,27 @@ export class Retention {
   }
 
   async #sweep(): Promise<void> {
-    const { journal, retentionMs, discardWorkspace, log } = this.#options;
+    const { journal, retentionMs, log } = this.#options;
     try {
-      for (
-        let evicted = [''], first = true;
-        (first || evicted.length === BATCH) && !this.#stopped;
-        first = false
-      ) {
-        evicted = await journal.evict(retentionMs, BATCH);
-        await Promise.all(evicted.map((runId) => discardWorkspace(runId)));
+      let full = true;
+      while (full && !this.#stopped) {
+        const evicted = await journal.evict(retentionMs, BATCH);
+        full = evicted.length === BATCH;
+        for (const runId of evicted) this.#workspaces.add(runId);
+        await Promise.all([...this.#workspaces].map((runId) => this.#discard(runId)));
       }
     } catch (error) {
       log.error({ err: error }, 'evicting old runs failed; it is tried again');
+    }
+  }
+
+  async #discard(runId: string): Promise<void> {
+    const { discardWorkspace, log } = this.#options;
+    try {
+      await discardWorkspace(runId);
+      this.#workspaces.delete(runId);
+    } catch (error) {
+      log.warn({ runId, err: error }, 'a workspace could not be deleted; it is tried again');
     }
   }
 }
