@@ -1,0 +1,74 @@
+import type { FastifyRequest } from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { createAuthenticate } from './auth.ts';
+
+function request(headers: Record<string, string>): FastifyRequest {
+  return { headers } as unknown as FastifyRequest;
+}
+
+describe('with keys', () => {
+  const authenticate = createAuthenticate([
+    { name: 'alice', key: 'key-of-alice' },
+    { name: 'bob', key: 'key-of-bob' },
+  ]);
+
+  test('a key says who is asking; the scheme is read in any case', () => {
+    expect(authenticate(request({ authorization: 'Bearer key-of-alice' }))).toBe('alice');
+    expect(authenticate(request({ authorization: 'bearer key-of-bob' }))).toBe('bob');
+  });
+
+  test('anything else is refused, in the same words', () => {
+    for (const authorization of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Bearer key-of-alic',
+      'Bearer key-of-alicee',
+      'Bearer KEY-OF-ALICE',
+      'Basic key-of-alice',
+      'key-of-alice',
+      'Bearer key-of-alice, Bearer key-of-bob',
+    ]) {
+      const headers = authorization === undefined ? {} : { authorization };
+      expect(() => authenticate(request(headers))).toThrow('Invalid API key');
+    }
+  });
+
+  test('the host does not matter', () => {
+    const headers = { authorization: 'Bearer key-of-bob', host: 'agents.example.com' };
+    expect(authenticate(request(headers))).toBe('bob');
+  });
+});
+
+describe('without keys', () => {
+  const authenticate = createAuthenticate([]);
+
+  test('a loopback host is let in', () => {
+    for (const host of [
+      'localhost',
+      'localhost:8642',
+      '127.0.0.1:8642',
+      '127.9.9.9',
+      '[::1]:8642',
+      '[::1]',
+    ]) {
+      expect(authenticate(request({ host }))).toBe('local');
+    }
+  });
+
+  test('a host name that only points here is not', () => {
+    for (const host of [
+      '',
+      'evil.example.com',
+      'evil.example.com:8642',
+      '127.0.0.1.evil.example.com',
+      'localhost.evil.example.com',
+      '10.0.0.1:8642',
+      '[fe80::1]:8642',
+    ]) {
+      expect(() => authenticate(request({ host }))).toThrow('loopback');
+    }
+    expect(() => authenticate(request({}))).toThrow('loopback');
+  });
+});

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { parseJsonBody } from './json-body.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+test('any JSON value is read, also one that is not an object', () => {
+  for (const value of [{ a: [1, 'ü', null] }, [], 'text', 7, null, false]) {
+    expect(parseJsonBody(bytes(JSON.stringify(value)))).toEqual(value);
+  }
+});
+
+test('a byte order mark does no harm', () => {
+  expect(parseJsonBody(bytes('\uFEFF{"a":1}'))).toEqual({ a: 1 });
+});
+
+test('what is no JSON is refused: none, empty, cut off, two values, broken UTF-8', () => {
+  for (const body of [undefined, null, bytes(''), bytes('{"a":'), bytes('{} {}'), bytes("{'a':1}")]) {
+    expect(() => parseJsonBody(body)).toThrow('Invalid JSON in request body');
+  }
+  const broken = new Uint8Array([0x22, 0xff, 0xfe, 0x22]);
+  expect(() => parseJsonBody(broken)).toThrow('Invalid JSON in request body');
+});
+
+test('a value is read up to a depth, and one that is deeper is refused whatever it holds', () => {
+  expect(parseJsonBody(bytes(nested(100)))).toBeInstanceOf(Array);
+  for (const text of [nested(101), nested(100_000), `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`]) {
+    expect(() => parseJsonBody(bytes(text))).toThrow(/nested deeper than 100 levels|Invalid JSON/);
+  }
+});
+
+test('a name like __proto__ is data and changes no prototype', () => {
+  const value = parseJsonBody(bytes('{"__proto__":{"polluted":true}}')) as Record<string, unknown>;
+  expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  expect('polluted' in {}).toBe(false);
+});
