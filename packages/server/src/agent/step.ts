@@ -39,8 +39,9 @@ export async function streamStep(run: AgentRun): Promise<void> {
       }
       const interrupted = AbortSignal.any([run.signal, run.draining]);
       await delay(pauseMs(attempt, error.retryAfterMs), undefined, { signal: interrupted }).catch(() => {});
+      run.signal.throwIfAborted();
       // Nothing of the step was shown, so the next owner can begin it as well as this one.
-      if (run.draining.aborted && !run.signal.aborted) throw new Handover();
+      if (run.draining.aborted) throw new Handover();
     }
   }
 }

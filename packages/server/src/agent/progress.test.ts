@@ -1,0 +1,220 @@
+import type { ApprovalChoice } from '@talaria/protocol';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LogRecord, NewRecord, QueuedApproval } from '../journal/records.ts';
+import type { ToolCallPart } from './model/model.ts';
+import { Progress } from './progress.ts';
+
+const USAGE = { input_tokens: 2, output_tokens: 1, total_tokens: 3 };
+
+function log(records: NewRecord[]): LogRecord[] {
+  return records.map((record, pos) => ({ ...record, pos, seq: null, at: 1000 + pos }) as LogRecord);
+}
+
+const accepted: NewRecord = {
+  event: 'run.accepted',
+  private: { prompt: 'go', session_named: false },
+};
+const claimed = (epoch: number): NewRecord => ({ event: 'run.claimed', private: { epoch } });
+const call = (id: string): ToolCallPart => ({ type: 'tool_call', id, tool: 'terminal', arguments: '{}' });
+
+function step(...calls: string[]): NewRecord {
+  const content = calls.length > 0 ? calls.map(call) : [{ type: 'text' as const, text: 'answer' }];
+  return { event: 'step.completed', private: { content, usage: USAGE, reason: 'stop' } };
+}
+
+function started(id: string, gated = false): NewRecord {
+  const shown = { tool: 'terminal', preview: '', tool_call_id: id, arguments: {} };
+  return { event: 'tool.started', public: shown, private: { gated } };
+}
+
+function completed(id: string, output = `output of ${id}`): NewRecord {
+  const shown = { tool: 'terminal', duration: 0, error: false, preview: '', tool_call_id: id };
+  return { event: 'tool.completed', public: shown, private: { output } };
+}
+
+function question(id: string): QueuedApproval {
+  return {
+    request_id: `apr_${id}`,
+    tool_call_id: id,
+    command: 'rm',
+    pattern_key: 'k',
+    pattern_keys: ['k'],
+    description: 'k',
+    choices: ['once', 'deny'],
+  };
+}
+
+const queued = (...ids: string[]): NewRecord => ({
+  event: 'approval.queued',
+  private: { approvals: ids.map(question) },
+});
+const asked = (id: string): NewRecord => ({
+  event: 'approval.request',
+  public: { ...question(id), expires_at: 99 },
+});
+const answered = (choice: ApprovalChoice, ...ids: string[]): NewRecord => ({
+  event: 'approval.responded',
+  public: { choice, resolved: ids.length, request_id: `apr_${ids[0]}` },
+  private: { request_ids: ids.map((id) => `apr_${id}`) },
+});
+const executing = (id: string): NewRecord => ({ event: 'tool.executing', private: { tool_call_id: id } });
+const phases = (progress: Progress) => progress.calls.map(({ phase }) => phase);
+
+describe('tool calls', () => {
+  test('an ungated call runs from its start; a gated one waits until it is executing', () => {
+    const records = log([
+      accepted,
+      claimed(1),
+      step('a', 'b'),
+      started('a'),
+      started('b', true),
+      queued('b'),
+    ]);
+    const progress = Progress.replay(records);
+    expect(phases(progress)).toEqual(['running', 'gated']);
+    expect(progress.calls[1]!.approval).toEqual(question('b'));
+    expect(progress.calls[0]!.startedAt).toBe(1003);
+
+    const more = log([...records, asked('b'), answered('once', 'b'), executing('b')]).slice(records.length);
+    progress.apply(more[0]!);
+    expect(progress.outstanding?.request_id).toBe('apr_b');
+    progress.apply(more[1]!);
+    expect(progress.outstanding).toBeUndefined();
+    expect(progress.decisions.get('apr_b')).toBe('once');
+    expect(phases(progress)).toEqual(['running', 'gated']);
+    progress.apply(more[2]!);
+    expect(phases(progress)).toEqual(['running', 'running']);
+  });
+
+  test('the results join the conversation when all are there, in the order of the calls', () => {
+    const head = [accepted, claimed(1), step('a', 'b'), started('a'), started('b')];
+    const half = Progress.replay(log([...head, completed('b')]));
+    expect(half.messages).toHaveLength(1);
+    expect(phases(half)).toEqual(['running', 'done']);
+    const whole = Progress.replay(log([...head, completed('b'), completed('a')]));
+    expect(whole.calls).toEqual([]);
+    expect(whole.messages.slice(1)).toMatchObject([
+      { role: 'tool', tool_call_id: 'a', output: 'output of a' },
+      { role: 'tool', tool_call_id: 'b', output: 'output of b' },
+    ]);
+  });
+
+  test('an answer to several questions decides them all; a waived one counts as allowed', () => {
+    const progress = Progress.replay(
+      log([
+        accepted,
+        step('a', 'b', 'c'),
+        queued('a', 'b', 'c'),
+        asked('a'),
+        answered('deny', 'a', 'b'),
+        { event: 'approval.waived', private: { request_id: 'apr_c' } },
+      ]),
+    );
+    expect([...progress.decisions]).toEqual([
+      ['apr_a', 'deny'],
+      ['apr_b', 'deny'],
+      ['apr_c', 'once'],
+    ]);
+  });
+});
+
+describe('the conversation', () => {
+  test('history, earlier turns and the prompt come first, then what was said since', () => {
+    const progress = Progress.replay(
+      log([
+        {
+          event: 'run.accepted',
+          private: {
+            prompt: 'now',
+            session_named: true,
+            history: [
+              { role: 'system', content: 'rules' },
+              { role: 'user', content: 'before' },
+              { role: 'assistant', content: [{ type: 'text', text: 'reply' }] },
+            ],
+          },
+        },
+        { event: 'run.context', private: { messages: [{ role: 'user', content: 'last turn' }] } },
+        step(),
+      ]),
+    );
+    expect(progress.transcript()).toEqual([
+      { role: 'system', content: 'rules' },
+      { role: 'user', content: 'before' },
+      { role: 'assistant', content: [{ type: 'text', text: 'reply' }] },
+      { role: 'user', content: 'last turn' },
+      { role: 'user', content: 'now' },
+      { role: 'assistant', content: [{ type: 'text', text: 'answer' }] },
+    ]);
+    expect(progress.answer?.reason).toBe('stop');
+  });
+
+  test('what is steered in undoes the answer, once, and reaches the model as it was said', () => {
+    const requested: NewRecord = { event: 'steer.requested', private: { input: 'also the secret' } };
+    const records = log([accepted, step(), requested]);
+    const progress = Progress.replay(records);
+    expect(progress.steers).toEqual([{ pos: 2, input: 'also the secret' }]);
+    expect(progress.lastPostedPos).toBe(2);
+    progress.apply(
+      log([
+        ...records,
+        { event: 'run.steered', public: { input: 'also the [redacted]' }, private: { steer_pos: 2 } },
+      ])[3]!,
+    );
+    expect(progress.steers).toEqual([]);
+    expect(progress.answer).toBeUndefined();
+    expect(progress.messages.at(-1)).toEqual({ role: 'user', content: 'also the secret' });
+  });
+});
+
+test('what a step has shown is settled by its end, and by a resumption', () => {
+  const delta: NewRecord = { event: 'message.delta', public: { delta: 'x' } };
+  expect(Progress.replay(log([accepted, claimed(1), delta])).settledPos).toBe(-1);
+  expect(Progress.replay(log([accepted, claimed(1), delta, step()])).settledPos).toBe(3);
+  const resumed: NewRecord = { event: 'run.resumed', public: {} };
+  const again = Progress.replay(log([accepted, claimed(1), delta, claimed(2), resumed, delta]));
+  expect(again.settledPos).toBe(4);
+  expect(again.claims).toBe(2);
+  expect(again.startedAt).toBe(1001);
+});
+
+test('a replay and the same records one by one lead to the same place, wherever the run was cut', () => {
+  const ids = fc.constantFrom('a', 'b', 'c');
+  const record: fc.Arbitrary<NewRecord> = fc.oneof(
+    fc.constant(accepted),
+    fc.nat({ max: 3 }).map(claimed),
+    fc.uniqueArray(ids).map((calls) => step(...calls)),
+    fc.tuple(ids, fc.boolean()).map(([id, gated]) => started(id, gated)),
+    ids.map((id) => completed(id)),
+    fc.uniqueArray(ids, { minLength: 1 }).map((all) => queued(...all)),
+    ids.map(asked),
+    ids.map(executing),
+    fc
+      .tuple(
+        fc.constantFrom<ApprovalChoice>('once', 'deny', 'session'),
+        fc.uniqueArray(ids, { minLength: 1 }),
+      )
+      .map(([choice, all]) => answered(choice, ...all)),
+    fc.string().map((input): NewRecord => ({ event: 'steer.requested', private: { input } })),
+    fc
+      .nat({ max: 20 })
+      .map(
+        (steer_pos): NewRecord => ({ event: 'run.steered', public: { input: 'x' }, private: { steer_pos } }),
+      ),
+    fc.constant<NewRecord>({ event: 'stop.requested', private: {} }),
+    fc.constant<NewRecord>({ event: 'message.delta', public: { delta: 'x' } }),
+  );
+  fc.assert(
+    fc.property(fc.array(record, { maxLength: 40 }), fc.nat({ max: 40 }), (records, cut) => {
+      const whole = log(records);
+      const resumed = Progress.replay(whole.slice(0, cut));
+      for (const rest of whole.slice(cut)) resumed.apply(rest);
+      expect(resumed).toEqual(Progress.replay(whole));
+      // Text deltas are not part of what is read for a recovery.
+      expect(Progress.replay(whole.filter(({ event }) => event !== 'message.delta'))).toEqual(resumed);
+      const open = resumed.calls.length;
+      expect(open === 0 || resumed.calls.some(({ phase }) => phase !== 'done')).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest';
+import type { LogRecord, NewRecord } from '../journal/records.ts';
+import { type AgentRun, Handover, type Limits } from './agent-run.ts';
+import { type Model, ModelError, type StepPart, type StepRequest } from './model/model.ts';
+import { Progress } from './progress.ts';
+import { streamStep } from './step.ts';
+import { ToolSet } from './tools/tool.ts';
+
+const NO_TOKENS = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+
+const finish = (text: string): StepPart => ({
+  type: 'finish',
+  content: [{ type: 'text', text }],
+  usage: NO_TOKENS,
+  reason: 'stop',
+});
+const passing = new ModelError('provider_unavailable', 'try later', { retryable: true, retryAfterMs: 1 });
+const final = new ModelError('provider_auth', 'wrong key', { retryable: false });
+
+type Play = (request: StepRequest) => AsyncGenerator<StepPart>;
+
+/** An agent's run whose model plays one entry per try. */
+function agentRun(
+  tries: Play[],
+  options: Partial<Omit<AgentRun, 'limits'>> & { limits?: Partial<Limits> } = {},
+) {
+  const records: LogRecord[] = [];
+  const progress = new Progress();
+  let tried = 0;
+  const model: Model = {
+    name: 'fake',
+    streamStep: (request) => tries[Math.min(tried++, tries.length - 1)]!(request),
+  };
+  const run: AgentRun = {
+    progress,
+    model,
+    tools: new ToolSet([]),
+    gate: () => ({ kind: 'allow' }),
+    systemPrompt: 'be good',
+    signal: new AbortController().signal,
+    draining: new AbortController().signal,
+    async append(...added: NewRecord[]) {
+      const stored = added.map(
+        (record) => ({ ...record, pos: records.length, seq: null, at: 0 }) as LogRecord,
+      );
+      records.push(...stored);
+      for (const record of stored) progress.apply(record);
+      return stored;
+    },
+    answerApproval: () => expect.unreachable(),
+    isGranted: () => expect.unreachable(),
+    nextPost: () => expect.unreachable(),
+    mask: (text) => text.replaceAll('hush', '***'),
+    secrets: [],
+    now: () => 0,
+    ...options,
+    limits: {
+      maxSteps: 9,
+      maxTokens: 0,
+      modelRetries: 3,
+      modelIdleMs: 60_000,
+      approvalTimeoutMs: 1000,
+      ...options.limits,
+    },
+  };
+  const events = () => records.map(({ event }) => event);
+  return { run, records, events, tried: () => tried };
+}
+
+const fails = (error: Error, ...before: StepPart[]): Play =>
+  async function* () {
+    yield* before;
+    throw error;
+  };
+const says = (...parts: StepPart[]): Play =>
+  async function* () {
+    yield* parts;
+  };
+
+describe('a step that works', () => {
+  test('shows its text, then becomes durable as one', async () => {
+    const { run, records, events } = agentRun([
+      says({ type: 'text', delta: 'hel' }, { type: 'text', delta: 'lo' }, finish('hello')),
+    ]);
+    await streamStep(run);
+    const deltas = records.map((record) => (record.event === 'message.delta' ? record.public.delta : ''));
+    expect(deltas.join('')).toBe('hello');
+    expect(events().at(-1)).toBe('step.completed');
+    expect(run.progress.answer).toMatchObject({ content: [{ text: 'hello' }], reason: 'stop' });
+  });
+
+  test('reasoning is shown whole, in its place between the text', async () => {
+    const { run, events } = agentRun([
+      says(
+        { type: 'reasoning', delta: 'so' },
+        { type: 'reasoning_done', text: 'so' },
+        { type: 'text', delta: 'a' },
+        { type: 'reasoning_done', text: 'hm' },
+        { type: 'reasoning_done', text: ' ' },
+        { type: 'text', delta: 'b' },
+        finish('ab'),
+      ),
+    ]);
+    await streamStep(run);
+    expect(events()).toEqual([
+      'reasoning.available',
+      'message.delta',
+      'reasoning.available',
+      'message.delta',
+      'step.completed',
+    ]);
+  });
+
+  test('instructions are laid over the prompt of the agent', async () => {
+    let asked: StepRequest | undefined;
+    const { run } = agentRun([
+      async function* (request) {
+        asked = request;
+        yield finish('x');
+      },
+    ]);
+    run.progress.request = { prompt: 'go', instructions: 'in rhyme', session_named: false };
+    await streamStep(run);
+    expect(asked!.messages).toEqual([
+      { role: 'system', content: 'be good\n\nin rhyme' },
+      { role: 'user', content: 'go' },
+    ]);
+  });
+});
+
+describe('a step that fails', () => {
+  test('is tried again as often as allowed, then fails with the code of the last error', async () => {
+    const { run, events, tried } = agentRun([fails(passing)], { limits: { modelRetries: 2 } });
+    await expect(streamStep(run)).rejects.toMatchObject({ name: 'RunFailure', code: 'provider_unavailable' });
+    expect(tried()).toBe(3);
+    expect(events()).toEqual([]);
+  });
+
+  test('goes on when a later try works', async () => {
+    const { run, tried } = agentRun([fails(passing), fails(passing), says(finish('at last'))]);
+    await streamStep(run);
+    expect(tried()).toBe(3);
+  });
+
+  test('is not tried again when no try can help', async () => {
+    const { run, tried } = agentRun([fails(final)]);
+    await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_auth', message: 'wrong key' });
+    expect(tried()).toBe(1);
+  });
+
+  test('is not tried again once text or reasoning was shown, which stays on record', async () => {
+    for (const part of [
+      { type: 'text', delta: 'once upon' },
+      { type: 'reasoning_done', text: 'hm' },
+    ] satisfies StepPart[]) {
+      const { run, tried, events } = agentRun([fails(passing, part), says(finish('again'))]);
+      await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_unavailable' });
+      expect(tried()).toBe(1);
+      expect(events()).toHaveLength(1);
+    }
+  });
+
+  test('is tried again after reasoning that was not shown yet', async () => {
+    const { run, tried } = agentRun([
+      fails(passing, { type: 'reasoning', delta: 'let me' }),
+      says(finish('x')),
+    ]);
+    await streamStep(run);
+    expect(tried()).toBe(2);
+  });
+
+  test('an answer without a finish is a failure', async () => {
+    const { run } = agentRun([says({ type: 'text', delta: 'half' })]);
+    await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_error' });
+  });
+
+  test('its message is masked', async () => {
+    const { run } = agentRun([fails(new ModelError('provider_error', 'key hush', { retryable: false }))]);
+    await expect(streamStep(run)).rejects.toThrow('key ***');
+  });
+
+  test('an error that is not the model’s is passed on as it is', async () => {
+    const { run, tried } = agentRun([fails(new TypeError('a bug'))]);
+    await expect(streamStep(run)).rejects.toThrow(TypeError);
+    expect(tried()).toBe(1);
+  });
+
+  test('a store that takes no delta ends the step with the error of the store', async () => {
+    const { run } = agentRun(
+      [says({ type: 'text', delta: 'a' }, { type: 'text', delta: 'b' }, finish('ab'))],
+      {
+        append: async () => {
+          throw new Error('lease lost');
+        },
+      },
+    );
+    await expect(streamStep(run)).rejects.toThrow('lease lost');
+  });
+});
+
+describe('a step that is interrupted', () => {
+  const long = new ModelError('provider_unavailable', 'later', { retryable: true, retryAfterMs: 100_000 });
+
+  test('in the pause before a retry, by the end of the run: the reason is thrown', async () => {
+    const ended = new AbortController();
+    const { run, tried } = agentRun([fails(long), says(finish('unsaid'))], { signal: ended.signal });
+    const step = expect(streamStep(run)).rejects.toThrow('stopped');
+    setImmediate(() => ended.abort(new Error('stopped')));
+    await step;
+    expect(tried()).toBe(1);
+  });
+
+  test('in the pause before a retry, by a shutdown: handed over', async () => {
+    const draining = new AbortController();
+    const { run, tried } = agentRun([fails(long), says(finish('unsaid'))], { draining: draining.signal });
+    const step = expect(streamStep(run)).rejects.toBeInstanceOf(Handover);
+    setImmediate(() => draining.abort());
+    await step;
+    expect(tried()).toBe(1);
+  });
+
+  test('in the middle by a shutdown: the step may finish', async () => {
+    const draining = new AbortController();
+    draining.abort();
+    const { run } = agentRun([says(finish('said'))], { draining: draining.signal });
+    await streamStep(run);
+    expect(run.progress.steps).toBe(1);
+  });
+
+  test('by a model that falls silent, which is aborted', async () => {
+    let aborted = false;
+    const silent: Play = async function* ({ signal }) {
+      yield { type: 'text', delta: 'er' };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      aborted = true;
+      throw new ModelError('provider_error', 'aborted', { retryable: false });
+    };
+    const { run } = agentRun([silent], { limits: { modelIdleMs: 30 } });
+    await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_unavailable' });
+    expect(aborted).toBe(true);
+  });
+
+  test('by an answer that runs away over the tokens of the run', async () => {
+    let closed = false;
+    const endless: Play = async function* () {
+      try {
+        for (;;) yield { type: 'reasoning', delta: 'and so on '.repeat(10) };
+      } finally {
+        closed = true;
+      }
+    };
+    const { run } = agentRun([endless], { limits: { maxTokens: 1000 } });
+    await expect(streamStep(run)).rejects.toMatchObject({ code: 'token_limit' });
+    expect(closed).toBe(true);
+  });
+});
+
+test('the ids of calls are unique over the run, and those of one step among themselves', async () => {
+  const call = (id: string) => ({ type: 'tool_call' as const, id, tool: 't', arguments: '{}' });
+  const { run } = agentRun([
+    says({
+      type: 'finish',
+      content: [call('0'), call('0'), call('')],
+      usage: NO_TOKENS,
+      reason: 'tool_calls',
+    }),
+  ]);
+  run.progress.messages.push({ role: 'tool', tool_call_id: '0', tool: 't', output: '', is_error: false });
+  await streamStep(run);
+  const ids = run.progress.calls.map(({ call }) => call.id);
+  expect(new Set([...ids, '0', '']).size).toBe(5);
+});
