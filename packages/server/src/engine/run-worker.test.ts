@@ -12,6 +12,8 @@ import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import { RunWorker } from './run-worker.ts';
 
 const LEASE_MS = 60_000;
+/** As after a crash: the lease of a claim is over at once. */
+const ENDED_LEASE_MS = 0;
 
 test('a steer accepted between the answer and the end is delivered', async () => {
   const journal = await openJournal();
@@ -90,11 +92,8 @@ test('a steer that is in the log and heard of as a post is delivered once', asyn
 
 test('a run that was claimed again and again without progress fails before it is read', async () => {
   const journal = await openJournal();
-  let claim = await claimedRun(journal);
-  for (let again = 0; again < 5; again += 1) {
-    await journal.release(claim);
-    claim = await claimNext(journal);
-  }
+  let claim = await claimedRun(journal, ENDED_LEASE_MS);
+  for (let again = 0; again < 5; again += 1) claim = await claimNext(journal, ENDED_LEASE_MS);
   await journal.post(claim.runId, { kind: 'steer', input: 'seen by nobody' });
   await work(claim, hanging(), {
     ...methods(journal),
@@ -114,15 +113,15 @@ async function openJournal(): Promise<Journal> {
   return journal;
 }
 
-async function claimedRun(journal: Journal): Promise<Claim> {
+async function claimedRun(journal: Journal, leaseMs = LEASE_MS): Promise<Claim> {
   const runId = createId('run');
   const request = { prompt: 'go', session_named: true };
   await journal.createRun({ runId, owner: 'ada', sessionId: runId, request }, { maxQueued: 1 });
-  return claimNext(journal);
+  return claimNext(journal, leaseMs);
 }
 
-async function claimNext(journal: Journal): Promise<Claim> {
-  const [claim] = await journal.claim('worker', LEASE_MS, 1);
+async function claimNext(journal: Journal, leaseMs: number): Promise<Claim> {
+  const [claim] = await journal.claim('worker', leaseMs, 1);
   if (claim === undefined) throw new Error('Nothing to claim');
   return claim;
 }

@@ -114,7 +114,7 @@ export interface Journal {
   claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;
   /** Prolongs leases; returns those that are lost. */
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]>;
-  /** Gives a run back unfinished, to be claimed again at once. Does nothing when the lease is lost. */
+  /** Gives a run back unfinished (`run.released`), to be claimed again at once. Does nothing when the lease is lost. */
   release(lease: Lease): Promise<void>;
 
   grants(owner: string, sessionId: string): Promise<Grants>;

@@ -33,6 +33,8 @@ export type QueuedApproval = Omit<ApprovalRequest, 'expires_at'>;
 export interface PrivatePayloads {
   'run.accepted': RunRequest;
   'run.claimed': { epoch: number };
+  /** The owner gave the run back unfinished, in good order. */
+  'run.released': { epoch: number };
   /** The earlier turns of the session, fixed at the first claim so that recovery sees the same context. */
   'run.context': { messages: Message[] };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };

@@ -72,6 +72,9 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
         // A run that only waits for a person takes no server down, however many restarts it waits through.
         claims_without_progress: state.claims_without_progress + (state.approval === null ? 1 : 0),
       };
+    case 'run.released':
+      // A handover is not a crash.
+      return { claims_without_progress: Math.max(0, state.claims_without_progress - 1) };
     case 'step.completed':
       return { usage: addUsage(state.usage, record.private.usage), claims_without_progress: 0 };
     case 'tool.completed':

@@ -121,7 +121,7 @@ export function keepContract(subject: Subject): void {
     const journal = await subject.reopen();
     const [again] = await journal.claim('w', LEASE_MS, 1);
     expect(again).toMatchObject({ runId: claim.runId, epoch: claim.epoch + 1 });
-    expect(await journal.append(again!, [delta()])).toMatchObject([{ pos: 5, seq: 2 }]);
+    expect(await journal.append(again!, [delta()])).toMatchObject([{ pos: 6, seq: 2 }]);
   });
 
   it('closing waits for the writes under way', async () => {

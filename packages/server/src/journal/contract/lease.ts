@@ -33,7 +33,8 @@ export function leaseContract(subject: Subject): void {
     const again = await claimAgain();
 
     expect(again).toMatchObject({ runId: claim.runId, epoch: claim.epoch + 1 });
-    expect(again?.run.state.claims_without_progress).toBe(2);
+    // Given back in good order, it was not one of those claims that came to nothing.
+    expect(again?.run.state.claims_without_progress).toBe(1);
     await refuses(claim);
     await expect(journal.append(claim, [completed()])).rejects.toThrow(LeaseLostError);
     await journal.append(again!, [reasoning()]);

@@ -119,8 +119,9 @@ describe('every query finds its rows by an index', () => {
       writer.createRun(newRun({ runId: 'run_1', idempotency }), NO_LIMIT, 1);
       const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
       writer.renew('w', [claim!], LEASE_MS, 2);
-      writer.append(claim!, [completed()], {}, 3);
-      writer.release(claim!);
+      writer.release(claim!, 2);
+      const [again] = writer.claim('w', LEASE_MS, 1, 2).claims;
+      writer.append(again!, [completed()], {}, 3);
       writer.evict(0, 10, 5);
     });
     expect(slow(plans)).toEqual([]);

@@ -41,8 +41,6 @@ export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): 
   switch (op) {
     case 'queueDepth':
       return writer.depth;
-    case 'release':
-      return writer.release(...(args as Parameters<SqliteWriter['release']>));
     default: {
       const operation = writer[op] as (...values: unknown[]) => unknown;
       return operation.call(writer, ...args, now);

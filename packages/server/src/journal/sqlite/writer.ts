@@ -212,14 +212,13 @@ export class SqliteWriter {
     });
   }
 
-  release(lease: Lease): boolean {
-    const { changes } = this.#run(
-      `UPDATE runs SET lease_owner = NULL, lease_until = NULL
-        WHERE run_id = ? AND epoch = ? AND finished_at IS NULL AND lease_until IS NOT NULL`,
-      lease.runId,
-      lease.epoch,
-    );
-    if (changes === 0) return false;
+  release({ runId, epoch }: Lease, now: number): boolean {
+    const row = this.#findRun(runId);
+    if (row === undefined || row.finished_at !== null || row.epoch !== epoch || row.lease_until === null)
+      return false;
+    const state = JSON.parse(row.state) as RunState;
+    this.#appendTo(row, state, [{ event: 'run.released', private: { epoch } }], now);
+    this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE n = ?', row.n);
     this.#depth.queued += 1;
     this.#depth.leased -= 1;
     return true;
