@@ -107,6 +107,14 @@ it('an event is read once, however many are live', async () => {
   expect(source.reads).toEqual([]);
 });
 
+it('a subscriber that waits for the first event gets it without waiting for a window', async () => {
+  const seen = collect(feeds, 'run');
+  while (source.reads.length > 0) await oldestRead().answer();
+  source.append();
+  await oldestRead().answer();
+  expect(seen.seqs()).toEqual([0]);
+});
+
 describe('a burst', () => {
   it('sends its first event at once and gathers the rest', async () => {
     const sizes: number[] = [];

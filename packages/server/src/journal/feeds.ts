@@ -128,6 +128,7 @@ class Feed {
   async #pump(): Promise<void> {
     this.#pumping = true;
     this.#dirty = false;
+    let delivered = false;
     try {
       for (let full = true; full && this.#live > 0; ) {
         const from = this.#position;
@@ -138,13 +139,16 @@ class Feed {
         const last = page.at(-1);
         if (last === undefined) break;
         this.#position = last.seq;
+        delivered = true;
         for (const member of this.#members) if (member.live) this.#offer(member, page);
       }
     } catch (error) {
       for (const member of this.#members) if (member.live) this.#drop(member, error);
     } finally {
       this.#pumping = false;
-      this.#openWindow();
+      // A read that found nothing has sent nothing to gather after: the next event leaves at once.
+      if (delivered) this.#openWindow();
+      else if (this.#dirty && this.#live > 0) void this.#pump();
     }
   }
 
