@@ -13,9 +13,9 @@ import type { Stage } from '../stage.ts';
 /** In batches with pauses, so that what is measured is not the height of one burst above another. */
 const BATCH = 1_000;
 /** The heap and the caches of the store grow to their working size with the first runs, and stay there. */
-const WARM_UP_BATCHES = 2;
+const WARM_UP_BATCHES = 3;
 /** Fewer than the row speaks of, so that the bench ends in time; what is kept per run does not depend on it. */
-const BATCHES = 3;
+const BATCHES = 4;
 const PER_RUNS = 10_000;
 /** Longer than connections to the model are kept after their answer. */
 const PAUSE_MS = 1_200;
