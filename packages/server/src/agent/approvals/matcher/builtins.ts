@@ -6,7 +6,7 @@ import type { Host } from './host.ts';
 import { ENV, HOME, OPAQUE } from './marks.ts';
 import { readOptions } from './options.ts';
 import { pathKey } from './paths.ts';
-import type { Assignment } from './syntax.ts';
+import type { Assignment, Word } from './syntax.ts';
 
 /** Variables whose value programs hand to a shell. */
 const RUNS_VALUE =
@@ -21,7 +21,9 @@ export function assignAll(
 ): void {
   const { scope } = host;
   for (const { name, index, append, value, items } of assignments) {
-    const added = items ? items.flatMap((item) => expandFields(item, host)) : [expandValue(value, host)];
+    const added = items
+      ? items.flatMap((item) => expandFields(withoutIndex(item), host))
+      : [expandValue(value, host)];
     const old = append || index ? (scope.lookup(name) ?? []) : [];
     const next = items
       ? [...old, ...added]
@@ -33,6 +35,13 @@ export function assignAll(
     else scope.assign(name, next);
     runValue(name, next, host);
   }
+}
+
+/** `[0]=rm` inside `name=(…)` is the element `rm`. */
+function withoutIndex(item: Word): Word {
+  const [first, ...rest] = item;
+  if (first?.kind !== 'text' || first.quoted) return item;
+  return [{ ...first, text: first.text.replace(/^\[[^\]]*\]=/, '') }, ...rest];
 }
 
 export function runBuiltin(argv: string[], host: Host): void {
@@ -53,7 +62,8 @@ export function runBuiltin(argv: string[], host: Host): void {
     case 'pushd': {
       const target = readOptions(args).operands[0];
       // `cd -` goes somewhere this line does not show.
-      scope.cwd = target === '-' ? undefined : changed(target ?? HOME, scope.cwd);
+      const place = target === undefined ? HOME : (scope.links.get(pathKey(target, scope.cwd)) ?? target);
+      scope.cwd = target === '-' ? undefined : changed(place, scope.cwd);
       break;
     }
     case 'popd':
@@ -65,6 +75,11 @@ export function runBuiltin(argv: string[], host: Host): void {
         if (equals <= 0) continue;
         scope.aliases.set(arg.slice(0, equals), arg.slice(equals + 1));
         host.code(arg.slice(equals + 1), 'argument');
+      }
+      break;
+    case 'hash':
+      if (args[0] === '-p' && args[1] !== undefined) {
+        for (const target of args.slice(2)) scope.aliases.set(target, args[1]);
       }
       break;
     case 'set': {
@@ -83,9 +98,6 @@ export function runBuiltin(argv: string[], host: Host): void {
       break;
     case 'printf':
       if (args[0] === '-v') unknown(args[1] ?? '', host);
-      break;
-    case 'let':
-    case 'unset':
       break;
   }
 }

@@ -34,7 +34,7 @@ export const PATTERN_KEYS: readonly string[] = FAMILIES;
 // Commands examined and characters parsed for one verdict, over all nested texts: far above any real
 // command, and low enough that hostile input is refused within a fraction of a second.
 const MAX_STEPS = 20_000;
-const MAX_CHARACTERS = 4_000_000;
+const MAX_CHARACTERS = 3_000_000;
 
 export function classifyCommand(command: string): Verdict {
   const limits = { commands: MAX_STEPS, steps: MAX_STEPS, characters: MAX_CHARACTERS };

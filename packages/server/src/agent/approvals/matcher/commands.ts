@@ -19,19 +19,25 @@ import {
   withoutHoles,
 } from './marks.ts';
 import { printed } from './output.ts';
+import { pathKey, placeOf } from './paths.ts';
 import { DELETE_RULES } from './rules/delete.ts';
 import { DISK_RULES, format } from './rules/disk.ts';
 import { readPath } from './rules/files.ts';
 import { GIT_RULES } from './rules/git.ts';
 import { INTERPRETER_RULES } from './rules/interpreters.ts';
 import { namesMetadata } from './rules/metadata.ts';
+import { NETWORK_RULES } from './rules/network.ts';
 import { PACKAGE_RULES } from './rules/packages.ts';
 import { PERMISSION_RULES } from './rules/permissions.ts';
 import { initScript, PROCESS_RULES } from './rules/processes.ts';
 import { runFile, SHELL_RULES } from './rules/shells.ts';
 import { SQL_RULES } from './rules/sql.ts';
 import { WRITE_RULES } from './rules/writes.ts';
-import { SPECIAL_WRAPPER_RULES } from './wrappers-special.ts';
+import { INPUT_RULES } from './wrappers/input.ts';
+import { PLAIN_WRAPPER_RULES } from './wrappers/plain.ts';
+import { TEXT_RULES } from './wrappers/text.ts';
+import { TOOL_RULES } from './wrappers/tools.ts';
+import { USER_RULES } from './wrappers/users.ts';
 
 const TABLES: RuleTable[] = [
   DELETE_RULES,
@@ -40,11 +46,16 @@ const TABLES: RuleTable[] = [
   WRITE_RULES,
   PERMISSION_RULES,
   PROCESS_RULES,
+  NETWORK_RULES,
   GIT_RULES,
   PACKAGE_RULES,
   INTERPRETER_RULES,
   SHELL_RULES,
-  SPECIAL_WRAPPER_RULES,
+  PLAIN_WRAPPER_RULES,
+  USER_RULES,
+  INPUT_RULES,
+  TEXT_RULES,
+  TOOL_RULES,
 ];
 
 /** The rule table: every rule by the program it is about. */
@@ -70,6 +81,8 @@ const LOOKS_ONLY = new Set(
   ),
 );
 const KEY_USERS = new Set('ssh scp sftp rsync ssh-add ssh-keygen ssh-copy-id mosh autossh'.split(' '));
+
+const POWER_NAMES = new Set(['shutdown', 'reboot', 'halt', 'poweroff', 'init']);
 
 /** Classifies the command and returns what it prints. `argv` is not empty. */
 export function examineCommand(argv: string[], call: Omit<Call, 'name' | 'args'>): string {
@@ -107,18 +120,28 @@ function examineNamed(
 ): string {
   const call: Call = { ...context, name, args };
   const { host } = call;
-  const known = knownName(name);
+  const known = isProjectScript(name, word, host.scope.cwd) ? '' : knownName(name);
   for (const rule of RULES.get(known) ?? []) {
     if (host.scope.never) return OPAQUE;
     rule({ ...call, name: known });
   }
   if (/^(?:mkfs|mke2fs|newfs)[._]/.test(name)) format(call);
   if (word.includes('/')) {
+    const program = host.scope.programs.get(pathKey(word, host.scope.cwd));
+    if (program !== undefined && program !== name && RULES.has(program))
+      host.run([program, ...args], call.input);
     initScript(word, args, call);
     runFile(word, args, call);
   }
   examineArguments(name, args, call);
   return printed({ ...call, name: known });
+}
+
+/** `./shutdown` is a script of the project, unless the path leads into a directory of programs. */
+function isProjectScript(name: string, word: string, cwd: string | undefined): boolean {
+  if (!word.includes('/') || !POWER_NAMES.has(name)) return false;
+  const { base, segments } = placeOf(word, cwd);
+  return base === '' && !hasHole(word) && !/^s?bin$/.test(segments.at(-2) ?? '');
 }
 
 /** `python3.12` is python, `pip3` is pip. */

@@ -11,8 +11,13 @@ const OPERATOR = /:?[-=+?]|##?|%%?|\/[/#%]?|:|\^\^?|,,?|@|~~?/y;
 // For these, single quotes inside double quotes are ordinary characters.
 const DEFAULTING = /^:?[-=+?]$/;
 
-/** Reads the argument of `${name:-…}` and its closing brace; words.ts provides it. */
-export type ArgumentReader = (source: Source, inDouble: boolean, singleQuotes: boolean) => Word;
+/** Reads the argument of `${name:-…}` or `${name[…` and what closes it; words.ts provides it. */
+export type ArgumentReader = (
+  source: Source,
+  inDouble: boolean,
+  singleQuotes: boolean,
+  closer: '}' | ']',
+) => Word;
 
 export function readDollar(source: Source, word: Word, quoted: boolean, readArgument: ArgumentReader): void {
   source.pos++;
@@ -26,7 +31,7 @@ export function readDollar(source: Source, word: Word, quoted: boolean, readArgu
   } else if (c === '{') {
     source.pos++;
     source.nested(() => readBraced(source, word, quoted, readArgument), undefined);
-  } else if (c === "'" && !quoted) {
+  } else if (c === "'" && !quoted && !source.context.posix) {
     readAnsiQuoted(source, word);
   } else if (/[0-9@*#?$!-]/.test(c)) {
     source.pos++;
@@ -68,28 +73,15 @@ function readBraced(source: Source, word: Word, quoted: boolean, readArgument: A
   source.peek();
   part.name = readName(source) || source.take(NAME_OR_SPECIAL);
   if (source.peek() === '[') {
-    const start = source.pos + 1;
-    let end = source.text.indexOf(']', start);
-    if (end < 0) end = source.text.length;
-    source.pos = Math.min(end + 1, source.text.length);
-    const index = source.inner(source.text.slice(start, end));
-    part.index = readIndex(index, readArgument);
+    source.pos++;
+    part.index = readArgument(source, true, true, ']');
   }
   source.peek();
   const operator = source.take(OPERATOR);
   if (part.operator === '') part.operator = operator;
   if (part.name === '') part.operator = '?'; // a bad substitution: bash refuses it, the value is unknown
-  part.argument = readArgument(source, quoted, !quoted || !DEFAULTING.test(operator));
+  part.argument = readArgument(source, quoted, !quoted || !DEFAULTING.test(operator), '}');
   word.push(part);
-}
-
-function readIndex(source: Source, readArgument: ArgumentReader): Word {
-  const word: Word = [];
-  while (!source.atEnd) {
-    if (source.peek() === '$') readDollar(source, word, true, readArgument);
-    else pushText(word, source.text[source.pos++]!, true);
-  }
-  return word;
 }
 
 /**

@@ -22,15 +22,15 @@ import {
 } from './marks.ts';
 import { parameterValue } from './parameter.ts';
 import type { Scope } from './scope.ts';
-import type { Script, Word } from './syntax.ts';
+import { plainText, type Script, type Word } from './syntax.ts';
 
 /** How expansion runs the scripts inside words. */
 export interface ExpansionHost {
   scope: Scope;
   /** Classifies the script and returns what it prints. */
   outputOf(script: Script): string;
-  /** The path under which `<(…)` is read. */
-  processFile(script: Script): string;
+  /** The path under which `<(…)` is read, or `>(…)` written. */
+  processFile(script: Script, reads: boolean): string;
   /** Classifies text that only some shells run. */
   examine(script: Script): void;
 }
@@ -40,6 +40,7 @@ const MAX_LENGTH = 4_000_000;
 // Words longer than this count against the limit on characters, as nested texts do.
 const UNCOUNTED = 1_000;
 const SPECIAL = /[{},~*?[\]]/g;
+const HAS_SPECIAL = /[{},~*?[\]]/;
 const MARK_OF: Record<string, string> = {
   '{': BRACE_OPEN,
   ',': BRACE_COMMA,
@@ -60,6 +61,8 @@ const GLOB_CHARACTERS = /[*?]/g;
 
 /** The fields of a word in command or argument position. */
 export function expandFields(word: Word, host: ExpansionHost): string[] {
+  const plain = plainText(word);
+  if (plain !== undefined && plain.length < UNCOUNTED && !HAS_SPECIAL.test(plain)) return [plain];
   const marked = expandMarked(word, host);
   if (!BETWEEN_MARKS.test(marked)) return marked === '' ? [] : [marked];
   const alternatives = expandBraces(marked);
@@ -106,7 +109,7 @@ export function expandMarked(word: Word, host: ExpansionHost): string {
         marked += ENV;
         break;
       case 'process':
-        marked += host.processFile(part.script);
+        marked += host.processFile(part.script, part.reads);
         break;
     }
   }

@@ -15,7 +15,7 @@ const SILENT = new Set(
 );
 /** Output that names a place, a number or a setting of the machine; harmless inside a larger text. */
 const BENIGN = new Set(
-  'pwd nproc date whoami hostname uname id mktemp basename dirname realpath readlink seq wc getconf tput stty locale arch tty groups logname dpkg-architecture lsb_release sw_vers xcrun xcode-select ls find fd stat du df git-root jobs uptime umask ps pgrep pidof lsof sha256sum md5sum shasum sum cksum'.split(
+  'pwd nproc date whoami hostname uname id mktemp basename dirname realpath readlink seq wc getconf tput stty locale arch tty groups logname dpkg-architecture lsb_release sw_vers xcrun xcode-select ls find fd stat du df git-root jobs uptime umask sha256sum md5sum shasum sum cksum'.split(
     ' ',
   ),
 );
@@ -53,7 +53,7 @@ export function printed(call: Call): string {
     case 'hash':
       return `${readOptions(args).operands.map(toSource).join('\n')}\n`;
     case 'command':
-      if (args.some((arg) => /^-[pvV]*[vV]/.test(arg))) return `${readOptions(args).operands.join('\n')}\n`;
+      if (onlyLooksUp(args)) return `${readOptions(args).operands.join('\n')}\n`;
       break;
   }
   if (SILENT.has(name)) return '';
@@ -71,6 +71,11 @@ export function printed(call: Call): string {
     if (content !== undefined) return taintOf(stdin + content);
   }
   return taintOf(stdin);
+}
+
+/** `command -v name` prints where a program is instead of running it. */
+export function onlyLooksUp(args: string[]): boolean {
+  return /^-p*[vV]/.test(args[0] ?? '') || (args[0] === '-p' && /^-[vV]/.test(args[1] ?? ''));
 }
 
 function echo(args: string[]): string {

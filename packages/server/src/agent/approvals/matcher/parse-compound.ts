@@ -246,6 +246,8 @@ function parseTest(source: Source): Command {
 function parsePrefixed(source: Source, grammar: Grammar, keyword: string): Command | undefined {
   skipBlanks(source);
   if (keyword === 'time') source.take(/-p(?=\s)/y);
+  // `time -f` is the program of that name in other shells.
+  if (keyword === 'time' && source.peek() === '-') return undefined;
   if (keyword === 'coproc') source.take(COPROC_NAME);
   return source.nested(() => grammar.command(source), undefined);
 }

@@ -10,6 +10,7 @@ import { readWord, skipBlanks } from './words.ts';
 const COMMENT = /#[^\n]*/y;
 const ASSIGNMENT = /([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\s]*\])?(\+?)=/y;
 const FD = /(?:[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})(?=[<>])/y;
+const REDIRECT_START = /[0-9{<>&]/;
 const REDIRECT = /<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|&>>|&>/y;
 
 /** Blanks, newlines (with the here-documents that begin after them) and comments. */
@@ -35,7 +36,7 @@ export function skipComment(source: Source): boolean {
 
 /** Reads one redirection into `redirects`; false when there is none here. */
 export function parseRedirect(source: Source, redirects: Redirect[]): boolean {
-  if (source.pushed) return false;
+  if (source.pushed || !REDIRECT_START.test(source.peek())) return false;
   const start = source.pos;
   const fd = source.take(FD) || undefined;
   const c = source.peek();

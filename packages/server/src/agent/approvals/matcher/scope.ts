@@ -34,6 +34,10 @@ export class Scope {
   readonly aliases = new Map<string, string>();
   /** Content written by this command line, by resolved path. */
   readonly files = new Map<string, string>();
+  /** Programs this command line copied or linked to another name, by resolved path. */
+  readonly programs = new Map<string, string>();
+  /** Symbolic links this command line made, by resolved path. */
+  readonly links = new Map<string, string>();
   /** `$1` …; undefined when unknown, as in a function nobody calls here. */
   positional: string[] | undefined = [];
   /** The directory after a literal `cd`; undefined when unknown. */
@@ -42,6 +46,8 @@ export class Scope {
   conditional = 0;
   /** Above 0 while walking text that is only a command in another shell's reading. */
   quiet = 0;
+  /** Set while walking source for `sh`, which may be another shell than bash. */
+  posix = false;
   /** Set while walking what `find -exec` or `xargs` runs, where any `rm` deletes many files. */
   bulkDelete: Family | undefined;
   depth = 0;

@@ -23,8 +23,10 @@ const OUTPUT_LIMIT = 1_000_000;
 export class Shell implements Host, ExpansionHost {
   readonly scope: Scope;
   readonly #graph = new CallGraph();
-  readonly #running = new Set<string>();
+  /** Function bodies and aliases being walked; by body, since a function may redefine itself. */
+  readonly #running = new Set<Command | string>();
   #processFiles = 0;
+  readonly #readers = new Map<string, Script>();
 
   constructor(scope: Scope) {
     this.scope = scope;
@@ -81,7 +83,8 @@ export class Shell implements Host, ExpansionHost {
     const known = text.includes(REMOTE) || text.includes(DECODED);
     if (origin === 'pipe' && !known) scope.report('script piped to a shell');
     if (substituted && !known && /[\uE001\uE002]/.test(text)) scope.report('command hidden behind expansion');
-    const visible = text.replace(/\n[\uE003\uE004]+$/, '').replace(/[\uE001-\uE004]/g, ENV);
+    // After a text that was decoded here the mark only tells its origin; elsewhere it stands for something.
+    const visible = text.replace(/(?<=[^\uE000-\uE004])\uE004$/, '').replace(/[\uE001-\uE004]/g, ENV);
     if (isHole(visible.trim()) && (origin !== 'argument' || known)) return OPAQUE;
     return this.#deeper(() => {
       const before = scope.positional;
@@ -98,15 +101,23 @@ export class Shell implements Host, ExpansionHost {
 
   write(path: string, text: string): void {
     this.scope.files.set(pathKey(path, this.scope.cwd), text);
+    const reader = this.#readers.get(path);
+    if (reader) this.#apart(() => this.#script(reader, { text, via: 'pipe' }));
   }
 
   outputOf(script: Script): string {
     return this.#apart(() => this.#script(script, undefined));
   }
 
-  processFile(script: Script): string {
+  processFile(script: Script, reads: boolean): string {
     const path = `/dev/fd/p${this.#processFiles++}`;
-    this.write(path, this.outputOf(script));
+    if (reads) {
+      // What will be written is not known yet; `write` walks the script again when it is.
+      this.#readers.set(path, script);
+      this.#apart(() => this.#script(script, { text: OPAQUE, via: 'pipe' }));
+    } else {
+      this.write(path, this.outputOf(script));
+    }
     return path;
   }
 
@@ -121,7 +132,15 @@ export class Shell implements Host, ExpansionHost {
     const problems = new Set<Problem>();
     const script = parse(text, { depth: scope.depth, limits: scope.limits, problems });
     for (const problem of problems) scope.report(problem);
-    return this.#script(script, input);
+    const output = this.#script(script, input);
+    // Where `sh` is not bash, `$'…'` is an ordinary quote and ends at the first apostrophe.
+    if (scope.posix && text.includes("$'") && text.includes("\\'")) {
+      const context = { depth: scope.depth, limits: scope.limits, problems: new Set<Problem>(), posix: true };
+      scope.quiet++;
+      this.#script(parse(text, context), input);
+      scope.quiet--;
+    }
+    return output;
   }
 
   #script(script: Script, input: Input | undefined): string {
@@ -230,11 +249,11 @@ export class Shell implements Host, ExpansionHost {
 
   #call(name: string, input?: Input): string {
     const definition = this.scope.functions.get(name);
-    if (!definition || this.#running.has(name)) return '';
+    if (!definition || this.#running.has(definition.body)) return '';
     definition.called = true;
-    this.#running.add(name);
+    this.#running.add(definition.body);
     const output = this.#maybe(true, () => this.#command(definition.body, input));
-    this.#running.delete(name);
+    this.#running.delete(definition.body);
     return output;
   }
 

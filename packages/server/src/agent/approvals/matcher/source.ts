@@ -31,6 +31,8 @@ export interface SourceContext {
   depth: number;
   limits: Limits;
   problems: Set<Problem>;
+  /** Read `$'…'` as shells do that do not have it. */
+  posix?: boolean;
   parseScript: (source: Source, closer: Closer) => Script;
 }
 

@@ -9,8 +9,8 @@ export type Part =
   | { kind: 'output'; script: Script; quoted: boolean }
   /** `$((…))`: its text is also kept as a script, because other shells run it as one */
   | { kind: 'arithmetic'; script: Script; quoted: boolean }
-  /** `<(…)` and `>(…)` */
-  | { kind: 'process'; script: Script; quoted: boolean };
+  /** `<(…)`, or `>(…)` when `reads` */
+  | { kind: 'process'; script: Script; quoted: boolean; reads: boolean };
 
 export interface Parameter {
   kind: 'parameter';

@@ -7,17 +7,15 @@ import { readDollar } from './dollar.ts';
 import { pushText, type Source } from './source.ts';
 import type { Word } from './syntax.ts';
 
-const BLANK = /[ \t\r]+/y;
 // Characters with no meaning to the lexer, taken as one run.
 const ORDINARY = /[^\s\\'"`$;&|<>()]+/y;
-const ORDINARY_IN_BRACES = /[^\\'"`$}]+/y;
+const ORDINARY_IN_BRACES = /[^\\'"`$}\]]+/y;
 const ORDINARY_IN_DOUBLE = /[^\\"`$]+/y;
 const ORDINARY_IN_HEREDOC = /[^\\`$]+/y;
 const WORD_END = ' \t\r\n;&|<>()';
 
 export function skipBlanks(source: Source): void {
-  do source.take(BLANK);
-  while (source.peek() !== '' && ' \t\r'.includes(source.peek()));
+  for (let c = source.peek(); c === ' ' || c === '\t' || c === '\r'; c = source.peek()) source.pos++;
 }
 
 /** The word here, or undefined when an operator, a blank or the end comes next. */
@@ -35,7 +33,7 @@ export function readWord(source: Source): Word | undefined {
       source.pos++;
       source.peek();
       source.pos++;
-      word.push({ kind: 'process', script: source.script(')'), quoted: false });
+      word.push({ kind: 'process', script: source.script(')'), quoted: false, reads: c === '>' });
     } else if (WORD_END.includes(c)) {
       break;
     } else if (!readQuote(source, word)) {
@@ -45,8 +43,13 @@ export function readWord(source: Source): Word | undefined {
   return word.length > 0 ? word : undefined;
 }
 
-/** The argument of `${name:-…}`, up to its `}`; single quotes are text when the whole is in double quotes. */
-export function readBraceArgument(source: Source, inDouble: boolean, singleQuotes: boolean): Word {
+/** The argument of `${name:-…}`, up to and including its closer; single quotes are text when the whole is in double quotes. */
+export function readBraceArgument(
+  source: Source,
+  inDouble: boolean,
+  singleQuotes: boolean,
+  closer: '}' | ']',
+): Word {
   const word: Word = [];
   for (;;) {
     const c = source.peek();
@@ -54,7 +57,7 @@ export function readBraceArgument(source: Source, inDouble: boolean, singleQuote
       source.fail('unparsable command');
       return word;
     }
-    if (c === '}') {
+    if (c === closer) {
       source.pos++;
       return word;
     }

@@ -102,6 +102,7 @@ function find({ args, host }: Call): void {
       scope.bulkDelete = 'find -exec rm';
       host.run(argv);
       scope.bulkDelete = before;
+      if (whole && /(?:^|\/)(?:rm|unlink|shred)$/.test(argv[0] ?? '')) scope.never = NEVER.wipe;
       i = end;
     }
   }

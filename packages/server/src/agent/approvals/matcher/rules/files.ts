@@ -6,7 +6,7 @@
 import { NEVER } from '../families.ts';
 import type { Host } from '../host.ts';
 import { couldBe, hasGlob } from '../marks.ts';
-import { type Place, placeOf } from '../paths.ts';
+import { type Place, pathKey, placeOf } from '../paths.ts';
 import { writeDevice } from './disk.ts';
 
 const STARTUP_FILES =
@@ -33,6 +33,12 @@ const SAMPLES = [
 export function writePath(path: string, host: Host): void {
   const { scope } = host;
   writeDevice(path, host);
+  const key = pathKey(path, scope.cwd);
+  const original = scope.links.get(key);
+  if (original !== undefined) {
+    scope.links.delete(key); // a link may lead to itself
+    writePath(original, host);
+  }
   const place = placeOf(path, scope.cwd);
   const [first, second, third] = place.segments;
   const last = place.segments.at(-1) ?? '';

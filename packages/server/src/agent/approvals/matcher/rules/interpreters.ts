@@ -66,10 +66,13 @@ export const INTERPRETER_RULES: RuleTable = {
   nawk: awk,
   sed: sedRuns,
   gsed: sedRuns,
+  make,
+  gmake: make,
   vim: editorRuns,
   nvim: editorRuns,
   vi: editorRuns,
   ex: editorRuns,
+  ed: editorRuns,
 };
 
 function inline(call: Call, { code, values, otherwise }: Interpreter): void {
@@ -80,10 +83,17 @@ function inline(call: Call, { code, values, otherwise }: Interpreter): void {
     const arg = args[i]!;
     if (code.test(arg)) {
       host.scope.report('interpreter with inline code');
+      if (args.some((text) => text.includes(REMOTE)))
+        host.scope.report('execute remote script via substitution');
       for (const text of args.slice(i, i + 2)) examineCode(text, call);
       return;
     }
     if (otherwise?.test(arg)) readsInput = false;
+    if (/^py/.test(call.name) && /^-[A-Za-z]*m/.test(arg)) {
+      const attached = arg.slice(arg.indexOf('m') + 1);
+      host.run(attached ? [attached, ...args.slice(i + 1)] : args.slice(i + 1), input);
+      return;
+    }
     if (arg === '-' || !arg.startsWith('-')) {
       script = arg;
       break;
@@ -106,7 +116,7 @@ function inline(call: Call, { code, values, otherwise }: Interpreter): void {
 }
 
 const STARTS_PROGRAMS = /system|exec|popen|spawn|subprocess|qx|`|shell/i;
-const STRING = /"((?:[^"\\\n]|\\.){3,2000})"|'((?:[^'\\\n]|\\.){3,2000})'|`([^`\n]{3,2000})`/g;
+const STRING = /"((?:[^"\\\n]|\\.){0,2000})"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`/g;
 const MAX_STRINGS = 200;
 
 /** Strings that the code may hand to a shell can only raise the verdict. */
@@ -140,13 +150,46 @@ function sedRuns({ args, host }: Call): void {
   for (const arg of args) {
     const command = /^(?:\d+|\$|\/[^/]*\/)?\s*e\s+(\S.*)$/s.exec(arg);
     if (command) host.code(command[1]!, 'argument');
-    if (command || /^(?:\d+|\$)?s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpiImM0-9]*e[gpiImM0-9]*$/s.test(arg)) {
-      host.scope.report('interpreter with inline code');
-    }
+    if (command || substitutesAndRuns(arg)) host.scope.report('interpreter with inline code');
   }
 }
 
-function editorRuns({ args, host }: Call): void {
+/** `s/…/…/e` with any delimiter. */
+function substitutesAndRuns(script: string): boolean {
+  const start = /^(?:\d+|\$|\/[^/]*\/)?\s*s/.exec(script)?.[0].length;
+  const delimiter = start === undefined ? undefined : script[start];
+  if (start === undefined || delimiter === undefined) return false;
+  let at = start + 1;
+  for (let parts = 0; parts < 2; parts++, at++) {
+    while (at < script.length && script[at] !== delimiter) at += script[at] === '\\' ? 2 : 1;
+  }
+  return /^[a-zA-Z0-9]*e/.test(script.slice(at, at + 20));
+}
+
+/** A makefile from standard input, a substitution or an argument is code on the command line. */
+function make(call: Call): void {
+  const { args, host, input } = call;
+  for (const [i, arg] of args.entries()) {
+    const file =
+      /^(?:-f|--file=|--makefile=)(.+)$/.exec(arg)?.[1] ??
+      (/^(?:-f|--file|--makefile)$/.test(arg) ? args[i + 1] : undefined);
+    const text =
+      file === '-' || file === '/dev/stdin'
+        ? input?.text
+        : file?.startsWith('/dev/fd/')
+          ? host.read(file)
+          : undefined;
+    if (text !== undefined || /^(?:--eval|-E)/.test(arg)) host.scope.report('interpreter with inline code');
+    for (const recipe of (text ?? '').matchAll(/(?:^\t|;)[@+-]*([^\n]{1,2000})/gm))
+      host.code(recipe[1]!, 'file');
+  }
+}
+
+function editorRuns({ args, input, host }: Call): void {
+  for (const line of (input?.text ?? '').matchAll(/^[ \t]*(?:[rw][ \t]*)?!([^\n]*)/gm)) {
+    host.scope.report('interpreter with inline code');
+    host.code(line[1]!, 'file');
+  }
   for (const arg of args) {
     const command = /^(?:\+|-c|--cmd=?)?:?(?:!|silent !|r !|w !)(.*)$/s.exec(arg);
     if (!command) continue;

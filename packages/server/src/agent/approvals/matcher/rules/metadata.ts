@@ -15,6 +15,7 @@ const CANDIDATE = /[A-Za-z0-9.-]{6,64}/g;
 const MAX_SCAN = 100_000;
 
 export function namesMetadata(text: string): boolean {
+  if (text.length < 8) return false; // shorter than any of them
   const part = text.length > MAX_SCAN ? text.slice(0, MAX_SCAN) : text;
   if (V6.test(part)) return true;
   for (const [candidate] of part.matchAll(CANDIDATE)) {

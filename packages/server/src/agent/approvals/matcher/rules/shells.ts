@@ -10,6 +10,9 @@ const SHELLS = 'sh bash zsh dash ksh mksh ash fish csh tcsh rbash rzsh yash posh
 
 export const SHELL_NAMES: ReadonlySet<string> = new Set(SHELLS.split(' '));
 
+/** Names under which a shell other than bash may answer. */
+const POSIX_SHELLS = new Set(['sh', 'dash', 'ash', 'posh', 'hush']);
+
 export const SHELL_RULES: RuleTable = {
   ...Object.fromEntries([...SHELL_NAMES].map((name) => [name, shell])),
   eval: ({ args, host, input }) => {
@@ -30,7 +33,7 @@ export const SHELL_RULES: RuleTable = {
 
 const WITH_VALUE = /^(?:[-+][oO]|--rcfile|--init-file|--login-file)$/;
 
-function shell({ args, input, host }: Call): void {
+function shell({ name, args, input, host }: Call): void {
   let command = false;
   let stdin = false;
   let at = 0;
@@ -47,7 +50,12 @@ function shell({ args, input, host }: Call): void {
   }
   const [script, ...rest] = args.slice(at);
   if (command) {
-    if (script !== undefined) host.code(script, 'argument', rest.slice(1), input);
+    if (script === undefined) return;
+    if (rest[0] !== undefined) host.scope.assign('0', [rest[0]], false);
+    const before = host.scope.posix;
+    host.scope.posix = POSIX_SHELLS.has(name);
+    host.code(script, 'argument', rest.slice(1), input);
+    host.scope.posix = before;
   } else if (script === undefined || stdin || isStdin(script)) {
     fromInput(input, host, stdin ? args.slice(at) : rest);
   } else {

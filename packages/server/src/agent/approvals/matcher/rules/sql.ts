@@ -20,9 +20,9 @@ export const SQL_RULES: RuleTable = {
 
 function client({ args, input, host }: Call): void {
   for (const arg of args) {
-    examineSql(arg, host.scope);
-    // `-eDROP …` with the option attached.
-    if (/^-[A-Za-z]./.test(arg)) examineSql(arg.slice(2), host.scope);
+    // `--execute=DROP …` and `-eDROP …`; as SQL the dashes would start a comment.
+    const sql = /^(?:--[\w-]+=|-[A-Za-z])([\s\S]+)$/.exec(arg)?.[1] ?? arg;
+    examineSql(sql, host.scope);
     // Clients run shell commands through `.shell`, `.system` and `\!`.
     const shell = /^[ \t]*(?:\.(?:shell|system)\s|\\!|system\s|\\o[ \t]*\|)(.*)$/m.exec(arg);
     if (shell) host.code(shell[1]!, 'argument');

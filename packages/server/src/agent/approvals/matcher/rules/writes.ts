@@ -2,7 +2,9 @@
  * Where commands write: the table of programs and the arguments that name their targets.
  */
 import type { Call, Host, RuleTable } from '../host.ts';
+import { REMOTE } from '../marks.ts';
 import { hasAny, hasLong, readOptions } from '../options.ts';
+import { pathKey } from '../paths.ts';
 import { writePath } from './files.ts';
 
 export const WRITE_RULES: RuleTable = {
@@ -16,7 +18,12 @@ export const WRITE_RULES: RuleTable = {
   mv: move,
   gmv: move,
   install: copy,
-  ln: copy,
+  ln: (call) => {
+    copy(call);
+    const [source, target] = readOptions(call.args, { short: 'tS' }).operands;
+    const { scope } = call.host;
+    if (target !== undefined) scope.links.set(pathKey(target, scope.cwd), source!);
+  },
   scp: copy,
   rsync: copy,
   dd: ({ args, host }) => {
@@ -37,19 +44,35 @@ export const WRITE_RULES: RuleTable = {
   nano: editor,
   emacs: editor,
   curl: ({ args, host }) => {
-    const { values } = readOptions(args, {
+    const { flags, operands, values } = readOptions(args, {
       short: CURL_VALUES,
-      long: ['output', 'output-dir', 'cookie-jar'],
+      long: ['output', 'output-dir', 'cookie-jar', 'header', 'data', 'request', 'user', 'url', 'form'],
     });
-    writeAll([...list(values, 'o'), ...list(values, 'output'), ...list(values, 'output-dir')], host);
+    const named = [...list(values, 'o'), ...list(values, 'output')];
+    const byUrl = flags.has('O') || flags.has('remote-name') || flags.has('remote-name-all');
+    download([...named, ...(byUrl ? operands.map(fileOfUrl) : [])], host);
+    writeAll(list(values, 'output-dir'), host);
   },
   wget: ({ args, host }) => {
-    const { values } = readOptions(args, {
+    const { operands, values } = readOptions(args, {
       short: 'OPoatTwQUeiB',
-      long: ['output-document', 'directory-prefix'],
+      long: ['output-document', 'directory-prefix', 'header', 'post-data', 'user-agent', 'timeout', 'tries'],
     });
-    writeAll([...list(values, 'O'), ...list(values, 'P'), ...list(values, 'output-document')], host);
-    writeAll(list(values, 'directory-prefix'), host);
+    const named = [...list(values, 'O'), ...list(values, 'output-document')];
+    const folders = [...list(values, 'P'), ...list(values, 'directory-prefix')];
+    writeAll(folders, host);
+    const folder = folders[0] === undefined ? '' : `${folders[0]}/`;
+    download(named.length > 0 ? named : operands.map((url) => folder + fileOfUrl(url)), host);
+  },
+  aria2c: ({ args, host }) => {
+    const { operands, values } = readOptions(args, { short: 'odxsji', long: ['out', 'dir'] });
+    const folder = (values.get('d') ?? values.get('dir'))?.[0];
+    const names = [...list(values, 'o'), ...list(values, 'out')];
+    const files = names.length > 0 ? names : operands.map(fileOfUrl);
+    download(
+      files.map((file) => (folder === undefined ? file : `${folder}/${file}`)),
+      host,
+    );
   },
   tar: ({ args, host }) => {
     const { values } = readOptions(args, { short: 'Cf', long: ['directory'] });
@@ -59,9 +82,13 @@ export const WRITE_RULES: RuleTable = {
   },
   unzip: ({ args, host }) => writeAll(list(readOptions(args, { short: 'dx' }).values, 'd'), host),
   sort: ({ args, host }) => writeAll(list(readOptions(args, { short: 'okStT' }).values, 'o'), host),
-  crontab: ({ args, host }) => {
+  crontab: ({ args, input, host }) => {
     // Anything but listing replaces or removes the schedule.
-    if (!readOptions(args, { short: 'u' }).flags.has('l')) host.scope.report('overwrite system config');
+    if (readOptions(args, { short: 'u' }).flags.has('l')) return;
+    host.scope.report('overwrite system config');
+    for (const entry of (input?.text ?? '').matchAll(/^[ \t]*(?:@\w+|(?:[^\s#]+[ \t]+){5})(\S[^\n]*)/gm)) {
+      host.code(entry[1]!, 'file');
+    }
   },
   visudo: ({ host }) => host.scope.report('overwrite system config'),
 };
@@ -77,6 +104,24 @@ function writeAll(paths: string[], host: Host): void {
   for (const path of paths) writePath(path, host);
 }
 
+function fileOfUrl(url: string): string {
+  return (
+    url
+      .replace(/[?#].*$/s, '')
+      .split('/')
+      .at(-1) || 'index.html'
+  );
+}
+
+/** What came from the network is remembered as such, for a later command that runs it. */
+function download(paths: string[], host: Host): void {
+  for (const path of paths) {
+    if (path === '-') continue;
+    writePath(path, host);
+    host.write(path, REMOTE);
+  }
+}
+
 function copy({ args, host }: Call): void {
   const { operands, values } = readOptions(args, {
     short: 'tSmgoeiFPJcl',
@@ -88,6 +133,11 @@ function copy({ args, host }: Call): void {
     const remote = /^[^/:]+:(.*)$/.exec(target);
     writePath(remote?.[1] ?? target, host);
   }
+  const [source, target] = operands;
+  const content = source !== undefined && target !== undefined ? host.read(source) : undefined;
+  if (content !== undefined) host.write(target!, content);
+  const program = source?.split('/').at(-1);
+  if (program && target !== undefined) host.scope.programs.set(pathKey(target, host.scope.cwd), program);
 }
 
 /** A moved file is also gone from where it was. */

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { classifyCommand, PATTERN_KEYS } from './classify.ts';
+import { FAMILIES } from './families.ts';
+import { DELETING } from './verdicts/deleting.ts';
+import { DISKS_DATA_SYSTEM } from './verdicts/disks-data-system.ts';
+import { EVASIONS } from './verdicts/evasions.ts';
+import { EVASIONS_WRAPPERS_REMOTE } from './verdicts/evasions-wrappers-remote.ts';
+import { FRESH } from './verdicts/fresh.ts';
+import { HARMLESS } from './verdicts/harmless.ts';
+import { PROGRAMS } from './verdicts/programs.ts';
+import type { Row } from './verdicts/table.ts';
+
+const TABLES: Record<string, Row[]> = {
+  deleting: DELETING,
+  'disks, data and system': DISKS_DATA_SYSTEM,
+  programs: PROGRAMS,
+  evasions: EVASIONS,
+  'evasions through wrappers and downloads': EVASIONS_WRAPPERS_REMOTE,
+  harmless: HARMLESS,
+  fresh: FRESH,
+};
+
+function shown(row: Row) {
+  if (row.expected === 'allow') return { kind: 'allow' };
+  if ('never' in row.expected) return { kind: 'never', reason: row.expected.never };
+  return { kind: 'ask', keys: row.expected.ask };
+}
+
+for (const [name, rows] of Object.entries(TABLES)) {
+  describe(`verdicts: ${name}`, () => {
+    it.each(rows)('$command', (row) => {
+      expect(classifyCommand(row.command)).toEqual(shown(row));
+    });
+  });
+}
+
+describe('the table of families', () => {
+  it('is what callers see, without duplicates', () => {
+    expect(PATTERN_KEYS).toEqual([...new Set(FAMILIES)]);
+  });
+
+  it('has a command for every family', () => {
+    const asked = new Set(
+      Object.values(TABLES)
+        .flat()
+        .flatMap(({ expected }) => (typeof expected === 'object' && 'ask' in expected ? expected.ask : [])),
+    );
+    // Only hostile sizes reach the limits; limits.test.ts covers that family.
+    expect(FAMILIES.filter((family) => !asked.has(family))).toEqual(['command too complex to inspect']);
+  });
+});
