@@ -11,7 +11,12 @@ let discarded: string[];
 let stuck: Set<string>;
 let errors: string[];
 let retention: Retention;
-const evict = vi.fn(async (_retentionMs: number, limit: number) => due.splice(0, limit));
+const expired = vi.fn(async (_retentionMs: number, limit: number) => due.slice(0, limit));
+const evict = vi.fn(async (runIds: readonly string[]) => {
+  // The records go last: what is evicted has no workspace any more.
+  expect(discarded).toEqual(expect.arrayContaining([...runIds]));
+  due = due.filter((runId) => !runIds.includes(runId));
+});
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -19,10 +24,10 @@ beforeEach(() => {
   discarded = [];
   stuck = new Set();
   errors = [];
-  evict.mockClear();
+  expired.mockClear();
   const note = (_fields: object, message: string) => errors.push(message);
   retention = new Retention({
-    journal: { evict } as unknown as Journal,
+    journal: { expired, evict } as unknown as Journal,
     retentionMs: 1000,
     async discardWorkspace(runId) {
       if (stuck.has(runId)) throw new Error('a slot holds it');
@@ -39,14 +44,15 @@ afterEach(async () => {
 
 async function sweep(): Promise<void> {
   vi.advanceTimersByTime(INTERVAL_MS);
-  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
 }
 
 test('everything that is due goes in one sweep, in small batches', async () => {
   due = Array.from({ length: 45 }, (_, n) => `run_${n}`);
   await sweep();
   expect(discarded).toHaveLength(45);
-  expect(evict.mock.calls.map(([retentionMs, limit]) => [retentionMs, limit])).toEqual([
+  expect(due).toEqual([]);
+  expect(expired.mock.calls.map(([retentionMs, limit]) => [retentionMs, limit])).toEqual([
     [1000, 20],
     [1000, 20],
     [1000, 20],
@@ -59,7 +65,8 @@ test('a workspace that cannot be deleted is tried again, and holds up no other',
   await sweep();
   expect(discarded).toEqual(['run_a', 'run_c']);
   expect(errors).toHaveLength(1);
-  due = ['run_d'];
+  expect(due).toEqual(['run_b']);
+  due.push('run_d');
   stuck.clear();
   await sweep();
   expect(discarded.sort()).toEqual(['run_a', 'run_b', 'run_c', 'run_d']);
@@ -67,9 +74,17 @@ test('a workspace that cannot be deleted is tried again, and holds up no other',
   expect(discarded).toHaveLength(4);
 });
 
+test('any number of workspaces that cannot be deleted hold up no other', async () => {
+  due = Array.from({ length: 60 }, (_, n) => `run_${n}`);
+  stuck = new Set(due.slice(0, 45));
+  await sweep();
+  expect(discarded).toEqual(Array.from({ length: 15 }, (_, n) => `run_${n + 45}`));
+  expect(due).toHaveLength(45);
+});
+
 test('a store that fails is tried again at the next sweep', async () => {
   due = ['run_a'];
-  evict.mockRejectedValueOnce(new Error('disk full'));
+  expired.mockRejectedValueOnce(new Error('disk full'));
   await sweep();
   expect(discarded).toEqual([]);
   expect(errors).toHaveLength(1);
@@ -79,13 +94,13 @@ test('a store that fails is tried again at the next sweep', async () => {
 
 test('sweeps do not overlap, and none begins after the stop', async () => {
   const slow = Promise.withResolvers<string[]>();
-  evict.mockReturnValueOnce(slow.promise);
+  expired.mockReturnValueOnce(slow.promise);
   await sweep();
   await sweep();
-  expect(evict).toHaveBeenCalledTimes(1);
+  expect(expired).toHaveBeenCalledTimes(1);
   const stopped = retention.stop();
   slow.resolve([]);
   await stopped;
   await sweep();
-  expect(evict).toHaveBeenCalledTimes(1);
+  expect(expired).toHaveBeenCalledTimes(1);
 });

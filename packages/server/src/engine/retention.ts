@@ -1,4 +1,7 @@
-/** Evicts finished runs when their time is over: their records, then their workspaces. */
+/**
+ * Evicts finished runs when their time is over: their workspaces first, then their records. In this order a crash in
+ * between leaves a run that is found again, not a workspace that nobody knows of.
+ */
 import type { Journal } from '../journal/journal.ts';
 import type { Log } from '../log.ts';
 
@@ -19,8 +22,6 @@ export class Retention {
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
-  /** Of runs that are gone: nothing else remembers them, so they stay here until they are deleted. */
-  readonly #workspaces = new Set<string>();
 
   constructor(options: RetentionOptions) {
     this.#options = options;
@@ -43,26 +44,32 @@ export class Retention {
 
   async #sweep(): Promise<void> {
     const { journal, retentionMs, log } = this.#options;
+    /** Runs whose workspace cannot be deleted now: they stay for the next sweep and hold up no other. */
+    const stuck = new Set<string>();
     try {
       let full = true;
       while (full && !this.#stopped) {
-        const evicted = await journal.evict(retentionMs, BATCH);
-        full = evicted.length === BATCH;
-        for (const runId of evicted) this.#workspaces.add(runId);
-        await Promise.all([...this.#workspaces].map((runId) => this.#discard(runId)));
+        const limit = BATCH + stuck.size;
+        const expired = await journal.expired(retentionMs, limit);
+        full = expired.length === limit;
+        const due = expired.filter((runId) => !stuck.has(runId));
+        const discarded = await Promise.all(due.map((runId) => this.#discard(runId)));
+        for (const [i, runId] of due.entries()) if (!discarded[i]) stuck.add(runId);
+        await journal.evict(due.filter((runId) => !stuck.has(runId)));
       }
     } catch (error) {
       log.error({ err: error }, 'evicting old runs failed; it is tried again');
     }
   }
 
-  async #discard(runId: string): Promise<void> {
+  async #discard(runId: string): Promise<boolean> {
     const { discardWorkspace, log } = this.#options;
     try {
       await discardWorkspace(runId);
-      this.#workspaces.delete(runId);
+      return true;
     } catch (error) {
       log.warn({ runId, err: error }, 'a workspace could not be deleted; it is tried again');
+      return false;
     }
   }
 }

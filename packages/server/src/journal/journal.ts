@@ -119,8 +119,10 @@ export interface Journal {
 
   grants(owner: string, sessionId: string): Promise<Grants>;
 
-  /** Deletes up to `limit` runs that finished at least `retentionMs` ago; returns their ids. */
-  evict(retentionMs: number, limit: number): Promise<string[]>;
+  /** Runs that finished at least `retentionMs` ago, the longest ago first. */
+  expired(retentionMs: number, limit: number): Promise<string[]>;
+  /** Deletes these runs with everything of them but their idempotency keys; leaves unfinished ones alone. */
+  evict(runIds: readonly string[]): Promise<void>;
   queueDepth(): Promise<QueueDepth>;
 
   /** Calls `listener` after records of the run became durable. */

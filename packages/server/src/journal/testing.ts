@@ -57,6 +57,13 @@ export async function finishedRun(
   return claim.runId;
 }
 
+/** As the server does it; returns what went. */
+export async function evictExpired(journal: Journal, retentionMs: number, limit: number): Promise<string[]> {
+  const runIds = await journal.expired(retentionMs, limit);
+  await journal.evict(runIds);
+  return runIds;
+}
+
 export const usage = (input: number, output: number): Usage => ({
   input_tokens: input,
   output_tokens: output,

@@ -9,6 +9,7 @@ import {
   completed,
   counting,
   createRun,
+  evictExpired,
   failed,
   finishedRun,
   LEASE_MS,
@@ -57,7 +58,7 @@ export function createContract(subject: Subject): void {
   it('gives later runs greater ordinals, also after a restart and after eviction', async () => {
     const { journal } = subject;
     const first = await journal.getRun(await finishedRun(journal));
-    await journal.evict(0, 10);
+    await evictExpired(journal, 0, 10);
     const reopened = await subject.reopen();
     const second = await reopened.getRun(await createRun(reopened));
     expect(second!.ordinal).toBeGreaterThan(first!.ordinal);
@@ -129,7 +130,7 @@ export function createContract(subject: Subject): void {
       { idempotency: { key: 'k', bodyHash: 'body' } },
       failed(),
     );
-    expect(await subject.journal.evict(0, 10)).toEqual([runId]);
+    expect(await evictExpired(subject.journal, 0, 10)).toEqual([runId]);
     expect(await create(keyed())).toEqual({ kind: 'replayed', runId, status: 'failed' });
     const journal = await subject.reopen();
     expect(await journal.createRun(keyed(), NO_LIMIT)).toEqual({ kind: 'replayed', runId, status: 'failed' });
@@ -139,7 +140,7 @@ export function createContract(subject: Subject): void {
     const [first, second] = [keyed(), keyed()];
     await create(first);
     subject.clock.advance(DAY_MS - 1);
-    await subject.journal.evict(0, 10);
+    await evictExpired(subject.journal, 0, 10);
     expect(await create(second)).toMatchObject({ kind: 'replayed', runId: first.runId });
     subject.clock.advance(1);
     expect(await create(second)).toEqual({ kind: 'created' });

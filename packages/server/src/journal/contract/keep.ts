@@ -9,6 +9,7 @@ import {
   counting,
   createRun,
   delta,
+  evictExpired,
   failed,
   finishedRun,
   LEASE_MS,
@@ -31,7 +32,7 @@ export function keepContract(subject: Subject): void {
     const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
     expect(await journal.previousTurn(later)).toBe(runId);
 
-    expect(await journal.evict(0, 10)).toEqual([runId]);
+    expect(await evictExpired(journal, 0, 10)).toEqual([runId]);
 
     expect(await journal.getRun(runId)).toBeUndefined();
     expect(await journal.readEvents(runId, -1, 10)).toEqual([]);
@@ -39,7 +40,15 @@ export function keepContract(subject: Subject): void {
     expect(await journal.previousTurn(later)).toBeUndefined();
     expect(await list()).toEqual([later.runId]);
     await expect(journal.post(runId, { kind: 'stop' })).rejects.toMatchObject({ code: 'run_not_found' });
-    expect(await journal.evict(0, 10)).toEqual([]);
+    expect(await evictExpired(journal, 0, 10)).toEqual([]);
+  });
+
+  it('eviction leaves an unfinished run alone, even when it is named', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    await journal.evict([claim.runId, 'run_unknown']);
+    await journal.append(claim, [completed()]);
+    expect((await journal.getRun(claim.runId))?.state.status).toBe('completed');
   });
 
   itTimed('eviction takes a run when it is old enough, counted from its end', async () => {
@@ -48,9 +57,9 @@ export function keepContract(subject: Subject): void {
     clock.advance(5 * HOUR_MS);
     await journal.append(claim, [failed()]);
     clock.advance(HOUR_MS - 1);
-    expect(await journal.evict(HOUR_MS, 10)).toEqual([]);
+    expect(await evictExpired(journal, HOUR_MS, 10)).toEqual([]);
     clock.advance(1);
-    expect(await journal.evict(HOUR_MS, 10)).toEqual([claim.runId]);
+    expect(await evictExpired(journal, HOUR_MS, 10)).toEqual([claim.runId]);
   });
 
   itTimed('eviction never takes an unfinished run, however old', async () => {
@@ -63,7 +72,7 @@ export function keepContract(subject: Subject): void {
     await createRun(journal);
     const before = await list();
     clock.advance(1000 * HOUR_MS);
-    expect(await journal.evict(0, 10)).toEqual([]);
+    expect(await evictExpired(journal, 0, 10)).toEqual([]);
     expect(await list()).toEqual(before);
   });
 
@@ -77,17 +86,17 @@ export function keepContract(subject: Subject): void {
       await journal.append(claim, [completed()]);
     }
     const ids = ended.map(({ runId }) => runId);
-    expect((await journal.evict(0, 2)).sort()).toEqual(ids.slice(0, 2).sort());
+    expect((await evictExpired(journal, 0, 2)).sort()).toEqual(ids.slice(0, 2).sort());
     expect((await list()).sort()).toEqual(ids.slice(2).sort());
-    expect((await journal.evict(1000, 10)).sort()).toEqual(ids.slice(2, 4).sort());
-    expect(await journal.evict(0, 10)).toEqual([ids[4]]);
+    expect((await evictExpired(journal, 1000, 10)).sort()).toEqual(ids.slice(2, 4).sort());
+    expect(await evictExpired(journal, 0, 10)).toEqual([ids[4]]);
   });
 
   it('eviction leaves the counts of the queue alone', async () => {
     const { journal } = subject;
     await finishedRun(journal);
     await createRun(journal);
-    await journal.evict(0, 10);
+    await evictExpired(journal, 0, 10);
     expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
   });
 

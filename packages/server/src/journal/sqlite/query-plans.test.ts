@@ -122,7 +122,7 @@ describe('every query finds its rows by an index', () => {
       writer.release(claim!, 2);
       const [again] = writer.claim('w', LEASE_MS, 1, 2).claims;
       writer.append(again!, [completed()], {}, 3);
-      writer.evict(0, 10, 5);
+      writer.evict(writer.expired(0, 10, 5), 5);
     });
     expect(slow(plans)).toEqual([]);
   });

@@ -133,8 +133,12 @@ export class SqliteJournal implements Journal {
     return { allow: (patternKeys) => patternKeys.every((key) => granted.has(key)) };
   }
 
-  evict(retentionMs: number, limit: number): Promise<string[]> {
-    return this.#writer.write('evict', [retentionMs, limit]);
+  expired(retentionMs: number, limit: number): Promise<string[]> {
+    return this.#writer.write('expired', [retentionMs, limit]);
+  }
+
+  evict(runIds: readonly string[]): Promise<void> {
+    return this.#writer.write('evict', [runIds]);
   }
 
   queueDepth(): Promise<QueueDepth> {

@@ -10,6 +10,7 @@ export type WriteOp =
   | 'claim'
   | 'renew'
   | 'release'
+  | 'expired'
   | 'evict'
   | 'queueDepth';
 

@@ -224,21 +224,27 @@ export class SqliteWriter {
     return true;
   }
 
-  evict(retentionMs: number, limit: number, now: number): string[] {
-    this.#run('DELETE FROM idempotency WHERE created_at <= ?', now - IDEMPOTENCY_MS);
-    const rows = this.#all<{ n: number; run_id: string; owner: string; status: string }>(
-      'SELECT n, run_id, owner, status FROM runs WHERE finished_at <= ? ORDER BY finished_at LIMIT ?',
+  expired(retentionMs: number, limit: number, now: number): string[] {
+    const rows = this.#all<{ run_id: string }>(
+      'SELECT run_id FROM runs WHERE finished_at <= ? ORDER BY finished_at LIMIT ?',
       now - retentionMs,
       limit,
     );
-    for (const { n, run_id, owner, status } of rows) {
-      this.#run('UPDATE idempotency SET status = ? WHERE run_id = ?', status, run_id);
-      this.#run('DELETE FROM records WHERE run = ?', n);
-      this.#run('DELETE FROM runs WHERE n = ?', n);
-      // A session nobody named is the run's own, and ends with it.
-      this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', owner, run_id);
-    }
     return rows.map((row) => row.run_id);
+  }
+
+  evict(runIds: readonly string[], now: number): void {
+    this.#run('DELETE FROM idempotency WHERE created_at <= ?', now - IDEMPOTENCY_MS);
+    for (const runId of runIds) {
+      const row = this.#findRun(runId);
+      if (row === undefined || row.finished_at === null) continue;
+      const { status } = JSON.parse(row.state) as RunState;
+      this.#run('UPDATE idempotency SET status = ? WHERE run_id = ?', status, runId);
+      this.#run('DELETE FROM records WHERE run = ?', row.n);
+      this.#run('DELETE FROM runs WHERE n = ?', row.n);
+      // A session nobody named is the run's own, and ends with it.
+      this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
+    }
   }
 
   #appendTo(row: RunRow, before: RunState, records: readonly NewRecord[], now: number): Appended {
