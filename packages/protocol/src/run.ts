@@ -37,7 +37,7 @@ export function isRunId(value: string): boolean {
 }
 
 /** An id with a prefix and 128 random bits, as `run_<32 hex>`. */
-export function createId(prefix: 'run' | 'apr' | 'call' | 'worker'): string {
+export function createId(prefix: 'run' | 'apr' | 'worker'): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   let hex = '';
   for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');

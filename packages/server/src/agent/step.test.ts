@@ -240,33 +240,20 @@ describe('a step that is interrupted', () => {
     expect(aborted).toBe(true);
   });
 
-  test('by an answer that runs away over the tokens of the run', async () => {
-    let closed = false;
-    const endless: Play = async function* () {
-      try {
-        for (;;) yield { type: 'reasoning', delta: 'and so on '.repeat(10) };
-      } finally {
-        closed = true;
-      }
-    };
-    const { run } = agentRun([endless], { limits: { maxTokens: 1000 } });
-    await expect(streamStep(run)).rejects.toMatchObject({ code: 'token_limit' });
-    expect(closed).toBe(true);
-  });
-});
-
-test('the ids of calls are unique over the run, and those of one step among themselves', async () => {
-  const call = (id: string) => ({ type: 'tool_call' as const, id, tool: 't', arguments: '{}' });
-  const { run } = agentRun([
-    says({
-      type: 'finish',
-      content: [call('0'), call('0'), call('')],
-      usage: NO_TOKENS,
-      reason: 'tool_calls',
-    }),
-  ]);
-  run.progress.messages.push({ role: 'tool', tool_call_id: '0', tool: 't', output: '', is_error: false });
-  await streamStep(run);
-  const ids = run.progress.calls.map(({ call }) => call.id);
-  expect(new Set([...ids, '0', '']).size).toBe(5);
+  test.each(['reasoning', 'tool_input'] as const)(
+    'by %s that runs away over the tokens of the run',
+    async (type) => {
+      let closed = false;
+      const endless: Play = async function* () {
+        try {
+          for (;;) yield { type, delta: 'and so on '.repeat(10) };
+        } finally {
+          closed = true;
+        }
+      };
+      const { run } = agentRun([endless], { limits: { maxTokens: 1000 } });
+      await expect(streamStep(run)).rejects.toMatchObject({ code: 'token_limit' });
+      expect(closed).toBe(true);
+    },
+  );
 });

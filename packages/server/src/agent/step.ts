@@ -5,11 +5,10 @@
  * of two answers. Once something was shown, a failure ends the run.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
-import { type AssistantPart, type Message, ModelError, type StepFinish } from './model/model.ts';
+import { type Message, ModelError, type StepFinish } from './model/model.ts';
 import { maskSecrets, SecretFilter } from './secret-filter.ts';
 
 const BACKOFF_BASE_MS = 500;
@@ -27,7 +26,7 @@ export async function streamStep(run: AgentRun): Promise<void> {
       failpoint('step.before-append');
       await run.append({
         event: 'step.completed',
-        private: { content: uniqueCalls(run, finish.content), usage: finish.usage, reason: finish.reason },
+        private: { content: finish.content, usage: finish.usage, reason: finish.reason },
       });
       failpoint('step.after-append');
       return;
@@ -111,20 +110,6 @@ function checkTokens({ limits, progress }: AgentRun, characters: number): void {
   if (progress.tokens + Math.floor(characters / CHARS_PER_TOKEN) > limits.maxTokens) {
     throw new RunFailure('token_limit', `The run used all its ${limits.maxTokens} tokens`);
   }
-}
-
-/** Some models number their calls anew in each step; a call's id must name one call of the run. */
-function uniqueCalls({ progress }: AgentRun, content: AssistantPart[]): AssistantPart[] {
-  const used = new Set<string>();
-  for (const message of progress.messages) {
-    if (message.role === 'tool') used.add(message.tool_call_id);
-  }
-  return content.map((part) => {
-    if (part.type !== 'tool_call') return part;
-    const id = part.id === '' || used.has(part.id) ? createId('call') : part.id;
-    used.add(id);
-    return { ...part, id };
-  });
 }
 
 /** Full jitter: many runs that failed together do not come back together. */

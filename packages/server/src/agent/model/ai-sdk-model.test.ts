@@ -64,6 +64,19 @@ describe('content', () => {
     ]);
   });
 
+  test('calls of one step that carry the same id are told apart', async () => {
+    const tools = ['x', 'x'].map((id) => ({ name: 'list', arguments: {}, id }));
+    const { finish } = await play({ tools });
+    const ids = finish.content.map((part) => part.type === 'tool_call' && part.id);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('the arguments of a call are progress while they stream', async () => {
+    const { parts } = await play({ tools: [{ name: 'list', arguments: { path: '/a/long/path' } }] });
+    const streamed = parts.filter((part) => part.type === 'tool_input').map((part) => part.delta);
+    expect(streamed.join('')).toBe('{"path":"/a/long/path"}');
+  });
+
   test('a tool call id that an earlier step used is changed, and the change is what the provider sees', async () => {
     const tools = [{ name: 'terminal', arguments: { command: 'ls' }, id: 'call_0' }];
     let messages: Message[] = [{ role: 'user', content: script([{ tools }, { tools }, { text: 'end' }]) }];

@@ -3,6 +3,7 @@
  *
  * - `streamStep` yields what the model says as it says it and ends with exactly one `finish` part, which
  *   carries the whole answer again. A driver never runs tools and never retries: both are the loop's.
+ * - The id of a tool call is not empty and names one call of the conversation, whatever the provider sends.
  * - Aborting `signal` ends the request to the provider and makes the iteration throw.
  * - Every failure is a `ModelError`; its message is safe to show (no key, no header, no request body).
  * - `Message` is what the journal keeps. It belongs to this project, not to a provider's SDK, so that a run
@@ -75,6 +76,8 @@ export type StepPart =
   /** Reasoning as it streams; it counts as progress but is shown only when its block is complete. */
   | { type: 'reasoning'; delta: string }
   | { type: 'reasoning_done'; text: string }
+  /** The arguments of a tool call as they stream: progress, never shown. */
+  | { type: 'tool_input'; delta: string }
   | StepFinish;
 
 export interface Model {

@@ -40,6 +40,9 @@ export class StepAssembly {
       case 'reasoning-end':
         yield* this.#end(`reasoning:${part.id}`, part.providerMetadata);
         break;
+      case 'tool-input-delta':
+        if (part.delta) yield { type: 'tool_input', delta: part.delta };
+        break;
       case 'tool-call':
         // Only the provider's own tools are executed by it, and none are ever declared.
         if (part.providerExecuted) break;
@@ -87,8 +90,9 @@ export class StepAssembly {
    * repeated one gets a suffix; the provider sees the same new id in the call and in its result.
    */
   #uniqueCallId(id: string): string {
-    let unique = id;
-    for (let n = 2; this.#usedCallIds.has(unique); n++) unique = `${id}_${n}`;
+    const base = id === '' ? 'call' : id;
+    let unique = base;
+    for (let n = 2; this.#usedCallIds.has(unique); n++) unique = `${base}_${n}`;
     this.#usedCallIds.add(unique);
     return unique;
   }

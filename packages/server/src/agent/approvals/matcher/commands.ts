@@ -161,6 +161,8 @@ function examineArguments(name: string, args: string[], { host }: Call): void {
     if (LOOKS_ONLY.has(name) || arg.length > 4_096) continue;
     if (KEY_USERS.has(name) && (args[i - 1] === '-i' || args[i - 1] === '-f' || /^-i./.test(arg))) continue;
     if (name === 'ssh-add' || name === 'ssh-copy-id') continue;
+    if (/^--(?:kubeconfig|homedir)\b/.test(arg) || /^--(?:kubeconfig|homedir)$/.test(args[i - 1] ?? ''))
+      continue;
     for (const path of pathsIn(arg)) readPath(path, host);
   }
 }

@@ -12,15 +12,7 @@ import { writeDevice } from './disk.ts';
 const STARTUP_FILES =
   /^\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|login|xinitrc|xprofile|xsession)$/;
 // Directories whose files are secrets, wherever the home is.
-const SECRET_DIRECTORIES = new Set([
-  '.ssh',
-  '.gnupg',
-  '.aws',
-  '.azure',
-  '.kube',
-  '.password-store',
-  'keyrings',
-]);
+const SECRET_DIRECTORIES = new Set(['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.password-store']);
 const SECRET_FILES =
   /^(?:\.netrc|_netrc|\.pgpass|\.my\.cnf|\.pypirc|\.git-credentials|\.vault-token|\.boto|\.s3cfg|\.htpasswd|\.dockercfg|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys)$/;
 // Public by nature, and read in harmless commands all day.
@@ -69,7 +61,7 @@ function isSecret({ base, segments }: Place, writing: boolean): boolean {
   if (base === '/' && first === 'etc' && second !== undefined && SYSTEM_SECRETS.test(second)) return true;
   if (base === '/' && first === 'proc' && third === 'environ') return true;
   if (SECRET_FILES.test(last)) return true;
-  if (hasGlob(last) && last.startsWith('.') && SAMPLES.some((name) => couldBe(last, name))) return true;
+  if (hasGlob(last) && /^\.[a-z]/.test(last) && SAMPLES.some((name) => couldBe(last, name))) return true;
   const at = segments.findIndex((segment) => SECRET_DIRECTORIES.has(segment) || isHiddenGlobOf(segment));
   if (at >= 0) {
     const inside = segments.length > at + 1;
@@ -80,6 +72,7 @@ function isSecret({ base, segments }: Place, writing: boolean): boolean {
   const tail = segments.slice(-3).join('/');
   return (
     /(?:^|\/)\.docker\/config\.json$/.test(tail) ||
+    segments.join('/').includes('.local/share/keyrings') ||
     /(?:^|\/)\.config\/(?:gcloud|gh|op|doctl)(?:\/|$)/.test(segments.slice(-4).join('/')) ||
     /(?:^|\/)\.(?:hermes|talaria)\/(?:\.env|auth\.json|credentials\S*)$/.test(tail) ||
     (base === '~' && segments.length === 1 && /^\.(?:npmrc|env)$/.test(last))

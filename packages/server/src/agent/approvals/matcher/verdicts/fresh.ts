@@ -145,6 +145,7 @@ export const FRESH: Row[] = [
     'docker --context x exec c rm -rf /',
     'docker compose -f x.yml run --rm web rm -rf /',
     'ln -s / r; cd r; rm -rf *',
+    'rm -rf ${DIR:-/}',
   ]),
   ...never(NEVER.power, [
     'sh -c "sh -c \\"sh -c \'shutdown now\'\\""',
@@ -184,7 +185,7 @@ export const FRESH: Row[] = [
   ]),
   ...ask(
     ['delete in root path', 'recursive delete'],
-    ['rm -rf /2>x', 'rm -rf "/"\'*\'', 'HOME=/tmp; rm -rf $HOME/x'],
+    ['rm -rf /2>x', 'rm -rf "/"\'*\'', 'HOME=/tmp; rm -rf $HOME/x', 'rm -rf ${TMPDIR:-/tmp}/x'],
   ),
   ...ask(
     ['recursive delete'],
@@ -205,6 +206,12 @@ export const FRESH: Row[] = [
     ['interpreter with inline code'],
     ['perl -e \'unlink glob "/*"\'', 'awk \'NR==1 || /foo/ { print $2 | "sort" }\' f'],
   ),
+  ...ask(
+    ['credential or SSH path'],
+    ['cat ~/.kube/config', 'cat ~/.s*/id*', 'cat ~/.ss?/id_rsa', 'cat .[s]sh/x'],
+  ),
+  ...ask(['script piped to a shell'], ['cat install.sh | ssh host bash -s']),
+  ...ask(['recursive delete', 'script piped to a shell'], ["echo 'a\\nrm -rf x' | sh"]),
   ...allow([
     'ssh host -p 2222 ls',
     'echo "${a[${#a[@]}-1]}"',
@@ -406,5 +413,11 @@ export const FRESH: Row[] = [
     './scripts/reboot-check --now',
     'vi shutdown.md',
     "sh -c \"echo \\$'it\\\\'s fine'\"",
+    'kubectl --kubeconfig ~/.kube/config get pods',
+    'curl -fsSL https://x/key | sudo gpg --dearmor -o /usr/share/keyrings/docker.gpg',
+    'tar cz . | ssh host tar xz',
+    'ssh host < script.sh',
+    'cp -r .* dst/',
+    'grep foo .*',
   ]),
 ];
