@@ -3,9 +3,12 @@
  *
  * The ratio is ours ÷ floor within one round, and the row shows the median over the rounds: whatever else the
  * machine does while a round is measured slows both of its sides, so their ratio holds still where the figures do
- * not. It may therefore differ a little from the quotient of the two medians beside it.
+ * not. It may therefore differ from the quotient of the two medians beside it.
+ *
+ * A median alone would turn a row near its aim into a coin toss. Where the middle half of the rounds lies on both
+ * sides of the aim, the verdict is `unclear`: the machine was too busy, or the row too close, to say.
  */
-import { median } from './statistics.ts';
+import { median, percentile } from './statistics.ts';
 
 export type Better = 'more' | 'less';
 
@@ -27,21 +30,32 @@ export interface Aim {
   atMost?: number;
 }
 
+export type Met = 'yes' | 'no' | 'unclear';
+
 export interface Verdict {
   ours: number;
   floor: number | undefined;
   ratio: number | undefined;
-  met: boolean | undefined;
+  /** The ratio of each round. */
+  ratios: number[] | undefined;
+  met: Met | undefined;
 }
 
 export function judge({ ours, floor, aim }: Row): Verdict {
   const ratios = floor?.rounds.map((value, round) => ours[round]! / value);
-  const verdict = {
+  const judged = aim?.of === 'ratio' ? ratios : ours;
+  return {
     ours: median(ours),
     floor: floor && median(floor.rounds),
     ratio: ratios && median(ratios),
+    ratios,
+    met: aim && judged && meets(judged, aim),
   };
-  const judged = aim === undefined ? undefined : verdict[aim.of];
-  if (aim === undefined || judged === undefined) return { ...verdict, met: undefined };
-  return { ...verdict, met: judged >= (aim.atLeast ?? -Infinity) && judged <= (aim.atMost ?? Infinity) };
+}
+
+function meets(rounds: readonly number[], { atLeast = -Infinity, atMost = Infinity }: Aim): Met {
+  const within = (value: number) => value >= atLeast && value <= atMost;
+  const lower = within(percentile(rounds, 0.25));
+  if (lower !== within(percentile(rounds, 0.75))) return 'unclear';
+  return lower ? 'yes' : 'no';
 }

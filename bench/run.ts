@@ -79,7 +79,10 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(scenarios)
 }
 
 if (rows.length > 0) console.log(`\n${printTable(rows)}\n\n${printNotes(rows)}`);
-console.log('\nMedians of alternating rounds; ratio = ours ÷ floor, the median of the rounds’ own ratios.');
+console.log(
+  '\nMedians of alternating rounds. ratio: ours ÷ floor within a round, median (lowest–highest). met: unclear where ' +
+    'the middle half\nof the rounds lies on both sides of the aim.',
+);
 for (const failure of failures) console.error(`\n${failure}`);
 if (values.json !== undefined) {
   const report = { machine, rows: rows.map((row) => ({ ...row, ...judgedFields(row) })), failures };
@@ -89,8 +92,8 @@ if (values.json !== undefined) {
 process.exit(failures.length > 0 ? 1 : 0);
 
 function judgedFields(row: Row) {
-  const { ours, floor, ratio, met } = judge(row);
-  return { median: { ours, floor, ratio }, met };
+  const { ours, floor, ratio, ratios, met } = judge(row);
+  return { median: { ours, floor, ratio }, ratios, met };
 }
 
 async function withinLimit<T>(work: Promise<T>): Promise<T> {

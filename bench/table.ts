@@ -26,15 +26,19 @@ export function printNotes(rows: readonly Row[]): string {
 }
 
 function cellsOf(row: Row): string[] {
-  const { ours, floor, ratio, met } = judge(row);
+  const { ours, floor, ratio, ratios, met } = judge(row);
   return [
     row.what,
     figure(ours, row.unit),
     floor === undefined ? '-' : `${figure(floor, row.unit)} (${row.floor?.name})`,
-    ratio === undefined ? '-' : ratio.toFixed(2),
+    ratio === undefined || ratios === undefined ? '-' : `${ratio.toFixed(2)} (${range(ratios)})`,
     row.aim === undefined ? '-' : describeAim(row.aim, row.unit),
-    met === undefined ? '-' : met ? 'yes' : 'NO',
+    met === undefined ? '-' : met === 'no' ? 'NO' : met,
   ];
+}
+
+function range(values: readonly number[]): string {
+  return `${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)}`;
 }
 
 function describeAim({ of, atLeast, atMost }: Aim, unit: string): string {

@@ -10,7 +10,7 @@ import type { Stage } from '../stage.ts';
 import { alternate } from '../statistics.ts';
 
 const CONNECTIONS = 64;
-const ROUNDS = 5;
+const ROUNDS = 9;
 const ROUND_MS = 1_200;
 const NOTE =
   `${CONNECTIONS} keep-alive connections; the runs only queue (one worker, whose model hangs), and the queue ` +

@@ -13,7 +13,7 @@ import type { Row } from '../rows.ts';
 import type { BenchProcess, Stage } from '../stage.ts';
 import { alternate } from '../statistics.ts';
 
-const ROUNDS = 5;
+const ROUNDS = 9;
 /**
  * Few enough that no subscriber falls behind by more than the server lets it. Bare writes are so slow to a crowd
  * that they get fewer; what is compared is a rate.
