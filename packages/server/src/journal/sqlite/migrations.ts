@@ -73,7 +73,7 @@ export function migrate(db: DatabaseSync): void {
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version > MIGRATIONS.length) {
       throw new Error(
-        `The database has schema ${version}, this version of the server knows up to ${MIGRATIONS.length}; start the newer version or restore a backup`,
+        `it has schema ${version}, this version of the server knows up to ${MIGRATIONS.length}; start the newer version or restore a backup`,
       );
     }
     for (const step of MIGRATIONS.slice(version)) db.exec(step);

@@ -49,7 +49,7 @@ export class SqliteJournal implements Journal {
       return new SqliteJournal(writer, new SqliteReader(path), lock);
     } catch (error) {
       lock.release();
-      throw error;
+      throw new Error(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
     }
   }
 
