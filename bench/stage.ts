@@ -22,6 +22,7 @@ export interface BenchProcess {
 
 export class Stage implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
+  #ended: Promise<void> | undefined;
 
   /** A stage for a part of the scenario, which ends earlier or, at the latest, with this one. */
   nested(): Stage {
@@ -56,8 +57,10 @@ export class Stage implements AsyncDisposable {
     return { pid: child.pid!, port, send: (command) => child.send(command as object), next };
   }
 
+  /** Whoever ends it a second time waits for the first: a signal and the scenario it cut off both do. */
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#stack.disposeAsync();
+    this.#ended ??= this.#stack.disposeAsync();
+    return this.#ended;
   }
 }
 
