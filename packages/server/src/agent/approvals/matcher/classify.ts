@@ -7,6 +7,10 @@
  *   substitutions are followed; text that is only printed, searched for or recorded is not a command.
  * - Uncertainty asks. A reading may add findings, none removes one.
  *
+ * What it cannot see, by design: scripts and programs on disk that this line did not write, code in other
+ * languages (which therefore asks), the values of environment variables, and side doors that need a file
+ * prepared before (BASH_ENV, LD_PRELOAD, git hooks, makefiles).
+ *
  * never: wipes the root, a system directory or a home (rules/delete.ts, paths.ts); formats or overwrites
  * a disk (rules/disk.ts); fork bomb (bombs.ts); shuts the machine down (rules/processes.ts).
  * ask: the families in families.ts. The tables at the head of those files draw the lines between the two.

@@ -5,11 +5,12 @@
 
 import { CallGraph } from './bombs.ts';
 import { assignAll, runBuiltin } from './builtins.ts';
+import { visibleCode } from './code-origin.ts';
 import { examineCommand } from './commands.ts';
 import { type ExpansionHost, expandFields } from './expand.ts';
 import { NEVER } from './families.ts';
 import type { CodeOrigin, Host } from './host.ts';
-import { DECODED, ENV, isHole, OPAQUE, REMOTE } from './marks.ts';
+import { ENV, OPAQUE } from './marks.ts';
 import { parse } from './parse.ts';
 import { pathKey } from './paths.ts';
 import { applyRedirects } from './redirects.ts';
@@ -74,18 +75,8 @@ export class Shell implements Host, ExpansionHost {
 
   code(text: string, origin: CodeOrigin, positional?: string[], input?: Input): string {
     const { scope } = this;
-    const substituted = origin === 'argument' || origin === 'process';
-    if (text.includes(REMOTE)) {
-      scope.report(substituted ? 'execute remote script via substitution' : 'pipe remote content to shell');
-    }
-    if (text.includes(DECODED)) scope.report('pipe decoded content to shell');
-    if (origin === 'heredoc') scope.report('heredoc to a shell');
-    const known = text.includes(REMOTE) || text.includes(DECODED);
-    if (origin === 'pipe' && !known) scope.report('script piped to a shell');
-    if (substituted && !known && /[\uE001\uE002]/.test(text)) scope.report('command hidden behind expansion');
-    // After a text that was decoded here the mark only tells its origin; elsewhere it stands for something.
-    const visible = text.replace(/(?<=[^\uE000-\uE004])\uE004$/, '').replace(/[\uE001-\uE004]/g, ENV);
-    if (isHole(visible.trim()) && (origin !== 'argument' || known)) return OPAQUE;
+    const visible = visibleCode(text, origin, scope);
+    if (visible === undefined) return OPAQUE;
     return this.#deeper(() => {
       const before = scope.positional;
       if (positional) scope.positional = positional;

@@ -14,9 +14,11 @@ export function inEveryWorld(scope: Scope, walk: () => string): string {
   scope.picks = new Map();
   const output = walk();
   let walked = 0;
-  // A walk with other values may meet other variables, hence the rounds.
-  for (let round = 0; round < MAX_ROUNDS && scope.used.size > walked; round++) {
-    walked = scope.used.size;
+  // A walk with other values may meet other variables or assign more values, hence the rounds.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const known = [...scope.used.values()].reduce((sum, count) => sum + count, 0);
+    if (known === walked) break;
+    walked = known;
     walkCombinations(scope, [...scope.used], walk);
   }
   scope.picks = undefined;
