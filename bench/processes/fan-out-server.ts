@@ -5,7 +5,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createId } from '@talaria/protocol';
+import { createRunId } from '@talaria/protocol';
 import { pino } from 'pino';
 import { ToolSet } from '../../packages/server/src/agent/tools/tool.ts';
 import { Engine } from '../../packages/server/src/engine/engine.ts';
@@ -15,7 +15,7 @@ import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-j
 import { type Produce, produce } from './event-source.ts';
 import { announce } from './listen.ts';
 
-const [directory, runId = createId('run')] = process.argv.slice(2);
+const [directory, runId = createRunId()] = process.argv.slice(2);
 if (directory === undefined) throw new Error('expected a directory');
 
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,7 @@ const engine = new Engine({
   },
 });
 
-const http = await createHttpServer({
+const http = createHttpServer({
   engine,
   apiKeys: [],
   corsOrigins: [],

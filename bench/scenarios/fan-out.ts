@@ -6,7 +6,7 @@
  * read by the same client. The server commits each to SQLite before it shows it, the floors keep nothing. The
  * coalesced floor gathers writes as the server does; the bare one writes each event to each subscriber.
  */
-import { createId } from '@talaria/protocol';
+import { createRunId } from '@talaria/protocol';
 import { Crowd } from '../client/crowd.ts';
 import { EVENTS_PER_MS } from '../processes/event-source.ts';
 import type { Row } from '../rows.ts';
@@ -40,7 +40,7 @@ async function measureSize(
   stage: Stage,
   { subscribers, events, bareEvents }: (typeof SIZES)[number],
 ): Promise<Row[]> {
-  const runId = createId('run');
+  const runId = createRunId();
   const floors = await stage.process('floors/fan-out.ts');
   const server = await stage.process('processes/fan-out-server.ts', [stage.directory(), runId]);
   using bareCrowd = await Crowd.connect(floors.port, '/bare', subscribers);

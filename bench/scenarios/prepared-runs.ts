@@ -1,6 +1,6 @@
 /** A data directory with runs in it, written through the journal before the server that finds them is started. */
 import { join } from 'node:path';
-import { createId } from '@talaria/protocol';
+import { createRunId } from '@talaria/protocol';
 import type { Claim } from '../../packages/server/src/journal/journal.ts';
 import type { NewRecord } from '../../packages/server/src/journal/records.ts';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
@@ -21,7 +21,7 @@ export async function openPrepared(dataDir: string): Promise<Prepared> {
     journal,
     async claimedRuns(count) {
       const request = { prompt: 'bench:hang', session_named: false };
-      const runIds = Array.from({ length: count }, () => createId('run'));
+      const runIds = Array.from({ length: count }, () => createRunId());
       await Promise.all(
         runIds.map((runId) =>
           journal.createRun({ runId, owner: OWNER, sessionId: runId, request }, { maxQueued: count }),

@@ -36,12 +36,24 @@ export function isRunId(value: string): boolean {
   return RUN_ID.test(value);
 }
 
-/** An id with a prefix and 128 random bits, as `run_<32 hex>`. */
-export function createId(prefix: 'run' | 'apr' | 'worker'): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+/** An id with a prefix and 128 random bits, as `apr_<32 hex>`. */
+export function createId(prefix: 'apr' | 'worker'): string {
+  return `${prefix}_${randomHex(16)}`;
+}
+
+/**
+ * `run_<32 hex>`: the time in ms, then 80 random bits. Ids that grow with time stand together in an index, which
+ * makes creating a run in a large store about twice as cheap as random ones. They tell when the run was created,
+ * which its owner knows, and give nobody access: that is the key's job.
+ */
+export function createRunId(now: number = Date.now()): string {
+  return `run_${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
+}
+
+function randomHex(bytes: number): string {
   let hex = '';
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');
-  return `${prefix}_${hex}`;
+  for (const byte of crypto.getRandomValues(new Uint8Array(bytes))) hex += byte.toString(16).padStart(2, '0');
+  return hex;
 }
 
 export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };

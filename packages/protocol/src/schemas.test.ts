@@ -2,7 +2,7 @@ import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from './errors.ts';
 import { isTerminalEvent } from './events.ts';
-import { addUsage, createId, isRunId, isTerminalStatus, NO_USAGE, RUN_STATUSES } from './run.ts';
+import { addUsage, createRunId, isRunId, isTerminalStatus, NO_USAGE, RUN_STATUSES } from './run.ts';
 import { ErrorSchema, EVENT_PAYLOADS, RunCreatedSchema, RunSchema, RunStatusSchema } from './schemas.ts';
 
 describe('events', () => {
@@ -70,7 +70,7 @@ describe('runs', () => {
   });
 
   it('have ids of their own that the schema takes', () => {
-    const ids = Array.from({ length: 1000 }, () => createId('run'));
+    const ids = Array.from({ length: 1000 }, () => createRunId());
     expect(new Set(ids).size).toBe(1000);
     for (const id of ids) expect(isRunId(id)).toBe(true);
     expect(Value.Check(RunCreatedSchema, { run_id: ids[0], status: 'started', replayed: false })).toBe(true);

@@ -92,7 +92,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     },
   });
 
-  const http = await createHttpServer({
+  const http = createHttpServer({
     engine,
     apiKeys: config.apiKeys,
     corsOrigins: config.corsOrigins,

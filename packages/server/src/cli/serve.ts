@@ -6,6 +6,7 @@
  *
  * A signal during the start is kept and stops the server as soon as it is up, so that it never dies half-open.
  */
+import { flushCompileCache } from 'node:module';
 import type { Config } from '../config/index.ts';
 import { version } from '../version.ts';
 import { banner } from './banner.ts';
@@ -47,6 +48,8 @@ export async function serve(
     terminal.err(explainStartupError(error, config));
     return exitCodes.failed;
   }
+  // Node would write it when the process exits in good order, which a killed one never does.
+  flushCompileCache();
   terminal.out(banner({ url: server.url, version, ...server.describe() }, config, warnings));
 
   try {

@@ -7,6 +7,7 @@ import {
   type ApprovalAnswer,
   type CreateRun,
   createId,
+  createRunId,
   isRunId,
   isTerminalStatus,
   type Run,
@@ -96,7 +97,7 @@ export class Engine {
     request: CreateRun,
     idempotency?: { key: string; body: unknown },
   ): Promise<RunCreated> {
-    const runId = createId('run');
+    const runId = createRunId();
     const outcome = await this.#journal.createRun(
       {
         runId,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createId, NO_USAGE } from '@talaria/protocol';
+import { createRunId, NO_USAGE } from '@talaria/protocol';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Message, Model } from '../agent/model/model.ts';
@@ -114,7 +114,7 @@ async function openJournal(): Promise<Journal> {
 }
 
 async function claimedRun(journal: Journal, leaseMs = LEASE_MS): Promise<Claim> {
-  const runId = createId('run');
+  const runId = createRunId();
   const request = { prompt: 'go', session_named: true };
   await journal.createRun({ runId, owner: 'ada', sessionId: runId, request }, { maxQueued: 1 });
   return claimNext(journal, leaseMs);

@@ -2,9 +2,9 @@
  * The HTTP side. In order, for each request: security headers, origin, who is asking, draining, then the route.
  * Routes see the engine's facade and nothing behind it.
  *
- * Fastify's own validation is switched off: the schemas describe the routes (OpenAPI) and the conformance suite
- * checks answers against them, but which error comes first and in which words is fixed by the contract, so the
- * routes read their input with the functions of @talaria/protocol.
+ * Fastify is given no schemas. The schemas of @talaria/protocol make the OpenAPI document (openapi-document.ts), and the
+ * conformance suite checks answers against them; but which error comes first and in which words is fixed by the
+ * contract, so the routes read their input with the functions of @talaria/protocol.
  */
 import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -14,7 +14,6 @@ import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
-import { installOpenApi, installOpenApiRoute } from './openapi.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
@@ -51,7 +50,7 @@ export interface HttpServerOptions {
   logger: FastifyBaseLogger;
 }
 
-export async function createHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { engine, apiKeys, corsOrigins, modelName, version } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
@@ -80,8 +79,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     clientErrorHandler: answerBrokenRequest,
   });
   installBrokenRequests(app.server);
-  app.setValidatorCompiler(() => () => true);
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
@@ -103,11 +100,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
       throw new TalariaError('gateway_draining', { retryAfterS: 1 });
   });
 
-  await installOpenApi(app, version);
   installMethodNotAllowed(app, () => {
-    installOpenApiRoute(app);
     installHealthRoutes(app, { version, engine, checks: options.checks });
     installDiscoveryRoutes(app, {
+      version,
       modelName,
       authRequired: apiKeys.length > 0,
       cors: corsOrigins === '*' || corsOrigins.length > 0,

@@ -22,7 +22,6 @@ export function installMethodNotAllowed(app: FastifyInstance, install: () => voi
     app.route({
       method: METHODS.filter((method) => !methods.has(method)),
       url,
-      schema: { hide: true },
       handler: (request, reply) => {
         reply.header('allow', allow);
         const message = `${request.method} is not allowed here; allowed: ${allow}`;

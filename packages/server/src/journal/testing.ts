@@ -1,5 +1,5 @@
 /** What the tests of the journal share: a clock, records and runs with only the interesting part spelled out. */
-import { type ApprovalRequest, createId, type Usage } from '@talaria/protocol';
+import { type ApprovalRequest, createRunId, type Usage } from '@talaria/protocol';
 import type { Claim, Journal, NewRun } from './journal.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from './records.ts';
 
@@ -16,7 +16,7 @@ export const NO_LIMIT = { maxQueued: 1_000_000 };
 
 /** A run in a session of its own, unless told otherwise. */
 export function newRun(overrides: Partial<NewRun> = {}): NewRun {
-  const runId = overrides.runId ?? createId('run');
+  const runId = overrides.runId ?? createRunId();
   const named = overrides.sessionId !== undefined;
   return {
     runId,

@@ -1,7 +1,8 @@
-/** What the server is and can do: `/v1/models`, `/v1/capabilities`. */
+/** What the server is and can do: `/v1/models`, `/v1/capabilities`, `/openapi.json`. */
 import type { FastifyInstance } from 'fastify';
 
 export interface DiscoveryOptions {
+  version: string;
   modelName: string;
   authRequired: boolean;
   cors: boolean;
@@ -23,11 +24,12 @@ const ENDPOINTS = {
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
-  const { modelName, authRequired, cors } = options;
+  const { version, modelName, authRequired, cors } = options;
   const created = Math.floor(Date.now() / 1000);
-  const tags = ['discovery'];
 
-  app.get('/v1/models', { schema: { tags, summary: 'The model this server offers' } }, async () => ({
+  app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
+
+  app.get('/v1/models', async () => ({
     object: 'list',
     data: [
       {
@@ -42,7 +44,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
     ],
   }));
 
-  app.get('/v1/capabilities', { schema: { tags, summary: 'What this server can do' } }, async () => ({
+  app.get('/v1/capabilities', async () => ({
     object: 'hermes.api_server.capabilities',
     platform: 'hermes-agent',
     model: modelName,

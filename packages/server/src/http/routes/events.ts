@@ -1,11 +1,9 @@
 /** `GET /v1/runs/{id}/events`: the stream (wire.md section 4). */
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
 import { EventStream } from '../event-stream.ts';
 import { EventStreams } from '../event-streams.ts';
-import { errorResponses, RunParams } from '../openapi.ts';
 
 export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferBytes: number): void {
   const streams = new EventStreams();
@@ -15,23 +13,6 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
     '/v1/runs/:run_id/events',
     {
       exposeHeadRoute: false,
-      schema: {
-        tags: ['runs'],
-        summary: 'Stream the events of a run',
-        description:
-          'Server-sent events: the whole run from its first event, then live ones, until the terminal event. ' +
-          'With a cursor, everything after it, once and in order.',
-        params: RunParams,
-        headers: Type.Object({ 'last-event-id': Type.Optional(Type.String()) }),
-        querystring: Type.Object({
-          last_event_id: Type.Optional(Type.Integer({ minimum: 0 })),
-          last_seq: Type.Optional(Type.Integer({ minimum: 0 })),
-        }),
-        response: {
-          200: { description: 'The stream', content: { 'text/event-stream': { schema: Type.String() } } },
-          ...errorResponses(400, 401, 404),
-        },
-      },
     },
     async (request, reply) => {
       const { run_id: runId } = request.params;

@@ -9,34 +9,20 @@ import {
   type RunStatus,
   TalariaError,
 } from '@talaria/protocol';
-import * as schemas from '@talaria/protocol/schemas';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
 import { parseJsonBody } from '../json-body.ts';
-import { errorResponses, RunParams } from '../openapi.ts';
 
 const LIMIT_MAX = 200;
 const LIMIT_DEFAULT = 50;
 
 type RunRoute = { Params: { run_id: string } };
 
-const tags = ['runs'];
-
 export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   app.post(
     '/v1/runs',
     {
       config: { startsWork: true },
-      schema: {
-        tags,
-        summary: 'Start a run',
-        headers: Type.Object({
-          'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
-        }),
-        body: schemas.CreateRunRequestSchema,
-        response: { 202: schemas.RunCreatedSchema, ...errorResponses(400, 401, 409, 413, 429, 503) },
-      },
     },
     async (request, reply) => {
       // The order of the checks is part of the contract: JSON, key, then the fields.
@@ -52,43 +38,18 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     },
   );
 
-  app.get(
-    '/v1/runs',
-    {
-      schema: {
-        tags,
-        summary: 'List runs, newest first',
-        querystring: Type.Object({
-          status: Type.Optional(schemas.RunStatusSchema),
-          session_id: Type.Optional(Type.String()),
-          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
-          after: Type.Optional(Type.String({ description: 'The next_cursor of the page before' })),
-        }),
-        response: { 200: schemas.RunListSchema, ...errorResponses(400, 401) },
-      },
-    },
-    async (request) => {
-      const query = request.query as Record<string, unknown>;
-      return engine.list(request.owner, {
-        status: parseStatus(single(query, 'status')),
-        sessionId: single(query, 'session_id'),
-        limit: parseLimit(single(query, 'limit')),
-        after: single(query, 'after'),
-      });
-    },
-  );
+  app.get('/v1/runs', {}, async (request) => {
+    const query = request.query as Record<string, unknown>;
+    return engine.list(request.owner, {
+      status: parseStatus(single(query, 'status')),
+      sessionId: single(query, 'session_id'),
+      limit: parseLimit(single(query, 'limit')),
+      after: single(query, 'after'),
+    });
+  });
 
-  app.get<RunRoute>(
-    '/v1/runs/:run_id',
-    {
-      schema: {
-        tags,
-        summary: 'Get a run',
-        params: RunParams,
-        response: { 200: schemas.RunSchema, ...errorResponses(401, 404) },
-      },
-    },
-    async (request) => engine.get(request.owner, request.params.run_id),
+  app.get<RunRoute>('/v1/runs/:run_id', {}, async (request) =>
+    engine.get(request.owner, request.params.run_id),
   );
 
   // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
@@ -100,13 +61,6 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     '/v1/runs/:run_id/stop',
     {
       preParsing: runExists,
-      schema: {
-        tags,
-        summary: 'Stop a run',
-        description: 'The body is ignored. The run is cancelled within 5 s, whatever it was doing.',
-        params: RunParams,
-        response: { 200: schemas.RunStopSchema, ...errorResponses(401, 404) },
-      },
     },
     async (request) => {
       const { run_id } = request.params;
@@ -119,13 +73,6 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     '/v1/runs/:run_id/approval',
     {
       preParsing: runExists,
-      schema: {
-        tags,
-        summary: 'Answer the pending approval',
-        params: RunParams,
-        body: schemas.ApprovalAnswerSchema,
-        response: { 200: schemas.RunApprovalResponseSchema, ...errorResponses(400, 401, 404, 409) },
-      },
     },
     async (request) =>
       engine.answerApproval(
@@ -139,13 +86,6 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     '/v1/runs/:run_id/steer',
     {
       preParsing: runExists,
-      schema: {
-        tags,
-        summary: 'Give a running run text for its next step',
-        params: RunParams,
-        body: schemas.SteerRequestSchema,
-        response: { 200: schemas.RunSteerSchema, ...errorResponses(400, 401, 404, 409) },
-      },
     },
     async (request) => {
       const { run_id } = request.params;

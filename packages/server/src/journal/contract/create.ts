@@ -1,5 +1,5 @@
 /** Creating runs: what is stored, idempotency, the limit of the queue. */
-import { createId } from '@talaria/protocol';
+import { createRunId } from '@talaria/protocol';
 import { expect, it } from 'vitest';
 import type { CreateOutcome, NewRun } from '../journal.ts';
 import type { Subject } from '../journal-contract.ts';
@@ -174,7 +174,7 @@ export function createContract(subject: Subject): void {
   });
 
   it('refuses a run id that exists and leaves the run as it was', async () => {
-    const runId = createId('run');
+    const runId = createRunId();
     await createRun(subject.journal, { runId });
     const before = await subject.journal.getRun(runId);
     await expect(create(newRun({ runId, owner: 'bob' }))).rejects.toThrow();

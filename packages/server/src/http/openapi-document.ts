@@ -1,0 +1,161 @@
+/**
+ * The OpenAPI document, from the schemas of the protocol. Loaded when it is first asked for: nothing else at run time
+ * needs the schemas, and loading them is a good part of what a start would cost.
+ *
+ * An operation is described here and served by the route of the same method and path; the conformance suite checks
+ * that the document has every route.
+ */
+import * as schemas from '@talaria/protocol/schemas';
+import Type, { type TSchema } from 'typebox';
+
+interface Operation {
+  tag: 'runs' | 'discovery' | 'health';
+  summary: string;
+  description?: string;
+  /** Needs no key. */
+  open?: boolean;
+  headers?: Record<string, TSchema>;
+  query?: Record<string, TSchema>;
+  body?: TSchema;
+  /** Of the answer when all went well. */
+  status?: number;
+  answer?: TSchema;
+  contentType?: string;
+  errors?: number[];
+}
+
+const AnyObject = Type.Object({});
+
+const ERRORS: Record<number, string> = {
+  400: 'The request is not valid',
+  401: 'The API key is missing or wrong',
+  404: 'No such run, or not in a state that allows this',
+  409: 'In conflict with what was asked before',
+  413: 'The body is too large',
+  429: 'Too many runs are waiting; see Retry-After',
+  503: 'Not now; see Retry-After',
+};
+
+const OPERATIONS: Record<string, Operation> = {
+  'GET /health': { tag: 'health', summary: 'Is it up?', open: true },
+  'GET /v1/health': { tag: 'health', summary: 'Is it up?', open: true },
+  'GET /health/detailed': { tag: 'health', summary: 'How is it?', errors: [401] },
+  'GET /openapi.json': { tag: 'discovery', summary: 'This document', errors: [401] },
+  'GET /v1/models': { tag: 'discovery', summary: 'The model this server offers', errors: [401] },
+  'GET /v1/capabilities': { tag: 'discovery', summary: 'What this server can do', errors: [401] },
+  'POST /v1/runs': {
+    tag: 'runs',
+    summary: 'Start a run',
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
+    body: schemas.CreateRunRequestSchema,
+    status: 202,
+    answer: schemas.RunCreatedSchema,
+    errors: [400, 401, 409, 413, 429, 503],
+  },
+  'GET /v1/runs': {
+    tag: 'runs',
+    summary: 'List runs, newest first',
+    query: {
+      status: schemas.RunStatusSchema,
+      session_id: Type.String(),
+      limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+      after: Type.String({ description: 'The next_cursor of the page before' }),
+    },
+    answer: schemas.RunListSchema,
+    errors: [400, 401],
+  },
+  'GET /v1/runs/{run_id}': {
+    tag: 'runs',
+    summary: 'Get a run',
+    answer: schemas.RunSchema,
+    errors: [401, 404],
+  },
+  'GET /v1/runs/{run_id}/events': {
+    tag: 'runs',
+    summary: 'Stream the events of a run',
+    description:
+      'Server-sent events: the whole run from its first event, then live ones, until the terminal event. ' +
+      'With a cursor, everything after it, once and in order.',
+    headers: { 'Last-Event-ID': Type.Integer({ minimum: 0 }) },
+    query: { last_event_id: Type.Integer({ minimum: 0 }), last_seq: Type.Integer({ minimum: 0 }) },
+    answer: Type.String(),
+    contentType: 'text/event-stream',
+    errors: [400, 401, 404],
+  },
+  'POST /v1/runs/{run_id}/stop': {
+    tag: 'runs',
+    summary: 'Stop a run',
+    description: 'The body is ignored. The run is cancelled within 5 s, whatever it was doing.',
+    answer: schemas.RunStopSchema,
+    errors: [401, 404],
+  },
+  'POST /v1/runs/{run_id}/approval': {
+    tag: 'runs',
+    summary: 'Answer the pending approval',
+    body: schemas.ApprovalAnswerSchema,
+    answer: schemas.RunApprovalResponseSchema,
+    errors: [400, 401, 404, 409],
+  },
+  'POST /v1/runs/{run_id}/steer': {
+    tag: 'runs',
+    summary: 'Give a running run text for its next step',
+    body: schemas.SteerRequestSchema,
+    answer: schemas.RunSteerSchema,
+    errors: [400, 401, 404, 409],
+  },
+};
+
+export function openApiDocument(version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const [route, operation] of Object.entries(OPERATIONS)) {
+    const [method = '', path = ''] = route.split(' ');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(path, operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Talaria', version, description: 'The Hermes Agent Runs API, as Talaria serves it' },
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    security: [{ bearer: [] }],
+    paths,
+  };
+}
+
+function describe(path: string, operation: Operation): object {
+  const { tag, summary, description, open, body, status = 200, answer = AnyObject } = operation;
+  const { contentType = 'application/json', errors = [] } = operation;
+  return {
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(open === true ? { security: [] } : {}),
+    parameters: parameters(path, operation),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    responses: {
+      [status]: { description: 'As asked', content: { [contentType]: { schema: answer } } },
+      ...Object.fromEntries(
+        errors.map((error) => [error, { description: ERRORS[error], content: json(schemas.ErrorSchema) }]),
+      ),
+    },
+  };
+}
+
+function parameters(path: string, { headers = {}, query = {} }: Operation): object[] {
+  const named = (where: string, entries: Record<string, TSchema>): object[] =>
+    Object.entries(entries).map(([name, schema]) => ({
+      name,
+      in: where,
+      required: where === 'path',
+      schema,
+    }));
+  return [
+    ...(path.includes('{run_id}')
+      ? named('path', { run_id: Type.String({ description: 'run_ and 32 hex digits' }) })
+      : []),
+    ...named('header', headers),
+    ...named('query', query),
+  ];
+}
+
+function json(schema: TSchema): object {
+  return { 'application/json': { schema } };
+}
