@@ -1,9 +1,10 @@
 /**
  * Puts a server together: the only place that names concrete drivers.
  *
- * Starting: store, sandbox, model, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
+ * Starting: the lock, store and sandbox, model, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
  * no new runs, hand over the unfinished ones within the limit, close the connections, the sandbox, the store.
  */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LocalBackend, type Slot } from '@talaria/sandbox';
 import { pino } from 'pino';
@@ -15,6 +16,7 @@ import { ToolSet } from './agent/tools/tool.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
 import { Engine } from './engine/engine.ts';
+import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
@@ -30,7 +32,14 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   // To stderr, so that what the command prints for people on stdout stays readable.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
 
-  const journal = await SqliteJournal.open({
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockFile(
+    join(config.dataDir, 'server.lock'),
+    `The data directory ${config.dataDir} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`,
+  );
+  opened.defer(() => lock.release());
+
+  const opening = SqliteJournal.open({
     path: config.database.path,
     onFatal(error) {
       log.fatal(
@@ -40,8 +49,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       process.exit(1);
     },
   });
-  opened.defer(() => journal.close());
-
   const backend = new LocalBackend({
     workspacesDir: join(config.dataDir, 'workspaces'),
     defaultTimeoutS: config.toolTimeoutSeconds,
@@ -49,8 +56,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     isolation: config.sandboxIsolation,
     hiddenPaths: [config.dataDir],
   });
-  await backend.start();
-  opened.defer(() => backend.stop());
+  // Both take a while, mostly waiting for others: a thread, a first command.
+  const [store, sandbox] = await Promise.allSettled([opening, backend.start()]);
+  if (store.status === 'fulfilled') opened.defer(() => store.value.close());
+  if (sandbox.status === 'fulfilled') opened.defer(() => backend.stop());
+  for (const part of [store, sandbox]) if (part.status === 'rejected') throw part.reason;
+  const journal = await opening;
   const { isolation } = backend.stats();
 
   const model = createModel({

@@ -1,6 +1,7 @@
 /** The embedded driver: one SQLite file, one process. See HOW_IT_WORKS.md beside this file. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type FileLock, lockFile } from '../../file-lock.ts';
 import type {
   AppendOptions,
   Claim,
@@ -18,7 +19,6 @@ import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
-import { type FileLock, FileLockedError, lockFile } from './file-lock.ts';
 import { SqliteReader } from './reader.ts';
 import type { Appended } from './writer.ts';
 import { WriterClient } from './writer-client.ts';
@@ -43,7 +43,10 @@ export class SqliteJournal implements Journal {
     onFatal = () => {},
   }: SqliteJournalOptions): Promise<SqliteJournal> {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const lock = acquireLock(path);
+    const lock = lockFile(
+      `${path}.lock`,
+      `The database ${path} is in use by another server: stop that one first`,
+    );
     try {
       const writer = await WriterClient.open(path, now, onFatal);
       return new SqliteJournal(writer, new SqliteReader(path), lock);
@@ -167,16 +170,5 @@ export class SqliteJournal implements Journal {
     if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
     // The next run of the session may go.
     if (finished) this.#wakeups.wakeQueue();
-  }
-}
-
-function acquireLock(path: string): FileLock {
-  try {
-    return lockFile(`${path}.lock`);
-  } catch (error) {
-    if (!(error instanceof FileLockedError)) throw error;
-    throw new Error(
-      `The database ${path} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`,
-    );
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Keeps two servers off one database file.
+ * Keeps two servers off one file or directory.
  *
  * The lock is an open exclusive transaction on a SQLite file of its own: the operating system holds it and
  * takes it back when the process dies, however it dies. A pid file would need a guess about a pid that may
- * have been given to another process. The database itself cannot be locked so, since the reader and the writer
+ * have been given to another process. A database cannot be its own lock, since its reader and its writer
  * are two connections to it.
  */
 import { DatabaseSync } from 'node:sqlite';
@@ -12,18 +12,16 @@ export interface FileLock {
   release(): void;
 }
 
-export function lockFile(path: string): FileLock {
+/** Throws an error with the message `inUse` when another process holds the lock. */
+export function lockFile(path: string, inUse: string): FileLock {
   const db = new DatabaseSync(path);
   try {
     db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (error instanceof Error && /locked|busy/i.test(error.message)) throw new FileLockedError();
+    if (error instanceof Error && /locked|busy/i.test(error.message))
+      throw new Error(inUse, { cause: error });
     throw error;
   }
   return { release: () => db.close() };
-}
-
-export class FileLockedError extends Error {
-  override readonly name = 'FileLockedError';
 }

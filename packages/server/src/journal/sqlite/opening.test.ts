@@ -9,7 +9,7 @@ import { tempDirectory } from './testing.ts';
 import { startFixture } from './testing-processes.ts';
 
 const inUse = (path: string) =>
-  `The database ${path} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`;
+  `The database ${path} is in use by another server: stop that one first`;
 
 describe('a database file', () => {
   it('is opened once in a process, and again after it was closed', async () => {
