@@ -102,6 +102,18 @@ test('a command that contains them runs as it is and is shown without them', asy
   expect(told[0]!.content).toContain(PROVIDER_KEY);
 });
 
+test('one that stands where a preview is cut does not show in part', async () => {
+  const half = PROVIDER_KEY.slice(0, PROVIDER_KEY.length / 2);
+  for (const before of [155, 175, 180]) {
+    const command = `echo ${'a'.repeat(before)} ${PROVIDER_KEY}; printf '%s %s\\n' "$(head -c ${before + 300} /dev/zero | tr '\\0' b)" ${PROVIDER_KEY}`;
+    const { frames } = await play('run.completed', { tools: [terminal(command)] }, { text: 'done' });
+    const [started] = ofKind(frames, 'tool.started');
+    const [completed] = ofKind(frames, 'tool.completed');
+    for (const { preview } of [started!, completed!]) expect(preview).not.toContain(half);
+    expect(started!.preview).toMatch(/^echo aaa.*…$/);
+  }
+});
+
 test('a question about a command that contains them', async () => {
   const runId = await api.create(
     script([{ tools: [terminal(`rm -rf build; printf %s ${PROVIDER_KEY} > key`)] }, { text: 'done' }]),

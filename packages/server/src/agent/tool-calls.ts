@@ -13,8 +13,12 @@ import { redactValue } from '../redact-secrets.ts';
 import { type AgentRun, Handover } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';
+import { SecretFilter } from './secret-filter.ts';
 import { InvalidArguments, type PreparedCall, parseArguments, type ToolOutcome } from './tools/tool.ts';
 
+/** What a call is about to do, in one line. */
+const LINE_CHARS = 200;
+/** What it printed. */
 const PREVIEW_CHARS = 500;
 /** Arguments are shown up to this size in JSON; what runs is never cut. */
 const ARGUMENTS_CHARS = 8_000;
@@ -100,7 +104,7 @@ function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRe
     event: 'tool.started',
     public: {
       tool: run.mask(call.tool),
-      preview: run.mask('preview' in prepared ? prepared.preview : ''),
+      preview: maskedStart(run, 'preview' in prepared ? prepared.preview : '', LINE_CHARS),
       tool_call_id: call.id,
       arguments: shownArguments(run, call.arguments),
     },
@@ -242,8 +246,15 @@ function shownArguments(run: AgentRun, json: string): Record<string, unknown> {
   }
 }
 
-/** Cut before it is masked, since a text may be large, and again after, so that no half of a secret shows. */
+/**
+ * Cut before it is masked, since a text may be large, and again after. Wherever a cut falls, no half of a secret
+ * shows: what could be the beginning of one at the first cut is left out, and the second one only sees masked text.
+ */
 function maskedStart(run: AgentRun, text: string, max: number): string {
-  const masked = run.mask(text.slice(0, 4 * max));
-  return masked.length <= max ? masked : `${masked.slice(0, max - 1)}…`;
+  const start = text.slice(0, 4 * max);
+  const whole = start.length === text.length;
+  const masked = run.mask(whole ? start : new SecretFilter(run.secrets).push(start));
+  if (whole && masked.length <= max) return masked;
+  // Nor half of a character that takes two units.
+  return `${masked.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -2,8 +2,6 @@
 import { type ExecutionResult, SandboxError, type Slot, type ToolBackend } from '@talaria/sandbox';
 import { InvalidArguments, type PreparedCall, type Tool, type ToolOutcome } from './tool.ts';
 
-const PREVIEW_CHARS = 200;
-
 /** Gives the slot of the run, acquiring it at the first call. */
 export type GetSlot = () => Promise<Slot>;
 
@@ -156,6 +154,5 @@ function optionalNumber(args: Record<string, unknown>, name: string): number | u
 }
 
 function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS - 1)}…` : line;
+  return text.replace(/\s+/g, ' ').trim();
 }

@@ -12,7 +12,7 @@ export interface ToolOutcome {
 }
 
 export interface PreparedCall {
-  /** One line for people: the command, path or query. */
+  /** One line for people: the command, path or query. It is masked and cut before it is shown. */
   preview: string;
   /** The shell command the call would run, for the gate; absent where there is none. */
   command?: string;
