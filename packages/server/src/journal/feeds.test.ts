@@ -4,7 +4,7 @@ import { Feeds, tail } from './feeds.ts';
 import type { Claim, Journal } from './journal.ts';
 import type { JournalFixture } from './journal-contract.ts';
 import { openTempJournal } from './sqlite/testing.ts';
-import { claimedRun, completed, counting, delta, finishedRun } from './testing.ts';
+import { claimedRun, completed, counting, delta, evictExpired, finishedRun } from './testing.ts';
 import { collect } from './testing-feeds.ts';
 import { waitFor } from './testing-wait.ts';
 
@@ -161,6 +161,36 @@ describe('a subscriber', () => {
     await staying.ended;
     expect(leaving.seqs()).toEqual([0]);
     expect(staying.seqs()).toEqual([0, 1, 2]);
+  });
+});
+
+describe('a subscriber that is slow to catch up', () => {
+  const large = () => delta('x'.repeat(100_000));
+
+  it('is given large events a few at a time', async () => {
+    const claim = await claimedRun(journal);
+    await journal.append(claim, [...Array.from({ length: 20 }, large), completed()]);
+    const sizes: number[] = [];
+    const seen = collect(new Feeds(journal), claim.runId, -1, {
+      onBatch: (batch) => sizes.push(batch.reduce((sum, { payload }) => sum + payload.length, 0)),
+    });
+    await seen.ended;
+    expect(seen.seqs()).toEqual(counting(21));
+    expect(Math.max(...sizes)).toBeLessThan(400_000);
+  });
+
+  it('is failed, not left waiting, when the run is evicted meanwhile', async () => {
+    const claim = await claimedRun(journal);
+    await journal.append(claim, [...Array.from({ length: 20 }, large), completed()]);
+    const feeds = new Feeds(journal);
+    const seen = collect(feeds, claim.runId, -1, {
+      ready: async () => {
+        await evictExpired(journal, 0, 10);
+      },
+    });
+    await waitFor(() => expect(seen.failures).toMatchObject([{ code: 'run_not_found' }]));
+    expect(seen.seqs()).toEqual(counting(seen.events.length));
+    expect(feeds.size).toBe(0);
   });
 });
 

@@ -17,6 +17,8 @@ import type { Journal, StoredEvent } from './journal.ts';
 
 const WINDOW_MS = 5;
 const PAGE = 1000;
+/** What a subscriber can be given at once beyond its bound, however large the events are. */
+const PAGE_CHARS = 256 * 1024;
 
 export type EventBatch = readonly [StoredEvent, ...StoredEvent[]];
 
@@ -102,10 +104,10 @@ class Feed {
   async #catchUp(member: Member): Promise<void> {
     try {
       for (;;) {
-        const page = await this.#journal.readEvents(this.#runId, member.position, PAGE);
+        const page = await this.#read(member.position);
         if (!this.#members.has(member)) return;
         if (this.#give(member, page)) return;
-        if (page.length < PAGE) break;
+        if (!isFull(page)) break;
         await member.subscriber.ready?.();
         if (!this.#members.has(member)) return;
       }
@@ -120,6 +122,10 @@ class Feed {
     this.#wake();
   }
 
+  #read(afterSeq: number): Promise<StoredEvent[]> {
+    return this.#journal.readEvents(this.#runId, afterSeq, PAGE, PAGE_CHARS);
+  }
+
   #wake(): void {
     this.#dirty = true;
     if (this.#cancelWindow === undefined && !this.#pumping && this.#live > 0) void this.#pump();
@@ -132,10 +138,10 @@ class Feed {
     try {
       for (let full = true; full && this.#live > 0; ) {
         const from = this.#position;
-        const page = await this.#journal.readEvents(this.#runId, from, PAGE);
+        const page = await this.#read(from);
         // Somebody joined meanwhile who stands elsewhere: to them this page would be a gap.
         if (this.#position !== from) continue;
-        full = page.length === PAGE;
+        full = isFull(page);
         const last = page.at(-1);
         if (last === undefined) break;
         this.#position = last.seq;
@@ -199,6 +205,14 @@ class Feed {
     this.#cancelWindow?.();
     this.#onEmpty();
   }
+}
+
+/** Whether more may follow. */
+function isFull(page: readonly StoredEvent[]): boolean {
+  if (page.length === PAGE) return true;
+  let chars = 0;
+  for (const { payload } of page) chars += payload.length;
+  return chars >= PAGE_CHARS;
 }
 
 /** The same as an async iterator; leaving the loop detaches. */

@@ -95,8 +95,12 @@ export interface Journal {
   /** Appends what `admit` makes of the post, whoever owns the run, and returns it; see posts.ts. */
   post(runId: string, post: Post): Promise<LogRecord[]>;
 
-  /** Events with `seq > afterSeq`, in order, at most `limit`. */
-  readEvents(runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]>;
+  /**
+   * Events with `seq > afterSeq`, in order, at most `limit`; the one whose payload brings them to `maxChars` is the
+   * last. Rejects with `run_not_found` when there is no such run, or no longer: a reader must not take a run that is
+   * gone for one of which nothing more is to come.
+   */
+  readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]>;
   /** Records with `pos > afterPos`, in order, without text deltas. */
   readLog(runId: string, afterPos: number): Promise<LogRecord[]>;
   /** Posted records with `pos > afterPos`, in order. */

@@ -35,7 +35,7 @@ export function keepContract(subject: Subject): void {
     expect(await evictExpired(journal, 0, 10)).toEqual([runId]);
 
     expect(await journal.getRun(runId)).toBeUndefined();
-    expect(await journal.readEvents(runId, -1, 10)).toEqual([]);
+    await expect(journal.readEvents(runId, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
     expect(await journal.readLog(runId, -1)).toEqual([]);
     expect(await journal.previousTurn(later)).toBeUndefined();
     expect(await list()).toEqual([later.runId]);

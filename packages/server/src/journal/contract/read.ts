@@ -26,7 +26,7 @@ export function readContract(subject: Subject): void {
   it('a run that does not exist gives nothing', async () => {
     const { journal } = subject;
     expect(await journal.getRun('run_unknown')).toBeUndefined();
-    expect(await journal.readEvents('run_unknown', -1, 10)).toEqual([]);
+    await expect(journal.readEvents('run_unknown', -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
     expect(await journal.readLog('run_unknown', -1)).toEqual([]);
     expect(await journal.readPosted('run_unknown', -1)).toEqual([]);
     expect(await journal.firstShownAfter('run_unknown', -1)).toBeUndefined();
@@ -47,6 +47,23 @@ export function readContract(subject: Subject): void {
     expect(await seqs(9, 5)).toEqual([10, 11]);
     expect(await seqs(11, 5)).toEqual([]);
     expect(await seqs(500, 5)).toEqual([]);
+  });
+
+  it('a page of events ends with the one that brings it to the size asked for', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    await journal.append(
+      claim,
+      ['a', 'b', 'c', 'd'].map((letter) => delta(letter.repeat(1000))),
+    );
+    const seqs = async (after: number, maxChars: number) =>
+      (await journal.readEvents(claim.runId, after, 10, maxChars)).map(({ seq }) => seq);
+
+    expect(await seqs(-1, 1)).toEqual([0]);
+    expect(await seqs(-1, 1500)).toEqual([0, 1]);
+    expect(await seqs(1, 1500)).toEqual([2, 3]);
+    expect(await seqs(-1, 100_000)).toEqual([0, 1, 2, 3]);
+    expect(await seqs(3, 1)).toEqual([]);
   });
 
   it('an event is its name, time and public payload, without the private one', async () => {

@@ -3,6 +3,7 @@
  * never wait for the writer, and an indexed read costs less than asking another thread for it.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { TalariaError } from '@talaria/protocol';
 import type { RunFilter, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
@@ -49,16 +50,28 @@ export class SqliteReader {
    * `pos` is never smaller than `seq`, so `pos > afterSeq` narrows the scan by the primary key to the wanted
    * events and the few private records before them: no second index on the largest table.
    */
-  readEvents(runId: string, afterSeq: number, limit: number): StoredEvent[] {
-    return this.#all<StoredEvent>(
+  readEvents(
+    runId: string,
+    afterSeq: number,
+    limit: number,
+    maxChars = Number.POSITIVE_INFINITY,
+  ): StoredEvent[] {
+    const rows = this.#statement(
       `SELECT seq, event, at, public AS payload FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
         ORDER BY pos LIMIT ?`,
-      runId,
-      afterSeq,
-      afterSeq,
-      limit,
-    );
+    ).iterate(runId, afterSeq, afterSeq, limit) as Iterable<StoredEvent>;
+    const events: StoredEvent[] = [];
+    let chars = 0;
+    for (const event of rows) {
+      events.push(event);
+      chars += event.payload.length;
+      if (chars >= maxChars) break;
+    }
+    if (events.length === 0 && this.#all('SELECT 1 FROM runs WHERE run_id = ?', runId).length === 0) {
+      throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
+    }
+    return events;
   }
 
   readLog(runId: string, afterPos: number): LogRecord[] {
@@ -117,11 +130,15 @@ export class SqliteReader {
   }
 
   #all<T>(sql: string, ...values: (string | number)[]): T[] {
+    return this.#statement(sql).all(...values) as T[];
+  }
+
+  #statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.#db.prepare(sql);
       this.#statements.set(sql, statement);
     }
-    return statement.all(...values) as T[];
+    return statement;
   }
 }

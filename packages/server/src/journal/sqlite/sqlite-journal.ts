@@ -93,8 +93,13 @@ export class SqliteJournal implements Journal {
     return appended.records;
   }
 
-  async readEvents(runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
-    return this.#reader.readEvents(runId, afterSeq, limit);
+  async readEvents(
+    runId: string,
+    afterSeq: number,
+    limit: number,
+    maxChars?: number,
+  ): Promise<StoredEvent[]> {
+    return this.#reader.readEvents(runId, afterSeq, limit, maxChars);
   }
 
   async readLog(runId: string, afterPos: number): Promise<LogRecord[]> {
