@@ -64,6 +64,10 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, session_id, pattern_key)
   ) STRICT, WITHOUT ROWID;
   `,
+  // 2: whether an earlier turn of a session is unfinished, without a walk over all its finished ones
+  `
+  CREATE INDEX runs_unfinished_by_session ON runs (owner, session_id, n) WHERE finished_at IS NULL;
+  `,
 ];
 
 /** Brings the database to the newest schema; refuses one written by a newer version. */

@@ -8,8 +8,7 @@ import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing.ts';
 import { startFixture } from './testing-processes.ts';
 
-const inUse = (path: string) =>
-  `The database ${path} is in use by another server: stop that one first`;
+const inUse = (path: string) => `The database ${path} is in use by another server: stop that one first`;
 
 describe('a database file', () => {
   it('is opened once in a process, and again after it was closed', async () => {
@@ -46,13 +45,13 @@ describe('a database file', () => {
     const journal = await SqliteJournal.open({ path });
     await createRun(journal);
     await journal.close();
-    setVersion(path, 1000);
+    const version = setVersion(path, 1000);
 
     await expect(SqliteJournal.open({ path })).rejects.toThrow(
       /cannot be opened: it has schema 1000, this version of the server knows up to \d+; start the newer version/,
     );
 
-    expect(setVersion(path, 1)).toBe(1000);
+    expect(setVersion(path, version)).toBe(1000);
     const again = await SqliteJournal.open({ path });
     expect(await again.listRuns({ owner: 'ada', limit: 10 })).toHaveLength(1);
     await again.close();

@@ -74,7 +74,7 @@ describe('every query finds its rows by an index', () => {
     ],
     [
       'readEvents',
-      () => reader.readEvents('run_1', 5, 100),
+      () => expect(() => reader.readEvents('run_1', 5, 100)).toThrow('Run not found'),
       /records USING PRIMARY KEY \(run=\? AND pos>\?\)/,
     ],
     ['readLog', () => reader.readLog('run_1', 5), /records USING PRIMARY KEY \(run=\? AND pos>\?\)/],
@@ -104,7 +104,10 @@ describe('every query finds its rows by an index', () => {
     const plans = plansOf(() => writer.claim('w', LEASE_MS, 10, 1));
     expect(plans).toContain('SCAN r USING INDEX runs_unfinished');
     expect(plans).toContainEqual(
-      expect.stringMatching(/SEARCH e USING INDEX runs_by_session \(owner=\? AND session_id=\? AND n<\?\)/),
+      // Not by the one over all turns: of a long session it would walk the finished ones for each that waits.
+      expect.stringMatching(
+        /SEARCH e USING (COVERING )?INDEX runs_unfinished_by_session \(owner=\? AND session_id=\? AND n<\?\)/,
+      ),
     );
     expect(slow(plans)).toEqual([]);
   });

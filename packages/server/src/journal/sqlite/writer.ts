@@ -167,7 +167,7 @@ export class SqliteWriter {
     const rows = this.#all<RunRow>(
       `SELECT r.* FROM runs r INDEXED BY runs_unfinished
         WHERE ${unowned}
-          AND NOT EXISTS (SELECT 1 FROM runs e
+          AND NOT EXISTS (SELECT 1 FROM runs e INDEXED BY runs_unfinished_by_session
                            WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
                              AND e.finished_at IS NULL)
         ORDER BY r.n LIMIT ?`,
