@@ -1,17 +1,14 @@
 /**
  * Decides whether a tool call may run, has to be approved by a person first, or never runs. Pure.
  */
-import { classifyCommand } from './matcher/classify.ts';
+import { classifyCommand, type Verdict } from './matcher/classify.ts';
 
-export type Verdict =
-  | { kind: 'allow' }
-  | { kind: 'ask'; keys: [string, ...string[]] }
-  | { kind: 'never'; reason: string };
+export type { Verdict };
 
 export type Gate = (command: string | undefined) => Verdict;
 
 /** Asked for every command where nothing keeps it from the host. */
-export const UNISOLATED_KEY = 'command outside a sandbox';
+const UNISOLATED_KEY = 'command outside a sandbox';
 
 export interface GatePolicy {
   /** Whether the backend keeps commands from the host. */
