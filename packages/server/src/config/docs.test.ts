@@ -6,7 +6,7 @@ import { flagOf, settingList } from './settings.ts';
 import { load } from './testing.ts';
 
 it('keeps docs/configuration.md up to date', () => {
-  const hint = 'run: node packages/server/src/config/write-docs.ts';
+  const hint = 'run: npx node packages/server/src/config/write-docs.ts';
   expect(readFileSync(documentUrl, 'utf8'), hint).toBe(configurationDocument());
 });
 

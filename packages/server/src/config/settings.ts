@@ -254,7 +254,7 @@ export const settings = {
     kind: seconds({ min: 0.1, max: LONGEST_TIMER_SECONDS }),
     default: 180,
     group: 'Sandbox and approvals',
-    about: 'how long a tool may take if its call names no time of its own',
+    about: 'how long a tool may take; a call may ask for less',
   }),
   approvalTimeoutSeconds: define({
     env: 'TALARIA_APPROVAL_TIMEOUT_SECONDS',
@@ -304,7 +304,7 @@ export const settings = {
     kind: integer({ min: 4096, max: 1_073_741_824 }),
     default: 1_048_576,
     group: 'Operation',
-    about: 'unread bytes after which a stalled event stream is disconnected',
+    about: 'unread bytes of an event stream after which it gets no live events until its client has read them',
   }),
   logLevel: define({
     env: 'TALARIA_LOG_LEVEL',
