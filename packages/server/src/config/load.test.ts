@@ -52,6 +52,7 @@ it('starts from the documented defaults', () => {
     anthropicApiKey: undefined,
     googleApiKey: undefined,
     modelRetries: 4,
+    modelIdleSeconds: 600,
     instructions: undefined,
     maxConcurrentRuns: 10,
     maxQueuedRuns: 1000,

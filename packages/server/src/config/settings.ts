@@ -304,7 +304,8 @@ export const settings = {
     kind: integer({ min: 4096, max: 1_073_741_824 }),
     default: 1_048_576,
     group: 'Operation',
-    about: 'unread bytes of an event stream after which it gets no live events until its client has read them',
+    about:
+      'unread bytes of an event stream after which it gets no live events until its client has read them',
   }),
   logLevel: define({
     env: 'TALARIA_LOG_LEVEL',
