@@ -2,9 +2,10 @@
  * The agent's loop: model step, tool calls, results, again, until the model answers without a tool call.
  * It works from `Progress` alone, so it starts a new run and resumes a cut-off one in the same way.
  */
+
+import { maskSecrets } from '../secret-filter.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import type { Answer } from './progress.ts';
-import { maskSecrets } from './secret-filter.ts';
 import { streamStep } from './step.ts';
 import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 

@@ -10,10 +10,10 @@ import { type ApprovalChoice, createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
 import { redactValue } from '../redact-secrets.ts';
+import { SecretFilter } from '../secret-filter.ts';
 import { type AgentRun, Handover } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';
-import { SecretFilter } from './secret-filter.ts';
 import { InvalidArguments, type PreparedCall, parseArguments, type ToolOutcome } from './tools/tool.ts';
 
 /** What a call is about to do, in one line. */
