@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Feeds, tail } from './feeds.ts';
 import type { Claim, Journal } from './journal.ts';
 import type { JournalFixture } from './journal-contract.ts';
@@ -162,6 +162,32 @@ describe('a subscriber', () => {
     expect(leaving.seqs()).toEqual([0]);
     expect(staying.seqs()).toEqual([0, 1, 2]);
   });
+});
+
+it('replays go on page by page, one in a turn of the event loop, however fast their readers are', async () => {
+  const claim = await claimedRun(journal);
+  for (let i = 0; i < 5; i++)
+    await journal.append(
+      claim,
+      Array.from({ length: 1000 }, () => delta()),
+    );
+  await journal.append(claim, [completed()]);
+  let turn = 0;
+  let counter = setImmediate(function count() {
+    turn += 1;
+    counter = setImmediate(count);
+  });
+  onTestFinished(() => clearImmediate(counter));
+
+  const turns: number[] = [];
+  const feeds = new Feeds(journal);
+  const readers = Array.from({ length: 3 }, () =>
+    collect(feeds, claim.runId, -1, { onBatch: ([first]) => void (first.seq > 0 && turns.push(turn)) }),
+  );
+  await Promise.all(readers.map(({ ended }) => ended));
+  for (const reader of readers) expect(reader.seqs()).toEqual(counting(5001));
+  expect(turns).toHaveLength(15);
+  expect(new Set(turns).size).toBe(15);
 });
 
 describe('a subscriber that is slow to catch up', () => {

@@ -36,6 +36,7 @@ type Source = Pick<Journal, 'readEvents' | 'watchEvents'>;
 export class Feeds {
   readonly #journal: Source;
   readonly #feeds = new Map<string, Feed>();
+  readonly #turns = new Turns();
 
   constructor(journal: Source) {
     this.#journal = journal;
@@ -52,7 +53,7 @@ export class Feeds {
   attach(runId: string, afterSeq: number, subscriber: Subscriber): () => void {
     let feed = this.#feeds.get(runId);
     if (feed === undefined) {
-      const created: Feed = new Feed(this.#journal, runId, () => {
+      const created: Feed = new Feed(this.#journal, this.#turns, runId, () => {
         if (this.#feeds.get(runId) === created) this.#feeds.delete(runId);
       });
       feed = created;
@@ -71,6 +72,7 @@ interface Member {
 
 class Feed {
   readonly #journal: Source;
+  readonly #turns: Turns;
   readonly #runId: string;
   readonly #onEmpty: () => void;
   readonly #unwatch: () => void;
@@ -83,8 +85,9 @@ class Feed {
   /** Ends the window before its time; set while it is open. */
   #cancelWindow: (() => void) | undefined;
 
-  constructor(journal: Source, runId: string, onEmpty: () => void) {
+  constructor(journal: Source, turns: Turns, runId: string, onEmpty: () => void) {
     this.#journal = journal;
+    this.#turns = turns;
     this.#runId = runId;
     this.#onEmpty = onEmpty;
     this.#unwatch = journal.watchEvents(runId, () => this.#wake());
@@ -109,6 +112,7 @@ class Feed {
         if (this.#give(member, page)) return;
         if (!isFull(page)) break;
         await member.subscriber.ready?.();
+        await this.#turns.next();
         if (!this.#members.has(member)) return;
       }
     } catch (error) {
@@ -204,6 +208,20 @@ class Feed {
     this.#unwatch();
     this.#cancelWindow?.();
     this.#onEmpty();
+  }
+}
+
+/**
+ * One page of replay per turn of the event loop, over all runs. A reader that keeps up takes each page without a
+ * pause, since the system takes what is written to its socket at once; a long replay would go through in one turn
+ * and hold up everything else for as long.
+ */
+class Turns {
+  #last = Promise.resolve();
+
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#last;
   }
 }
 
