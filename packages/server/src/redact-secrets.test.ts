@@ -31,6 +31,10 @@ test('masks a known value of any shape, but not a word', () => {
   expect(redactSecrets('this is none of it', ['none', ''])).toBe('this is none of it');
 });
 
+test('masks the whole of a value that begins with another one', () => {
+  expect(redactSecrets('key abcdef-123 used', ['abcdef', 'abcdef-123'])).toBe('key [redacted] used');
+});
+
 test('masks the strings inside a value, and whole fields with a telling name', () => {
   const value = {
     command: 'curl -H "Authorization: Bearer abcdef123456"',

@@ -5,7 +5,7 @@
  * such as the upstream key of a gateway that repeats it in its error. Better to mask an innocent word than to show
  * a key.
  */
-const MASK = '[redacted]';
+import { MASK, maskSecrets } from './secret-filter.ts';
 
 const PATTERNS: readonly [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, MASK],
@@ -26,14 +26,8 @@ const PATTERNS: readonly [RegExp, string][] = [
 const SECRET_NAME =
   /^(?:.*[-_])?(?:api[-_]?key|token|passw(?:or)?d|passphrase|secret|authorization|private[-_]?key)$/i;
 
-/** Shorter values are words ("test", "none") that would mask half the message. */
-const MIN_SECRET_CHARS = 6;
-
 export function redactSecrets(text: string, secrets: readonly string[] = []): string {
-  let result = text;
-  for (const secret of secrets) {
-    if (secret.length >= MIN_SECRET_CHARS) result = result.replaceAll(secret, MASK);
-  }
+  let result = maskSecrets(text, secrets);
   for (const [pattern, replacement] of PATTERNS) result = result.replace(pattern, replacement);
   return result;
 }

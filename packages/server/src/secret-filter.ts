@@ -4,7 +4,7 @@
  *
  * Only known values: a model writes about credentials all day, and text that merely looks like one must stay.
  */
-const MASK = '[redacted]';
+export const MASK = '[redacted]';
 
 /** Shorter values are words ("test", "none") that would mask half the text. */
 const MIN_SECRET_CHARS = 6;
