@@ -191,12 +191,7 @@ export class Engine {
     return { ...depth, active: this.#dispatcher.active, subscribers: this.#feeds.size };
   }
 
-  /** From now on no new run is taken. */
-  beginDrain(): void {
-    this.#draining = true;
-  }
-
-  /** Hands the unfinished runs over within the limit. */
+  /** Takes no new run from now on, and hands the unfinished ones over within the limit. */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     await this.#dispatcher.drain(limitMs);

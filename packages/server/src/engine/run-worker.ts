@@ -11,7 +11,7 @@
  * The end never waits for the agent longer than a grace: a model or tool that ignores its abort signal can
  * delay nothing, and whatever it tries to append later is refused.
  */
-import { type ApprovalChoice, TalariaError } from '@talaria/protocol';
+import { type ApprovalChoice, RUN_FAILURES, TalariaError } from '@talaria/protocol';
 import { type AgentRun, Handover, type Limits, RunFailure } from '../agent/agent-run.ts';
 import type { Gate } from '../agent/approvals/gate.ts';
 import { runAgent } from '../agent/loop.ts';
@@ -28,7 +28,6 @@ import type { Log } from '../log.ts';
 const ABORT_GRACE_MS = 3_000;
 /** A run that takes the server down with it must not do so for ever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
-const RECOVERY_LIMIT = 'The run was interrupted again and again without getting any further';
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export interface RunLimits extends Limits {
@@ -109,7 +108,7 @@ export class RunWorker {
     const { run, runId } = this.claim;
     // Before anything else: reading the run may already be what takes the server down.
     if (run.state.claims_without_progress > MAX_CLAIMS_WITHOUT_PROGRESS) {
-      await this.#finish(await this.#failed(new RunFailure('recovery_limit', RECOVERY_LIMIT)));
+      await this.#finish(await this.#failed(new RunFailure('recovery_limit', RUN_FAILURES.recovery_limit)));
       return;
     }
     failpoint('run.after-claim');

@@ -6,12 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '../config/index.ts';
-
-export interface ApiKey {
-  name: string;
-  key: string;
-}
+import { type ApiKey, isLoopback } from '../config/index.ts';
 
 /** The owner of runs when no key is configured. */
 const OPEN_OWNER = 'local';

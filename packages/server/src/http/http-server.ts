@@ -8,8 +8,9 @@
  */
 import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type ApiKey, createAuthenticate } from './auth.ts';
+import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';

@@ -11,9 +11,7 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
 
   app.get<{ Params: { run_id: string } }>(
     '/v1/runs/:run_id/events',
-    {
-      exposeHeadRoute: false,
-    },
+    { exposeHeadRoute: false },
     async (request, reply) => {
       const { run_id: runId } = request.params;
       // Also for a cursor that is no number: whether the run exists is said first.

@@ -19,26 +19,20 @@ const LIMIT_DEFAULT = 50;
 type RunRoute = { Params: { run_id: string } };
 
 export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
-  app.post(
-    '/v1/runs',
-    {
-      config: { startsWork: true },
-    },
-    async (request, reply) => {
-      // The order of the checks is part of the contract: JSON, key, then the fields.
-      const body = parseObject(parseJsonBody(request.body));
-      const key = parseIdempotencyKey(header(request, 'idempotency-key'));
-      const created = await engine.submit(
-        request.owner,
-        parseCreateRun(body),
-        key === undefined ? undefined : { key, body },
-      );
-      if (created.replayed) reply.header('idempotency-replayed', 'true');
-      return reply.code(202).send(created);
-    },
-  );
+  app.post('/v1/runs', { config: { startsWork: true } }, async (request, reply) => {
+    // The order of the checks is part of the contract: JSON, key, then the fields.
+    const body = parseObject(parseJsonBody(request.body));
+    const key = parseIdempotencyKey(header(request, 'idempotency-key'));
+    const created = await engine.submit(
+      request.owner,
+      parseCreateRun(body),
+      key === undefined ? undefined : { key, body },
+    );
+    if (created.replayed) reply.header('idempotency-replayed', 'true');
+    return reply.code(202).send(created);
+  });
 
-  app.get('/v1/runs', {}, async (request) => {
+  app.get('/v1/runs', async (request) => {
     const query = request.query as Record<string, unknown>;
     return engine.list(request.owner, {
       status: parseStatus(single(query, 'status')),
@@ -48,51 +42,32 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     });
   });
 
-  app.get<RunRoute>('/v1/runs/:run_id', {}, async (request) =>
-    engine.get(request.owner, request.params.run_id),
-  );
+  app.get<RunRoute>('/v1/runs/:run_id', async (request) => engine.get(request.owner, request.params.run_id));
 
   // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
   const runExists = async (request: FastifyRequest): Promise<void> => {
     await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
   };
 
-  app.post<RunRoute>(
-    '/v1/runs/:run_id/stop',
-    {
-      preParsing: runExists,
-    },
-    async (request) => {
-      const { run_id } = request.params;
-      await engine.stop(request.owner, run_id);
-      return { run_id, status: 'stopping' };
-    },
+  app.post<RunRoute>('/v1/runs/:run_id/stop', { preParsing: runExists }, async (request) => {
+    const { run_id } = request.params;
+    await engine.stop(request.owner, run_id);
+    return { run_id, status: 'stopping' };
+  });
+
+  app.post<RunRoute>('/v1/runs/:run_id/approval', { preParsing: runExists }, async (request) =>
+    engine.answerApproval(
+      request.owner,
+      request.params.run_id,
+      parseApprovalAnswer(parseJsonBody(request.body)),
+    ),
   );
 
-  app.post<RunRoute>(
-    '/v1/runs/:run_id/approval',
-    {
-      preParsing: runExists,
-    },
-    async (request) =>
-      engine.answerApproval(
-        request.owner,
-        request.params.run_id,
-        parseApprovalAnswer(parseJsonBody(request.body)),
-      ),
-  );
-
-  app.post<RunRoute>(
-    '/v1/runs/:run_id/steer',
-    {
-      preParsing: runExists,
-    },
-    async (request) => {
-      const { run_id } = request.params;
-      await engine.steer(request.owner, run_id, parseSteer(parseJsonBody(request.body)));
-      return { object: 'hermes.run.steer', run_id, accepted: true };
-    },
-  );
+  app.post<RunRoute>('/v1/runs/:run_id/steer', { preParsing: runExists }, async (request) => {
+    const { run_id } = request.params;
+    await engine.steer(request.owner, run_id, parseSteer(parseJsonBody(request.body)));
+    return { object: 'hermes.run.steer', run_id, accepted: true };
+  });
 }
 
 function header(request: FastifyRequest, name: string): string | undefined {
