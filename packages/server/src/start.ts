@@ -63,6 +63,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   for (const part of [store, sandbox]) if (part.status === 'rejected') throw part.reason;
   const journal = await opening;
   const { isolation } = backend.stats();
+  const isolated = isolation.kind !== 'none';
 
   const model = createModel({
     model: config.model,
@@ -84,7 +85,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     worker: {
       model,
       gate: createGate({
-        isolated: isolation.kind !== 'none',
+        isolated,
         whenIsolated: config.approvalsIsolated,
         whenUnisolated: config.approvalsUnisolated,
       }),
@@ -113,7 +114,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     logger: log,
     checks: async (): Promise<Record<string, Check>> => ({
       store: { status: 'ok', detail: `SQLite, ${config.database.path}` },
-      sandbox: { status: isolation.kind === 'none' ? 'degraded' : 'ok', detail: isolation.description },
+      sandbox: { status: isolated ? 'ok' : 'degraded', detail: isolation.description },
       model: { status: 'ok', detail: model.name },
     }),
   });
@@ -131,6 +132,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       model: model.name,
       store: `SQLite, ${config.database.path}`,
       sandbox: isolation.description,
+      isolated,
     }),
     close() {
       closing ??= (async () => {

@@ -10,13 +10,10 @@ export interface Running {
   /** Its name; that of the built-in one starts with `demo`. */
   readonly model: string;
   readonly store: string;
-  /** In words; where commands are not isolated they say "no isolation". */
   readonly sandbox: string;
+  /** Whether the sandbox keeps commands from the machine. */
+  readonly isolated: boolean;
 }
-
-/** A bare "none" is left out on purpose: it may speak of the network. */
-const UNISOLATED =
-  /\b(no isolation|not isolated|unisolated|without isolation|isolation[:= ]+none)\b|^none\b/i;
 
 export function banner(running: Running, config: Config, configWarnings: readonly string[]): string {
   const { url, version, model, store, sandbox } = running;
@@ -32,7 +29,7 @@ export function banner(running: Running, config: Config, configWarnings: readonl
   ].join('\n');
 }
 
-function partWarnings({ model, sandbox }: Running, config: Config): string[] {
+function partWarnings({ model, isolated }: Running, config: Config): string[] {
   const warnings: string[] = [];
   if (/^demo\b/i.test(model)) {
     warnings.push(
@@ -40,7 +37,7 @@ function partWarnings({ model, sandbox }: Running, config: Config): string[] {
         "provider's key, and TALARIA_MODEL, for a real one",
     );
   }
-  if (UNISOLATED.test(sandbox)) {
+  if (!isolated) {
     const approvals =
       config.approvalsUnisolated === 'ask'
         ? 'every command asks for approval first'

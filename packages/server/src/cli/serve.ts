@@ -22,7 +22,7 @@ export interface ServerHandle {
   close(): Promise<void>;
   /** Resolves when the server has drained, whoever asked for it. */
   readonly drained: Promise<void>;
-  describe(): { model: string; store: string; sandbox: string };
+  describe(): { model: string; store: string; sandbox: string; isolated: boolean };
 }
 
 export type StartServer = (config: Config) => Promise<ServerHandle>;
