@@ -92,6 +92,25 @@ test('ten thousand events are replayed complete and in order', async () => {
   expect(tail.frames).toEqual(whole.slice(9_991));
 });
 
+test('streams that are asked for on one connection come one after the other, and cost nothing while they wait', async () => {
+  const runId = await api.create(script([{ chunks: ['open', { gate: 'pipelined' }, 'closed'] }]));
+  await world.model.waitingAt('pipelined');
+  const { hostname, port } = new URL(api.baseUrl);
+  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  let text = '';
+  socket.on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.write(`GET /v1/runs/${runId}/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`.repeat(100));
+  await waitFor('the first to be answered', async () => text.includes('"delta":"open"'));
+  expect((await detailed()).platforms.api_server.subscribers).toBe(1);
+
+  world.model.open('pipelined');
+  await waitFor('all to be answered', async () => text.split(': stream closed').length === 101);
+  expect(text.split('"output":"openclosed"')).toHaveLength(101);
+  socket.destroy();
+});
+
 /** A subscriber that asks for the stream and then reads nothing until told to. */
 class StalledReader {
   readonly #socket: Socket;

@@ -41,7 +41,9 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
       }
       streams.add(stream);
       response.on('close', () => streams.delete(stream));
-      stream.start();
+      // A pipelined request waits until the answers before it are out: nothing is read for it that could not leave.
+      if (response.socket === null) response.once('socket', () => stream.start());
+      else stream.start();
     },
   );
 }
