@@ -8,13 +8,15 @@ import type { RunFilter, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
+import { statementsOf } from './statements.ts';
 
 export class SqliteReader {
   readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statement: (sql: string) => StatementSync;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
+    this.#statement = statementsOf(this.#db);
   }
 
   close(): void {
@@ -131,14 +133,5 @@ export class SqliteReader {
 
   #all<T>(sql: string, ...values: (string | number)[]): T[] {
     return this.#statement(sql).all(...values) as T[];
-  }
-
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
   }
 }

@@ -14,7 +14,7 @@ export type WriteOp =
   | 'evict'
   | 'queueDepth';
 
-/** The arguments of an operation; the thread adds the time. */
+/** The arguments of an operation, and when it was asked for by the store's clock. */
 export interface WriteRequest {
   id: number;
   op: WriteOp;
@@ -28,7 +28,6 @@ export interface WriteFailure {
   name: string;
   message: string;
   code?: ApiErrorCode;
-  runId?: string;
 }
 
 export type FromWriter =

@@ -20,6 +20,7 @@ import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
 import { type RunRow, toStoredRun } from './rows.ts';
+import { statementsOf } from './statements.ts';
 
 const IDEMPOTENCY_MS = 24 * 3600 * 1000;
 
@@ -36,13 +37,12 @@ interface IdempotencyRow {
 }
 
 export class SqliteWriter {
-  readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statement: (sql: string) => StatementSync;
   #depth: QueueDepth;
 
   /** No other process has the database open, so every lease in it belongs to a process that is dead. */
   constructor(db: DatabaseSync) {
-    this.#db = db;
+    this.#statement = statementsOf(db);
     this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL');
     const { queued } = this.#get<{ queued: number }>(
       'SELECT count(*) AS queued FROM runs WHERE finished_at IS NULL',
@@ -314,15 +314,6 @@ export class SqliteWriter {
 
   #findRun(runId: string): RunRow | undefined {
     return this.#get<RunRow>('SELECT * FROM runs WHERE run_id = ?', runId);
-  }
-
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
   }
 
   #run(sql: string, ...values: (string | number | null)[]) {
