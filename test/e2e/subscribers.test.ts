@@ -195,4 +195,18 @@ describe('a reader that stalls', () => {
     );
     expect([...had, ...rest]).toEqual(whole);
   }, 60_000);
+
+  test('forty that come late and stall cost a page each, not the run', async () => {
+    const pieces = Array.from({ length: 200 }, (_, n) => `${n} ${'y'.repeat(20_000)} `);
+    const runId = await api.create(script([{ chunks: pieces, delayMs: 2 }]));
+    await api.finish(runId);
+    await api.stream(runId);
+    const before = (await detailed()).memory.rss_bytes;
+    const stalled = await Promise.all(Array.from({ length: 40 }, () => StalledReader.open(runId)));
+    const { memory, platforms } = await detailed();
+    expect(platforms.api_server.subscribers).toBe(40);
+    // Four megabytes wait for each of them.
+    expect(memory.rss_bytes - before).toBeLessThan(80 * MEGABYTE);
+    for (const reader of stalled) reader.destroy();
+  }, 30_000);
 });
