@@ -46,7 +46,7 @@ export class CheckedApi extends Api {
 
 const validators = new Map<TSchema, Validator>();
 
-export function expectShape(schema: TSchema, value: unknown): void {
+function expectShape(schema: TSchema, value: unknown): void {
   const validator = validators.get(schema) ?? Compile(schema);
   validators.set(schema, validator);
   if (validator.Check(value)) return;
@@ -60,7 +60,7 @@ export function expectSecurityHeaders(headers: Headers): void {
   expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
 }
 
-export function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq = 0): void {
+function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq = 0): void {
   for (const [i, { id, event }] of frames.entries()) {
     const { event: name, run_id, timestamp, seq, ...payload } = event;
     expect(Object.keys(schemas.EVENT_PAYLOADS)).toContain(name);

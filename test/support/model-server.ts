@@ -31,7 +31,7 @@ export {
 } from './model-server-script.ts';
 
 /** What a step reports when it does not say; tests may rely on the numbers. */
-export const DEFAULT_USAGE = { input: 10, output: 5 };
+const DEFAULT_USAGE = { input: 10, output: 5 };
 
 /** Benchmarks send many requests with long bodies; only the latest are kept. */
 const MAX_RECORDS = 10_000;

@@ -1,6 +1,8 @@
-/** What the rest of the server may use of the configuration. Nothing here reads the environment by itself. */
+/**
+ * What the rest of the server may use of the configuration. The command line, which also explains the settings, reads
+ * their table itself. Nothing here reads the environment by itself.
+ */
 export type { Config } from './config.ts';
-export { type ConfigLine, configSecrets, describeConfig } from './describe.ts';
-export { ConfigError, type LoadOptions, loadConfig } from './load.ts';
-export { type ApiKey, type CorsOrigins, type Database, isLoopback } from './network-kinds.ts';
-export { type SettingName, settings } from './settings.ts';
+export { configSecrets, describeConfig } from './describe.ts';
+export { ConfigError, loadConfig } from './load.ts';
+export { type ApiKey, isLoopback } from './network-kinds.ts';

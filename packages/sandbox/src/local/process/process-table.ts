@@ -19,7 +19,7 @@ export interface ProcessEntry {
 /** The unit of times in /proc, the same on every architecture Node is built for. */
 const TICKS_PER_S = 100;
 
-export function readProcess(pid: number): ProcessEntry | undefined {
+function readProcess(pid: number): ProcessEntry | undefined {
   const stat = readIfThere(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The name in parentheses may itself hold spaces and parentheses.

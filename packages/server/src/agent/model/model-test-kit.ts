@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { AssistantPart, Message, Model, StepFinish, StepPart, StepRequest } from './model.ts';
 import { ModelError } from './model.ts';
 
-export const TERMINAL = {
+const TERMINAL = {
   name: 'terminal',
   description: 'Runs a command',
   parameters: {
