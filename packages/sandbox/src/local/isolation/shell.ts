@@ -1,7 +1,8 @@
 /**
  * The shell that runs a command, and how the command reaches it: as two parts in descriptor 3, a prelude of ours
- * (variables, directory) and the command itself. From there on standard error is the output too. The prelude runs inside the sandbox because a variable such as
- * LD_PRELOAD must not touch the programs that build it. `eval` keeps the shell's messages those of `bash -c`.
+ * (variables, directory) and the command itself. From there on standard error is the output too. The prelude runs
+ * inside the sandbox because a variable such as LD_PRELOAD must not touch the programs that build it. `eval` keeps
+ * the shell's messages those of `bash -c`.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
