@@ -4,7 +4,6 @@
  * Starting: the lock, store and sandbox, model, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
  * no new runs, hand over the unfinished ones within the limit, close the connections, the sandbox, the store.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LocalBackend, type Slot } from '@talaria/sandbox';
 import { pino } from 'pino';
@@ -20,6 +19,7 @@ import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
+import { makeDirectory } from './make-directory.ts';
 import { redactSecrets } from './redact-secrets.ts';
 import { version } from './version.ts';
 
@@ -32,7 +32,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   // To stderr, so that what the command prints for people on stdout stays readable.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
 
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(config.dataDir);
   const lock = lockFile(
     join(config.dataDir, 'server.lock'),
     `The data directory ${config.dataDir} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`,
@@ -111,7 +111,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     modelName: config.modelName,
     subscriberBufferBytes: config.subscriberBufferBytes,
     version,
-    logger: log,
+    // What the framework has to say at the level info, the command has said in better words.
+    logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
     checks: async (): Promise<Record<string, Check>> => ({
       store: { status: 'ok', detail: `SQLite, ${config.database.path}` },
       sandbox: { status: isolated ? 'ok' : 'degraded', detail: isolation.description },

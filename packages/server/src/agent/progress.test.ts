@@ -1,8 +1,8 @@
 import type { ApprovalChoice } from '@talaria/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from '../journal/records.ts';
-import type { ToolCallPart } from './model/model.ts';
 import { Progress } from './progress.ts';
 
 const USAGE = { input_tokens: 2, output_tokens: 1, total_tokens: 3 };

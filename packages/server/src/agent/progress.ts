@@ -8,8 +8,8 @@
  * A call found `running` by a new owner has an unknown outcome: it is never run again (see `interrupted`).
  */
 import type { ApprovalChoice, ApprovalRequest } from '@talaria/protocol';
+import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
-import type { AssistantPart, FinishReason, Message, ToolCallPart } from './model/model.ts';
 
 export interface ToolCallProgress {
   call: ToolCallPart;

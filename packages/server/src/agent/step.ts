@@ -6,10 +6,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { failpoint } from '../failpoints.ts';
+import type { Message } from '../journal/messages.ts';
 import { maskSecrets, SecretFilter } from '../secret-filter.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
-import { type Message, ModelError, type StepFinish } from './model/model.ts';
+import { ModelError, type StepFinish } from './model/model.ts';
 
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 30_000;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
 import type { AgentRun } from './agent-run.ts';
-import type { ToolCallPart } from './model/model.ts';
 import { Progress } from './progress.ts';
 import { runToolCalls } from './tool-calls.ts';
 import { type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';

@@ -5,9 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRunId, NO_USAGE } from '@talaria/protocol';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Message, Model } from '../agent/model/model.ts';
+import type { Model } from '../agent/model/model.ts';
 import { ToolSet } from '../agent/tools/tool.ts';
 import type { Claim, Journal } from '../journal/journal.ts';
+import type { Message } from '../journal/messages.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import { RunWorker } from './run-worker.ts';
 

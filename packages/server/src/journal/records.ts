@@ -15,7 +15,7 @@ import type {
   HistoryMessage,
   Usage,
 } from '@talaria/protocol';
-import type { AssistantPart, FinishReason, Message } from '../agent/model/model.ts';
+import type { AssistantPart, FinishReason, Message } from './messages.ts';
 
 /** What the client asked for, as accepted. */
 export interface RunRequest {

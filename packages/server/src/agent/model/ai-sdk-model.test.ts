@@ -7,8 +7,9 @@ import {
   script,
   startModelServer,
 } from '../../../../../test/support/model-server.ts';
+import type { Message } from '../../journal/messages.ts';
 import { createModel } from './create-model.ts';
-import type { Message, Model, ModelErrorCode } from './model.ts';
+import type { Model, ModelErrorCode } from './model.ts';
 import { collect, collectFailure, toRequest, withResults } from './model-test-kit.ts';
 
 const KEY = 'key-5f1c8a7e';

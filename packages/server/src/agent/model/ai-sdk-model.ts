@@ -16,7 +16,8 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type { Usage } from '@talaria/protocol';
-import type { FinishReason, Message, Model, StepFinish, StepPart, StepRequest } from './model.ts';
+import type { FinishReason, Message } from '../../journal/messages.ts';
+import type { Model, StepFinish, StepPart, StepRequest } from './model.ts';
 import { incompleteStreamError, toModelError } from './model-errors.ts';
 import { toFunctionTools, toPrompt } from './prompt.ts';
 import { StepAssembly } from './step-assembly.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../journal/messages.ts';
 import { findCommands } from './demo-commands.ts';
 import { DemoModel } from './demo-model.ts';
-import type { Message } from './model.ts';
 import { collect, collectFailure, withResults } from './model-test-kit.ts';
 
 describe('commands in a prompt', () => {

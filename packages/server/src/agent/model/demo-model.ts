@@ -10,8 +10,9 @@
  * its commands to the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Message, ToolCallPart } from '../../journal/messages.ts';
 import { findCommands } from './demo-commands.ts';
-import type { Message, Model, StepPart, StepRequest, ToolCallPart } from './model.ts';
+import type { Model, StepPart, StepRequest } from './model.ts';
 import { toModelError } from './model-errors.ts';
 
 const TOOL = 'terminal';

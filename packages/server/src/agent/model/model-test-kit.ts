@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AssistantPart, Message, Model, StepFinish, StepPart, StepRequest } from './model.ts';
+import type { AssistantPart, Message } from '../../journal/messages.ts';
+import type { Model, StepFinish, StepPart, StepRequest } from './model.ts';
 import { ModelError } from './model.ts';
 
 const TERMINAL = {

@@ -6,48 +6,9 @@
  * - The id of a tool call is not empty and names one call of the conversation, whatever the provider sends.
  * - Aborting `signal` ends the request to the provider and makes the iteration throw.
  * - Every failure is a `ModelError`; its message is safe to show (no key, no header, no request body).
- * - `Message` is what the journal keeps. It belongs to this project, not to a provider's SDK, so that a run
- *   written by one version can be read by the next.
  */
 import type { Usage } from '@talaria/protocol';
-
-export interface TextPart {
-  type: 'text';
-  text: string;
-  metadata?: ProviderMetadata;
-}
-
-export interface ReasoningPart {
-  type: 'reasoning';
-  text: string;
-  metadata?: ProviderMetadata;
-}
-
-export interface ToolCallPart {
-  type: 'tool_call';
-  id: string;
-  tool: string;
-  /** The arguments as the model wrote them: JSON text, not yet validated and possibly malformed. */
-  arguments: string;
-  metadata?: ProviderMetadata;
-}
-
-/** What a provider wants to see again on the next step (a reasoning signature, say). Opaque to the loop. */
-export type ProviderMetadata = Record<string, Record<string, unknown>>;
-
-export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
-
-export interface ImagePart {
-  type: 'image';
-  /** An http(s) or data URL. */
-  url: string;
-}
-
-export type Message =
-  | { role: 'system'; content: string }
-  | { role: 'user'; content: string | (TextPart | ImagePart)[] }
-  | { role: 'assistant'; content: AssistantPart[] }
-  | { role: 'tool'; tool_call_id: string; tool: string; output: string; is_error: boolean };
+import type { AssistantPart, FinishReason, Message } from '../../journal/messages.ts';
 
 export interface ToolDefinition {
   name: string;
@@ -61,8 +22,6 @@ export interface StepRequest {
   tools: readonly ToolDefinition[];
   signal: AbortSignal;
 }
-
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'other';
 
 export interface StepFinish {
   type: 'finish';

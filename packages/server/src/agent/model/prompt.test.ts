@@ -1,7 +1,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AssistantPart, Message } from './model.ts';
+import type { AssistantPart, Message } from '../../journal/messages.ts';
 import { toPrompt } from './prompt.ts';
 
 const user = (content: (Message & { role: 'user' })['content']): Message => ({ role: 'user', content });

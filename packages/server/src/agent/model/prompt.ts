@@ -16,15 +16,14 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import {
-  type AssistantPart,
-  type ImagePart,
-  type Message,
-  ModelError,
-  type ProviderMetadata,
-  type TextPart,
-  type ToolDefinition,
-} from './model.ts';
+import type {
+  AssistantPart,
+  ImagePart,
+  Message,
+  ProviderMetadata,
+  TextPart,
+} from '../../journal/messages.ts';
+import { ModelError, type ToolDefinition } from './model.ts';
 
 export function toPrompt(messages: readonly Message[]): LanguageModelV4Prompt {
   const system = messages.flatMap((message) =>

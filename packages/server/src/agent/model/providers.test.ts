@@ -3,8 +3,9 @@
  * and what the provider needs to see again on the next step (signatures, encrypted reasoning) gets back to it.
  */
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../journal/messages.ts';
 import { createModel } from './create-model.ts';
-import type { Message, Model } from './model.ts';
+import type { Model } from './model.ts';
 import {
   collect,
   collectFailure,

@@ -6,7 +6,8 @@
  * key by key.
  */
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { AssistantPart, ReasoningPart, StepPart, TextPart } from './model.ts';
+import type { AssistantPart, ReasoningPart, TextPart } from '../../journal/messages.ts';
+import type { StepPart } from './model.ts';
 
 export class StepAssembly {
   readonly #content: AssistantPart[] = [];

@@ -21,6 +21,8 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
 
       reply.hijack();
       const response = reply.raw;
+      // The reader may have gone meanwhile; its close has been and will not come again.
+      if (response.destroyed) return;
       response.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
         'content-type': 'text/event-stream',

@@ -1,7 +1,7 @@
 /** The embedded driver: one SQLite file, one process. See HOW_IT_WORKS.md beside this file. */
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type FileLock, lockFile } from '../../file-lock.ts';
+import { makeDirectory } from '../../make-directory.ts';
 import type {
   AppendOptions,
   Claim,
@@ -42,7 +42,7 @@ export class SqliteJournal implements Journal {
     now = Date.now,
     onFatal = () => {},
   }: SqliteJournalOptions): Promise<SqliteJournal> {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(path));
     const lock = lockFile(
       `${path}.lock`,
       `The database ${path} is in use by another server: stop that one first`,

@@ -1,0 +1,45 @@
+/**
+ * The conversation as the journal keeps it. It belongs to this project, not to a provider's SDK, so that a run written
+ * by one version can be read by the next: a field may be added, none may change its meaning.
+ */
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+  metadata?: ProviderMetadata;
+}
+
+export interface ReasoningPart {
+  type: 'reasoning';
+  text: string;
+  metadata?: ProviderMetadata;
+}
+
+export interface ToolCallPart {
+  type: 'tool_call';
+  id: string;
+  tool: string;
+  /** The arguments as the model wrote them: JSON text, not yet validated and possibly malformed. */
+  arguments: string;
+  metadata?: ProviderMetadata;
+}
+
+/** What a provider wants to see again on the next step (a reasoning signature, say). Opaque to the loop. */
+export type ProviderMetadata = Record<string, Record<string, unknown>>;
+
+export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
+
+export interface ImagePart {
+  type: 'image';
+  /** An http(s) or data URL. */
+  url: string;
+}
+
+export type Message =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | (TextPart | ImagePart)[] }
+  | { role: 'assistant'; content: AssistantPart[] }
+  | { role: 'tool'; tool_call_id: string; tool: string; output: string; is_error: boolean };
+
+/** How a step of the model ended. */
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'other';

@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { makeDirectory } from './make-directory.ts';
+
+let base: string;
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'talaria-directory-'));
+});
+afterEach(() => rmSync(base, { recursive: true }));
+
+test('makes the directory with its parents for this user alone, and leaves one that is there', () => {
+  const path = join(base, 'a', 'b', 'c');
+  makeDirectory(path);
+  makeDirectory(path);
+  expect(statSync(path).isDirectory()).toBe(true);
+  expect(statSync(join(base, 'a')).mode & 0o777).toBe(0o700);
+});
+
+test('under a file it is an error', () => {
+  writeFileSync(join(base, 'file'), '');
+  expect(() => makeDirectory(join(base, 'file', 'a'))).toThrow(/ENOTDIR/);
+});
+
+test.skipIf(process.platform !== 'linux')('where nothing can be made it ends, with the reason', () => {
+  expect(() => makeDirectory('/proc/talaria/data')).toThrow(/ENOENT|EACCES|EPERM/);
+});
