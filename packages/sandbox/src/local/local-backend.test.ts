@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -201,7 +202,7 @@ function describeHost(kind: Isolation['kind']): void {
       const server = await startServer({ workspacesDir: context().workspacesDir, isolation: kind }, command);
       await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
       server.kill('SIGKILL');
-      await server.output;
+      await server.ended;
       await (kind === 'none' ? startAnother() : undefined);
       await expect.poll(() => processesWith(seconds), { timeout: 5_000 }).toEqual([]);
     });
@@ -506,5 +507,11 @@ async function startServer(
       .setEncoding('utf8')
       .toArray()
       .then((parts) => parts.join(''));
-  return { kill: child.kill.bind(child), output: text(child.stdout), errors: text(child.stderr) };
+  return {
+    kill: child.kill.bind(child),
+    output: text(child.stdout),
+    errors: text(child.stderr),
+    /** Its output ends a moment before the process does. */
+    ended: once(child, 'exit'),
+  };
 }
