@@ -44,19 +44,6 @@ test('brackets in strings are no depth, whatever is escaped around them', () => 
   expect(() => parseJsonBody(bytes(`{"a\\\\":${nested(101)}}`))).toThrow('nested deeper than 100 levels');
 });
 
-test('hundreds of thousands of members cost no more than reading them', () => {
-  const members = Array.from({ length: 400_000 }, (_, i) => `"${i.toString(36)}":0`).join(',');
-  const body = bytes(`{"a":{${members}}}`);
-  const measure = (work: () => unknown): number => {
-    const start = performance.now();
-    work();
-    return performance.now() - start;
-  };
-  const read = Math.min(...[1, 2, 3].map(() => measure(() => JSON.parse(new TextDecoder().decode(body)))));
-  const parsed = Math.min(...[1, 2, 3].map(() => measure(() => parseJsonBody(body))));
-  expect(parsed).toBeLessThan(2 * read);
-});
-
 test('a name like __proto__ is data and changes no prototype', () => {
   const value = parseJsonBody(bytes('{"__proto__":{"polluted":true}}')) as Record<string, unknown>;
   expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
