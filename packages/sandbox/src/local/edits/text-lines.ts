@@ -1,0 +1,36 @@
+/**
+ * A text as lines that remember how they ended, so that an edit changes the lines it names and nothing else.
+ * A text counts as CRLF only if every line of it ends so; in any other, a carriage return is a character.
+ */
+interface TextLines {
+  lines: string[];
+  eol: '\n' | '\r\n';
+  endsWithEol: boolean;
+}
+
+export function splitLines(text: string): TextLines {
+  const eol = usesCrLf(text) ? '\r\n' : '\n';
+  const lines = text.split(eol);
+  const endsWithEol = lines.at(-1) === '';
+  if (endsWithEol) lines.pop();
+  return { lines, eol, endsWithEol };
+}
+
+export function joinLines({ lines, eol, endsWithEol }: TextLines): string {
+  if (lines.length === 0) return '';
+  return lines.join(eol) + (endsWithEol ? eol : '');
+}
+
+export function usesCrLf(text: string): boolean {
+  return text.includes('\r\n') && !/(?:^|[^\r])\n/.test(text);
+}
+
+/** The numbers of the lines, from 1, in which these characters stand; they come in ascending order. */
+export function lineNumbers(text: string, indexes: readonly number[]): number[] {
+  let line = 1;
+  let newline = text.indexOf('\n');
+  return indexes.map((index) => {
+    for (; newline !== -1 && newline < index; newline = text.indexOf('\n', newline + 1)) line++;
+    return line;
+  });
+}
