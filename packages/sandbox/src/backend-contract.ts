@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
+import type { ContractTools } from './contract/contract-tools.ts';
+import { describePatch } from './contract/patch.ts';
 
 export interface BackendUnderTest {
   /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */
@@ -386,6 +388,17 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         expect(lines).toEqual(Array.from({ length: 20_000 }, (_, index) => String(index + 1)));
       });
 
+      test('a binary file is said to be one, and not shown', async () => {
+        await bash('printf "text first\\nthen\\0not\\n" > mixed');
+        for (const window of [{}, { offset: 1, limit: 1 }]) {
+          const result = await call('read_file', { path: 'mixed', ...window });
+          expect(result).toMatchObject({ success: false, output: '', metadata: { total_bytes: 20 } });
+          expect(result.error).toContain('binary file of 20 bytes');
+        }
+        await bash('printf "caf\\351\\n" > latin');
+        expect((await call('read_file', { path: 'latin' })).output).toContain('not UTF-8');
+      });
+
       test('a file that is missing is a failure that names it', async () => {
         const result = await call('read_file', { path: 'no/such.txt' });
         expect(result.success).toBe(false);
@@ -435,6 +448,9 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         expect((await bash('ls -A; cat /tmp/talaria-contract-dangling 2>/dev/null')).output).toBe('target\n');
       });
     });
+
+    const tools: ContractTools = { call, bash, slot: () => slot };
+    describePatch(tools);
 
     describe('slots', () => {
       test('a trajectory finds its workspace again after a release and after a restart', async () => {

@@ -14,7 +14,7 @@ import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/pro
 /** Linux's value on every architecture Node is built for; node:fs does not name it. */
 const O_PATH = 0o10000000;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const MAX_PATH_LENGTH = 4096;
 
 /** A path with nothing usable at its place; the message is for the model. */
@@ -64,6 +64,17 @@ export async function withFile<T>(
   return await use(file, stats);
 }
 
+/** What stands at this place: a directory or a regular file; anything else is an error. */
+export async function kindAt(root: string, components: readonly string[]): Promise<'directory' | 'file'> {
+  const name = components.at(-1);
+  if (name === undefined) return 'directory';
+  await using parent = await openDirectory(root, components.slice(0, -1), { create: false });
+  const stats = await describeErrors(components, () => lstat(inside(parent, name)));
+  if (stats.isDirectory()) return 'directory';
+  assertRegular(stats, components);
+  return 'file';
+}
+
 /** Creates a file that must not exist yet, with the directories above it. The caller closes it. */
 export async function createFile(root: string, components: readonly string[]): Promise<FileHandle> {
   const { parents, name } = splitName(components);
@@ -78,7 +89,7 @@ export async function createFile(root: string, components: readonly string[]): P
 export async function replaceFile(
   root: string,
   components: readonly string[],
-  content: string,
+  content: string | Uint8Array,
 ): Promise<void> {
   const { parents, name } = splitName(components);
   await using parent = await openDirectory(root, parents, { create: true });
@@ -103,7 +114,7 @@ export async function replaceFile(
   }
 }
 
-async function openDirectory(
+export async function openDirectory(
   root: string,
   components: readonly string[],
   { create }: { create: boolean },
@@ -127,7 +138,7 @@ async function makeDirectory(path: string, components: readonly string[]): Promi
   }
 }
 
-function openInside(
+export function openInside(
   directory: FileHandle,
   name: string,
   flags: number,
@@ -136,18 +147,18 @@ function openInside(
   return describeErrors(components, () => open(inside(directory, name), flags, 0o644));
 }
 
-function inside(directory: FileHandle, name: string): string {
+export function inside(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`;
 }
 
-function splitName(components: readonly string[]): { parents: readonly string[]; name: string } {
+export function splitName(components: readonly string[]): { parents: readonly string[]; name: string } {
   const name = components.at(-1);
   if (name === undefined)
     throw new WorkspacePathError('The path is the workspace itself, which is a directory.');
   return { parents: components.slice(0, -1), name };
 }
 
-function assertRegular(stats: Stats, components: readonly string[]): void {
+export function assertRegular(stats: Stats, components: readonly string[]): void {
   if (stats.isFile()) return;
   const path = components.join('/');
   if (stats.isSymbolicLink()) {
@@ -157,14 +168,17 @@ function assertRegular(stats: Stats, components: readonly string[]): void {
   throw new WorkspacePathError(`${path} is not a regular file.`);
 }
 
-async function ignoreMissing<T>(operation: Promise<T>): Promise<T | undefined> {
+export async function ignoreMissing<T>(operation: Promise<T>): Promise<T | undefined> {
   return operation.catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
 }
 
-async function describeErrors<T>(components: readonly string[], operation: () => Promise<T>): Promise<T> {
+export async function describeErrors<T>(
+  components: readonly string[],
+  operation: () => Promise<T>,
+): Promise<T> {
   try {
     return await operation();
   } catch (error) {

@@ -41,6 +41,19 @@ export function optionalPositiveInteger(args: Arguments, name: string): number |
   throw wrongType(name, 'a whole number over 0', value);
 }
 
+export function optionalCount(args: Arguments, name: string): number | undefined {
+  const value = given(args, name);
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw wrongType(name, 'a whole number, 0 or more', value);
+}
+
+export function optionalBoolean(args: Arguments, name: string): boolean | undefined {
+  const value = given(args, name);
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw wrongType(name, 'true or false', value);
+}
+
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function optionalEnvironment(args: Arguments, name: string): Record<string, string> {

@@ -1,5 +1,6 @@
 /** The tools of a local slot, by the names under which models call them. */
 import { bash } from './bash.ts';
+import { patch } from './patch.ts';
 import { readFile } from './read-file.ts';
 import type { Tool } from './tool.ts';
 import { writeFile } from './write-file.ts';
@@ -8,4 +9,5 @@ export const TOOLS: ReadonlyMap<string, Tool> = new Map([
   ['bash', bash],
   ['read_file', readFile],
   ['write_file', writeFile],
+  ['patch', patch],
 ]);

@@ -1,4 +1,5 @@
 /** `write_file`: puts a whole text file into the workspace, with the directories above it. */
+import { inTurn } from '../files/turns.ts';
 import { pathComponents, replaceFile } from '../files/workspace-path.ts';
 import { rejectUnknown, requiredString } from './arguments.ts';
 import type { Tool } from './tool.ts';
@@ -10,7 +11,8 @@ export const writeFile: Tool = async (args, context) => {
     context.isolation.workspaceDir(context.workspace),
   );
   const content = requiredString(args, 'content');
-  await replaceFile(context.workspace.dir, components, content);
+  const { dir } = context.workspace;
+  await inTurn(dir, () => replaceFile(dir, components, content));
   const bytes = Buffer.byteLength(content);
   return {
     output: `Wrote ${bytes} bytes to ${components.join('/')}.`,

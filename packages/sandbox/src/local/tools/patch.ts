@@ -1,0 +1,180 @@
+/**
+ * `patch`: edits text files of the workspace, by replacing a piece of one or by a patch over several. Everything is
+ * read and worked out before anything is written, so a call that fails has changed nothing; it names everything that
+ * does not fit at once.
+ */
+import { applyHunks } from '../edits/apply-hunks.ts';
+import { EditError } from '../edits/edit-error.ts';
+import { type FilePatch, PatchFormatError, parsePatch } from '../edits/parse-patch.ts';
+import { replaceText } from '../edits/replace-text.ts';
+import { changeFiles, type FileChange, fileExists, type SeenFile, seeFile } from '../files/file-changes.ts';
+import { inTurn } from '../files/turns.ts';
+import { pathComponents, WorkspacePathError } from '../files/workspace-path.ts';
+import {
+  InvalidArgumentError,
+  optionalBoolean,
+  optionalString,
+  rejectUnknown,
+  requiredString,
+} from './arguments.ts';
+import type { Tool, ToolContext, ToolOutcome } from './tool.ts';
+
+/** Edits are worked out on the server's thread. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Each holds a directory open while the files are put in place. */
+const MAX_FILES = 200;
+const REPLACE_ARGUMENTS = ['path', 'old_string', 'new_string', 'replace_all'];
+
+interface Planned {
+  changes: FileChange[];
+  summary: string;
+}
+
+export const patch: Tool = async (args, context) => {
+  rejectUnknown(args, [...REPLACE_ARGUMENTS, 'patch']);
+  const plan = args.patch == null ? planReplacement(args, context) : planPatch(args, context);
+  return await inTurn(context.workspace.dir, async (): Promise<ToolOutcome> => {
+    try {
+      const { changes, summary } = await plan();
+      if (context.signal.aborted) {
+        return {
+          output: '',
+          error: 'The call was stopped; nothing was changed.',
+          metadata: { failure: 'aborted' },
+        };
+      }
+      await changeFiles(context.workspace.dir, changes);
+      return { output: summary, error: '', metadata: {} };
+    } catch (error) {
+      if (!(error instanceof EditError)) throw error;
+      return { output: '', error: error.message, metadata: {} };
+    }
+  });
+};
+
+function planReplacement(
+  args: Readonly<Record<string, unknown>>,
+  context: ToolContext,
+): () => Promise<Planned> {
+  const components = componentsOf(requiredString(args, 'path'), context);
+  const oldString = requiredString(args, 'old_string');
+  const newString = requiredString(args, 'new_string');
+  const replaceAll = optionalBoolean(args, 'replace_all') ?? false;
+  return async () => {
+    const before = await existing(components, context);
+    const { text, lines } = replaceText(textOf(before, components), { oldString, newString, replaceAll });
+    const path = components.join('/');
+    const summary =
+      lines.length === 1
+        ? `Replaced 1 place in ${path}, in line ${lines[0]}.`
+        : `Replaced ${lines.length} places in ${path}.`;
+    return { changes: [{ kind: 'write', components, content: text, before }], summary };
+  };
+}
+
+function planPatch(args: Readonly<Record<string, unknown>>, context: ToolContext): () => Promise<Planned> {
+  const mixed = REPLACE_ARGUMENTS.filter((name) => args[name] != null);
+  if (mixed.length > 0) {
+    throw new InvalidArgumentError(
+      `The argument patch goes alone, without ${mixed.join(', ')}: its text names the files.`,
+    );
+  }
+  const files = parse(optionalString(args, 'patch') ?? '');
+  const paths = files.map((file) => componentsOf(file.path, context));
+  const moves = files.map((file) =>
+    file.kind === 'update' && file.moveTo !== undefined ? componentsOf(file.moveTo, context) : undefined,
+  );
+  assertDistinct([...paths, ...moves.filter((move) => move !== undefined)]);
+  return async () => {
+    const changes: FileChange[] = [];
+    const summaries: string[] = [];
+    const problems: string[] = [];
+    for (const [index, file] of files.entries()) {
+      try {
+        const planned = await planFile(file, paths[index] as string[], moves[index], context);
+        changes.push(...planned.changes);
+        summaries.push(planned.summary);
+      } catch (error) {
+        if (!(error instanceof EditError || error instanceof WorkspacePathError)) throw error;
+        problems.push(error instanceof EditError ? `${file.path}: ${error.message}` : error.message);
+      }
+    }
+    if (problems.length === 0) return { changes, summary: summaries.join('\n') };
+    throw new EditError(`The patch was not applied and no file was changed.\n${problems.join('\n')}`);
+  };
+}
+
+async function planFile(
+  file: FilePatch,
+  components: readonly string[],
+  moveTo: readonly string[] | undefined,
+  context: ToolContext,
+): Promise<Planned> {
+  const path = components.join('/');
+  if (file.kind === 'add') {
+    await assertFree(components, context);
+    const change: FileChange = { kind: 'write', components, content: file.content, before: undefined };
+    return { changes: [change], summary: `Added ${path}.` };
+  }
+  const before = await existing(components, context);
+  if (file.kind === 'delete') {
+    return { changes: [{ kind: 'delete', components, before }], summary: `Deleted ${path}.` };
+  }
+  const content = applyHunks(textOf(before, components), file.hunks);
+  if (moveTo === undefined) {
+    return { changes: [{ kind: 'write', components, content, before }], summary: `Updated ${path}.` };
+  }
+  await assertFree(moveTo, context);
+  const { mode } = before.stats;
+  return {
+    changes: [
+      { kind: 'write', components: moveTo, content, before: undefined, mode },
+      { kind: 'delete', components, before },
+    ],
+    summary: `${file.hunks.length > 0 ? 'Updated and moved' : 'Moved'} ${path} to ${moveTo.join('/')}.`,
+  };
+}
+
+function parse(text: string): FilePatch[] {
+  try {
+    const files = parsePatch(text);
+    if (files.length <= MAX_FILES) return files;
+    throw new InvalidArgumentError(`The patch names ${files.length} files; it may name up to ${MAX_FILES}.`);
+  } catch (error) {
+    throw error instanceof PatchFormatError ? new InvalidArgumentError(error.message) : error;
+  }
+}
+
+function assertDistinct(paths: readonly (readonly string[])[]): void {
+  const seen = new Set<string>();
+  for (const components of paths) {
+    const path = components.join('/');
+    if (seen.has(path)) {
+      throw new InvalidArgumentError(`The patch names ${path} twice; put its changes into one part.`);
+    }
+    seen.add(path);
+  }
+}
+
+async function existing(components: readonly string[], context: ToolContext): Promise<SeenFile> {
+  const file = await seeFile(context.workspace.dir, components, MAX_FILE_BYTES);
+  if (file) return file;
+  throw new WorkspacePathError(`${components.join('/')} does not exist.`);
+}
+
+async function assertFree(components: readonly string[], context: ToolContext): Promise<void> {
+  if (!(await fileExists(context.workspace.dir, components))) return;
+  throw new WorkspacePathError(`${components.join('/')} exists already; update or delete it instead.`);
+}
+
+function textOf({ content }: SeenFile, components: readonly string[]): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    throw new EditError(`${components.join('/')} is not UTF-8 text and cannot be edited as such.`);
+  }
+}
+
+function componentsOf(path: string, context: ToolContext): string[] {
+  return pathComponents(path, context.isolation.workspaceDir(context.workspace));
+}
