@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
 import { describePatch } from './contract/patch.ts';
+import { describeSearchFiles } from './contract/search-files.ts';
 
 export interface BackendUnderTest {
   /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */
@@ -451,6 +452,7 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
 
     const tools: ContractTools = { call, bash, slot: () => slot };
     describePatch(tools);
+    describeSearchFiles(tools);
 
     describe('slots', () => {
       test('a trajectory finds its workspace again after a release and after a restart', async () => {

@@ -17,7 +17,6 @@ import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { OutputCapture } from './output-capture.ts';
 import type { PipeStock } from './pipe-stock.ts';
 import type { Exit } from './terminate.ts';
 
@@ -35,13 +34,18 @@ export interface Launch {
   end(pid: number, exit: Exit): Promise<boolean>;
 }
 
+/** Where the output goes. A promise makes the reader wait, and so the command. */
+export interface OutputSink {
+  write(chunk: Buffer): Promise<void> | undefined;
+}
+
 export interface CommandOptions {
   /** Read by the launched program from descriptor 3. */
   script: string;
   /** A directory commands cannot see, for the moment in which the script has a name. */
   scriptDir: string;
   pipes: PipeStock;
-  capture: OutputCapture;
+  capture: OutputSink;
   timeoutMs: number;
   signal: AbortSignal;
 }
@@ -164,7 +168,7 @@ interface OutputReader {
 }
 
 /** Owns the descriptor. */
-function readOutput(fd: number, capture: OutputCapture): OutputReader {
+function readOutput(fd: number, capture: OutputSink): OutputReader {
   let writing: Promise<void> | undefined;
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   const socket = new Socket({

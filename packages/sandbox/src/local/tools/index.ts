@@ -2,6 +2,7 @@
 import { bash } from './bash.ts';
 import { patch } from './patch.ts';
 import { readFile } from './read-file.ts';
+import { searchFiles } from './search-files.ts';
 import type { Tool } from './tool.ts';
 import { writeFile } from './write-file.ts';
 
@@ -10,4 +11,5 @@ export const TOOLS: ReadonlyMap<string, Tool> = new Map([
   ['read_file', readFile],
   ['write_file', writeFile],
   ['patch', patch],
+  ['search_files', searchFiles],
 ]);

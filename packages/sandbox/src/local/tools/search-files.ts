@@ -1,0 +1,155 @@
+/** `search_files`: lines by regular expression, or files by glob, in the workspace. */
+import { posix } from 'node:path';
+import { kindAt, pathComponents } from '../files/workspace-path.ts';
+import { renderScript } from '../isolation/shell.ts';
+import { type CommandEnd, runCommand } from '../process/run-command.ts';
+import { RecordReader } from '../search/record-reader.ts';
+import { EXIT, MAX_RECORD_BYTES, type Search, searchScript } from '../search/search-script.ts';
+import { SearchWindow } from '../search/search-window.ts';
+import {
+  InvalidArgumentError,
+  optionalCount,
+  optionalPositiveInteger,
+  optionalString,
+  rejectUnknown,
+  requiredString,
+} from './arguments.ts';
+import type { Tool, ToolContext, ToolOutcome } from './tool.ts';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+const MAX_CONTEXT = 20;
+const MAX_TIMEOUT_S = 30;
+const MAX_PATTERN_LENGTH = 10_000;
+const SHOWN_COMPLAINTS = 5;
+
+export const searchFiles: Tool = async (args, context) => {
+  rejectUnknown(args, ['pattern', 'target', 'path', 'glob', 'limit', 'offset', 'context']);
+  const { search, base } = await searchOf(args, context);
+  const offset = optionalCount(args, 'offset') ?? 0;
+  const window = new SearchWindow({
+    offset,
+    limit: Math.min(optionalPositiveInteger(args, 'limit') ?? DEFAULT_LIMIT, MAX_LIMIT),
+    maxBytes: context.limits.limitBytes,
+    context: search.context,
+    prefix: base.map((component) => `${component}/`).join(''),
+  });
+  const reader = new RecordReader(window, {
+    withRest: search.target === 'content',
+    maxBytes: MAX_RECORD_BYTES,
+  });
+  const timeoutS = Math.min(MAX_TIMEOUT_S, context.defaultTimeoutS, context.maxTimeoutS);
+  const end = await runCommand(context.isolation.launch(context.workspace, context.executionId), {
+    script: renderScript({ command: searchScript(search), workdir: workspaceDirOf(context), env: {} }),
+    scriptDir: context.workspace.stateDir,
+    pipes: context.pipes,
+    capture: reader,
+    timeoutMs: timeoutS * 1000,
+    signal: context.signal,
+  });
+  const failure = failureOf(end, timeoutS, reader, optionalString(args, 'path') ?? '.');
+  if (failure && window.shown === 0) return failure;
+  const unfinished = failure !== undefined || reader.cutOff;
+  const output = [...window.lines, summary(window, offset, unfinished, search), ...complaintsIn(reader)];
+  return {
+    output: output.join('\n'),
+    error: failure?.error ?? '',
+    metadata: { ...failure?.metadata, truncated: unfinished || window.shown < window.total },
+  };
+};
+
+async function searchOf(args: Readonly<Record<string, unknown>>, context: ToolContext) {
+  const pattern = requiredString(args, 'pattern');
+  const target = optionalString(args, 'target') ?? 'content';
+  if (target !== 'content' && target !== 'files') {
+    throw new InvalidArgumentError(`The argument target should be content or files, not ${target}.`);
+  }
+  const glob = optionalString(args, 'glob');
+  for (const [name, text] of [
+    ['pattern', pattern],
+    ['glob', glob ?? '*'],
+  ] as const) {
+    if (text === '') throw new InvalidArgumentError(`The argument ${name} is empty.`);
+    if (/[\0\n]/.test(text)) throw new InvalidArgumentError(`The argument ${name} should be one line.`);
+    if (text.length > MAX_PATTERN_LENGTH) {
+      throw new InvalidArgumentError(`The argument ${name} is over ${MAX_PATTERN_LENGTH} characters.`);
+    }
+  }
+  if (target === 'files' && glob !== undefined) {
+    throw new InvalidArgumentError('With target files the argument pattern is the glob; leave glob out.');
+  }
+  const lines = optionalCount(args, 'context') ?? 0;
+  if (lines > MAX_CONTEXT) throw new InvalidArgumentError(`The argument context is over ${MAX_CONTEXT}.`);
+  const workspaceDir = workspaceDirOf(context);
+  const components = pathComponents(optionalString(args, 'path') ?? '.', workspaceDir);
+  const kind = await kindAt(context.workspace.dir, components);
+  const base = kind === 'file' ? components.slice(0, -1) : components;
+  const search: Search = {
+    target,
+    pattern,
+    glob,
+    context: target === 'content' ? lines : 0,
+    dir: posix.join(workspaceDir, ...base),
+    file: kind === 'file' ? components.at(-1) : undefined,
+  };
+  return { search, base };
+}
+
+function failureOf(
+  end: CommandEnd,
+  timeoutS: number,
+  { trailer }: RecordReader,
+  path: string,
+): ToolOutcome | undefined {
+  const failed = (error: string, metadata: ToolOutcome['metadata'] = {}) => ({ output: '', error, metadata });
+  if (end.cause === 'timeout') {
+    return failed(`The search was still going on after ${timeoutS} s; narrow it by path, glob or pattern.`, {
+      timed_out: true,
+      failure: 'timeout',
+    });
+  }
+  if (end.cause === 'aborted') return failed('The search was stopped.', { failure: 'aborted' });
+  if (!end.started) {
+    return failed(`The sandbox could not start the search: ${end.message}`, { failure: 'backend_down' });
+  }
+  switch (end.exitCode) {
+    case 0:
+      return /exceeded PCRE|PCRE JIT stack/.test(trailer)
+        ? failed('The pattern takes too many steps; write it without repetitions inside repetitions.')
+        : undefined;
+    case EXIT.noEntry:
+      return failed(`${path} cannot be entered.`);
+    case EXIT.link:
+      return failed(`${path} lies behind a symbolic link, which file tools do not follow.`);
+    case EXIT.pattern:
+      return failed(`The pattern is not a valid regular expression: ${trailer.trim()}`, {
+        failure: 'invalid_request',
+      });
+    default:
+      return failed(`The search failed with code ${end.exitCode}.`);
+  }
+}
+
+function summary(window: SearchWindow, offset: number, unfinished: boolean, search: Search): string {
+  const { total, shown, files } = window;
+  const many = unfinished ? `at least ${total}` : String(total);
+  const [one, what] = search.target === 'files' ? ['file', 'files'] : ['match', 'matches'];
+  const where = search.target === 'files' ? '' : ` in ${files} ${files === 1 ? 'file' : 'files'}`;
+  if (total === 0) return `[no ${what}]`;
+  if (shown === 0) return `[${many} ${what}${where}; none from offset ${offset} on]`;
+  if (shown === total) return `[${many} ${total === 1 ? one : what}${where}]`;
+  const next = offset + shown < total ? `; continue with offset ${offset + shown}, or narrow the search` : '';
+  return `[${what} ${offset + 1} to ${offset + shown} of ${many}${where}${next}]`;
+}
+
+/** What could not be looked at. Paths in it are relative to where the search began. */
+function complaintsIn({ trailer }: RecordReader): string[] {
+  const lines = trailer.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length === 0) return [];
+  const more = lines.length > SHOWN_COMPLAINTS ? ['…'] : [];
+  return ['[not everything could be searched]', ...lines.slice(0, SHOWN_COMPLAINTS), ...more];
+}
+
+function workspaceDirOf(context: ToolContext): string {
+  return context.isolation.workspaceDir(context.workspace);
+}
