@@ -1,5 +1,6 @@
 /** `read_file`: lines of a text file in the workspace. */
 
+import type { FileHandle } from 'node:fs/promises';
 import { type Lines, readLines } from '../files/read-lines.ts';
 import { pathComponents, withFile } from '../files/workspace-path.ts';
 import { optionalPositiveInteger, rejectUnknown, requiredString } from './arguments.ts';
@@ -8,6 +9,9 @@ import type { Tool } from './tool.ts';
 const DEFAULT_LINES = 2000;
 /** Beyond this a file is read by its beginning only; a sparse file may claim to be a thousand times larger. */
 const MAX_SCAN_BYTES = 64 * 1024 * 1024;
+
+const SNIFFED_BYTES = 8_192;
+const NOT_UTF8 = '[bytes that are not UTF-8 are shown as \uFFFD]';
 
 export const readFile: Tool = async (args, context) => {
   rejectUnknown(args, ['path', 'offset', 'limit']);
@@ -24,16 +28,33 @@ export const readFile: Tool = async (args, context) => {
       maxScanBytes: MAX_SCAN_BYTES,
     });
     const metadata = { total_bytes: stats.size };
-    const error = unreachable(lines, firstLine);
+    const error = (await isBinary(file, lines))
+      ? binary(components, stats.size)
+      : unreachable(lines, firstLine);
     if (error) return { output: '', error, metadata };
-    const note = whatIsMissing(lines, firstLine, stats.size);
+    const missing = whatIsMissing(lines, firstLine, stats.size);
+    const note = [missing, lines.text.includes('\uFFFD') ? NOT_UTF8 : '']
+      .filter((text) => text !== '')
+      .join('\n');
     return {
       output: note ? `${lines.text}${lines.text.endsWith('\n') ? '' : '\n'}${note}` : lines.text,
       error: '',
-      metadata: { ...metadata, truncated: note !== '' },
+      metadata: { ...metadata, truncated: missing !== '' },
     };
   });
 };
+
+/** As grep decides it: text has no NUL. The start of the file counts too, whichever part was asked for. */
+async function isBinary(file: FileHandle, { text }: Lines): Promise<boolean> {
+  if (text.includes('\0')) return true;
+  const start = Buffer.alloc(SNIFFED_BYTES);
+  const { bytesRead } = await file.read(start, 0, start.length, 0);
+  return start.subarray(0, bytesRead).includes(0);
+}
+
+function binary(components: readonly string[], size: number): string {
+  return `${components.join('/')} is a binary file of ${size} bytes; read_file reads text. Look at it with a command, such as file or xxd.`;
+}
 
 function unreachable({ totalLines, reached }: Lines, firstLine: number): string {
   if (!reached)
