@@ -11,6 +11,7 @@ import { createGate } from './agent/approvals/gate.ts';
 import { createModel } from './agent/model/create-model.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
+import { todo } from './agent/tools/todo.ts';
 import { ToolSet } from './agent/tools/tool.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
@@ -158,7 +159,7 @@ function openSandboxTools(backend: LocalBackend, runId: string, maxTimeoutS: num
     return slot;
   };
   return {
-    tools: new ToolSet(createSandboxTools({ backend, getSlot, maxTimeoutS })),
+    tools: new ToolSet([...createSandboxTools({ backend, getSlot, maxTimeoutS }), todo]),
     async close() {
       const held = await slot?.catch(() => undefined);
       if (held !== undefined) await backend.release(held);

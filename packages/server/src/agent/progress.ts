@@ -10,6 +10,7 @@
 import type { ApprovalChoice, ApprovalRequest } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
+import type { PastCall } from './tools/tool.ts';
 
 export interface ToolCallProgress {
   call: ToolCallPart;
@@ -154,6 +155,25 @@ export class Progress {
             : { role, content },
       ) ?? [];
     return [...history, ...(this.context ?? []), { role: 'user', content: request.prompt }];
+  }
+
+  /** The tool calls of this run before this one, in the order of the conversation. */
+  callsBefore(toolCallId: string): PastCall[] {
+    const failed = new Map<string, boolean>();
+    for (const message of this.messages) {
+      if (message.role === 'tool') failed.set(message.tool_call_id, message.is_error);
+    }
+    for (const { call, outcome } of this.calls) failed.set(call.id, outcome?.isError ?? false);
+    const past: PastCall[] = [];
+    for (const message of this.messages) {
+      if (message.role !== 'assistant') continue;
+      for (const part of message.content) {
+        if (part.type !== 'tool_call') continue;
+        if (part.id === toolCallId) return past;
+        past.push({ tool: part.tool, arguments: part.arguments, failed: failed.get(part.id) ?? false });
+      }
+    }
+    return past;
   }
 
   #stepCompleted(content: AssistantPart[], reason: FinishReason): void {

@@ -204,7 +204,8 @@ async function execute(run: AgentRun, call: Planned): Promise<void> {
   } else if ('refusal' in prepared) {
     outcome = { output: prepared.refusal, isError: true };
   } else {
-    outcome = await prepared.execute(run.signal);
+    const { id } = call.progress.call;
+    outcome = await prepared.execute(run.signal, () => run.progress.callsBefore(id));
     failpoint('tool.after-effect');
   }
   await record(run, call, outcome);

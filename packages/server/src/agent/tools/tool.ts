@@ -16,7 +16,16 @@ export interface PreparedCall {
   preview: string;
   /** The shell command the call would run, for the gate; absent where there is none. */
   command?: string;
-  execute(signal: AbortSignal): Promise<ToolOutcome>;
+  /** `callsBefore` tells of the calls of this run that come before this one in the conversation. */
+  execute(signal: AbortSignal, callsBefore: () => PastCall[]): Promise<ToolOutcome>;
+}
+
+export interface PastCall {
+  tool: string;
+  /** As the model wrote them. */
+  arguments: string;
+  /** False also while it has no outcome yet. */
+  failed: boolean;
 }
 
 export interface Tool {
