@@ -1,39 +1,17 @@
 /** What a model does wrong with its tools is answered to the model; what it does right happens and is shown. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Api } from '../support/api.ts';
-import { type ScriptedTool, type Step, script } from '../support/model-server.ts';
-import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
+import type { ScriptedTool, Step } from '../support/model-server.ts';
+import { play as playIn } from './played-run.ts';
+import { ServerWithModel, terminal } from './server-with-model.ts';
 
 let world: ServerWithModel;
-let api: Api;
 beforeAll(async () => {
   world = await ServerWithModel.start({ TALARIA_MAX_CONCURRENT_RUNS: '100' });
-  api = world.api;
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-interface ToolMessage {
-  role: string;
-  content: string;
-  tool_call_id: string;
-}
-
-async function play(...steps: Step[]) {
-  const prompt = script(steps);
-  const runId = await api.create(prompt);
-  const { frames, output } = await endsAs(api, runId, 'run.completed');
-  const requests = world.model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
-  return {
-    runId,
-    output,
-    started: ofKind(frames, 'tool.started'),
-    completed: ofKind(frames, 'tool.completed'),
-    /** What the model was told of its calls in the end. */
-    told: requests.at(-1)!.body.messages.filter(({ role }) => role === 'tool') as unknown as ToolMessage[],
-  };
-}
-
+const play = (...steps: Step[]) => playIn(world, ...steps);
 const use = (...tools: ScriptedTool[]): Step[] => [{ tools }, { text: 'I see' }];
 
 describe.concurrent('a call that cannot be made is answered to the model, and the run goes on', () => {
@@ -46,6 +24,11 @@ describe.concurrent('a call that cannot be made is answered to the model, and th
     ['an empty path', { name: 'read_file', arguments: { path: '' } }, /'path' must be/],
     ['content that is no text', { name: 'write_file', arguments: { path: 'a', content: 1 } }, /'content'/],
     ['a timeout that is none', terminal('true', { timeout: -1 }), /'timeout' must be/],
+    [
+      'an unknown argument',
+      terminal('true', { cwd: 'x' }),
+      /'cwd' is not an argument; there are command, timeout, workdir/,
+    ],
     ['a path outside the workspace', { name: 'read_file', arguments: { path: '../../etc/passwd' } }, /./],
     ['a file that is not there', { name: 'read_file', arguments: { path: 'nowhere' } }, /nowhere/],
   ];

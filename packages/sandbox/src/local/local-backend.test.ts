@@ -167,6 +167,19 @@ function describeHost(kind: Isolation['kind']): void {
           call('write_file', { path: 'leaf', content: 'inside' }),
         ]);
         for (const result of results.slice(0, 2)) outputs.add(result.output);
+        if (round % 50 === 0) {
+          const { output } = await call('search_files', { pattern: 'outside', path: 'dir' });
+          expect(output).not.toContain(':outside');
+        }
+        if (round % 5 !== 0) continue;
+        await Promise.all([
+          call('patch', { path: 'dir/file', old_string: 'outside', new_string: 'escaped' }),
+          call('patch', { path: 'leaf', old_string: 'outside', new_string: 'escaped' }),
+          call('patch', {
+            patch:
+              '*** Begin Patch\n*** Delete File: dir/file\n*** Add File: dir/added\n+escaped\n*** End Patch',
+          }),
+        ]);
       }
       swapping = false;
       await swapper;

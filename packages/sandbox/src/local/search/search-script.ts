@@ -4,7 +4,8 @@
  * isolation keeps out of reach is out of reach here too.
  *
  * Where commands are not isolated this one still stays in the workspace: it refuses a directory that a link leads to,
- * and find and grep follow none below it. All that came from a model is quoted.
+ * and find follows none below it. A link swapped in between find and grep would be followed; the command that did so
+ * was approved by a person and could have read what lies behind it itself. All that came from a model is quoted.
  *
  * It prints records and, behind an empty path, what find and grep complained about:
  *   content   <path> NUL <line number> (`:` for a match, `-` for context) <text> LF
