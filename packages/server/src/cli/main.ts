@@ -3,7 +3,7 @@
  * exits by itself. Imports stay light, so that help and mistakes are answered at once.
  */
 import { settingsHelp } from '../config/help.ts';
-import { didYouMean } from '../config/nearest.ts';
+import { didYouMean } from '../nearest.ts';
 import { version } from '../version.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printConfig } from './print-config.ts';

@@ -3,8 +3,9 @@
  * files and unit files spell "none". A misspelt variable is a warning, not an error: the environment is
  * shared with other programs and other versions of this one.
  */
+
+import { didYouMean, nearest } from '../nearest.ts';
 import type { Given, GivenValues } from './given.ts';
-import { didYouMean, nearest } from './nearest.ts';
 import { configFileOption, type SettingName, settingList } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;

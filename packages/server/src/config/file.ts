@@ -4,8 +4,8 @@
  * leave its default in force.
  */
 import { dirname } from 'node:path';
+import { didYouMean } from '../nearest.ts';
 import type { Given, GivenValues } from './given.ts';
-import { didYouMean } from './nearest.ts';
 import { type SettingName, settingList } from './settings.ts';
 
 export interface ConfigFile {

@@ -4,9 +4,10 @@
  *
  * A message names a flag, never its value: the value of a mistyped `--api-kye` is still a key.
  */
+
+import { didYouMean } from '../nearest.ts';
 import type { Given, GivenValues } from './given.ts';
 import { HIDDEN, showGiven } from './kinds.ts';
-import { didYouMean } from './nearest.ts';
 import { configFileOption, flagOf, type SettingName, settingList } from './settings.ts';
 
 export interface Flags {
