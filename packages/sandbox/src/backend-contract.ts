@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describeArtifacts } from './artifact-contract.ts';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
 import { describePatch } from './contract/patch.ts';
@@ -565,6 +566,8 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         expect((await bash('ls -A')).output).toBe('');
       });
     });
+
+    describeArtifacts({ backend: () => backend, slot: () => slot, trajectory: () => trajectory, bash });
 
     describe('lifecycle', () => {
       test('stop ends what runs and answers it', async () => {

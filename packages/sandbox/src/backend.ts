@@ -9,7 +9,19 @@
  *   timed out or was aborted.
  * - Nothing of the server reaches a command: it sees a clean environment and, where isolation holds, only its
  *   own workspace.
+ * - Files can be taken out of a workspace by whoever holds its slot (`readArtifact` and its like, limited in size and
+ *   time) and by trajectory (`openWorkspace`, streamed), which needs no slot; artifacts.ts says what holds for both.
+ *   They fail with a `SandboxError`.
  */
+import type {
+  ArchiveArtifactsOptions,
+  ArtifactArchive,
+  ArtifactContent,
+  ArtifactListing,
+  ListArtifactsOptions,
+  ReadArtifactOptions,
+  WorkspaceReader,
+} from './artifacts.ts';
 
 /**
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
@@ -85,5 +97,10 @@ export interface ToolBackend {
   executeBatch(requests: readonly ExecutionRequest[], options?: ExecuteOptions): Promise<ExecutionResult[]>;
   /** Deletes the workspace of a trajectory that no slot holds; does nothing where there is none. */
   discard(trajectoryId: string): Promise<void>;
+  readArtifact(slot: Slot, path: string, options?: ReadArtifactOptions): Promise<ArtifactContent>;
+  listArtifacts(slot: Slot, path?: string, options?: ListArtifactsOptions): Promise<ArtifactListing>;
+  archiveArtifacts(slot: Slot, path?: string, options?: ArchiveArtifactsOptions): Promise<ArtifactArchive>;
+  /** The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined where there is none. */
+  openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
   stats(): BackendStats;
 }

@@ -1,9 +1,19 @@
-/** Failures of a backend itself. What goes wrong inside a command is a result, never an exception. */
+/**
+ * Failures of a backend itself, and of taking files out of a workspace. What goes wrong inside a command is a result,
+ * never an exception.
+ */
 export type SandboxErrorCode =
   | 'isolation_unavailable'
   | 'backend_down'
   | 'slot_held'
   | 'slot_unavailable'
+  | 'slot_gone'
+  | 'invalid_request'
+  | 'invalid_path'
+  | 'artifact_not_found'
+  | 'artifact_too_large'
+  | 'artifact_changed'
+  | 'artifact_timeout'
   | 'workspace_not_removed';
 
 export class SandboxError extends Error {

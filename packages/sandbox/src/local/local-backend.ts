@@ -7,6 +7,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import type {
+  ArchiveArtifactsOptions,
+  ArtifactArchive,
+  ArtifactContent,
+  ArtifactListing,
+  ListArtifactsOptions,
+  ReadArtifactOptions,
+  WorkspaceReader,
+} from '../artifacts.ts';
+import type {
   BackendStats,
   ExecuteOptions,
   ExecutionMetadata,
@@ -18,6 +27,9 @@ import type {
   ToolBackend,
 } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
+import { Digests } from './artifacts/digests.ts';
+import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
+import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
 import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
@@ -26,7 +38,7 @@ import { PipeStock } from './process/pipe-stock.ts';
 import { InvalidArgumentError } from './tools/arguments.ts';
 import { TOOLS } from './tools/index.ts';
 import type { ToolOutcome } from './tools/tool.ts';
-import { anonymousWorkspaceName, Workspaces, workspaceName } from './workspaces.ts';
+import { anonymousWorkspaceName, type Workspace, Workspaces, workspaceName } from './workspaces.ts';
 
 const DEFAULT_TIMEOUT_S = 180;
 /** What setTimeout can count; a longer timeout would fire at once. */
@@ -63,6 +75,7 @@ export class LocalBackend implements ToolBackend {
   readonly #slots = new Map<string, LocalSlot>();
   /** Acquire, release and discard of one workspace happen one after the other. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #digests = new Digests();
   #running: Running | undefined;
 
   constructor(options: LocalBackendOptions) {
@@ -175,6 +188,27 @@ export class LocalBackend implements ToolBackend {
     }
   }
 
+  async readArtifact(slot: Slot, path: string, options: ReadArtifactOptions = {}): Promise<ArtifactContent> {
+    return readArtifact(this.#readerOf(slot), path, options, this.defaultTimeoutS);
+  }
+
+  async listArtifacts(slot: Slot, path = '.', options: ListArtifactsOptions = {}): Promise<ArtifactListing> {
+    return listArtifacts(this.#readerOf(slot), path, options, this.defaultTimeoutS);
+  }
+
+  async archiveArtifacts(
+    slot: Slot,
+    path = '.',
+    options: ArchiveArtifactsOptions = {},
+  ): Promise<ArtifactArchive> {
+    return archiveArtifacts(this.#readerOf(slot), path, options, this.defaultTimeoutS);
+  }
+
+  async openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined> {
+    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
+    return workspace && this.#reader(workspace);
+  }
+
   stats(): BackendStats {
     const slots = { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 };
     for (const slot of this.#slots.values()) slots[slot.state]++;
@@ -188,6 +222,20 @@ export class LocalBackend implements ToolBackend {
   #started(): Running {
     if (this.#running) return this.#running;
     throw new SandboxError('backend_down', 'The local backend is not started.');
+  }
+
+  #readerOf({ slotId }: Slot): WorkspaceReader {
+    this.#started();
+    const slot = this.#slots.get(slotId);
+    if (!slot || slot.state === 'releasing') {
+      throw new SandboxError('slot_gone', `The slot ${slotId} was released.`);
+    }
+    return this.#reader(slot.workspace);
+  }
+
+  #reader(workspace: Workspace): WorkspaceReader {
+    const { isolation } = this.#started();
+    return new LocalWorkspaceReader(workspace.dir, isolation.workspaceDir(workspace), this.#digests);
   }
 
   #holderOf(workspaceName: string): LocalSlot | undefined {

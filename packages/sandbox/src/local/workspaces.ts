@@ -80,6 +80,16 @@ export class Workspaces {
     return workspace;
   }
 
+  /** The workspace with this name, if it was created and not removed since. */
+  async find(name: string): Promise<Workspace | undefined> {
+    const workspace = this.#at(name);
+    const stats = await lstat(workspace.dir).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    return stats?.isDirectory() ? workspace : undefined;
+  }
+
   /** Deletes a workspace and what belongs to it. It is out of the way at once, also if deleting takes long. */
   async remove(name: string): Promise<void> {
     const { dir, stateDir } = this.#at(name);

@@ -17,6 +17,9 @@ const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const MAX_PATH_LENGTH = 4096;
 
+/** A component of a path; as bytes where it was found on disk and may be no UTF-8. */
+export type Name = string | Buffer;
+
 /** A path with nothing usable at its place; the message is for the model. */
 export class WorkspacePathError extends Error {}
 
@@ -56,11 +59,11 @@ export async function withFile<T>(
   use: (file: FileHandle, stats: Stats) => Promise<T>,
 ): Promise<T> {
   const { parents, name } = splitName(components);
-  await using parent = await openDirectory(root, parents, { create: false });
-  await using reference = await openInside(parent, name, O_PATH | constants.O_NOFOLLOW, components);
+  await using parent = await openDirectory(root, parents);
+  await using reference = await openReference(parent, name, components);
   const stats = await reference.stat();
   assertRegular(stats, components);
-  await using file = await describeErrors(components, () => open(`/proc/self/fd/${reference.fd}`, 'r'));
+  await using file = await openReferenced(reference, components);
   return await use(file, stats);
 }
 
@@ -68,11 +71,25 @@ export async function withFile<T>(
 export async function kindAt(root: string, components: readonly string[]): Promise<'directory' | 'file'> {
   const name = components.at(-1);
   if (name === undefined) return 'directory';
-  await using parent = await openDirectory(root, components.slice(0, -1), { create: false });
+  await using parent = await openDirectory(root, components.slice(0, -1));
   const stats = await describeErrors(components, () => lstat(inside(parent, name)));
   if (stats.isDirectory()) return 'directory';
   assertRegular(stats, components);
   return 'file';
+}
+
+/** Whatever has this name, opened to be looked at and not to be used: this blocks on nothing and sets nothing off. */
+export function openReference(
+  directory: FileHandle,
+  name: Name,
+  components: readonly Name[],
+): Promise<FileHandle> {
+  return openInside(directory, name, O_PATH | constants.O_NOFOLLOW, components);
+}
+
+/** The very file a reference leads to, for reading; only for one that is known to be a regular file. */
+export function openReferenced(reference: FileHandle, components: readonly Name[]): Promise<FileHandle> {
+  return describeErrors(components, () => open(`/proc/self/fd/${reference.fd}`, 'r'));
 }
 
 /** Creates a file that must not exist yet, with the directories above it. The caller closes it. */
@@ -116,8 +133,8 @@ export async function replaceFile(
 
 export async function openDirectory(
   root: string,
-  components: readonly string[],
-  { create }: { create: boolean },
+  components: readonly Name[],
+  { create = false }: { create?: boolean } = {},
 ): Promise<FileHandle> {
   let directory = await describeErrors([], () => open(root, DIRECTORY));
   for (const [index, name] of components.entries()) {
@@ -129,7 +146,7 @@ export async function openDirectory(
   return directory;
 }
 
-async function makeDirectory(path: string, components: readonly string[]): Promise<void> {
+async function makeDirectory(path: Name, components: readonly Name[]): Promise<void> {
   try {
     await mkdir(path, { mode: 0o755 });
   } catch (error) {
@@ -140,15 +157,18 @@ async function makeDirectory(path: string, components: readonly string[]): Promi
 
 export function openInside(
   directory: FileHandle,
-  name: string,
+  name: Name,
   flags: number,
-  components: readonly string[],
+  components: readonly Name[],
 ): Promise<FileHandle> {
   return describeErrors(components, () => open(inside(directory, name), flags, 0o644));
 }
 
-export function inside(directory: FileHandle, name: string): string {
-  return `/proc/self/fd/${directory.fd}/${name}`;
+export function inside(directory: FileHandle, name: string): string;
+export function inside(directory: FileHandle, name: Name): Name;
+export function inside(directory: FileHandle, name: Name): Name {
+  const parent = `/proc/self/fd/${directory.fd}/`;
+  return typeof name === 'string' ? parent + name : Buffer.concat([Buffer.from(parent), name]);
 }
 
 export function splitName(components: readonly string[]): { parents: readonly string[]; name: string } {
@@ -158,7 +178,10 @@ export function splitName(components: readonly string[]): { parents: readonly st
   return { parents: components.slice(0, -1), name };
 }
 
-export function assertRegular(stats: Stats, components: readonly string[]): void {
+export function assertRegular(
+  stats: Pick<Stats, 'isFile' | 'isSymbolicLink' | 'isDirectory'>,
+  components: readonly Name[],
+): void {
   if (stats.isFile()) return;
   const path = components.join('/');
   if (stats.isSymbolicLink()) {
@@ -176,7 +199,7 @@ export async function ignoreMissing<T>(operation: Promise<T>): Promise<T | undef
 }
 
 export async function describeErrors<T>(
-  components: readonly string[],
+  components: readonly Name[],
   operation: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -200,7 +223,7 @@ const MESSAGES: Record<string, string> = {
   EROFS: 'cannot be written: the file system is read-only',
 };
 
-function describeError(error: NodeJS.ErrnoException, components: readonly string[]): Error {
+function describeError(error: NodeJS.ErrnoException, components: readonly Name[]): Error {
   const message = error.code === undefined ? undefined : MESSAGES[error.code];
   if (!message) return error;
   return new WorkspacePathError(`${components.join('/') || 'The workspace'} ${message}.`, { cause: error });

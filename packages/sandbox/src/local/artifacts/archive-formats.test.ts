@@ -1,0 +1,77 @@
+/** What is too large to make for a test: sizes and counts beyond the first fields of the formats. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { ArchiveEntry } from './archive-entry.ts';
+import { tarHeader } from './tar.ts';
+import { zip, zipName } from './zip.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'talaria-formats-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+function entry(name: string, size = 0, type: ArchiveEntry['type'] = 'file'): ArchiveEntry {
+  return {
+    name: Buffer.from(name),
+    type,
+    size,
+    mode: 0o644,
+    modifiedMs: 1_500_000_000_000,
+    async *content() {
+      yield Buffer.from('only this');
+    },
+  };
+}
+
+async function zipFile(entries: Iterable<ArchiveEntry>): Promise<string> {
+  const chunks: Buffer[] = [];
+  const each = async function* () {
+    yield* entries;
+  };
+  for await (const chunk of zip(each())) chunks.push(chunk);
+  const path = join(directory, 'file.zip');
+  writeFileSync(path, Buffer.concat(chunks));
+  return path;
+}
+
+test('tar reads sizes over 8 GiB and names over 100 bytes', () => {
+  const path = join(directory, 'file.tar');
+  const name = `${'d'.repeat(150)}/${'f'.repeat(150)}`;
+  writeFileSync(path, tarHeader(entry(name, 9_000_000_000_000)));
+  const { stdout } = spawnSync('tar', ['-tvf', path], { encoding: 'utf8' });
+  expect(stdout).toContain(' 9000000000000 ');
+  expect(stdout).toContain(name);
+});
+
+test.skipIf(!has('unzip'))('unzip reads sizes over 4 GiB', async () => {
+  const path = await zipFile([entry('before'), entry('huge', 5_000_000_000), entry('after')]);
+  const { stdout } = spawnSync('unzip', ['-l', path], { encoding: 'utf8' });
+  expect(stdout).toMatch(/5000000000 .* huge/);
+  expect(spawnSync('unzip', ['-p', path, 'after'], { encoding: 'utf8' }).stdout).toBe('only this');
+});
+
+test.skipIf(!has('unzip'))('unzip reads more than 65 535 entries', async () => {
+  const count = 66_000;
+  const path = await zipFile(Array.from({ length: count }, (_, i) => entry(`${i}`, 0, 'directory')));
+  const { stdout } = spawnSync('unzip', ['-Z1', path], { encoding: 'utf8', maxBuffer: 1e8 });
+  expect(stdout.trimEnd().split('\n')).toHaveLength(count);
+});
+
+test.each([
+  ['plain name.txt', 'plain name.txt'],
+  ['日本', '日本'],
+  ['C:\\Windows', 'C%3A%5CWindows'],
+  ['10:30.log', '10:30.log'],
+  ['a/..\\..\\b', 'a/..%5C..%5Cb'],
+  ['line\nend', 'line%0Aend'],
+])('the name %j in a zip', (name, expected) => {
+  expect(zipName({ name: Buffer.from(name), type: 'file' }).toString()).toBe(expected);
+});
+
+test('bytes that are no UTF-8 in a zip', () => {
+  const name = Buffer.from([0x61, 0xff, 0x62]);
+  expect(zipName({ name, type: 'directory' }).toString()).toBe('a%FFb/');
+});

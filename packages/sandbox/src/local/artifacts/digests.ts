@@ -1,0 +1,89 @@
+/**
+ * The sha256 of files, each read once for as long as it does not change.
+ *
+ * A file is known by its inode, its size and the time of its last change, which no command can set. Times have the
+ * grain of a clock tick, so a digest of a file that changed only just now is not kept: it could change once more
+ * within the tick. Requests for the same file at the same time share one reading, which stops when the last of them
+ * is no longer interested.
+ */
+import { createHash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { exactBytes } from './exact-bytes.ts';
+
+const KEPT = 10_000;
+const SETTLED_NS = 2_000_000_000n;
+
+interface Reading {
+  digest: Promise<string>;
+  stop: AbortController;
+  waiting: number;
+}
+
+export class Digests {
+  readonly #known = new Map<string, string>();
+  readonly #readings = new Map<string, Reading>();
+
+  /** Of the first `stats.size` bytes. */
+  async of(file: FileHandle, stats: BigIntStats, path: string, signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted();
+    const version = versionOf(stats);
+    const known = this.#known.get(version);
+    if (known !== undefined) return known;
+    const reading = this.#readings.get(version) ?? this.#start(file, stats, path);
+    reading.waiting++;
+    let leave = (): void => {};
+    try {
+      const left = new Promise<never>((_, reject) => {
+        leave = () => reject(signal?.reason);
+        signal?.addEventListener('abort', leave, { once: true });
+      });
+      return await Promise.race([reading.digest, left]);
+    } finally {
+      signal?.removeEventListener('abort', leave);
+      if (--reading.waiting === 0) reading.stop.abort();
+    }
+  }
+
+  #start(file: FileHandle, stats: BigIntStats, path: string): Reading {
+    const version = versionOf(stats);
+    const stop = new AbortController();
+    const settled = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > SETTLED_NS;
+    const read = async (): Promise<string> => {
+      try {
+        // Its own, because whoever asked first may close theirs before the others have their answer.
+        await using own = await open(`/proc/self/fd/${file.fd}`, 'r');
+        const digest = await hashFile(own, Number(stats.size), path, stop.signal);
+        if (settled && versionOf(await own.stat({ bigint: true })) === version) this.#keep(version, digest);
+        return digest;
+      } finally {
+        this.#readings.delete(version);
+      }
+    };
+    const reading = { digest: read(), stop, waiting: 0 };
+    reading.digest.catch(() => {});
+    this.#readings.set(version, reading);
+    return reading;
+  }
+
+  #keep(version: string, digest: string): void {
+    const oldest = this.#known.keys().next().value;
+    if (this.#known.size >= KEPT && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(version, digest);
+  }
+}
+
+export function versionOf({ dev, ino, size, ctimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${size}:${ctimeNs}`;
+}
+
+export async function hashFile(
+  file: FileHandle,
+  size: number,
+  path: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const block of exactBytes(file, { start: 0, end: size, path }, signal)) hash.update(block);
+  return hash.digest('hex');
+}

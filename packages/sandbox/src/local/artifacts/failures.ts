@@ -1,0 +1,33 @@
+/** What can go wrong at a path, in the codes of the contract. */
+import { SandboxError } from '../../errors.ts';
+import { InvalidPathError, WorkspacePathError } from '../files/workspace-path.ts';
+
+export async function nameFailures<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toSandboxError(error);
+  }
+}
+
+export function toSandboxError(error: unknown): unknown {
+  if (!(error instanceof WorkspacePathError)) return error;
+  const missing = !(error instanceof InvalidPathError) && causeOf(error) === 'ENOENT';
+  return new SandboxError(missing ? 'artifact_not_found' : 'invalid_path', error.message, { cause: error });
+}
+
+/**
+ * Whether this is what a walk meets in a tree that others change: the name is gone, or is something else by now, or
+ * its owner took its rights away.
+ */
+export function isPassing(error: unknown): boolean {
+  return error instanceof WorkspacePathError;
+}
+
+export function changed(path: string): SandboxError {
+  return new SandboxError('artifact_changed', `${path} changed while it was read; try again.`);
+}
+
+function causeOf(error: Error): string | undefined {
+  return (error.cause as NodeJS.ErrnoException | undefined)?.code;
+}

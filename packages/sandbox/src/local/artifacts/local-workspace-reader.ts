@@ -1,0 +1,110 @@
+/** Reads a workspace directory on this machine. Every call opens what it needs and closes it with its answer. */
+import type { Stats } from 'node:fs';
+import type { Readable } from 'node:stream';
+import {
+  ARCHIVE_FORMATS,
+  type ArchiveOptions,
+  type ArtifactFile,
+  type ArtifactListing,
+  type ListOptions,
+  type WorkspaceReader,
+} from '../../artifacts.ts';
+import { SandboxError } from '../../errors.ts';
+import {
+  assertRegular,
+  InvalidPathError,
+  openDirectory,
+  openReference,
+  openReferenced,
+  pathComponents,
+} from '../files/workspace-path.ts';
+import { openArchive } from './archive.ts';
+import type { Digests } from './digests.ts';
+import { nameFailures } from './failures.ts';
+import { listTree, toArtifact } from './list.ts';
+import { LocalArtifactFile } from './local-artifact-file.ts';
+
+const DEFAULT_MAX_ENTRIES = 10_000;
+
+export class LocalWorkspaceReader implements WorkspaceReader {
+  readonly #dir: string;
+  readonly #workspaceDir: string;
+  readonly #digests: Digests;
+
+  /** `workspaceDir` is the directory as commands see it. */
+  constructor(dir: string, workspaceDir: string, digests: Digests) {
+    this.#dir = dir;
+    this.#workspaceDir = workspaceDir;
+    this.#digests = digests;
+  }
+
+  list(
+    path: string,
+    { recursive = false, maxEntries = DEFAULT_MAX_ENTRIES, signal }: ListOptions = {},
+  ): Promise<ArtifactListing> {
+    return nameFailures(async () => {
+      requireCount('maxEntries', maxEntries);
+      const components = this.#components(path);
+      const file = await this.#fileAt(components);
+      if (file) return { entries: [toArtifact(components, file)], truncated: false };
+      await using workspace = await openDirectory(this.#dir, []);
+      const root = `/proc/self/fd/${workspace.fd}/.`;
+      return await listTree(root, components, { recursive, maxEntries, signal });
+    });
+  }
+
+  open(path: string): Promise<ArtifactFile> {
+    return nameFailures(async () => {
+      const components = this.#components(path);
+      const name = components.at(-1);
+      if (name === undefined)
+        throw new InvalidPathError('The path is the workspace itself, not a file in it.');
+      await using parent = await openDirectory(this.#dir, components.slice(0, -1));
+      await using reference = await openReference(parent, name, components);
+      assertRegular(await reference.stat(), components);
+      await using opened = new AsyncDisposableStack();
+      const file = opened.use(await openReferenced(reference, components));
+      const stats = await file.stat({ bigint: true });
+      opened.move();
+      return new LocalArtifactFile(components.join('/'), file, stats, this.#digests);
+    });
+  }
+
+  archive(path: string, options: ArchiveOptions = {}): Promise<Readable> {
+    return nameFailures(async () => {
+      const { format, maxBytes, maxEntries } = options;
+      if (format !== undefined && !ARCHIVE_FORMATS.includes(format)) {
+        throw new SandboxError('invalid_request', `The format must be one of ${ARCHIVE_FORMATS.join(', ')}.`);
+      }
+      if (maxBytes !== undefined) requireCount('maxBytes', maxBytes);
+      if (maxEntries !== undefined) requireCount('maxEntries', maxEntries);
+      const components = this.#components(path);
+      const isFile = (await this.#fileAt(components)) !== undefined;
+      if (!isFile) await (await openDirectory(this.#dir, components)).close();
+      return openArchive({ dir: this.#dir, components, isFile }, options);
+    });
+  }
+
+  #components(path: string): string[] {
+    if (path === '') return [];
+    if (!path.isWellFormed()) throw new InvalidPathError('The path is no valid Unicode.');
+    return pathComponents(path, this.#workspaceDir);
+  }
+
+  /** Undefined for a directory; what is neither is refused. */
+  async #fileAt(components: readonly string[]): Promise<Stats | undefined> {
+    const name = components.at(-1);
+    if (name === undefined) return undefined;
+    await using parent = await openDirectory(this.#dir, components.slice(0, -1));
+    await using reference = await openReference(parent, name, components);
+    const stats = await reference.stat();
+    if (stats.isDirectory()) return undefined;
+    assertRegular(stats, components);
+    return stats;
+  }
+}
+
+export function requireCount(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new SandboxError('invalid_request', `'${name}' must be a whole number, 0 or more.`);
+}

@@ -1,0 +1,68 @@
+/**
+ * The directories of a tree, one after the other, each opened from the root without following a link.
+ *
+ * Only one is open at a time, so the number of open files does not grow with the depth. That costs a walk from the
+ * root for each, hence the limit to the depth.
+ */
+import { type FileHandle, opendir } from 'node:fs/promises';
+import { describeErrors, type Name, openDirectory } from '../files/workspace-path.ts';
+import { isPassing } from './failures.ts';
+
+export const MAX_DEPTH = 200;
+
+export interface WalkedDirectory {
+  /** From the root. */
+  components: readonly Name[];
+  handle: FileHandle;
+  names(): AsyncGenerator<Buffer, void>;
+}
+
+export class Walk {
+  readonly #root: string;
+  readonly #pending: (readonly Name[])[];
+  /** Directories that could not be looked into. */
+  skipped = 0;
+
+  constructor(root: string, start: readonly Name[]) {
+    this.#root = root;
+    this.#pending = [start];
+  }
+
+  get done(): boolean {
+    return this.#pending.length === 0;
+  }
+
+  /** Puts directories found in the present one next. Those that lie too deep are not taken: the answer says how many. */
+  descend(found: readonly (readonly Name[])[]): number {
+    const taken = found.filter((components) => components.length <= MAX_DEPTH);
+    this.#pending.push(...taken.toReversed());
+    return found.length - taken.length;
+  }
+
+  async *directories(signal?: AbortSignal): AsyncGenerator<WalkedDirectory, void> {
+    let isStart = true;
+    for (let components = this.#pending.pop(); components; components = this.#pending.pop()) {
+      signal?.throwIfAborted();
+      await using handle = await this.#enter(components, isStart);
+      if (handle) yield { components, handle, names: () => namesIn(handle, components) };
+      isStart = false;
+    }
+  }
+
+  async #enter(components: readonly Name[], isStart: boolean): Promise<FileHandle | undefined> {
+    try {
+      return await openDirectory(this.#root, components);
+    } catch (error) {
+      if (isStart || !isPassing(error)) throw error;
+      this.skipped++;
+      return undefined;
+    }
+  }
+}
+
+async function* namesIn(handle: FileHandle, components: readonly Name[]): AsyncGenerator<Buffer, void> {
+  const options = { encoding: 'buffer' as BufferEncoding, bufferSize: 256 };
+  const directory = await describeErrors(components, () => opendir(`/proc/self/fd/${handle.fd}`, options));
+  // With this encoding names are buffers, which the types of node:fs do not know.
+  for await (const entry of directory) yield entry.name as unknown as Buffer;
+}
