@@ -31,6 +31,7 @@ const engine = new Engine({
   leaseMs: HOUR_MS,
   retentionMs: HOUR_MS,
   discardWorkspace: async () => {},
+  openWorkspace: async () => undefined,
   log,
   worker: {
     model: { name: 'bench', streamStep: () => Promise.reject(new Error('not used')) as never },

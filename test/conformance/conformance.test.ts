@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { describeApprovals } from './approvals.ts';
+import { describeArtifacts } from './artifacts.ts';
 import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
@@ -61,6 +62,7 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describeApprovals(target);
   describeSteer(target);
   describeList(target);
+  describeArtifacts(target);
   describeDiscovery(target);
   describeBadBodies(target);
   describeBadHttp(target);

@@ -17,6 +17,9 @@ export const ROUTES: [string, string][] = [
   ['POST', '/v1/runs/{run_id}/stop'],
   ['POST', '/v1/runs/{run_id}/approval'],
   ['POST', '/v1/runs/{run_id}/steer'],
+  ['GET', '/v1/runs/{run_id}/artifacts'],
+  ['GET', '/v1/runs/{run_id}/artifacts/content'],
+  ['GET', '/v1/runs/{run_id}/artifacts/archive'],
 ];
 
 export function describeDiscovery(target: GetTarget): void {

@@ -51,6 +51,9 @@ export const API_ERRORS = {
   approval_not_active: refused(409, 'The run has finished and takes no approvals'),
   invalid_steer_input: refused(400, "'input' must be a non-empty string"),
   run_not_accepting_steer: refused(409, 'The run is not running and takes no steering'),
+  invalid_path: refused(400, 'The path does not name a file or directory of the workspace'),
+  artifact_not_found: refused(404, 'There is nothing at this path of the workspace'),
+  range_not_satisfiable: refused(416, 'The file has no bytes in the range that was asked for'),
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',

@@ -91,6 +91,27 @@ export const RunSteerSchema = Type.Object({
   accepted: Type.Literal(true),
 });
 
+export const ArtifactSchema = Type.Object({
+  path: Type.String({ description: 'Relative to the workspace' }),
+  type: Type.Union([
+    Type.Literal('file'),
+    Type.Literal('directory'),
+    Type.Literal('symlink'),
+    Type.Literal('device'),
+    Type.Literal('fifo'),
+    Type.Literal('socket'),
+  ]),
+  size: Type.Integer({ minimum: 0, description: 'Bytes of a file; 0 for everything else' }),
+  modified_at: EpochSeconds,
+});
+
+export const ArtifactListSchema = Type.Object({
+  object: Type.Literal('list'),
+  run_id: RunId,
+  data: Type.Array(ArtifactSchema),
+  truncated: Type.Boolean({ description: 'There is more than a listing holds' }),
+});
+
 const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
 
 export const MessageSchema = Type.Object({ role: Type.String(), content: ContentSchema });

@@ -82,6 +82,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     leaseMs: config.leaseSeconds * SECOND_MS,
     retentionMs: config.runRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => backend.discard(runId),
+    openWorkspace: (runId) => backend.openWorkspace(runId),
     log,
     worker: {
       model,

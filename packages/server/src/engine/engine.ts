@@ -17,6 +17,7 @@ import {
   type RunStatus,
   TalariaError,
 } from '@talaria/protocol';
+import type { WorkspaceReader } from '@talaria/sandbox';
 import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { Journal, QueueDepth } from '../journal/journal.ts';
@@ -38,6 +39,8 @@ export interface EngineOptions {
   retentionMs: number;
   worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now'>;
   discardWorkspace(runId: string): Promise<void>;
+  /** Undefined for a run whose tools have not been used yet. */
+  openWorkspace(runId: string): Promise<WorkspaceReader | undefined>;
   log: Log;
   now?: () => number;
 }
@@ -164,6 +167,12 @@ export class Engine {
       resolved: record.public.resolved,
       request_id: record.public.request_id,
     };
+  }
+
+  /** The files of a run, as long as the run is kept; undefined if it has none yet. */
+  async openWorkspace(owner: string, runId: string): Promise<WorkspaceReader | undefined> {
+    await this.#find(owner, runId);
+    return this.#options.openWorkspace(runId);
   }
 
   /**

@@ -15,6 +15,7 @@ import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
+import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
@@ -110,6 +111,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       cors: corsOrigins === '*' || corsOrigins.length > 0,
     });
     installRunRoutes(app, engine);
+    installArtifactRoutes(app, engine);
     installEventRoutes(app, engine, options.subscriberBufferBytes);
   });
   return app;

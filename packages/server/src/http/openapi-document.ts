@@ -16,6 +16,8 @@ interface Operation {
   open?: boolean;
   headers?: Record<string, TSchema>;
   query?: Record<string, TSchema>;
+  /** Names of query parameters that have to be there. */
+  required?: string[];
   body?: TSchema;
   /** Of the answer when all went well. */
   status?: number;
@@ -25,6 +27,7 @@ interface Operation {
 }
 
 const AnyObject = Type.Object({});
+const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
 const ERRORS: Record<number, string> = {
   400: 'The request is not valid',
@@ -32,6 +35,7 @@ const ERRORS: Record<number, string> = {
   404: 'No such run, or not in a state that allows this',
   409: 'In conflict with what was asked before',
   413: 'The body is too large',
+  416: 'The file has no bytes in that range',
   429: 'Too many runs are waiting; see Retry-After',
   503: 'Not now; see Retry-After',
 };
@@ -103,6 +107,41 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.RunSteerSchema,
     errors: [400, 401, 404, 409],
   },
+  'GET /v1/runs/{run_id}/artifacts': {
+    tag: 'runs',
+    summary: "List the files of a run's workspace",
+    query: { path: Path, recursive: Type.Boolean({ default: false }) },
+    answer: schemas.ArtifactListSchema,
+    errors: [400, 401, 404],
+  },
+  'GET /v1/runs/{run_id}/artifacts/content': {
+    tag: 'runs',
+    summary: "Get one file of a run's workspace",
+    description: 'The whole file, or with a range a part of it (206). HEAD gives the headers alone.',
+    headers: {
+      Range: Type.String({ description: 'bytes=first-last, bytes=first- or bytes=-count' }),
+      'If-Range': Type.String(),
+      'If-None-Match': Type.String(),
+    },
+    query: { path: Type.String({ description: 'Relative to the workspace' }) },
+    required: ['path'],
+    answer: Type.String(),
+    contentType: 'application/octet-stream',
+    errors: [400, 401, 404, 416],
+  },
+  'GET /v1/runs/{run_id}/artifacts/archive': {
+    tag: 'runs',
+    summary: "Get a directory of a run's workspace as an archive",
+    query: {
+      path: Path,
+      format: Type.Union([Type.Literal('tar.gz'), Type.Literal('tar'), Type.Literal('zip')], {
+        default: 'tar.gz',
+      }),
+    },
+    answer: Type.String(),
+    contentType: 'application/octet-stream',
+    errors: [400, 401, 404],
+  },
 };
 
 export function openApiDocument(version: string): object {
@@ -139,12 +178,12 @@ function describe(path: string, operation: Operation): object {
   };
 }
 
-function parameters(path: string, { headers = {}, query = {} }: Operation): object[] {
+function parameters(path: string, { headers = {}, query = {}, required = [] }: Operation): object[] {
   const named = (where: string, entries: Record<string, TSchema>): object[] =>
     Object.entries(entries).map(([name, schema]) => ({
       name,
       in: where,
-      required: where === 'path',
+      required: where === 'path' || required.includes(name),
       schema,
     }));
   return [

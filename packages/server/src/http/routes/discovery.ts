@@ -21,6 +21,9 @@ const ENDPOINTS = {
   run_approval: { method: 'POST', path: '/v1/runs/{run_id}/approval' },
   run_stop: { method: 'POST', path: '/v1/runs/{run_id}/stop' },
   run_steer: { method: 'POST', path: '/v1/runs/{run_id}/steer' },
+  run_artifacts: { method: 'GET', path: '/v1/runs/{run_id}/artifacts' },
+  run_artifact_content: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/content' },
+  run_artifact_archive: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/archive' },
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
@@ -69,6 +72,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_steer: true,
       run_approval_response: true,
       run_idempotency: true,
+      run_artifacts: true,
       tool_progress_events: true,
       approval_events: true,
       session_continuity_header: false,

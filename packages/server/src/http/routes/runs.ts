@@ -12,6 +12,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import { parseJsonBody } from '../json-body.ts';
+import { single } from '../query.ts';
 
 const LIMIT_MAX = 200;
 const LIMIT_DEFAULT = 50;
@@ -33,7 +34,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   });
 
   app.get('/v1/runs', async (request) => {
-    const query = request.query as Record<string, unknown>;
+    const { query } = request;
     return engine.list(request.owner, {
       status: parseStatus(single(query, 'status')),
       sessionId: single(query, 'session_id'),
@@ -73,13 +74,6 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
 function header(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(',') : value;
-}
-
-/** A query parameter given at most once. */
-function single(query: Record<string, unknown>, name: string): string | undefined {
-  const value = query[name];
-  if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
-  throw new TalariaError('invalid_request', { message: `'${name}' may be given once`, param: name });
 }
 
 function parseStatus(value: string | undefined): RunStatus | undefined {

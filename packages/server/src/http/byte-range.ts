@@ -1,0 +1,38 @@
+/**
+ * Which bytes of a file a request asks for (RFC 9110, sections 13 and 14).
+ *
+ * One range is served. Several in one request get the whole file, which the standard allows and every client has to
+ * accept: a multipart answer is more trouble than the second request it saves.
+ */
+export interface ByteRange {
+  start: number;
+  /** Exclusive. */
+  end: number;
+}
+
+export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
+  // A unit that is not known is to be ignored.
+  if (header === undefined || !/^bytes=/i.test(header)) return 'whole';
+  const ranges = header.slice('bytes='.length).split(',');
+  if (ranges.length > 1) return 'whole';
+  const [, first = '', last = ''] = /^\s*(\d*)\s*-\s*(\d*)\s*$/.exec(ranges[0] ?? '') ?? [];
+  if (first === '' && last === '') return 'unsatisfiable';
+  const range =
+    first === ''
+      ? { start: Math.max(0, size - Number(last)), end: size }
+      : { start: Number(first), end: last === '' ? size : Math.min(size, Number(last) + 1) };
+  const isBackwards = first !== '' && last !== '' && Number(last) < Number(first);
+  return isBackwards || range.start >= range.end ? 'unsatisfiable' : range;
+}
+
+/** Whether the client has this version already. */
+export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((given) => given.trim().replace(/^W\//, '') === tag);
+}
+
+/** A part is of use only to a client that has the rest of the same version. A date is never sure enough. */
+export function mayServeRange(ifRange: string | undefined, tag: string): boolean {
+  return ifRange === undefined || ifRange.trim() === tag;
+}

@@ -1,0 +1,169 @@
+/**
+ * `/v1/runs/{id}/artifacts`: the files of a run's workspace (wire.md section 9).
+ *
+ * What a command wrote is never shown by a browser as a page of this server: everything is an attachment of no
+ * particular type, beside the headers every answer has (nosniff, a policy that allows nothing).
+ *
+ * Once the first byte is out, a failure can only be told by cutting the connection. Both lengths and chunked endings
+ * are set so that what was cut off never looks whole.
+ */
+import { basename } from 'node:path';
+import { type ArtifactList, TalariaError } from '@talaria/protocol';
+import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader } from '@talaria/sandbox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Engine } from '../../engine/engine.ts';
+import { matchesTag, mayServeRange, parseRange } from '../byte-range.ts';
+import { attachment } from '../content-disposition.ts';
+import { single } from '../query.ts';
+
+const CONTENT_TYPES: Record<ArchiveFormat, string> = {
+  'tar.gz': 'application/gzip',
+  tar: 'application/x-tar',
+  zip: 'application/zip',
+};
+
+type RunRoute = { Params: { run_id: string } };
+
+export function installArtifactRoutes(app: FastifyInstance, engine: Engine): void {
+  const path = '/v1/runs/:run_id/artifacts';
+
+  app.get<RunRoute>(path, async (request, reply): Promise<ArtifactList> => {
+    const { run_id } = request.params;
+    const workspace = await engine.openWorkspace(request.owner, run_id);
+    const asked = single(request.query, 'path') ?? '';
+    const recursive = parseRecursive(single(request.query, 'recursive'));
+    // The tools of the run have not been used yet: there is a workspace to come, with nothing in it.
+    if (workspace === undefined && asked === '')
+      return { object: 'list', run_id, data: [], truncated: false };
+    const { entries, truncated } = await withCodes(() =>
+      existing(workspace).list(asked, { recursive, signal: leaving(reply) }),
+    );
+    const data = entries.map(({ modifiedAt, ...entry }) => ({ ...entry, modified_at: modifiedAt }));
+    return { object: 'list', run_id, data, truncated };
+  });
+
+  app.route<RunRoute>({
+    method: ['GET', 'HEAD'],
+    url: `${path}/content`,
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      const workspace = await engine.openWorkspace(request.owner, request.params.run_id);
+      const asked = single(request.query, 'path');
+      if (asked === undefined) {
+        throw new TalariaError('invalid_path', { message: "'path' must name a file", param: 'path' });
+      }
+      return withCodes(() => sendFile(request, reply, existing(workspace), asked));
+    },
+  });
+
+  app.route<RunRoute>({
+    method: ['GET', 'HEAD'],
+    url: `${path}/archive`,
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      const { run_id } = request.params;
+      const workspace = await engine.openWorkspace(request.owner, run_id);
+      const asked = single(request.query, 'path') ?? '';
+      const format = parseFormat(single(request.query, 'format'));
+      const archive = await withCodes(() => existing(workspace).archive(asked, { format }));
+      reply.headers({
+        'content-type': CONTENT_TYPES[format],
+        'content-disposition': attachment(`${archiveName(asked) || run_id}.${format}`),
+        'cache-control': 'private, no-store',
+      });
+      if (request.method === 'GET') return reply.send(archive);
+      archive.destroy();
+      return reply.send();
+    },
+  });
+}
+
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  workspace: WorkspaceReader,
+  path: string,
+): Promise<FastifyReply> {
+  await using opened = new AsyncDisposableStack();
+  const file = opened.use(await workspace.open(path));
+  const sha256 = await file.sha256(leaving(reply));
+  const tag = `"${sha256}"`;
+  reply.headers({
+    etag: tag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-cache',
+  });
+  if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
+
+  const { size } = file;
+  const isGet = request.method === 'GET';
+  const asked = isGet && mayServeRange(header(request, 'if-range'), tag) ? request.headers.range : undefined;
+  const range = parseRange(asked, size);
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`);
+    const message = `The file has ${size} bytes, and none in the range '${asked}'`;
+    throw new TalariaError('range_not_satisfiable', { message });
+  }
+  const { start, end } = range === 'whole' ? { start: 0, end: size } : range;
+  reply.headers({
+    'content-type': 'application/octet-stream',
+    'content-disposition': attachment(basename(file.path)),
+    'content-length': end - start,
+    'last-modified': new Date(file.modifiedAt * 1000).toUTCString(),
+  });
+  if (range !== 'whole') reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
+  if (!isGet) return reply.send();
+  opened.move();
+  return reply.send(file.stream({ start, end }, { sha256 }));
+}
+
+function existing(workspace: WorkspaceReader | undefined): WorkspaceReader {
+  if (workspace !== undefined) return workspace;
+  throw new TalariaError('artifact_not_found', { message: 'The run has no files yet', param: 'path' });
+}
+
+/**
+ * Aborted when the client is gone, so that nothing is read for nobody. The reason is one that is no failure of the
+ * server, which would be logged.
+ */
+function leaving(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => controller.abort(new TalariaError('invalid_request')));
+  return controller.signal;
+}
+
+async function withCodes<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    if (error.code !== 'invalid_path' && error.code !== 'artifact_not_found') throw error;
+    throw new TalariaError(error.code, { message: error.message, param: 'path', cause: error });
+  }
+}
+
+function parseRecursive(value: string | undefined): boolean {
+  if (value === undefined || value === 'false' || value === '0') return false;
+  if (value === 'true' || value === '1') return true;
+  const message = "'recursive' must be true or false";
+  throw new TalariaError('invalid_request', { message, param: 'recursive' });
+}
+
+function parseFormat(value: string | undefined): ArchiveFormat {
+  if (value === undefined) return 'tar.gz';
+  const format = ARCHIVE_FORMATS.find((known) => known === value);
+  if (format !== undefined) return format;
+  const message = `'format' must be one of ${ARCHIVE_FORMATS.join(', ')}`;
+  throw new TalariaError('invalid_request', { message, param: 'format' });
+}
+
+/** The last name in the path; nothing for the workspace itself, in whichever way it was asked for. */
+function archiveName(path: string): string {
+  const name = basename(path);
+  return /^\.*$/.test(name) ? '' : name;
+}
+
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(',') : value;
+}
