@@ -13,6 +13,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { describeMachine, printMachine } from './machine.ts';
 import { judge, type Row } from './rows.ts';
+import { archive } from './scenarios/archive.ts';
 import { creates } from './scenarios/creates.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { firstEvent } from './scenarios/first-event.ts';
@@ -38,6 +39,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
   'memory-of-finished-runs': memoryOfFinishedRuns,
   restart,
   start,
+  archive,
 };
 
 const { values, positionals } = parseArgs({
