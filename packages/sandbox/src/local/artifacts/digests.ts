@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { exactBytes } from './exact-bytes.ts';
+import { changed } from './failures.ts';
 
 const KEPT = 10_000;
 const SETTLED_NS = 2_000_000_000n;
@@ -41,7 +42,7 @@ export class Digests {
       return await Promise.race([reading.digest, left]);
     } finally {
       signal?.removeEventListener('abort', leave);
-      if (--reading.waiting === 0) reading.stop.abort();
+      if (--reading.waiting === 0) this.#end(version, reading);
     }
   }
 
@@ -50,20 +51,25 @@ export class Digests {
     const stop = new AbortController();
     const settled = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > SETTLED_NS;
     const read = async (): Promise<string> => {
-      try {
-        // Its own, because whoever asked first may close theirs before the others have their answer.
-        await using own = await open(`/proc/self/fd/${file.fd}`, 'r');
-        const digest = await hashFile(own, Number(stats.size), path, stop.signal);
-        if (settled && versionOf(await own.stat({ bigint: true })) === version) this.#keep(version, digest);
-        return digest;
-      } finally {
-        this.#readings.delete(version);
-      }
+      // Its own, because whoever asked first may close theirs before the others have their answer; so soon, perhaps,
+      // that the number already leads to another file.
+      await using own = await open(`/proc/self/fd/${file.fd}`, 'r');
+      const { dev, ino } = await own.stat({ bigint: true });
+      if (dev !== stats.dev || ino !== stats.ino) throw changed(path);
+      const digest = await hashFile(own, Number(stats.size), path, stop.signal);
+      if (settled && versionOf(await own.stat({ bigint: true })) === version) this.#keep(version, digest);
+      return digest;
     };
     const reading = { digest: read(), stop, waiting: 0 };
     reading.digest.catch(() => {});
     this.#readings.set(version, reading);
     return reading;
+  }
+
+  /** Nobody waits for it any more; whoever comes next starts another. */
+  #end(version: string, reading: Reading): void {
+    reading.stop.abort();
+    if (this.#readings.get(version) === reading) this.#readings.delete(version);
   }
 
   #keep(version: string, digest: string): void {

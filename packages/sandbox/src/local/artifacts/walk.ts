@@ -28,14 +28,11 @@ export class Walk {
     this.#pending = [start];
   }
 
-  get done(): boolean {
-    return this.#pending.length === 0;
-  }
-
   /** Puts directories found in the present one next. Those that lie too deep are not taken: the answer says how many. */
   descend(found: readonly (readonly Name[])[]): number {
     const taken = found.filter((components) => components.length <= MAX_DEPTH);
-    this.#pending.push(...taken.toReversed());
+    // One by one: a directory can hold more than a call takes arguments.
+    for (const components of taken.toReversed()) this.#pending.push(components);
     return found.length - taken.length;
   }
 
