@@ -203,11 +203,11 @@ export function describeArtifacts({ backend, slot, trajectory, bash }: ArtifactC
         expect(await read('n/new\nline')).toMatchObject({ content: 'inside\n' });
       });
 
-      test('a tree deeper than any path is listed as far as it goes, and says so', async () => {
-        await run('for i in $(seq 300); do mkdir d && cd d; done; touch bottom');
+      test('a tree deeper than is looked is listed as far as it goes, and says so', async () => {
+        await run('for i in $(seq 150); do mkdir d && cd d; done; touch bottom');
         const listing = await list('.', { recursive: true });
         expect(listing.truncated).toBe(true);
-        expect(listing.entries.length).toBeGreaterThan(100);
+        expect(listing.entries.length).toBeGreaterThan(50);
         await expect(archive('.', { archiveFormat: 'tar' })).rejects.toMatchObject({
           code: 'artifact_too_large',
         });

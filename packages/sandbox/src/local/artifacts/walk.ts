@@ -8,7 +8,7 @@ import { type FileHandle, opendir } from 'node:fs/promises';
 import { describeErrors, type Name, openDirectory } from '../files/workspace-path.ts';
 import { isPassing } from './failures.ts';
 
-export const MAX_DEPTH = 200;
+export const MAX_DEPTH = 100;
 
 export interface WalkedDirectory {
   /** From the root. */
