@@ -40,7 +40,6 @@ export class Progress {
   readonly messages: Message[] = [];
   steps = 0;
   tokens = 0;
-  startedAt = 0;
   claims = 0;
   /** The calls of the last step, until each has an outcome. */
   calls: ToolCallProgress[] = [];
@@ -68,7 +67,6 @@ export class Progress {
         break;
       case 'run.claimed':
         this.claims += 1;
-        if (this.startedAt === 0) this.startedAt = record.at;
         break;
       case 'run.context':
         this.context = record.private.messages;

@@ -20,11 +20,6 @@ import { readings } from './normalise.ts';
 import { Scope } from './scope.ts';
 import { Shell } from './shell.ts';
 
-/** A family that a command matched; `key` is its description (wire.md: `pattern_key`). */
-export interface Match {
-  key: string;
-}
-
 export type Verdict =
   | { kind: 'allow' }
   /** every family matched, the most severe first, without duplicates */
