@@ -1,4 +1,4 @@
-/** `POST /v1/runs/{id}/approval` (wire.md section 6). */
+/** `POST /v1/runs/{id}/approval` (PROTOCOL.md). */
 import type { RunEvent } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';

@@ -1,4 +1,4 @@
-/** The files of a run's workspace: listed, read in whole or in part, taken away as an archive (wire.md section 9). */
+/** The files of a run's workspace: listed, read in whole or in part, taken away as an archive (PROTOCOL.md). */
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import type { ArtifactList } from '@talaria/protocol';

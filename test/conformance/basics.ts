@@ -1,4 +1,4 @@
-/** What holds for every route: unknown paths, wrong methods, security headers, keys (wire.md section 1). */
+/** What holds for every route: unknown paths, wrong methods, security headers, keys (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import { CheckedApi, expectError } from './checked-api.ts';
 import { ROUTES } from './discovery.ts';

@@ -1,4 +1,4 @@
-/** What reaches the model: instructions, history, input in all its forms, sessions (wire.md section 2). */
+/** What reaches the model: instructions, history, input in all its forms, sessions (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';

@@ -1,4 +1,4 @@
-/** `POST /v1/runs`: what is accepted, what is refused, in which order (wire.md section 2). */
+/** `POST /v1/runs`: what is accepted, what is refused, in which order (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';
 import { apiOf, type GetTarget, say } from './target.ts';

@@ -1,4 +1,4 @@
-/** Web pages and the server: which origins and host names are let in (wire.md section 1). */
+/** Web pages and the server: which origins and host names are let in (PROTOCOL.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.ts';
 import { ServerProcess } from '../support/server-process.ts';

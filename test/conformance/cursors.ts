@@ -1,4 +1,4 @@
-/** Coming back to a stream: everything after the cursor, once and in order, or an error (wire.md section 4). */
+/** Coming back to a stream: everything after the cursor, once and in order, or an error (PROTOCOL.md). */
 import { createSseParser } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Frame } from '../support/api.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}/events`: the bytes, the events and the subscribers (wire.md section 4). */
+/** `GET /v1/runs/{id}/events`: the bytes, the events and the subscribers (PROTOCOL.md). */
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';

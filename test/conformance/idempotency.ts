@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a retried POST never starts a second run (wire.md section 2). */
+/** `Idempotency-Key`: a retried POST never starts a second run (PROTOCOL.md). */
 import type { RunCreated } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';

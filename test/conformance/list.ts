@@ -1,4 +1,4 @@
-/** `GET /v1/runs` (wire.md section 8). */
+/** `GET /v1/runs` (PROTOCOL.md). */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';
 import { apiOf, type GetTarget, say, uniqueName, WaitingRun } from './target.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}`: which fields a run has in which status (wire.md section 3). */
+/** `GET /v1/runs/{id}`: which fields a run has in which status (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,4 +1,4 @@
-/** `POST /v1/runs/{id}/steer` (wire.md section 7). */
+/** `POST /v1/runs/{id}/steer` (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { expectError } from './checked-api.ts';

@@ -1,4 +1,4 @@
-/** `POST /v1/runs/{id}/stop` (wire.md section 5). */
+/** `POST /v1/runs/{id}/stop` (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { expectError } from './checked-api.ts';

@@ -244,7 +244,7 @@ describe('a run that is refused', () => {
     );
   });
 
-  it('for the first reason in the order of wire.md', () => {
+  it('for the first reason in the order of PROTOCOL.md', () => {
     const wrong = { conversation_history: 'x', session_id: 5 };
     expect(refusal({ ...wrong })).toEqual(missing);
     expect(refusal({ ...wrong, input: ' ' })).toEqual(noUser);

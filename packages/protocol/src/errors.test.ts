@@ -45,7 +45,7 @@ describe('the table of errors', () => {
     ['invalid_steer_input', 400],
     ['invalid_path', 400],
     ['artifact_not_found', 404],
-  ])('%s is answered with %i, as wire.md says', (code, status) => {
+  ])('%s is answered with %i, as PROTOCOL.md says', (code, status) => {
     expect(API_ERRORS[code].status).toBe(status);
   });
 

@@ -1,6 +1,6 @@
 /**
  * Reads request bodies. Each function takes what JSON gave and returns a value that needs no further check,
- * or throws a `TalariaError` with the code wire.md names, in the order wire.md names. Hand-written rather than
+ * or throws a `TalariaError` with the code PROTOCOL.md names, in the order PROTOCOL.md names. Hand-written rather than
  * left to a schema validator because that order and those messages are part of the contract.
  */
 import { type ErrorDetails, TalariaError } from './errors.ts';

@@ -6,7 +6,7 @@ import { addUsage, createRunId, isRunId, isTerminalStatus, NO_USAGE, RUN_STATUSE
 import { ErrorSchema, EVENT_PAYLOADS, RunCreatedSchema, RunSchema, RunStatusSchema } from './schemas.ts';
 
 describe('events', () => {
-  it('are exactly those of wire.md', () => {
+  it('are exactly those of PROTOCOL.md', () => {
     expect(Object.keys(EVENT_PAYLOADS).sort()).toEqual([
       'approval.request',
       'approval.responded',
@@ -46,7 +46,7 @@ describe('events', () => {
 });
 
 describe('runs', () => {
-  it('have a schema that takes the example of wire.md', () => {
+  it('have a schema that takes the example of PROTOCOL.md', () => {
     const run = {
       object: 'hermes.run',
       run_id: `run_${'0af'.repeat(10)}00`,

@@ -1,7 +1,7 @@
 /**
  * Server-sent events, both ways. No I/O: the encoder makes strings, the parser takes them.
  *
- * The encoder writes what wire.md fixes: an `id:` line with the event's seq and one `data:` line, never an
+ * The encoder writes what PROTOCOL.md fixes: an `id:` line with the event's seq and one `data:` line, never an
  * `event:` line. The parser follows the WHATWG rules (any of CR, LF, CRLF ends a line; a chunk may be cut
  * anywhere; a frame is dispatched at its blank line and an unfinished last frame is dropped).
  */

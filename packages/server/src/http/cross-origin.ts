@@ -1,5 +1,5 @@
 /**
- * Requests from web pages (wire.md section 1). A page of another origin gets through only if that origin is
+ * Requests from web pages (PROTOCOL.md). A page of another origin gets through only if that origin is
  * allowed; the server's own pages always do. Written here rather than taken from a plugin because a refused
  * origin must be answered with 403 before anything else looks at the request.
  */

@@ -1,4 +1,4 @@
-/** On every response, also on those no route gives (wire.md section 1). */
+/** On every response, also on those no route gives (PROTOCOL.md). */
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

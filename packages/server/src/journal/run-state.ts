@@ -129,7 +129,7 @@ export interface StoredRun {
   state: RunState;
 }
 
-/** The run as clients see it (wire.md section 3). */
+/** The run as clients see it (PROTOCOL.md). */
 export function toWireRun(run: StoredRun, model: string): Run {
   const { state } = run;
   const wire: Run = {

@@ -1,5 +1,5 @@
 /**
- * `/v1/runs/{id}/artifacts`: the files of a run's workspace (wire.md section 9).
+ * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md).
  *
  * What a command wrote is never shown by a browser as a page of this server: everything is an attachment of no
  * particular type, beside the headers every answer has (nosniff, a policy that allows nothing).

@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}/events`: the stream (wire.md section 4). */
+/** `GET /v1/runs/{id}/events`: the stream (PROTOCOL.md). */
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';

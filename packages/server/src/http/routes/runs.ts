@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, get, list, stop, approve, steer (wire.md sections 2, 3, 5–8). */
+/** `/v1/runs`: create, get, list, stop, approve, steer (PROTOCOL.md). */
 import {
   parseApprovalAnswer,
   parseCreateRun,

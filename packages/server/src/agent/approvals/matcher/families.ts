@@ -1,5 +1,5 @@
 /**
- * The table of gated families (wire.md section 12) and of the reasons a command never runs (section 6).
+ * The table of gated families (PROTOCOL.md) and of the reasons a command never runs.
  * A family's text is what clients show and what an `always` grant stores, so renaming one
  * silently revokes grants people have given.
  * The order is the order of `keys` in a verdict: the loss that is hardest to undo comes first.

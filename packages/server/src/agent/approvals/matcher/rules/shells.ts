@@ -1,6 +1,6 @@
 /**
  * Shells. `sh -c text` is judged by what the text runs: it is fully visible, and agents wrap harmless
- * commands in it all day. A script on standard input asks in any case (wire.md section 12), and is
+ * commands in it all day. A script on standard input asks in any case (PROTOCOL.md), and is
  * also judged by what it runs.
  */
 import type { Call, CodeOrigin, RuleTable } from '../host.ts';
