@@ -44,9 +44,9 @@ export function createId(prefix: 'apr' | 'worker'): string {
 }
 
 /**
- * `run_<32 hex>`: the time in ms, then 80 random bits. Ids that grow with time stand together in an index, which
- * makes creating a run in a large store about twice as cheap as random ones. They tell when the run was created,
- * which its owner knows, and give nobody access: that is the key's job.
+ * `run_<32 hex>`: the time in ms, then 80 random bits. Ids that grow with time stand together in an index, where
+ * random ones would touch a page each. They tell when the run was created, which its owner knows, and give nobody
+ * access: that is the key's job.
  */
 export function createRunId(now: number = Date.now()): string {
   return `run_${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
