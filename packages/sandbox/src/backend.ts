@@ -39,7 +39,22 @@ export interface Slot {
   readonly trajectoryId: string | undefined;
 }
 
-export type FailureReason = 'timeout' | 'aborted' | 'oom' | 'gone' | 'backend_down' | 'invalid_request';
+/**
+ * Why a call has no result of its own making:
+ * - `timeout`, `aborted`: it was ended, by its deadline or by the caller.
+ * - `oom`, `disk_full`: it was ended, or hindered, by the limit on memory or on the size of its workspace.
+ * - `gone`: the slot was released or its container died; acquire again.
+ * - `backend_down`: the backend itself does not work at present.
+ * - `invalid_request`: the call can never work as it is.
+ */
+export type FailureReason =
+  | 'timeout'
+  | 'aborted'
+  | 'oom'
+  | 'disk_full'
+  | 'gone'
+  | 'backend_down'
+  | 'invalid_request';
 
 export interface ExecutionMetadata {
   exit_code?: number;

@@ -1,0 +1,31 @@
+/**
+ * The seam between `SlotPool`, which decides how many containers there are and who gets which slot, and whatever
+ * runs containers (Docker; later Nomad and Modal; a fake in the pool's own tests).
+ *
+ * - A driver keeps no count and makes no choice. It starts, asks and ends what it is told to.
+ * - `startContainer` resolves when the container takes commands. When it rejects, nothing of the attempt is left, and
+ *   the message holds what the container printed.
+ * - A container that does not answer is dead. `checkContainer` rejects in bounded time, and the pool never uses that
+ *   container again, even if it comes back.
+ * - `stopContainer` resolves when the container is gone, however dead it already was, and may be called twice. It
+ *   saves the workspaces of the slots that were open, so that their trajectories find them elsewhere.
+ */
+export interface Container {
+  readonly containerId: string;
+}
+
+export interface SlotRequest {
+  readonly slotId: string;
+  /** Undefined for a slot whose workspace is nobody's afterwards. */
+  readonly trajectoryId: string | undefined;
+}
+
+export interface ContainerDriver<C extends Container> {
+  startContainer(signal: AbortSignal): Promise<C>;
+  stopContainer(container: C): Promise<void>;
+  checkContainer(container: C, signal: AbortSignal): Promise<void>;
+  /** Puts the trajectory's workspace, new or kept, into a free slot of the container. */
+  openSlot(container: C, request: SlotRequest): Promise<{ workspaceDir: string }>;
+  /** Ends what runs in the slot and takes its workspace out: kept for the trajectory's next slot, or deleted. */
+  closeSlot(container: C, request: SlotRequest, options: { resetWorkspace: boolean }): Promise<void>;
+}
