@@ -73,9 +73,18 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         expect(result.metadata.failure).toBeUndefined();
       });
 
-      test('a command that a signal ended has the code a shell gives it', async () => {
-        const result = await bash('kill -KILL $$');
-        expect(result).toMatchObject({ success: false, metadata: { exit_code: 137 } });
+      test.each([
+        ['kill -KILL $$', 137, 'SIGKILL'],
+        ['sh -c "kill -TERM \\$\\$"', 143, 'SIGTERM'],
+        ['exit 134', 134, 'SIGABRT'],
+      ])('%s has the code a shell gives it and the name of its signal', async (command, exit_code, signal) => {
+        expect(await bash(command)).toMatchObject({ success: false, metadata: { exit_code, signal } });
+      });
+
+      test.each(['exit 3', 'exit 128', 'exit 255'])('%s names no signal', async (command) => {
+        const { metadata } = await bash(command);
+        expect(metadata.exit_code).toBe(Number(command.slice(5)));
+        expect(metadata).not.toHaveProperty('signal');
       });
 
       test('both outputs come in the order in which they were written', async () => {

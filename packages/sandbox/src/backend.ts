@@ -58,6 +58,7 @@ export type FailureReason =
 
 export interface ExecutionMetadata {
   exit_code?: number;
+  /** The signal that ended the command, by its exit code of 128 and more, on every backend. */
   signal?: string;
   duration_s: number;
   timed_out: boolean;

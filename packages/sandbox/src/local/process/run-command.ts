@@ -24,6 +24,12 @@ const READ_BYTES = 64 * 1024;
 const DRAIN_MS = 1_000;
 /** Of what the launched program says about itself. */
 const MESSAGE_LENGTH = 4_000;
+/** Of two names for one number the usual comes first in Node's list, so it is put in last. */
+const SIGNALS = new Map(
+  Object.entries(os.signals)
+    .reverse()
+    .map(([name, number]) => [number, name as NodeJS.Signals] as const),
+);
 
 export interface Launch {
   program: string;
@@ -54,6 +60,7 @@ export interface CommandEnd {
   cause: 'exited' | 'timeout' | 'aborted';
   /** As a shell tells it: 128 + n after signal n. */
   exitCode: number | undefined;
+  /** By that code, for an isolated command is the child of a shell that tells nothing else. */
   signal: NodeJS.Signals | undefined;
   /** False if the program ended before it had read the script: what failed then is the sandbox. */
   started: boolean;
@@ -95,14 +102,19 @@ async function supervise(
   const cause = await firstOf(exited, options);
   const gone = child.pid === undefined || (await launch.end(child.pid, exit));
   await output.drained(DRAIN_MS);
+  const exitCode = exit.code ?? (exit.signal ? 128 + os.signals[exit.signal] : undefined);
   return {
     message: message(),
     cause,
-    exitCode: exit.code ?? (exit.signal ? 128 + os.signals[exit.signal] : undefined),
-    signal: exit.signal ?? undefined,
+    exitCode,
+    signal: signalOf(exitCode),
     started: exit.code === 0 || (await wasRead(script)),
     gone,
   };
+}
+
+function signalOf(exitCode = 0): NodeJS.Signals | undefined {
+  return SIGNALS.get(exitCode - 128);
 }
 
 function start(launch: Launch, scriptFd: number, outputFd: number) {
