@@ -77,9 +77,12 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         ['kill -KILL $$', 137, 'SIGKILL'],
         ['sh -c "kill -TERM \\$\\$"', 143, 'SIGTERM'],
         ['exit 134', 134, 'SIGABRT'],
-      ])('%s has the code a shell gives it and the name of its signal', async (command, exit_code, signal) => {
-        expect(await bash(command)).toMatchObject({ success: false, metadata: { exit_code, signal } });
-      });
+      ])(
+        '%s has the code a shell gives it and the name of its signal',
+        async (command, exit_code, signal) => {
+          expect(await bash(command)).toMatchObject({ success: false, metadata: { exit_code, signal } });
+        },
+      );
 
       test.each(['exit 3', 'exit 128', 'exit 255'])('%s names no signal', async (command) => {
         const { metadata } = await bash(command);
