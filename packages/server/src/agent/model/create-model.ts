@@ -17,10 +17,10 @@
  * read the environment themselves.
  */
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import { patientFetch } from '../../patient-fetch.ts';
 import { AiSdkModel } from './ai-sdk-model.ts';
 import { DemoModel } from './demo-model.ts';
 import type { Model } from './model.ts';
-import { providerFetch } from './provider-fetch.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -112,7 +112,7 @@ function providerModel(name: ProviderName, model: string, settings: ModelSetting
   const apiKey = provider.key(settings)?.trim();
   if (!apiKey) throw new Error(`The model ${name}/${model} needs a key: set ${provider.keyName}.`);
   const baseURL = settings.providerUrls?.[name] ?? provider.url;
-  const fetch = settings.fetch ?? providerFetch;
+  const fetch = settings.fetch ?? patientFetch;
   return new AiSdkModel({
     name: `${name}/${model}`,
     load: () => provider.load({ apiKey, baseURL, fetch }, model),
@@ -127,7 +127,7 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
     throw new Error('OPENAI_BASE_URL must be an http or https URL, such as http://127.0.0.1:11434/v1.');
   }
   const apiKey = settings.apiKey?.trim();
-  const fetch = settings.fetch ?? providerFetch;
+  const fetch = settings.fetch ?? patientFetch;
   return new AiSdkModel({
     name: `openai-compatible/${model}`,
     load: async () => {

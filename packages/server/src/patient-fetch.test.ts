@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { providerFetch } from './provider-fetch.ts';
+import { patientFetch } from './patient-fetch.ts';
 
 async function serve(listener: RequestListener) {
   const server = createServer(listener);
@@ -25,7 +25,7 @@ test('sends method, path, headers and body; gives status, headers and body back'
     res.writeHead(418, { 'x-one': 'a', 'set-cookie': ['b=1', 'c=2'] });
     res.end(JSON.stringify({ method: req.method, url: req.url, authorization, length, body }));
   });
-  const response = await providerFetch(server.url, {
+  const response = await patientFetch(server.url, {
     method: 'POST',
     headers: { Authorization: 'Bearer k' },
     body: 'größer',
@@ -50,7 +50,7 @@ test('a piece of the body can be read while the rest is still to come', async ()
     await gate.promise;
     res.end('second');
   });
-  const reader = (await providerFetch(server.url)).body?.getReader();
+  const reader = (await patientFetch(server.url)).body?.getReader();
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('first');
   gate.resolve();
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('second');
@@ -59,25 +59,25 @@ test('a piece of the body can be read while the rest is still to come', async ()
 
 test('a response without a body', async () => {
   await using server = await serve((_, res) => res.writeHead(204).end());
-  expect((await providerFetch(server.url)).body).toBeNull();
+  expect((await patientFetch(server.url)).body).toBeNull();
 });
 
 test('an abort before the headers rejects, an abort after them breaks the body', async () => {
   const arrived = Promise.withResolvers<void>();
   await using silent = await serve(() => arrived.resolve());
   const first = new AbortController();
-  const pending = providerFetch(silent.url, { signal: first.signal });
+  const pending = patientFetch(silent.url, { signal: first.signal });
   await arrived.promise;
   first.abort();
   await expect(pending).rejects.toMatchObject({ name: 'AbortError' });
 
   await using streaming = await serve((_, res) => res.write('x'));
   const second = new AbortController();
-  const response = await providerFetch(streaming.url, { signal: second.signal });
+  const response = await patientFetch(streaming.url, { signal: second.signal });
   second.abort();
   await expect(response.text()).rejects.toThrow();
 
-  await expect(providerFetch(silent.url, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+  await expect(patientFetch(silent.url, { signal: AbortSignal.abort() })).rejects.toMatchObject({
     name: 'AbortError',
   });
 });
@@ -88,11 +88,11 @@ test('giving up the body closes the connection', async () => {
     res.on('close', () => closed.resolve());
     res.write('x');
   });
-  await (await providerFetch(server.url)).body?.cancel();
+  await (await patientFetch(server.url)).body?.cancel();
   await closed.promise;
 });
 
 test('a lost connection has its system error code', async () => {
   await using server = await serve((req) => req.socket.destroy());
-  await expect(providerFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  await expect(patientFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
 });

@@ -1,13 +1,13 @@
 /**
- * The `fetch` of the providers: POST over node:http(s), with no limit on silence.
+ * The `fetch` for model providers and MCP servers: node:http(s), with no limit on silence.
  *
  * Node's own fetch gives up after 300 s without headers or without a body byte, and that limit cannot be changed
- * without undici's own dispatcher. A model may think for longer than that before its first token. How long a step
- * may take is the loop's decision, which it enforces by aborting; here only a dead peer ends a request: connecting
- * is limited, and TCP keepalive finds out that the other side is gone.
+ * without undici's own dispatcher. A model may think for longer than that before its first token, and a tool work.
+ * How long either may take is the caller's decision, which it enforces by aborting; here only a dead peer ends a
+ * request: connecting is limited, and TCP keepalive finds out that the other side is gone.
  *
- * It is not a general fetch: a string body, no redirects (an API that redirects a POST is a wrong base URL), no
- * compression. The global agents are used, so `NODE_USE_ENV_PROXY` and `NODE_EXTRA_CA_CERTS` work as everywhere.
+ * It is not a general fetch: a string body, redirects left to the caller (an API that redirects a POST is a wrong
+ * base URL), no compression. The global agents are used, so `NODE_USE_ENV_PROXY` and `NODE_EXTRA_CA_CERTS` work as everywhere.
  */
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -18,12 +18,12 @@ const TCP_KEEPALIVE_MS = 30_000;
 /** Statuses whose response must not have a body; `Response` throws when it gets one. */
 const BODILESS = new Set([204, 205, 304]);
 
-export const providerFetch: typeof globalThis.fetch = async (input, init = {}) => {
+export const patientFetch: typeof globalThis.fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const signal = init.signal ?? undefined;
   signal?.throwIfAborted();
   const body = init.body ?? '';
-  if (typeof body !== 'string') throw new TypeError('providerFetch sends text bodies only');
+  if (typeof body !== 'string') throw new TypeError('patientFetch sends text bodies only');
 
   const headers = Object.fromEntries(new Headers(init.headers));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
