@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { describeArtifacts } from './artifact-contract.ts';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
+import { describeBatches } from './contract/batch.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
 import { describePatch } from './contract/patch.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
@@ -185,6 +186,12 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
         ['bash', { command: 'ls', env: { A: 1 } }, 'env.A'],
         ['bash', { command: 'ls', workdir: '../x' }, '../x'],
         ['bash', { command: 'ls', comand: 'ls' }, 'comand'],
+        // What a command may reach is the operator's to say.
+        ['bash', { command: 'ls', allow_network: true }, 'allow_network'],
+        ['bash', { command: 'ls', network: 'host' }, 'network'],
+        ['bash', { command: 'ls', isolation: 'none' }, 'isolation'],
+        ['read_file', { path: 'x', allow_network: true }, 'allow_network'],
+        ['write_file', { path: 'x', content: 'y', network: 'host' }, 'network'],
         ['read_file', {}, 'path'],
         ['read_file', { path: 'x', offset: 0 }, 'offset'],
         ['read_file', { path: 'x', limit: 1.5 }, 'limit'],
@@ -463,6 +470,7 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
       });
     });
 
+    describeBatches({ backend: () => backend, slot: () => slot });
     const tools: ContractTools = { call, bash, slot: () => slot };
     describePatch(tools);
     describeSearchFiles(tools);
@@ -510,6 +518,13 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
       test('acquiring a trajectory that is held gives the slot that holds it', async () => {
         const again = await Promise.all([backend.acquire(trajectory), backend.acquire(trajectory)]);
         expect(again.map(({ slotId }) => slotId)).toEqual([slot.slotId, slot.slotId]);
+      });
+
+      test('whoever gave up before a slot was there holds none', async () => {
+        const reason = new Error('no longer needed');
+        const given = backend.acquire('given up', { signal: AbortSignal.abort(reason) });
+        await expect(given).rejects.toBe(reason);
+        await backend.discard('given up');
       });
 
       test('slots without a trajectory are different and empty', async () => {

@@ -4,7 +4,8 @@
  * - A slot is an isolated workspace. One trajectory (for the server: one run) works in one slot, and
  *   acquiring again with the same trajectory id gives the same workspace, also after a restart of the process.
  * - `executeBatch` answers in the order of its requests. A request that fails, times out or names an unknown
- *   tool is a result with `success: false`; it never rejects the batch and never spoils another result.
+ *   tool is a result with `success: false`; it never rejects the batch and never spoils another result. Nor does it
+ *   delay one: `onResult` has each as soon as it is there.
  * - When a result has been returned nothing that its command started is alive, whether it ended by itself,
  *   timed out or was aborted.
  * - Nothing of the server reaches a command: it sees a clean environment and, where isolation holds, only its
@@ -81,11 +82,28 @@ export interface ExecutionResult {
   metadata: ExecutionMetadata;
 }
 
-export type ExecutionRequest = readonly [slot: Slot, tool: string, args: Readonly<Record<string, unknown>>];
+export type ExecutionRequest = readonly [
+  slot: Slot,
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+  options?: RequestOptions,
+];
+
+export interface RequestOptions {
+  /** Aborting kills this request alone; its result has the failure `aborted`. */
+  signal?: AbortSignal | undefined;
+}
 
 export interface ExecuteOptions {
   timeoutS?: number | undefined;
   /** Aborting kills what the batch still runs; those results have the failure `aborted`. */
+  signal?: AbortSignal | undefined;
+  /** Called once for each request as soon as it is done, whatever the others of the batch still do. */
+  onResult?: ((result: ExecutionResult, index: number) => void) | undefined;
+}
+
+export interface AcquireOptions {
+  /** Aborting gives up the wait for a slot: the call rejects with the signal's reason and holds nothing. */
   signal?: AbortSignal | undefined;
 }
 
@@ -107,7 +125,7 @@ export interface ToolBackend {
   start(): Promise<void>;
   /** Kills what runs. `purge` also deletes every workspace. */
   stop(options?: { purge?: boolean }): Promise<void>;
-  acquire(trajectoryId?: string): Promise<Slot>;
+  acquire(trajectoryId?: string, options?: AcquireOptions): Promise<Slot>;
   /** Gives the slot back. The workspace stays for a later acquire of its trajectory unless it is reset. */
   release(slot: Slot, options?: { resetWorkspace?: boolean }): Promise<void>;
   executeBatch(requests: readonly ExecutionRequest[], options?: ExecuteOptions): Promise<ExecutionResult[]>;

@@ -16,6 +16,7 @@ import type {
   WorkspaceReader,
 } from '../artifacts.ts';
 import type {
+  AcquireOptions,
   BackendStats,
   ExecuteOptions,
   ExecutionMetadata,
@@ -119,9 +120,10 @@ export class LocalBackend implements ToolBackend {
     }
   }
 
-  async acquire(trajectoryId?: string): Promise<Slot> {
+  async acquire(trajectoryId?: string, { signal }: AcquireOptions = {}): Promise<Slot> {
     const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
     return this.#inTurn(name, async () => {
+      signal?.throwIfAborted();
       const { isolation, workspaces } = this.#started();
       const held = this.#holderOf(name);
       if (held) return held;
@@ -171,21 +173,13 @@ export class LocalBackend implements ToolBackend {
     requests: readonly ExecutionRequest[],
     options: ExecuteOptions = {},
   ): Promise<ExecutionResult[]> {
-    const controllers = requests.map(() => new AbortController());
-    const abort = () => {
-      for (const controller of controllers) controller.abort();
-    };
-    if (options.signal?.aborted) abort();
-    options.signal?.addEventListener('abort', abort, { once: true });
-    try {
-      return await Promise.all(
-        requests.map((request, index) =>
-          this.#execute(request, options.timeoutS, controllers[index] as AbortController),
-        ),
-      );
-    } finally {
-      options.signal?.removeEventListener('abort', abort);
-    }
+    return Promise.all(
+      requests.map(async (request, index) => {
+        const result = await this.#executeUntilAborted(request, options);
+        options.onResult?.(result, index);
+        return result;
+      }),
+    );
   }
 
   async readArtifact(slot: Slot, path: string, options: ReadArtifactOptions = {}): Promise<ArtifactContent> {
@@ -250,6 +244,21 @@ export class LocalBackend implements ToolBackend {
       return await turn;
     } finally {
       if (this.#turns.get(name) === turn) this.#turns.delete(name);
+    }
+  }
+
+  async #executeUntilAborted(request: ExecutionRequest, options: ExecuteOptions): Promise<ExecutionResult> {
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    const signals = [options.signal, request[3]?.signal].filter((signal) => signal !== undefined);
+    for (const signal of signals) {
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+    }
+    try {
+      return await this.#execute(request, options.timeoutS, controller);
+    } finally {
+      for (const signal of signals) signal.removeEventListener('abort', abort);
     }
   }
 

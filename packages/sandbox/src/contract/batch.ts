@@ -1,0 +1,128 @@
+/** The contract of `executeBatch`: what the requests of one batch have to do with each other, which is nothing. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { ExecutionRequest, ExecutionResult, FailureReason, Slot, ToolBackend } from '../backend.ts';
+
+export interface BatchTools {
+  backend(): ToolBackend;
+  slot(): Slot;
+}
+
+export function describeBatches({ backend, slot }: BatchTools): void {
+  describe('batches', () => {
+    const waitForGo = { command: 'until [ -e go ]; do sleep 0.02; done; echo gone', timeout: 20 };
+
+    test('200 requests across 50 slots, bad ones among them: each result is its own, in order', async () => {
+      const slots = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => backend().acquire(`batch ${index} ${randomUUID()}`)),
+      );
+      const planned = Array.from({ length: 200 }, (_, index) => plan(index));
+      const early = new Map<number, ExecutionResult>();
+      const results = await backend().executeBatch(
+        planned.map(({ tool, args }, index): ExecutionRequest => [slots[index % 50] as Slot, tool, args]),
+        { onResult: (result, index) => early.set(index, result) },
+      );
+      for (const [index, { expected }] of planned.entries()) {
+        expect(results[index], `request ${index}`).toMatchObject({
+          ...expected,
+          slotId: slots[index % 50]?.slotId,
+        });
+        expect(early.get(index)).toEqual(results[index]);
+      }
+      expect(results).toHaveLength(200);
+      expect(new Set(results.map(({ executionId }) => executionId)).size).toBe(200);
+      await Promise.all(slots.map((each) => backend().release(each, { resetWorkspace: true })));
+    });
+
+    test('a result is there before the rest of its batch', async () => {
+      const { promise: first, resolve } = Promise.withResolvers<[ExecutionResult, number]>();
+      const batch = backend().executeBatch(
+        [
+          [slot(), 'bash', waitForGo],
+          [slot(), 'bash', { command: 'echo quick' }],
+        ],
+        { onResult: (result, index) => resolve([result, index]) },
+      );
+      expect(await first).toMatchObject([{ success: true, output: 'quick\n' }, 1]);
+      await backend().executeBatch([[slot(), 'write_file', { path: 'go', content: '' }]]);
+      expect((await batch).map(({ output }) => output)).toEqual(['gone\n', 'quick\n']);
+    });
+
+    test('aborting one request ends that one alone', async () => {
+      const controller = new AbortController();
+      const batch = backend().executeBatch(
+        [
+          [slot(), 'bash', { command: 'sleep 60' }, { signal: controller.signal }],
+          [slot(), 'bash', waitForGo],
+          [slot(), 'bash', { command: 'echo never' }, { signal: AbortSignal.abort() }],
+        ],
+        { onResult: (_, index) => index === 0 && release() },
+      );
+      const release = () => backend().executeBatch([[slot(), 'write_file', { path: 'go', content: '' }]]);
+      await expect.poll(() => slot().state).toBe('executing');
+      controller.abort();
+      const results = await batch;
+      expect(results.map(({ metadata }) => metadata.failure)).toEqual(['aborted', undefined, 'aborted']);
+      expect(results[1]).toMatchObject({ success: true, output: 'gone\n' });
+    });
+  });
+}
+
+interface Planned {
+  tool: string;
+  args: Record<string, unknown>;
+  expected: Partial<Omit<ExecutionResult, 'metadata'>> & {
+    metadata?: { exit_code?: number; failure?: FailureReason };
+  };
+}
+
+/** Mostly calls that cost no process, so that the suite stays quick on a small machine. */
+function plan(index: number): Planned {
+  const name = `file ${index}`;
+  switch (index % 10) {
+    case 0:
+      return {
+        tool: 'bash',
+        args: { command: `echo ${index}; exit ${1 + (index % 7)}` },
+        expected: { success: false, output: `${index}\n`, metadata: { exit_code: 1 + (index % 7) } },
+      };
+    case 1:
+      return {
+        tool: 'bash',
+        args: { command: 'sleep 60', timeout: 0.3 },
+        expected: { success: false, metadata: { failure: 'timeout' } },
+      };
+    case 2:
+      return {
+        tool: `tool_${index}`,
+        args: {},
+        expected: { success: false, output: '', metadata: { failure: 'invalid_request' } },
+      };
+    case 3:
+      return {
+        tool: 'bash',
+        args: { command: `echo ${index}` },
+        expected: { success: true, output: `${index}\n` },
+      };
+    case 4:
+      return {
+        tool: 'bash',
+        args: { command: index },
+        expected: { success: false, output: '', metadata: { failure: 'invalid_request' } },
+      };
+    case 5:
+      return { tool: 'read_file', args: { path: name }, expected: { success: false, output: '' } };
+    case 6:
+      return {
+        tool: 'read_file',
+        args: { path: `../${name}` },
+        expected: { success: false, metadata: { failure: 'invalid_request' } },
+      };
+    default:
+      return {
+        tool: 'write_file',
+        args: { path: name, content: name },
+        expected: { success: true, error: '' },
+      };
+  }
+}
