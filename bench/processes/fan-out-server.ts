@@ -28,6 +28,7 @@ const engine = new Engine({
   modelName: 'bench',
   maxConcurrentRuns: 1,
   maxQueuedRuns: 1,
+  owners: 1,
   leaseMs: HOUR_MS,
   retentionMs: HOUR_MS,
   discardWorkspace: async () => {},
@@ -64,7 +65,10 @@ const http = createHttpServer({
 await http.listen({ host: '127.0.0.1', port: 0 });
 
 const request = { prompt: 'bench', session_named: false };
-await journal.createRun({ runId, owner: 'local', sessionId: runId, request }, { maxQueued: 1 });
+await journal.createRun(
+  { runId, owner: 'local', sessionId: runId, request },
+  { maxQueued: 1, ownerShare: 1 },
+);
 const [claim] = await journal.claim('bench', HOUR_MS, 1);
 if (claim === undefined) throw new Error('The run could not be claimed');
 

@@ -24,7 +24,10 @@ export async function openPrepared(dataDir: string): Promise<Prepared> {
       const runIds = Array.from({ length: count }, () => createRunId());
       await Promise.all(
         runIds.map((runId) =>
-          journal.createRun({ runId, owner: OWNER, sessionId: runId, request }, { maxQueued: count }),
+          journal.createRun(
+            { runId, owner: OWNER, sessionId: runId, request },
+            { maxQueued: count, ownerShare: count },
+          ),
         ),
       );
       return journal.claim('bench', LEASE_MS, count);

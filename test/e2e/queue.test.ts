@@ -1,6 +1,6 @@
 /** Load is bounded, refused politely, and never in the way of what is cheap; a session has one turn at a time. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Api } from '../support/api.ts';
+import { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, waitForStatus } from './server-with-model.ts';
@@ -140,6 +140,39 @@ describe('two at a time, three may wait', () => {
     world.model.open('replay');
     for (const runId of [first.body.run_id, ...others]) await endsAs(api, runId, 'run.completed');
     expect(world.model.requests.filter(({ scriptId }) => input.includes(`id=${scriptId} `))).toHaveLength(1);
+  });
+});
+
+describe('two keys', () => {
+  test('one key can neither keep the other out of the queue nor make it wait for its backlog', async () => {
+    await using shared = await ServerWithModel.start({
+      API_SERVER_KEYS: 'busy:sk-busy-0123456789,calm:sk-calm-0123456789',
+      TALARIA_MAX_CONCURRENT_RUNS: '1',
+      TALARIA_MAX_QUEUED_RUNS: '4',
+    });
+    const busy = new Api(shared.server.url, 'sk-busy-0123456789');
+    const calm = new Api(shared.server.url, 'sk-calm-0123456789');
+    const first = await busy.create(script([{ gate: 'first', text: 'first' }]));
+    await shared.model.waitingAt('first');
+    const backlog: string[] = [];
+    for (let n = 0; n < 4; n++) backlog.push(await busy.create(script([{ gate: 'rest', text: `${n}` }])));
+    expect((await busy.post('/v1/runs', { input: 'one too many' })).status).toBe(429);
+
+    const late = [
+      await calm.create(script([{ text: 'late' }])),
+      await calm.create(script([{ text: 'later' }])),
+    ];
+    expect((await calm.post('/v1/runs', { input: 'over its share' })).status).toBe(429);
+
+    shared.model.open('first');
+    await endsAs(busy, first, 'run.completed');
+    await endsAs(calm, late[0]!, 'run.completed');
+    // Now it is the other's turn, and its run is held.
+    await shared.model.waitingAt('rest');
+    expect((await calm.run(late[1]!)).status).toBe('started');
+    shared.model.open('rest');
+    await endsAs(calm, late[1]!, 'run.completed');
+    for (const runId of backlog) await endsAs(busy, runId, 'run.completed');
   });
 });
 

@@ -79,6 +79,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     modelName: config.modelName,
     maxConcurrentRuns: config.maxConcurrentRuns,
     maxQueuedRuns: config.maxQueuedRuns,
+    owners: Math.max(1, config.apiKeys.length),
     leaseMs: config.leaseSeconds * SECOND_MS,
     retentionMs: config.runRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => backend.discard(runId),

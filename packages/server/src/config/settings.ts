@@ -197,7 +197,8 @@ export const settings = {
     kind: integer({ min: 0, max: 1_000_000 }),
     default: 1000,
     group: 'Runs',
-    about: 'runs that may wait; beyond that new ones are refused with 429',
+    about:
+      'runs that may wait; beyond that new ones are refused with 429, except for a key that has less than its share waiting',
   }),
   maxSteps: define({
     env: 'TALARIA_MAX_STEPS',

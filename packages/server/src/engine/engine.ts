@@ -20,7 +20,7 @@ import {
 import type { WorkspaceReader } from '@talaria/sandbox';
 import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
-import type { Journal, QueueDepth } from '../journal/journal.ts';
+import type { CreateLimits, Journal, QueueDepth } from '../journal/journal.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { Log } from '../log.ts';
@@ -35,6 +35,8 @@ export interface EngineOptions {
   modelName: string;
   maxConcurrentRuns: number;
   maxQueuedRuns: number;
+  /** How many API keys share the queue. */
+  owners: number;
   leaseMs: number;
   retentionMs: number;
   worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now'>;
@@ -109,9 +111,7 @@ export class Engine {
         request: toRunRequest(request),
         idempotency: idempotency && { key: idempotency.key, bodyHash: hashJson(idempotency.body) },
       },
-      // A run that a free worker is about to take stands in the queue for a moment, but does not wait. In a burst
-      // as many more may be let in as are being taken just then: better than to refuse one a worker is free for.
-      { maxQueued: this.#options.maxQueuedRuns + this.#dispatcher.room },
+      this.#createLimits(),
     );
     failpoint('run.after-create');
     switch (outcome.kind) {
@@ -122,7 +122,9 @@ export class Engine {
       case 'conflict':
         throw new TalariaError('idempotency_key_conflict');
       case 'queue_full':
-        throw new TalariaError('rate_limit_exceeded', { retryAfterS: this.#pace.retryAfterS() });
+        throw new TalariaError('rate_limit_exceeded', {
+          retryAfterS: this.#pace.retryAfterS(outcome.excess),
+        });
     }
   }
 
@@ -205,6 +207,16 @@ export class Engine {
     this.#draining = true;
     await this.#dispatcher.drain(limitMs);
     await this.#retention.stop();
+  }
+
+  #createLimits(): CreateLimits {
+    const { maxQueuedRuns, owners } = this.#options;
+    return {
+      // A run that a free worker is about to take stands in the queue for a moment, but does not wait. In a burst
+      // as many more may be let in as are being taken just then: better than to refuse one a worker is free for.
+      maxQueued: maxQueuedRuns + this.#dispatcher.room,
+      ownerShare: Math.ceil(maxQueuedRuns / owners),
+    };
   }
 
   async #find(owner: string, runId: string): Promise<StoredRun> {

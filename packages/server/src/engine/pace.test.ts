@@ -35,6 +35,16 @@ test('a steady queue tells its pace, in whole seconds and never less than one', 
   }
 });
 
+test('a place behind others is as many times further away', () => {
+  const { queue, after } = pace();
+  for (let n = 0; n < 30; n++) {
+    queue.tick();
+    after(2500);
+  }
+  expect(queue.retryAfterS(4)).toBe(10);
+  expect(queue.retryAfterS(1000)).toBe(300);
+});
+
 test('a queue that has come to a halt is as slow as its halt is long, up to a bound', () => {
   const { queue, after } = pace();
   queue.tick();

@@ -27,11 +27,11 @@ export class QueuePace {
     this.#lastMs = now;
   }
 
-  /** When the next place in the queue is likely to be free. */
-  retryAfterS(): number {
+  /** When so many runs are likely to have left the queue. */
+  retryAfterS(runs = 1): number {
     if (this.#intervalMs === undefined || this.#lastMs === undefined) return GUESS_S;
     // A queue that has stood still for longer than its usual pace is slower than it used to be.
     const pace = Math.max(this.#intervalMs, this.#now() - this.#lastMs);
-    return Math.min(MAX_S, Math.max(MIN_S, Math.ceil(pace / 1000)));
+    return Math.min(MAX_S, Math.max(MIN_S, Math.ceil((runs * pace) / 1000)));
   }
 }

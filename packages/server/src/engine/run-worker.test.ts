@@ -117,7 +117,10 @@ async function openJournal(): Promise<Journal> {
 async function claimedRun(journal: Journal, leaseMs = LEASE_MS): Promise<Claim> {
   const runId = createRunId();
   const request = { prompt: 'go', session_named: true };
-  await journal.createRun({ runId, owner: 'ada', sessionId: runId, request }, { maxQueued: 1 });
+  await journal.createRun(
+    { runId, owner: 'ada', sessionId: runId, request },
+    { maxQueued: 1, ownerShare: 1 },
+  );
   return claimNext(journal, leaseMs);
 }
 

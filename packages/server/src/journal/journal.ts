@@ -30,8 +30,10 @@ export interface NewRun {
 }
 
 export interface CreateLimits {
-  /** Refuse when this many runs wait for a worker already. */
+  /** The queue is full when this many runs wait for a worker. */
   maxQueued: number;
+  /** Of a full queue, what each owner may hold all the same: no owner can keep the others out. */
+  ownerShare: number;
 }
 
 export type CreateOutcome =
@@ -39,7 +41,8 @@ export type CreateOutcome =
   /** The key was used with this body before: the first run, as it is now (or was when it was evicted). */
   | { kind: 'replayed'; runId: string; status: RunStatus }
   | { kind: 'conflict' }
-  | { kind: 'queue_full' };
+  /** `excess`: how many runs have to leave the queue, at least, before one of this owner is let in. */
+  | { kind: 'queue_full'; excess: number };
 
 export interface Lease {
   runId: string;
@@ -111,8 +114,11 @@ export interface Journal {
   previousTurn(run: StoredRun): Promise<string | undefined>;
 
   /**
-   * Takes up to `limit` unfinished runs that nobody holds, oldest first, at most one per owner and session and
-   * only the oldest unfinished of that session. Each gets a new epoch and a `run.claimed` record.
+   * Takes up to `limit` unfinished runs that nobody holds, at most one per owner and session and only the oldest
+   * unfinished of that session. Each gets a new epoch and a `run.claimed` record.
+   * - First those that were claimed before, oldest first: they had their turn and lost their worker.
+   * - Then new ones, owner by owner: the next is the oldest of the owner with the fewest runs under a lease; of
+   *   several such owners, of the one whose last new run was taken longest ago.
    * Runs that were told to stop and have no owner are cancelled on the way, whatever the limit.
    */
   claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;

@@ -12,7 +12,7 @@ export class TestClock {
 }
 
 export const LEASE_MS = 30_000;
-export const NO_LIMIT = { maxQueued: 1_000_000 };
+export const NO_LIMIT = { maxQueued: 1_000_000, ownerShare: 0 };
 
 /** A run in a session of its own, unless told otherwise. */
 export function newRun(overrides: Partial<NewRun> = {}): NewRun {

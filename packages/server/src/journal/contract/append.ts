@@ -12,6 +12,7 @@ import {
   createRun,
   delta,
   LEASE_MS,
+  NO_LIMIT,
   names,
   newRun,
   reasoning,
@@ -135,7 +136,7 @@ export function appendContract(subject: Subject): void {
       journal.append(stale, [delta('stale')]),
       journal.post('run_unknown', { kind: 'stop' }),
       journal.append(claim, [delta('b')]),
-      journal.createRun(newRun({ runId: claim.runId }), { maxQueued: 10 }),
+      journal.createRun(newRun({ runId: claim.runId }), NO_LIMIT),
       journal.append(claim, [delta('c')]),
     ]);
     expect(results.map(({ status }) => status === 'fulfilled')).toEqual([

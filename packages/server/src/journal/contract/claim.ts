@@ -1,5 +1,5 @@
-/** Claiming: order, sessions, and that no run is given out twice. */
-import { expect, it } from 'vitest';
+/** Claiming: order, owners, sessions, and that no run is given out twice. */
+import { describe, expect, it } from 'vitest';
 import type { Subject } from '../journal-contract.ts';
 import { claimedRun, completed, counting, createRun, LEASE_MS, names } from '../testing.ts';
 
@@ -27,6 +27,70 @@ export function claimContract(subject: Subject): void {
     expect(await claim(0)).toEqual([]);
     expect(await claim()).toEqual(ids.slice(3));
     expect(await claim()).toEqual([]);
+  });
+
+  describe('from several owners', () => {
+    /** As many runs as letters, each of the owner its letter names. */
+    const createBy = async (owners: string): Promise<string[]> => {
+      const ids: string[] = [];
+      for (const owner of owners) ids.push(await createRun(subject.journal, { owner }));
+      return ids;
+    };
+    const ownersOf = async (runIds: string[]): Promise<string> =>
+      (await Promise.all(runIds.map((runId) => subject.journal.getRun(runId))))
+        .map((run) => run?.owner)
+        .join('');
+
+    it('gives to each in turn, and of each the oldest', async () => {
+      const ids = await createBy('aaaabb');
+      expect(await claim(5)).toEqual([0, 4, 1, 5, 2].map((i) => ids[i]));
+      expect(await claim()).toEqual([ids[3]]);
+    });
+
+    it('goes on with the turns from call to call, also when nothing is worked on in between', async () => {
+      await createBy('aaabbc');
+      const given: string[] = [];
+      for (const _ of counting(6)) {
+        const [runId] = await claim(1);
+        given.push(runId!);
+        await finish(runId!);
+      }
+      expect(await ownersOf(given)).toBe('abcaba');
+    });
+
+    it('lets one who comes late not wait for the backlog of another', async () => {
+      await createBy('aaa');
+      await finish((await claim(1))[0]!);
+      const [late] = await createBy('b');
+      expect(await claim(1)).toEqual([late]);
+    });
+
+    it('gives first to the one with the fewest runs under a lease', async () => {
+      await createBy('aaaaa');
+      const [first, second] = await claim(3);
+      await createBy('bbbb');
+      expect(await ownersOf(await claim(2))).toBe('bb');
+      await finish(first!);
+      await finish(second!);
+      expect(await ownersOf(await claim(3))).toBe('aba');
+    });
+
+    it('passes over an owner whose sessions are all busy', async () => {
+      const { journal } = subject;
+      await claimedRun(journal, { owner: 'b', sessionId: 's' });
+      await createBy('aaa');
+      await claim(2);
+      await createRun(journal, { owner: 'b', sessionId: 's' });
+      expect(await ownersOf(await claim(1))).toBe('a');
+    });
+
+    it('gives those that have begun before those that have not, oldest first, whoever owns them', async () => {
+      const ids = await createBy('aaaab');
+      expect(await claim(3)).toEqual([ids[0], ids[4], ids[1]]);
+      const journal = await subject.reopen();
+      const again = await journal.claim('w', LEASE_MS, 9);
+      expect(again.map(({ runId }) => runId)).toEqual([0, 1, 4, 2, 3].map((i) => ids[i]));
+    });
   });
 
   it('records the claim with its epoch, without a public event, and shows the run as running', async () => {

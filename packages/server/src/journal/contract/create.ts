@@ -1,6 +1,6 @@
 /** Creating runs: what is stored, idempotency, the limit of the queue. */
 import { createRunId } from '@talaria/protocol';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CreateOutcome, NewRun } from '../journal.ts';
 import type { Subject } from '../journal-contract.ts';
 import { INITIAL_STATE } from '../run-state.ts';
@@ -24,8 +24,8 @@ export function createContract(subject: Subject): void {
   const list = () => subject.journal.listRuns({ owner: 'ada', limit: 100 });
   const keyed = (fields: Partial<NewRun> = {}, key = 'k', bodyHash = 'body') =>
     newRun({ ...fields, idempotency: { key, bodyHash } });
-  const create = (run: NewRun, maxQueued = NO_LIMIT.maxQueued): Promise<CreateOutcome> =>
-    subject.journal.createRun(run, { maxQueued });
+  const create = (run: NewRun, maxQueued = NO_LIMIT.maxQueued, ownerShare = 0): Promise<CreateOutcome> =>
+    subject.journal.createRun(run, { maxQueued, ownerShare });
 
   it('stores the run with its request, no event and no owner', async () => {
     const run = newRun({
@@ -109,7 +109,7 @@ export function createContract(subject: Subject): void {
   it('replays and detects conflicts also when the queue is full', async () => {
     const first = keyed();
     await create(first, 1);
-    expect(await create(newRun(), 1)).toEqual({ kind: 'queue_full' });
+    expect(await create(newRun(), 1)).toMatchObject({ kind: 'queue_full' });
     expect(await create(keyed(), 1)).toEqual({ kind: 'replayed', runId: first.runId, status: 'started' });
     expect(await create(keyed({}, 'k', 'other body'), 1)).toEqual({ kind: 'conflict' });
   });
@@ -151,7 +151,7 @@ export function createContract(subject: Subject): void {
   it('refuses when the queue is full, and leaves neither the run nor its key', async () => {
     await create(newRun(), 1);
     const refused = keyed();
-    expect(await create(refused, 1)).toEqual({ kind: 'queue_full' });
+    expect(await create(refused, 1)).toEqual({ kind: 'queue_full', excess: 1 });
     expect(await subject.journal.getRun(refused.runId)).toBeUndefined();
     expect(await subject.journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
     expect(await create(keyed({}, 'k', 'other body'), 2)).toEqual({ kind: 'created' });
@@ -167,10 +167,61 @@ export function createContract(subject: Subject): void {
   it('counts only runs that wait: a claimed one makes room, a released one takes it again', async () => {
     const claim = await claimedRun(subject.journal);
     expect(await create(newRun(), 1)).toEqual({ kind: 'created' });
-    expect(await create(newRun(), 1)).toEqual({ kind: 'queue_full' });
+    expect(await create(newRun(), 1)).toMatchObject({ kind: 'queue_full' });
     await subject.journal.release(claim);
-    expect(await create(newRun(), 2)).toEqual({ kind: 'queue_full' });
+    expect(await create(newRun(), 2)).toMatchObject({ kind: 'queue_full' });
     expect(await create(newRun(), 3)).toEqual({ kind: 'created' });
+  });
+
+  describe('of a queue that several owners fill', () => {
+    const createBy = (owner: string, maxQueued: number, ownerShare: number) =>
+      create(newRun({ owner }), maxQueued, ownerShare);
+
+    it('lets one owner have all of it while nobody else needs it', async () => {
+      for (const _ of counting(4)) expect(await createBy('ada', 4, 2)).toEqual({ kind: 'created' });
+      expect(await createBy('ada', 4, 2)).toMatchObject({ kind: 'queue_full' });
+    });
+
+    it('keeps a share for every owner, however full it is', async () => {
+      for (const _ of counting(4)) await createBy('ada', 4, 2);
+      for (const _ of counting(2)) expect(await createBy('bob', 4, 2)).toEqual({ kind: 'created' });
+      expect(await createBy('bob', 4, 2)).toMatchObject({ kind: 'queue_full' });
+      expect(await createBy('eve', 4, 2)).toEqual({ kind: 'created' });
+      expect(await createBy('ada', 4, 2)).toMatchObject({ kind: 'queue_full' });
+    });
+
+    it('counts of an owner what waits, not what is worked on or has ended', async () => {
+      const worked = await claimedRun(subject.journal, { owner: 'bob' });
+      await finishedRun(subject.journal, { owner: 'bob' });
+      await createBy('ada', 1, 1);
+      expect(await createBy('bob', 1, 1)).toEqual({ kind: 'created' });
+      await subject.journal.release(worked);
+      expect(await createBy('bob', 1, 2)).toMatchObject({ kind: 'queue_full' });
+      expect(await createBy('bob', 1, 3)).toEqual({ kind: 'created' });
+    });
+
+    it('knows the shares again after a restart', async () => {
+      for (const owner of ['ada', 'ada', 'bob']) await createBy(owner, 9, 9);
+      const journal = await subject.reopen();
+      const limits = { maxQueued: 1, ownerShare: 2 };
+      expect(await journal.createRun(newRun({ owner: 'ada' }), limits)).toMatchObject({ kind: 'queue_full' });
+      expect(await journal.createRun(newRun({ owner: 'bob' }), limits)).toEqual({ kind: 'created' });
+    });
+
+    it('says how many have to leave before the owner is let in again', async () => {
+      for (const _ of counting(5)) await createBy('ada', 9, 9);
+      for (const _ of counting(3)) await createBy('bob', 9, 9);
+      // When two are left in all, or one of ada's.
+      expect(await createBy('ada', 3, 2)).toEqual({ kind: 'queue_full', excess: 4 });
+      // When seven are left in all, though four of them are ada's.
+      expect(await createBy('ada', 8, 2)).toEqual({ kind: 'queue_full', excess: 1 });
+    });
+
+    it('takes nothing of a share for a run that was refused', async () => {
+      const runId = await createRun(subject.journal, { owner: 'ada' });
+      await expect(create(newRun({ runId, owner: 'bob' }), 9, 9)).rejects.toThrow();
+      expect(await createBy('bob', 1, 1)).toEqual({ kind: 'created' });
+    });
   });
 
   it('refuses a run id that exists and leaves the run as it was', async () => {

@@ -68,6 +68,12 @@ const MIGRATIONS: readonly string[] = [
   `
   CREATE INDEX runs_unfinished_by_session ON runs (owner, session_id, n) WHERE finished_at IS NULL;
   `,
+  // 3: runs that lost their worker and new runs of an owner, each without a walk over the others
+  `
+  DROP INDEX runs_unfinished;
+  CREATE INDEX runs_begun ON runs (n) WHERE finished_at IS NULL AND epoch > 0;
+  CREATE INDEX runs_new ON runs (owner, n) WHERE finished_at IS NULL AND epoch = 0;
+  `,
 ];
 
 /** Brings the database to the newest schema; refuses one written by a newer version. */

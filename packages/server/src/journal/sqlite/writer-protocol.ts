@@ -40,7 +40,7 @@ export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'cl
 export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): unknown {
   switch (op) {
     case 'queueDepth':
-      return writer.depth;
+      return writer.queue.depth;
     default: {
       const operation = writer[op] as (...values: unknown[]) => unknown;
       return operation.call(writer, ...args, now);

@@ -65,24 +65,25 @@ function serve(db: DatabaseSync, writer: SqliteWriter): void {
 
 /** Runs the group in one transaction. A refused request is undone alone; a failed commit fails all of them. */
 function commitGroup(db: DatabaseSync, writer: SqliteWriter, group: WriteRequest[]): WriteResponse[] {
-  const depth = writer.depth;
+  const mark = writer.queue.mark();
   try {
     db.exec('BEGIN IMMEDIATE');
     const responses = group.map((request) => attempt(db, writer, request));
     failpoint('journal.before-commit');
     db.exec('COMMIT');
+    writer.queue.settle();
     failpoint('journal.after-commit');
     return responses;
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
-    writer.depth = depth;
+    writer.queue.rollBack(mark);
     const failure = toFailure(error);
     return group.map(({ id }) => ({ id, error: failure }));
   }
 }
 
 function attempt(db: DatabaseSync, writer: SqliteWriter, request: WriteRequest): WriteResponse {
-  const depth = writer.depth;
+  const mark = writer.queue.mark();
   db.exec('SAVEPOINT request');
   try {
     const value = perform(writer, request);
@@ -92,7 +93,7 @@ function attempt(db: DatabaseSync, writer: SqliteWriter, request: WriteRequest):
     // A full disk or an I/O error may have ended the whole transaction; then the group fails as one.
     if (!db.isTransaction) throw error;
     db.exec('ROLLBACK TO request; RELEASE request');
-    writer.depth = depth;
+    writer.queue.rollBack(mark);
     return { id: request.id, error: toFailure(error) };
   }
 }

@@ -13,12 +13,13 @@ import {
   type Lease,
   LeaseLostError,
   type NewRun,
-  type QueueDepth,
   UnseenPostError,
 } from '../journal.ts';
 import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
+import { ClaimOrder } from './claim-order.ts';
+import { QueueCounts } from './queue-counts.ts';
 import { type RunRow, toStoredRun } from './rows.ts';
 import { statementsOf } from './statements.ts';
 
@@ -37,26 +38,21 @@ interface IdempotencyRow {
 }
 
 export class SqliteWriter {
+  /** Part of the transaction though it lives in memory: the caller rolls it back. */
+  readonly queue = new QueueCounts();
   readonly #statement: (sql: string) => StatementSync;
-  #depth: QueueDepth;
+  readonly #order: ClaimOrder;
 
   /** No other process has the database open, so every lease in it belongs to a process that is dead. */
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
-    this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL');
-    const { queued } = this.#get<{ queued: number }>(
-      'SELECT count(*) AS queued FROM runs WHERE finished_at IS NULL',
-    )!;
-    this.#depth = { queued, leased: 0 };
-  }
-
-  get depth(): QueueDepth {
-    return { ...this.#depth };
-  }
-
-  /** For the caller's roll-back: the counts are part of the transaction though they live in memory. */
-  set depth(depth: QueueDepth) {
-    this.#depth = { ...depth };
+    this.#order = new ClaimOrder(this.#statement, this.queue);
+    this.#run(
+      'UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL AND epoch > 0',
+    );
+    const unfinished = this.#all<{ owner: string }>('SELECT owner FROM runs WHERE finished_at IS NULL');
+    for (const { owner } of unfinished) this.queue.move(owner, undefined, 'queued');
+    this.queue.settle();
   }
 
   createRun(run: NewRun, limits: CreateLimits, now: number): CreateOutcome {
@@ -75,7 +71,8 @@ export class SqliteWriter {
         return { kind: 'replayed', runId: seen.run_id, status: seen.status ?? 'completed' };
       }
     }
-    if (this.#depth.queued >= limits.maxQueued) return { kind: 'queue_full' };
+    const excess = this.#excess(run.owner, limits);
+    if (excess > 0) return { kind: 'queue_full', excess };
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
        VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?)`,
@@ -105,7 +102,7 @@ export class SqliteWriter {
         now,
       );
     }
-    this.#depth.queued += 1;
+    this.queue.move(run.owner, undefined, 'queued');
     return { kind: 'created' };
   }
 
@@ -155,47 +152,17 @@ export class SqliteWriter {
     limit: number,
     now: number,
   ): { claims: Claim[]; cancelled: Appended[] } {
-    const unowned = 'r.finished_at IS NULL AND (r.lease_until IS NULL OR r.lease_until <= ?)';
     const stopped = this.#all<RunRow>(
-      `SELECT r.* FROM runs r WHERE ${unowned} AND r.status = 'stopping'`,
+      `SELECT * FROM runs
+        WHERE finished_at IS NULL AND (lease_until IS NULL OR lease_until <= ?) AND status = 'stopping'`,
       now,
     );
     const ended = stopped.map((row) => {
       const state = JSON.parse(row.state) as RunState;
       return this.#appendTo(row, state, [cancelled(state)], now);
     });
-    const rows = this.#all<RunRow>(
-      `SELECT r.* FROM runs r INDEXED BY runs_unfinished
-        WHERE ${unowned}
-          AND NOT EXISTS (SELECT 1 FROM runs e INDEXED BY runs_unfinished_by_session
-                           WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
-                             AND e.finished_at IS NULL)
-        ORDER BY r.n LIMIT ?`,
-      now,
-      limit,
-    );
-    const claims = rows.map((row) => {
-      const epoch = row.epoch + 1;
-      this.#run(
-        'UPDATE runs SET epoch = ?, lease_owner = ?, lease_until = ? WHERE n = ?',
-        epoch,
-        worker,
-        now + leaseMs,
-        row.n,
-      );
-      if (row.lease_until === null) {
-        this.#depth.queued -= 1;
-        this.#depth.leased += 1;
-      }
-      const state = JSON.parse(row.state) as RunState;
-      this.#appendTo(
-        { ...row, epoch, lease_until: now + leaseMs },
-        state,
-        [{ event: 'run.claimed', private: { epoch } }],
-        now,
-      );
-      return { runId: row.run_id, epoch, run: toStoredRun(this.#findRun(row.run_id)!) };
-    });
+    const claims: Claim[] = [];
+    for (const row of this.#order.runs(limit, now)) claims.push(this.#lease(row, worker, leaseMs, now));
     return { claims, cancelled: ended };
   }
 
@@ -219,8 +186,7 @@ export class SqliteWriter {
     const state = JSON.parse(row.state) as RunState;
     this.#appendTo(row, state, [{ event: 'run.released', private: { epoch } }], now);
     this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE n = ?', row.n);
-    this.#depth.queued += 1;
-    this.#depth.leased -= 1;
+    this.queue.move(row.owner, 'leased', 'queued');
     return true;
   }
 
@@ -245,6 +211,30 @@ export class SqliteWriter {
       // A session nobody named is the run's own, and ends with it.
       this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
     }
+  }
+
+  /** How many runs too many there are for another of this owner; see `CreateLimits`. */
+  #excess(owner: string, { maxQueued, ownerShare }: CreateLimits): number {
+    const inAll = this.queue.depth.queued + 1 - maxQueued;
+    const ofOwner = this.queue.queuedOf(owner) + 1 - ownerShare;
+    return Math.min(inAll, ofOwner);
+  }
+
+  #lease(row: RunRow, worker: string, leaseMs: number, now: number): Claim {
+    const epoch = row.epoch + 1;
+    const leaseUntil = now + leaseMs;
+    this.#run(
+      'UPDATE runs SET epoch = ?, lease_owner = ?, lease_until = ? WHERE n = ?',
+      epoch,
+      worker,
+      leaseUntil,
+      row.n,
+    );
+    if (row.lease_until === null) this.queue.move(row.owner, 'queued', 'leased');
+    const state = JSON.parse(row.state) as RunState;
+    const claimed: NewRecord = { event: 'run.claimed', private: { epoch } };
+    this.#appendTo({ ...row, epoch, lease_until: leaseUntil }, state, [claimed], now);
+    return { runId: row.run_id, epoch, run: toStoredRun(this.#findRun(row.run_id)!) };
   }
 
   #appendTo(row: RunRow, before: RunState, records: readonly NewRecord[], now: number): Appended {
@@ -293,8 +283,7 @@ export class SqliteWriter {
         at,
         row.n,
       );
-      if (row.lease_until === null) this.#depth.queued -= 1;
-      else this.#depth.leased -= 1;
+      this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
     }
     return { runId: row.run_id, records: stored, finished };
   }

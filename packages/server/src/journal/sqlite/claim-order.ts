@@ -1,0 +1,63 @@
+/**
+ * Which runs are given out next, and in which order (`Journal.claim`). Whoever takes the runs leases each before asking
+ * for the next one: how many of an owner are under a lease decides whose turn it is.
+ */
+import type { StatementSync } from 'node:sqlite';
+import type { QueueCounts } from './queue-counts.ts';
+import type { RunRow } from './rows.ts';
+
+export class ClaimOrder {
+  readonly #statement: (sql: string) => StatementSync;
+  readonly #queue: QueueCounts;
+
+  constructor(statement: (sql: string) => StatementSync, queue: QueueCounts) {
+    this.#statement = statement;
+    this.#queue = queue;
+  }
+
+  *runs(limit: number, now: number): Generator<RunRow, void> {
+    const begun = this.#begun(limit, now);
+    yield* begun;
+    yield* this.#inTurns(limit - begun.length);
+  }
+
+  /** Runs that lost their worker. Each was the first of its session when it was claimed, and still is. */
+  #begun(limit: number, now: number): RunRow[] {
+    return this.#statement(
+      `SELECT * FROM runs INDEXED BY runs_begun
+        WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ?)
+        ORDER BY n LIMIT ?`,
+    ).all(now, limit) as unknown as RunRow[];
+  }
+
+  /** New runs, owner by owner. */
+  *#inTurns(limit: number): Generator<RunRow, void> {
+    const waiting = new Map<string, RunRow[]>();
+    const passed = new Set<string>();
+    for (let left = limit; left > 0; ) {
+      const owner = this.#queue.nextOwner(passed);
+      if (owner === undefined) return;
+      const rows = waiting.get(owner) ?? this.#firstOfSessions(owner, left);
+      waiting.set(owner, rows);
+      const row = rows.shift();
+      if (row === undefined) {
+        passed.add(owner);
+      } else {
+        left -= 1;
+        this.#queue.takeTurn(owner);
+        yield row;
+      }
+    }
+  }
+
+  #firstOfSessions(owner: string, limit: number): RunRow[] {
+    return this.#statement(
+      `SELECT r.* FROM runs r INDEXED BY runs_new
+        WHERE r.owner = ? AND r.finished_at IS NULL AND r.epoch = 0
+          AND NOT EXISTS (SELECT 1 FROM runs e INDEXED BY runs_unfinished_by_session
+                           WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
+                             AND e.finished_at IS NULL)
+        ORDER BY r.n LIMIT ?`,
+    ).all(owner, limit) as unknown as RunRow[];
+  }
+}
