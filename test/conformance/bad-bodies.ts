@@ -10,6 +10,7 @@ import { apiOf, type GetTarget, MISSING_RUN, WaitingRun } from './target.ts';
 const LIMIT_BYTES = 10_000_000;
 const BOM = '\uFEFF';
 const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth);
+const fields = (count: number) => Array.from({ length: count }, (_, n) => `"${n}":1`).join(',');
 const bytes = (...parts: (string | number[])[]) =>
   new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string)))) as Uint8Array<ArrayBuffer>;
 
@@ -17,6 +18,7 @@ type Expected = { code: string; message?: string };
 const INVALID: Expected = { code: 'invalid_json', message: 'Invalid JSON in request body' };
 const NO_OBJECT: Expected = { code: 'body_not_object' };
 const TOO_DEEP: Expected = { code: 'invalid_json' };
+const TOO_MANY: Expected = { code: 'invalid_json' };
 
 const BAD: [string, string | Uint8Array<ArrayBuffer>, Expected][] = [
   ['nothing', '', INVALID],
@@ -55,6 +57,8 @@ const BAD: [string, string | Uint8Array<ArrayBuffer>, Expected][] = [
   ['an input nested 100 000 deep', `{"input":${nested(100_000)},"choice":"once"}`, TOO_DEEP],
   ['objects nested 100 000 deep', `${'{"input":'.repeat(100_000)}1${'}'.repeat(100_000)}`, TOO_DEEP],
   ['brackets open 100 000 deep', '['.repeat(100_000), INVALID],
+  ['a million values', `{"input":"x","choice":"once","many":[${'0,'.repeat(1_000_000)}0]}`, TOO_MANY],
+  ['900 000 fields', `{"input":"x","choice":"once",${fields(900_000)}}`, TOO_MANY],
 ];
 
 export function describeBadBodies(target: GetTarget): void {

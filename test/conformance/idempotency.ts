@@ -58,6 +58,21 @@ export function describeIdempotency(target: GetTarget): void {
       expect(second.body).toMatchObject({ run_id: first.body.run_id, replayed: true });
     });
 
+    it('does not mind the order of very many fields either', async () => {
+      const key = uniqueName('key');
+      const names = Array.from({ length: 90_000 }, (_, n) => `${(n * 7919) % 90_000}-${n}`);
+      const body = (order: string[]) => ({
+        input: 'many',
+        fields: Object.fromEntries(order.map((name) => [name, name])),
+      });
+      const first = await post(key, body(names));
+      expect(first.status).toBe(202);
+      const second = await post(key, body(names.toReversed()));
+      expect(second.body).toMatchObject({ run_id: first.body.run_id, replayed: true });
+      const other = { ...body(names), further: 1 };
+      expectError(await post(key, other), { status: 409, code: 'idempotency_key_conflict' });
+    });
+
     it.each([
       ['another input', { input: 'b' }],
       ['a further field', { input: 'a', instructions: 'x' }],

@@ -2,7 +2,6 @@
  * What the rest of the server can do with runs. It holds no state of a run: every answer comes from the journal,
  * so any process on the same store gives the same one.
  */
-import { createHash } from 'node:crypto';
 import {
   type ApprovalAnswer,
   type CreateRun,
@@ -25,6 +24,7 @@ import type { RunRequest } from '../journal/records.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { Log } from '../log.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { hashJson } from './hash-json.ts';
 import { QueuePace } from './pace.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
@@ -236,18 +236,6 @@ function toRunRequest({ prompt, history, instructions, sessionId }: CreateRun): 
     ...(history === undefined ? {} : { history }),
     ...(instructions === undefined ? {} : { instructions }),
   };
-}
-
-/** The same for two bodies that differ only in the order of their keys. */
-function hashJson(value: unknown): string {
-  return createHash('sha256').update(canonical(value)).digest('base64url');
-}
-
-function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
 }
 
 const CURSOR = /^c([1-9]\d{0,15})$/;

@@ -29,6 +29,23 @@ test('a value is read up to a depth, and one that is deeper is refused whatever 
   }
 });
 
+test('a value is read with many members, and one with more is refused before it is parsed', () => {
+  const list = (length: number) => `[${Array(length).fill('0').join(',')}]`;
+  const object = (length: number) => `{${Array.from({ length }, (_, i) => `"${i}":{}`).join(', ')}}`;
+  // The list or object is a value itself, and an empty one within it counts as two.
+  expect(parseJsonBody(bytes(list(99_999)))).toHaveLength(99_999);
+  expect(Object.keys(parseJsonBody(bytes(object(49_999))) as object)).toHaveLength(49_999);
+  for (const text of [list(100_000), object(50_000), list(1_000_000)]) {
+    expect(() => parseJsonBody(bytes(text))).toThrow('has more than 100000 values');
+  }
+  expect(() => parseJsonBody(bytes(list(200_000).slice(1)))).toThrow('Invalid JSON in request body');
+});
+
+test('commas in strings are no values', () => {
+  const value = { [','.repeat(200_000)]: ','.repeat(200_000) };
+  expect(parseJsonBody(bytes(JSON.stringify(value)))).toEqual(value);
+});
+
 test('brackets in strings are no depth, whatever is escaped around them', () => {
   const brackets = '[{'.repeat(200);
   for (const text of [

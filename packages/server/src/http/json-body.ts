@@ -7,19 +7,19 @@ import { TalariaError } from '@talaria/protocol';
 
 /** Deeper values serve no client and would overflow the stack of whoever walks them. */
 const DEPTH_MAX = 100;
+/**
+ * The conversation of the longest context there is has fewer. A body of the largest size can hold ten times as many,
+ * and reading and hashing them takes seconds in which nothing else is served.
+ */
+const VALUES_MAX = 100_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export function parseJsonBody(body: unknown): unknown {
   const bytes = body instanceof Uint8Array ? body : new Uint8Array();
-  // Before it is parsed: that takes long, too, for a text that is nested deep.
-  const { deepest, open } = countBrackets(bytes);
-  if (deepest > DEPTH_MAX && open === 0) {
-    throw new TalariaError('invalid_json', {
-      message: `The request body is nested deeper than ${DEPTH_MAX} levels`,
-    });
-  }
-  if (deepest > DEPTH_MAX) throw new TalariaError('invalid_json');
+  // Before it is parsed: that takes long, too, for a text that is nested deep or has many members.
+  const tooMuch = findTooMuch(measure(bytes));
+  if (tooMuch !== undefined) throw tooMuch;
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch {
@@ -27,22 +27,40 @@ export function parseJsonBody(body: unknown): unknown {
   }
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+interface Measures {
+  deepest: number;
+  open: number;
+  values: number;
+}
+
+function findTooMuch({ deepest, open, values }: Measures): TalariaError | undefined {
+  if (deepest <= DEPTH_MAX && values <= VALUES_MAX) return undefined;
+  if (open !== 0) return new TalariaError('invalid_json');
+  const what =
+    deepest > DEPTH_MAX ? `is nested deeper than ${DEPTH_MAX} levels` : `has more than ${VALUES_MAX} values`;
+  return new TalariaError('invalid_json', { message: `The request body ${what}` });
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * How deep the text is nested, and how many brackets it leaves open; it need not be JSON. Walking the parsed value
- * instead takes seconds for a body of many small members, and nothing else is served meanwhile.
+ * How deep the text is nested, how many brackets it leaves open, and how many values it has, an empty list or
+ * object counted twice; it need not be JSON. Walking the parsed value instead takes seconds for a body of many small
+ * members, and nothing else is served meanwhile.
  */
-function countBrackets(json: Uint8Array): { deepest: number; open: number } {
-  let [deepest, open] = [0, 0];
+function measure(json: Uint8Array): Measures {
+  let [deepest, open, values] = [0, 0, 1];
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
     if (byte === QUOTE) at = endOfString(json, at + 1);
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) deepest = Math.max(deepest, ++open);
-    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) open -= 1;
+    else if (byte === COMMA) values += 1;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      values += 1;
+      deepest = Math.max(deepest, ++open);
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) open -= 1;
   }
-  return { deepest, open };
+  return { deepest, open, values };
 }
 
 function endOfString(json: Uint8Array, start: number): number {
