@@ -8,7 +8,7 @@ import { endNamespace } from '../process/terminate.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
-import { firstProcessArguments, shellArguments, shellEnvironment } from './shell.ts';
+import { FIRST_PROCESS, shellArguments, shellEnvironment } from './shell.ts';
 import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const run = promisify(execFile);
@@ -22,7 +22,6 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
     ...['--die-with-parent', '--as-pid-1'],
     ...systemOptions(view),
   ];
-  const firstProcess = await firstProcessArguments();
   const shell = await shellArguments();
   const network = allowNetwork ? 'with the network of the host' : 'without a network';
 
@@ -33,7 +32,7 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
     prepare: async () => {},
     launch: (workspace) => ({
       program,
-      args: [...options, ...workspaceOptions(workspace), ...['--', ...firstProcess, ...shell]],
+      args: [...options, ...workspaceOptions(workspace), ...['--', ...FIRST_PROCESS, ...shell]],
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',
       end: endNamespace,

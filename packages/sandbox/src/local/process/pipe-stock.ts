@@ -3,7 +3,7 @@
  *
  * Node gives a child a socket where it says 'pipe'. A command notices: opening /dev/stdout or /dev/stderr fails
  * on a socket, and many scripts do that. Node cannot make a pipe, but a FIFO whose name is gone is one. Making
- * one takes a process, so they are made a few at a time and kept open until they are used.
+ * one takes a process, so they are made a few at a time, before the last is gone, and kept open until they are used.
  */
 import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -17,6 +17,8 @@ const run = promisify(execFile);
 
 /** Each costs two descriptors while it waits; sixteen make the cost of mkfifo vanish next to that of a spawn. */
 const BATCH = 16;
+/** With fewer left, more are made: a command should find one and not wait for mkfifo. */
+const LOW = BATCH / 2;
 
 /** Plain descriptors: whoever takes a pipe owns both and closes both. */
 export interface Pipe {
@@ -35,10 +37,8 @@ export class PipeStock {
     for (;;) {
       if (this.#closed) throw new Error('the stock of pipes is closed');
       const pipe = this.#pipes.pop();
+      if (this.#pipes.length < LOW) this.#startRefill();
       if (pipe) return pipe;
-      this.#refill ??= this.#make().finally(() => {
-        this.#refill = undefined;
-      });
       await this.#refill;
     }
   }
@@ -50,6 +50,15 @@ export class PipeStock {
       closeSync(pipe.read);
       closeSync(pipe.write);
     }
+  }
+
+  #startRefill(): void {
+    if (this.#refill) return;
+    this.#refill = this.#make().finally(() => {
+      this.#refill = undefined;
+    });
+    // Whoever finds none left waits for it and hears of the failure; nobody else has to.
+    this.#refill.catch(() => {});
   }
 
   async #make(): Promise<void> {

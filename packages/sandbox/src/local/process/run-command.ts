@@ -11,15 +11,17 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { closeSync } from 'node:fs';
-import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
+import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { withoutInherited } from './inherited.ts';
 import type { PipeStock } from './pipe-stock.ts';
 import type { Exit } from './terminate.ts';
 
+/** Files that are memory, where the machine has such: nothing there waits for a disk. */
+const MEMORY_DIR = '/dev/shm';
 const READ_BYTES = 64 * 1024;
 const DRAIN_MS = 1_000;
 /** Of what the launched program says about itself. */
@@ -48,7 +50,7 @@ export interface OutputSink {
 export interface CommandOptions {
   /** Read by the launched program from descriptor 3. */
   script: string;
-  /** A directory commands cannot see, for the moment in which the script has a name. */
+  /** A directory commands cannot see, for the moment in which the script has a name; used if there is none in memory. */
   scriptDir: string;
   pipes: PipeStock;
   capture: OutputSink;
@@ -76,7 +78,7 @@ interface ChildExit extends Exit {
 }
 
 export async function runCommand(launch: Launch, options: CommandOptions): Promise<CommandEnd> {
-  const script = await openScript(options.script, options.scriptDir);
+  const script = openScript(options.script, options.scriptDir);
   try {
     const pipe = await options.pipes.take();
     const output = readOutput(pipe.read, options.capture);
@@ -86,18 +88,18 @@ export async function runCommand(launch: Launch, options: CommandOptions): Promi
       await output.close();
     }
   } finally {
-    await script.close();
+    closeSync(script);
   }
 }
 
 async function supervise(
   launch: Launch,
   options: CommandOptions,
-  script: FileHandle,
+  script: number,
   outputFd: number,
   output: OutputReader,
 ): Promise<CommandEnd> {
-  const { child, exit, exited } = start(launch, script.fd, outputFd);
+  const { child, exit, exited } = start(launch, script, outputFd);
   const message = collectMessage(child.stderr);
   const cause = await firstOf(exited, options);
   const gone = child.pid === undefined || (await launch.end(child.pid, exit));
@@ -108,7 +110,7 @@ async function supervise(
     cause,
     exitCode,
     signal: signalOf(exitCode),
-    started: exit.code === 0 || (await wasRead(script)),
+    started: exit.code === 0 || wasRead(script),
     gone,
   };
 }
@@ -125,7 +127,7 @@ function start(launch: Launch, scriptFd: number, outputFd: number) {
       env: launch.env,
       // Its own session: no terminal, and a group that can be named as a whole.
       detached: true,
-      stdio: ['ignore', outputFd, 'pipe', scriptFd],
+      stdio: withoutInherited(['ignore', outputFd, 'pipe', scriptFd]),
     });
     const exited = new Promise<void>((resolve, reject) => {
       child.once('error', reject);
@@ -219,20 +221,29 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
   };
 }
 
-async function openScript(script: string, dir: string): Promise<FileHandle> {
-  const path = join(dir, `script-${randomUUID()}`);
-  const writer = await open(path, 'wx', 0o600);
+/** In place and not through the thread pool: five calls that a quick command would wait for, and that touch no disk. */
+function openScript(script: string, dir: string): number {
   try {
-    await writer.writeFile(script);
-    return await open(path, 'r');
+    return openNameless(script, MEMORY_DIR);
+  } catch {
+    return openNameless(script, dir);
+  }
+}
+
+/** A descriptor that reads this text, from a file without a name. */
+function openNameless(text: string, dir: string): number {
+  const path = join(dir, `talaria-script-${randomUUID()}`);
+  const writer = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(writer, text);
+    return openSync(path, 'r');
   } finally {
-    await unlink(path);
-    await writer.close();
+    unlinkSync(path);
+    closeSync(writer);
   }
 }
 
 /** The descriptor's offset is shared with the child, so it has moved once the child has read from it. */
-async function wasRead(script: FileHandle): Promise<boolean> {
-  const info = await readFile(`/proc/self/fdinfo/${script.fd}`, 'utf8');
-  return !/^pos:\s*0$/m.test(info);
+function wasRead(script: number): boolean {
+  return !/^pos:\s*0$/m.test(readFileSync(`/proc/self/fdinfo/${script}`, 'utf8'));
 }

@@ -1,0 +1,44 @@
+/**
+ * What this process inherited from whoever started it, beyond the usual three, and did not mark to be closed: its
+ * children would get it too, and with it perhaps a file or a socket that is none of theirs. Node can neither close it
+ * (it may be somebody's) nor mark it, but it can give a child something else under that number.
+ */
+import { openSync, readdirSync, readFileSync } from 'node:fs';
+
+/** As /proc shows it, on every architecture Node is built for; node:fs does not name it. */
+const O_CLOEXEC = 0o2000000;
+
+/** Found once, at the first spawn: all that Node opens by itself is closed in a child. */
+let found: { inherited: number[]; nowhere: number } | undefined;
+
+/** The descriptors of a child, as `spawn` takes them: those given, and nothing at the numbers of the inherited. */
+export function withoutInherited<Entry>(stdio: readonly Entry[]): (Entry | number | 'ignore')[] {
+  found ??= { inherited: findInherited(), nowhere: openSync('/dev/null', 'r') };
+  const all: (Entry | number | 'ignore')[] = [...stdio];
+  for (const fd of found.inherited) {
+    if (fd < stdio.length) continue;
+    // spawn leaves out what it is told to ignore.
+    while (all.length < fd) all.push('ignore');
+    all[fd] = found.nowhere;
+  }
+  return all;
+}
+
+/** In ascending order. */
+function findInherited(): number[] {
+  return readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((fd) => fd > 2 && isInherited(fd))
+    .sort((one, other) => one - other);
+}
+
+function isInherited(fd: number): boolean {
+  try {
+    const info = readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
+    const flags = /^flags:\s*([0-7]+)$/m.exec(info)?.[1];
+    return flags !== undefined && !(Number.parseInt(flags, 8) & O_CLOEXEC);
+  } catch {
+    // The one with which the directory was read.
+    return false;
+  }
+}
