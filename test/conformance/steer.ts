@@ -86,6 +86,29 @@ export function describeSteer(target: GetTarget): void {
       expect((await api().stream(runId)).frames).toEqual(frames);
     });
 
+    it('beyond 32 that wait is 429; the accepted ones reach the model in order, and then there is room', async () => {
+      const gates = [uniqueName('steer'), uniqueName('steer')] as const;
+      const prompt = script([
+        { gate: gates[0], tools: [terminal('true')] },
+        { gate: gates[1], text: 'done' },
+      ]);
+      const runId = await api().create(prompt);
+      await target().model.waitingAt(gates[0]);
+      const inputs = Array.from({ length: 32 }, (_, n) => `steer no. ${n}.`);
+      for (const input of inputs) expect((await steer(runId, input)).status).toBe(200);
+      expectError(await steer(runId, 'one too many'), { status: 429, code: 'too_many_steers' });
+
+      target().model.open(gates[0]);
+      await target().model.waitingAt(gates[1]);
+      const { body } = await modelRequest(target(), prompt, 1);
+      const given = JSON.stringify(body.messages).match(/steer no\. \d+\./g);
+      expect(given).toEqual(inputs);
+      expect((await steer(runId, 'room again')).status).toBe(200);
+      target().model.open(gates[1]);
+      const { frames } = await api().stream(runId);
+      expect(frames.filter(({ event }) => event.event === 'run.steered')).toHaveLength(33);
+    });
+
     it('of an unknown run is 404, before anything is said about the body', async () => {
       expectError(await steer(MISSING_RUN, 'x'), { status: 404, code: 'run_not_found' });
       expectError(await steer(MISSING_RUN, ''), { status: 404, code: 'run_not_found' });

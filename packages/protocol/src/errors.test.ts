@@ -43,6 +43,7 @@ describe('the table of errors', () => {
     ['approval_not_active', 409],
     ['run_not_accepting_steer', 409],
     ['invalid_steer_input', 400],
+    ['too_many_steers', 429],
     ['invalid_path', 400],
     ['artifact_not_found', 404],
   ])('%s is answered with %i, as PROTOCOL.md says', (code, status) => {

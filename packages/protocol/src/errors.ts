@@ -60,6 +60,12 @@ export const API_ERRORS = {
     retryable: true,
     message: 'Too many runs are waiting; try again later',
   },
+  too_many_steers: {
+    status: 429,
+    type: 'rate_limit_error',
+    retryable: true,
+    message: 'The run has 32 steers waiting for its next step; try again when it has taken them',
+  },
   gateway_draining: {
     status: 503,
     type: 'server_error',

@@ -36,7 +36,7 @@ const ERRORS: Record<number, string> = {
   409: 'In conflict with what was asked before',
   413: 'The body is too large',
   416: 'The file has no bytes in that range',
-  429: 'Too many runs are waiting; see Retry-After',
+  429: 'Too many of these are waiting; where Retry-After is given, it says when to try again',
   503: 'Not now; see Retry-After',
 };
 
@@ -105,7 +105,7 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'Give a running run text for its next step',
     body: schemas.SteerRequestSchema,
     answer: schemas.RunSteerSchema,
-    errors: [400, 401, 404, 409],
+    errors: [400, 401, 404, 409, 429],
   },
   'GET /v1/runs/{run_id}/artifacts': {
     tag: 'runs',

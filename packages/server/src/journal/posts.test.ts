@@ -15,6 +15,7 @@ import {
   numbered,
   queuedApproval,
   responded,
+  steerRequested,
   step,
   stopRequested,
   usage,
@@ -98,6 +99,14 @@ describe('stop', () => {
 });
 
 describe('steer', () => {
+  it('is taken until 32 wait, and again when the model was given one', () => {
+    const steered = (count: number) => Array.from({ length: count }, () => steerRequested());
+    expect(refusal(after(claimedRecord(), ...steered(31)), steer)).toBe('admitted');
+    expect(refusal(after(claimedRecord(), ...steered(32)), steer)).toBe('too_many_steers');
+    const given: NewRecord = { event: 'run.steered', public: { input: 'x' }, private: { steer_pos: 1 } };
+    expect(refusal(after(claimedRecord(), ...steered(32), given), steer)).toBe('admitted');
+  });
+
   it.each([
     ['running', running],
     ['waiting for approval', waiting],

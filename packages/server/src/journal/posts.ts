@@ -7,6 +7,9 @@ import { type ApprovalChoice, type EventPayload, isTerminalStatus, TalariaError 
 import type { NewRecord } from './records.ts';
 import type { RunState } from './run-state.ts';
 
+/** Steers that may wait for the next step: what the model is given at once stays readable, and the log bounded. */
+const STEERS_WAITING_MAX = 32;
+
 export type Post =
   | { kind: 'stop' }
   | { kind: 'steer'; input: string }
@@ -47,6 +50,7 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
       if (finished || state.stop_requested || state.started_at === null) {
         throw new TalariaError('run_not_accepting_steer');
       }
+      if (state.steers_waiting >= STEERS_WAITING_MAX) throw new TalariaError('too_many_steers');
       return { records: [{ event: 'steer.requested', private: { input: post.input } }] };
     case 'approval': {
       if (finished) throw new TalariaError('approval_not_active');

@@ -31,6 +31,8 @@ export interface RunState {
   /** The position of the last posted record; an owner that has not seen it may not finish the run. */
   last_posted_pos: number;
   stop_requested: boolean;
+  /** How many steers the model has not been given yet. */
+  steers_waiting: number;
   /** The approval that can be answered now. */
   approval: ApprovalRequest | null;
   /** Gated calls that ask after it, in order. */
@@ -48,6 +50,7 @@ export const INITIAL_STATE: RunState = {
   claims_without_progress: 0,
   last_posted_pos: -1,
   stop_requested: false,
+  steers_waiting: 0,
   approval: null,
   approvals_waiting: [],
   output: null,
@@ -93,6 +96,10 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       };
     case 'stop.requested':
       return { stop_requested: true };
+    case 'steer.requested':
+      return { steers_waiting: state.steers_waiting + 1 };
+    case 'run.steered':
+      return { steers_waiting: Math.max(0, state.steers_waiting - 1) };
     case 'run.completed':
       return { output: record.public.output };
     case 'run.failed':

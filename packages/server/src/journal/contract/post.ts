@@ -38,6 +38,19 @@ export function postContract(subject: Subject): void {
     expect((await subject.journal.getRun(claim.runId))?.state.last_posted_pos).toBe(2);
   });
 
+  it('takes no more steers at once than may wait', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const steers = await Promise.allSettled(
+      counting(50).map((i) => journal.post(claim.runId, { kind: 'steer', input: `${i}` })),
+    );
+    expect(steers.filter(({ status }) => status === 'fulfilled')).toHaveLength(32);
+    for (const steer of steers) {
+      if (steer.status === 'rejected') expect(steer.reason).toMatchObject({ code: 'too_many_steers' });
+    }
+    expect(await journal.readPosted(claim.runId, -1)).toHaveLength(32);
+  });
+
   it('leaves nothing when it is refused', async () => {
     const { journal } = subject;
     const runId = await createRun(journal);

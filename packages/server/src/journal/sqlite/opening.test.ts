@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { createRun, delta } from '../testing.ts';
+import { claimedRun, createRun, delta } from '../testing.ts';
 import { waitFor } from '../testing-wait.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing.ts';
@@ -54,6 +54,24 @@ describe('a database file', () => {
     expect(setVersion(path, version)).toBe(1000);
     const again = await SqliteJournal.open({ path });
     expect(await again.listRuns({ owner: 'ada', limit: 10 })).toHaveLength(1);
+    await again.close();
+  });
+
+  it('keeps its runs when their states lack a field that was added since', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const journal = await SqliteJournal.open({ path });
+    const { runId } = await claimedRun(journal);
+    const run = await journal.getRun(runId);
+    await journal.close();
+    const db = new DatabaseSync(path);
+    db.exec("UPDATE runs SET state = json_remove(state, '$.steers_waiting')");
+    db.close();
+
+    const again = await SqliteJournal.open({ path });
+    expect(await again.getRun(runId)).toEqual(run);
+    await again.post(runId, { kind: 'steer', input: 'left' });
+    expect((await again.getRun(runId))?.state.steers_waiting).toBe(1);
     await again.close();
   });
 

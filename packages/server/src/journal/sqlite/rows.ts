@@ -1,6 +1,6 @@
 /** Rows of the database and the domain types they stand for. */
 import type { LogRecord } from '../records.ts';
-import type { RunState, StoredRun } from '../run-state.ts';
+import { INITIAL_STATE, type RunState, type StoredRun } from '../run-state.ts';
 
 export interface RunRow {
   n: number;
@@ -36,8 +36,13 @@ export function toStoredRun(row: RunRow): StoredRun {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     nextSeq: row.next_seq,
-    state: JSON.parse(row.state) as RunState,
+    state: toState(row),
   };
+}
+
+/** A field that a later version added is not in the states an earlier one stored. */
+export function toState(row: Pick<RunRow, 'state'>): RunState {
+  return { ...INITIAL_STATE, ...(JSON.parse(row.state) as Partial<RunState>) };
 }
 
 export function toLogRecord(row: RecordRow): LogRecord {

@@ -20,7 +20,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { QueueCounts } from './queue-counts.ts';
-import { type RunRow, toStoredRun } from './rows.ts';
+import { type RunRow, toState, toStoredRun } from './rows.ts';
 import { statementsOf } from './statements.ts';
 
 const IDEMPOTENCY_MS = 24 * 3600 * 1000;
@@ -117,7 +117,7 @@ export class SqliteWriter {
     ) {
       throw new LeaseLostError(lease.runId);
     }
-    const state = JSON.parse(row.state) as RunState;
+    const state = toState(row);
     if (
       records.some((record) => isTerminalEvent(record.event)) &&
       state.last_posted_pos > (options.seenPostedPos ?? -1)
@@ -132,7 +132,7 @@ export class SqliteWriter {
     if (row === undefined) {
       throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
     }
-    const state = JSON.parse(row.state) as RunState;
+    const state = toState(row);
     const { records, grants } = admit(state, post, row.lease_until !== null && row.lease_until > now);
     for (const key of grants?.patternKeys ?? []) {
       this.#run(
@@ -158,7 +158,7 @@ export class SqliteWriter {
       now,
     );
     const ended = stopped.map((row) => {
-      const state = JSON.parse(row.state) as RunState;
+      const state = toState(row);
       return this.#appendTo(row, state, [cancelled(state)], now);
     });
     const claims: Claim[] = [];
@@ -183,7 +183,7 @@ export class SqliteWriter {
     const row = this.#findRun(runId);
     if (row === undefined || row.finished_at !== null || row.epoch !== epoch || row.lease_until === null)
       return false;
-    const state = JSON.parse(row.state) as RunState;
+    const state = toState(row);
     this.#appendTo(row, state, [{ event: 'run.released', private: { epoch } }], now);
     this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE n = ?', row.n);
     this.queue.move(row.owner, 'leased', 'queued');
@@ -204,7 +204,7 @@ export class SqliteWriter {
     for (const runId of runIds) {
       const row = this.#findRun(runId);
       if (row === undefined || row.finished_at === null) continue;
-      const { status } = JSON.parse(row.state) as RunState;
+      const { status } = toState(row);
       this.#run('UPDATE idempotency SET status = ? WHERE run_id = ?', status, runId);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
@@ -231,7 +231,7 @@ export class SqliteWriter {
       row.n,
     );
     if (row.lease_until === null) this.queue.move(row.owner, 'queued', 'leased');
-    const state = JSON.parse(row.state) as RunState;
+    const state = toState(row);
     const claimed: NewRecord = { event: 'run.claimed', private: { epoch } };
     this.#appendTo({ ...row, epoch, lease_until: leaseUntil }, state, [claimed], now);
     return { runId: row.run_id, epoch, run: toStoredRun(this.#findRun(row.run_id)!) };
