@@ -73,6 +73,17 @@ describe.concurrent('files', () => {
 });
 
 describe.concurrent('commands', () => {
+  test('more of them in one step than may be are not all run, and the model is told which', async () => {
+    const calls = Array.from({ length: 70 }, (_, n) => terminal(`echo ${n} >> ran`));
+    const { runId, output, started, completed, told } = await play(...use(...calls));
+    expect(output).toBe('I see');
+    expect(started).toHaveLength(70);
+    expect(completed.filter(({ error }) => error)).toHaveLength(6);
+    for (const { content } of told.slice(64)) expect(content).toMatch(/at most 64 tool calls/);
+    const ran = readFileSync(world.workspaceFile(runId, 'ran'), 'utf8').trim().split('\n').map(Number);
+    expect(ran.sort((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n));
+  });
+
   test('one that fails is marked, with its exit code, and the model sees both outputs', async () => {
     const { completed, told } = await play(...use(terminal('echo out; echo err >&2; exit 7')));
     expect(completed).toMatchObject([{ error: true, exit_code: 7 }]);

@@ -41,19 +41,45 @@ describe('runToolCalls', () => {
     await nextTurn();
     expect(unhandled).toEqual([]);
   });
+
+  test('of a step the first 64 calls run, also when some had run before; the model is told of the others', async () => {
+    let ran = 0;
+    const run = agentRun({
+      signal: new AbortController().signal,
+      tools: {
+        count: async () => {
+          ran += 1;
+          return { output: 'counted', isError: false };
+        },
+      },
+    });
+    run.step(...Array.from({ length: 70 }, (_, n) => call('count', `call_${n}`)));
+    for (let n = 0; n < 10; n += 1) run.complete(`call_${n}`);
+
+    await runToolCalls(run);
+
+    expect(ran).toBe(54);
+    const told = run.progress.messages.filter((message) => message.role === 'tool');
+    expect(told).toHaveLength(70);
+    expect(told.slice(0, 64).map(({ is_error }) => is_error)).not.toContain(true);
+    for (const { is_error, output } of told.slice(64)) {
+      expect(is_error).toBe(true);
+      expect(output).toMatch(/at most 64 tool calls.*It was not run/);
+    }
+  });
 });
 
 const killed: ToolOutcome = { output: '', isError: true };
 
-function call(tool: string): ToolCallPart {
-  return { type: 'tool_call', id: `call_${tool}`, tool, arguments: '{}' };
+function call(tool: string, id = `call_${tool}`): ToolCallPart {
+  return { type: 'tool_call', id, tool, arguments: '{}' };
 }
 
 /** An agent's run over a journal in memory. */
 function agentRun(options: {
   signal: AbortSignal;
   tools: Record<string, (signal: AbortSignal) => Promise<ToolOutcome>>;
-  gated: string;
+  gated?: string;
 }) {
   const progress = new Progress();
   let pos = 0;
@@ -85,6 +111,13 @@ function agentRun(options: {
     step(...content: ToolCallPart[]): void {
       const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
       append({ event: 'step.completed', private: { content, usage, reason: 'tool_calls' } });
+    },
+    complete(toolCallId: string): void {
+      append({
+        event: 'tool.completed',
+        public: { tool: 'count', duration: 0, error: false, preview: '', tool_call_id: toolCallId },
+        private: { output: 'counted before' },
+      });
     },
     async answer(choice: 'once' | 'deny'): Promise<void> {
       while (progress.outstanding === undefined) await nextTurn();

@@ -5,6 +5,9 @@
  * The order of records around an effect is what recovery relies on. An ungated call is on record as started
  * before it runs; a gated one is on record as started (it waits) and as executing before it runs. So a call on
  * record as running without an outcome may have had its effect, and is never run again.
+ *
+ * Of a step with more calls than `CALLS_MAX` the later ones are answered without being run: a model that has lost its
+ * way could otherwise start as many processes at once as fit into one answer.
  */
 import { type ApprovalChoice, createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
@@ -16,6 +19,8 @@ import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';
 import { InvalidArguments, type PreparedCall, parseArguments, type ToolOutcome } from './tools/tool.ts';
 
+/** More than any provider's models ask for at once when they are sane, and no more than a machine can bear. */
+const CALLS_MAX = 64;
 /** What a call is about to do, in one line. */
 const LINE_CHARS = 200;
 /** What it printed. */
@@ -28,6 +33,10 @@ const CHOICES: ApprovalChoice[] = ['once', 'session', 'always', 'deny'];
 const INTERRUPTED =
   'The server was interrupted while this call was running. Its outcome is unknown: it may have run completely, ' +
   'partly or not at all. Check the state before you repeat it.';
+
+const TOO_MANY =
+  `One step may have at most ${CALLS_MAX} tool calls, and this one came after them. It was not run: ` +
+  'look at the results of the others, then call again what you still need.';
 
 interface Planned {
   progress: ToolCallProgress;
@@ -44,7 +53,10 @@ export async function settleInterrupted(run: AgentRun): Promise<void> {
 
 /** Resolves when every call of the step has its outcome on record. */
 export async function runToolCalls(run: AgentRun): Promise<void> {
-  const planned = run.progress.calls.filter((call) => call.phase !== 'done').map((call) => plan(run, call));
+  const planned = run.progress.calls.flatMap((call, index) => {
+    if (call.phase === 'done') return [];
+    return index < CALLS_MAX ? plan(run, call) : refused(call, TOO_MANY);
+  });
   await recordIntents(run, planned);
   const work: Promise<void>[] = [];
   const begin = (call: Planned): void => {
@@ -77,8 +89,12 @@ function plan(run: AgentRun, progress: ToolCallProgress): Planned {
     return { progress, prepared, verdict: run.gate(prepared.command) };
   } catch (error) {
     if (!(error instanceof InvalidArguments)) throw error;
-    return { progress, prepared: { refusal: error.message }, verdict: { kind: 'allow' } };
+    return refused(progress, error.message);
   }
+}
+
+function refused(progress: ToolCallProgress, refusal: string): Planned {
+  return { progress, prepared: { refusal }, verdict: { kind: 'allow' } };
 }
 
 /** Puts on record what is about to happen to the calls that were not touched yet. */
