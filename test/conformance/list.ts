@@ -46,6 +46,28 @@ export function describeList(target: GetTarget): void {
       expect(seen).toEqual(newestFirst());
     });
 
+    it('of runs with long outputs comes in pages that end early, and every run comes once', async () => {
+      const session_id = uniqueName('long');
+      const long = 'x'.repeat(1_000_000);
+      // With a history of its own no run takes in the long ones before it.
+      const fields = { session_id, conversation_history: [{ role: 'user', content: 'Hello' }] };
+      const created: string[] = [];
+      for (let n = 0; n < 7; n += 1) created.push(await api().create(`${n} ${long}`, fields));
+      for (const runId of created) await api().finish(runId);
+      const seen: string[] = [];
+      let pages = 0;
+      for (let after = ''; ; pages += 1) {
+        const page = await api().list(`?session_id=${session_id}&limit=200${after}`);
+        expect(JSON.stringify(page).length).toBeLessThan(5_100_000);
+        for (const { output } of page.data) expect(output).toContain(long);
+        seen.push(...page.data.map(({ run_id }) => run_id));
+        if (!page.has_more) break;
+        after = `&after=${page.next_cursor}`;
+      }
+      expect(seen).toEqual(created.reverse());
+      expect(pages).toBe(1);
+    });
+
     it('goes on from a cursor although newer runs came meanwhile', async () => {
       const first = await api().list('?limit=2');
       const runId = await api().create(say('meanwhile'));

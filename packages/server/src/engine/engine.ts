@@ -29,6 +29,9 @@ import { QueuePace } from './pace.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
 
+/** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
+const LIST_CHARS_MAX = 4_000_000;
+
 export interface EngineOptions {
   journal: Journal;
   /** The name runs are shown with. */
@@ -134,16 +137,20 @@ export class Engine {
 
   async list(owner: string, { status, sessionId, limit, after }: ListRuns): Promise<RunList> {
     const before = after === undefined ? undefined : decodeCursor(after);
-    // One more than asked for tells whether there are more.
-    const found = await this.#journal.listRuns({ owner, status, sessionId, before, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const hasMore = found.length > limit && last !== undefined;
+    const { runs, more } = await this.#journal.listRuns({
+      owner,
+      status,
+      sessionId,
+      before,
+      limit,
+      maxChars: LIST_CHARS_MAX,
+    });
+    const last = runs.at(-1);
     return {
       object: 'list',
-      data: page.map((run) => toWireRun(run, this.#options.modelName)),
-      has_more: hasMore,
-      next_cursor: hasMore ? encodeCursor(last.ordinal) : null,
+      data: runs.map((run) => toWireRun(run, this.#options.modelName)),
+      has_more: more,
+      next_cursor: more && last !== undefined ? encodeCursor(last.ordinal) : null,
     };
   }
 

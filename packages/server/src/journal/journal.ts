@@ -74,6 +74,14 @@ export interface RunFilter {
   /** Only runs older than this ordinal. */
   before?: number | undefined;
   limit: number;
+  /** The run whose state brings those of the page to this size, as stored, is the last of the page. */
+  maxChars?: number | undefined;
+}
+
+export interface RunPage {
+  runs: StoredRun[];
+  /** Whether older runs match as well. */
+  more: boolean;
 }
 
 export interface Grants {
@@ -92,7 +100,7 @@ export interface Journal {
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */
-  listRuns(filter: RunFilter): Promise<StoredRun[]>;
+  listRuns(filter: RunFilter): Promise<RunPage>;
 
   append(lease: Lease, records: readonly NewRecord[], options?: AppendOptions): Promise<LogRecord[]>;
   /** Appends what `admit` makes of the post, whoever owns the run, and returns it; see posts.ts. */

@@ -21,7 +21,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 export function createContract(subject: Subject): void {
   const { itTimed } = subject;
-  const list = () => subject.journal.listRuns({ owner: 'ada', limit: 100 });
+  const list = async () => (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).runs;
   const keyed = (fields: Partial<NewRun> = {}, key = 'k', bodyHash = 'body') =>
     newRun({ ...fields, idempotency: { key, bodyHash } });
   const create = (run: NewRun, maxQueued = NO_LIMIT.maxQueued, ownerShare = 0): Promise<CreateOutcome> =>

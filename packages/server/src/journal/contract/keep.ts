@@ -24,7 +24,7 @@ const HOUR_MS = 3600 * 1000;
 export function keepContract(subject: Subject): void {
   const { itTimed } = subject;
   const list = async () =>
-    (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).map(({ runId }) => runId);
+    (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).runs.map(({ runId }) => runId);
 
   it('eviction removes the run with everything of it', async () => {
     const { journal } = subject;
@@ -150,7 +150,7 @@ export function keepContract(subject: Subject): void {
     await Promise.all(writes);
     expect(await reopened.readEvents(claim.runId, -1, 100)).toHaveLength(50);
     expect(await reopened.readPosted(claim.runId, -1)).toHaveLength(1);
-    expect(await reopened.listRuns({ owner: 'ada', sessionId: 's', limit: 10 })).toHaveLength(1);
+    expect((await reopened.listRuns({ owner: 'ada', sessionId: 's', limit: 10 })).runs).toHaveLength(1);
   });
 
   it('a write after closing is refused', async () => {

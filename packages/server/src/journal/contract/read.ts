@@ -21,7 +21,7 @@ import {
 
 export function readContract(subject: Subject): void {
   const list = async (filter: Partial<RunFilter> = {}) =>
-    (await subject.journal.listRuns({ owner: 'ada', limit: 100, ...filter })).map(({ runId }) => runId);
+    (await subject.journal.listRuns({ owner: 'ada', limit: 100, ...filter })).runs.map(({ runId }) => runId);
 
   it('a run that does not exist gives nothing', async () => {
     const { journal } = subject;
@@ -164,13 +164,31 @@ export function readContract(subject: Subject): void {
     expect(await list({ limit: 3 })).toEqual(ids.slice(0, 3));
     const paged: string[] = [];
     for (let before: number | undefined; ; ) {
-      const page = await journal.listRuns({ owner: 'ada', limit: 3, before });
-      if (page.length === 0) break;
-      paged.push(...page.map(({ runId }) => runId));
-      before = page.at(-1)!.ordinal;
+      const { runs, more } = await journal.listRuns({ owner: 'ada', limit: 3, before });
+      paged.push(...runs.map(({ runId }) => runId));
+      expect(more).toBe(paged.length < ids.length);
+      if (!more) break;
+      before = runs.at(-1)!.ordinal;
     }
     expect(paged).toEqual(ids);
+    expect((await journal.listRuns({ owner: 'ada', limit: 7 })).more).toBe(false);
     expect(await list({ owner: 'nobody' })).toEqual([]);
+  });
+
+  it('listing ends a page with the run that brings it to a size, and goes on after it', async () => {
+    const { journal } = subject;
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.unshift(await finishedRun(journal, {}, completed('x'.repeat(10_000))));
+    const page = async (maxChars: number, before?: number) => {
+      const { runs, more } = await journal.listRuns({ owner: 'ada', limit: 10, maxChars, before });
+      return { ids: runs.map(({ runId }) => runId), more, last: runs.at(-1)?.ordinal };
+    };
+    const first = await page(25_000);
+    expect(first).toMatchObject({ ids: ids.slice(0, 3), more: true });
+    expect(await page(25_000, first.last)).toMatchObject({ ids: ids.slice(3), more: false });
+    // One that is larger by itself is a page of its own, so that nobody is stuck before it.
+    expect(await page(1)).toMatchObject({ ids: ids.slice(0, 1), more: true });
+    expect(await page(1_000_000)).toMatchObject({ ids, more: false });
   });
 
   it('listing filters by status and session, alone and together', async () => {
@@ -194,9 +212,8 @@ export function readContract(subject: Subject): void {
   it('listed runs are what getRun gives', async () => {
     const claim = await claimedRun(subject.journal);
     await subject.journal.append(claim, [approvalRequest('a'), step()]);
-    expect(await subject.journal.listRuns({ owner: 'ada', limit: 1 })).toEqual([
-      await subject.journal.getRun(claim.runId),
-    ]);
+    const { runs } = await subject.journal.listRuns({ owner: 'ada', limit: 1 });
+    expect(runs).toEqual([await subject.journal.getRun(claim.runId)]);
   });
 
   it('the depth of the queue counts unfinished runs, held or not', async () => {

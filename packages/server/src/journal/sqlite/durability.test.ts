@@ -88,7 +88,7 @@ describe('a server that is killed', () => {
     await using server = startFixture('append-until-killed', path, { TALARIA_FAILPOINTS: failpoint });
     expect(await server.ended).toBe('');
     const journal = await SqliteJournal.open({ path });
-    expect(await journal.listRuns({ owner: 'ada', limit: 10 })).toHaveLength(runs);
+    expect((await journal.listRuns({ owner: 'ada', limit: 10 })).runs).toHaveLength(runs);
     await journal.close();
   });
 });

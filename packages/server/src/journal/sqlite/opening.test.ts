@@ -53,7 +53,7 @@ describe('a database file', () => {
 
     expect(setVersion(path, version)).toBe(1000);
     const again = await SqliteJournal.open({ path });
-    expect(await again.listRuns({ owner: 'ada', limit: 10 })).toHaveLength(1);
+    expect((await again.listRuns({ owner: 'ada', limit: 10 })).runs).toHaveLength(1);
     await again.close();
   });
 

@@ -4,7 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
-import type { RunFilter, StoredEvent } from '../journal.ts';
+import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
@@ -28,7 +28,14 @@ export class SqliteReader {
     return row && toStoredRun(row);
   }
 
-  listRuns({ owner, status, sessionId, before, limit }: RunFilter): StoredRun[] {
+  listRuns({
+    owner,
+    status,
+    sessionId,
+    before,
+    limit,
+    maxChars = Number.POSITIVE_INFINITY,
+  }: RunFilter): RunPage {
     const where = ['owner = ?'];
     const values: (string | number)[] = [owner];
     if (sessionId !== undefined) {
@@ -45,7 +52,16 @@ export class SqliteReader {
       values.push(before);
     }
     const sql = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ?`;
-    return this.#all<RunRow>(sql, ...values, limit).map(toStoredRun);
+    // One more than asked for tells whether there are more. Read one by one: their states may be large.
+    const rows = this.#statement(sql).iterate(...values, limit + 1) as Iterable<RunRow>;
+    const runs: StoredRun[] = [];
+    let chars = 0;
+    for (const row of rows) {
+      if (runs.length === limit || chars >= maxChars) return { runs, more: true };
+      runs.push(toStoredRun(row));
+      chars += row.state.length;
+    }
+    return { runs, more: false };
   }
 
   /**

@@ -13,6 +13,7 @@ import type {
   NewRun,
   QueueDepth,
   RunFilter,
+  RunPage,
   StoredEvent,
 } from '../journal.ts';
 import type { Post } from '../posts.ts';
@@ -72,7 +73,7 @@ export class SqliteJournal implements Journal {
     return this.#reader.getRun(runId);
   }
 
-  async listRuns(filter: RunFilter): Promise<StoredRun[]> {
+  async listRuns(filter: RunFilter): Promise<RunPage> {
     return this.#reader.listRuns(filter);
   }
 
