@@ -74,9 +74,11 @@ export class Workspaces {
 
   async create(name: string): Promise<Workspace> {
     const workspace = this.#at(name);
-    await makeDirectory(workspace.dir);
-    await makeDirectory(workspace.stateDir);
-    await makeDirectory(workspace.tmpDir);
+    const makePrivate = async () => {
+      await makeDirectory(workspace.stateDir);
+      await makeDirectory(workspace.tmpDir);
+    };
+    await Promise.all([makeDirectory(workspace.dir), makePrivate()]);
     return workspace;
   }
 

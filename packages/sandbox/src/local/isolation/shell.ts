@@ -4,28 +4,22 @@
  * inside the sandbox because a variable such as LD_PRELOAD must not touch the programs that build it. `eval` keeps
  * the shell's messages those of `bash -c`.
  */
+import { inheritedDescriptors } from '../process/inherited.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 
-/**
- * The numbers of what the server inherited (process/inherited.ts) are taken but lead nowhere. Only bash can name
- * those over 9.
- */
-const CLOSE_INHERITED =
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the braces are the shell's
-  'for __fd in /proc/self/fd/*; do __fd=${__fd##*/}; [ "$__fd" -gt 3 ] && eval "exec $__fd>&-"; done; unset __fd';
+/** `close`: the numbers of descriptors that lead nowhere but are taken (process/inherited.ts). */
+const bashReader = (close: readonly number[]) =>
+  [
+    'exec 2>&1',
+    'ulimit -c 0',
+    'IFS= read -r -d "" __prelude <&3',
+    'IFS= read -r -d "" __command <&3',
+    ...[3, ...close].map((fd) => `exec ${fd}<&-`),
+    'eval "$__prelude"',
+    'eval "unset __prelude __command; $__command"',
+  ].join('; ');
 
-const BASH_READER = [
-  'exec 2>&1',
-  'ulimit -c 0',
-  CLOSE_INHERITED,
-  'IFS= read -r -d "" __prelude <&3',
-  'IFS= read -r -d "" __command <&3',
-  'exec 3<&-',
-  'eval "$__prelude"',
-  'eval "unset __prelude __command; $__command"',
-].join('; ');
-
-/** Any POSIX shell: it cannot read up to a NUL, so both parts are one text. */
+/** Any POSIX shell: it cannot read up to a NUL, so both parts are one text, nor name a descriptor over 9. */
 const SH_READER = [
   'exec 2>&1',
   'ulimit -c 0',
@@ -48,7 +42,7 @@ export function renderScript({ command, workdir, env }: Script): string {
 
 /** The command line of the shell: bash where the machine has it, else sh. */
 export async function shellArguments(): Promise<string[]> {
-  if (await findProgram('bash')) return ['bash', '-c', BASH_READER, 'bash'];
+  if (await findProgram('bash')) return ['bash', '-c', bashReader(inheritedDescriptors()), 'bash'];
   return ['sh', '-c', SH_READER, 'sh'];
 }
 

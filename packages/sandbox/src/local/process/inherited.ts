@@ -8,28 +8,29 @@ import { openSync, readdirSync, readFileSync } from 'node:fs';
 /** As /proc shows it, on every architecture Node is built for; node:fs does not name it. */
 const O_CLOEXEC = 0o2000000;
 
-/** Found once, at the first spawn: all that Node opens by itself is closed in a child. */
-let found: { inherited: number[]; nowhere: number } | undefined;
+let inherited: readonly number[] | undefined;
+let nowhere: number | undefined;
 
-/** The descriptors of a child, as `spawn` takes them: those given, and nothing at the numbers of the inherited. */
-export function withoutInherited<Entry>(stdio: readonly Entry[]): (Entry | number | 'ignore')[] {
-  found ??= { inherited: findInherited(), nowhere: openSync('/dev/null', 'r') };
-  const all: (Entry | number | 'ignore')[] = [...stdio];
-  for (const fd of found.inherited) {
-    if (fd < stdio.length) continue;
-    // spawn leaves out what it is told to ignore.
-    while (all.length < fd) all.push('ignore');
-    all[fd] = found.nowhere;
-  }
-  return all;
-}
-
-/** In ascending order. */
-function findInherited(): number[] {
-  return readdirSync('/proc/self/fd')
+/** In ascending order. Looked for once: what Node opens by itself is closed in a child. */
+export function inheritedDescriptors(): readonly number[] {
+  inherited ??= readdirSync('/proc/self/fd')
     .map(Number)
     .filter((fd) => fd > 2 && isInherited(fd))
     .sort((one, other) => one - other);
+  return inherited;
+}
+
+/** The descriptors of a child, as `spawn` takes them: those given, and nothing at the numbers of the inherited. */
+export function withoutInherited<Entry>(stdio: readonly Entry[]): (Entry | number | 'ignore')[] {
+  const all: (Entry | number | 'ignore')[] = [...stdio];
+  for (const fd of inheritedDescriptors()) {
+    if (fd < stdio.length) continue;
+    // spawn leaves out what it is told to ignore.
+    while (all.length < fd) all.push('ignore');
+    nowhere ??= openSync('/dev/null', 'r');
+    all[fd] = nowhere;
+  }
+  return all;
 }
 
 function isInherited(fd: number): boolean {
