@@ -7,6 +7,8 @@ export type SandboxErrorCode =
   | 'backend_down'
   | 'slot_held'
   | 'slot_unavailable'
+  | 'acquire_timeout'
+  | 'slot_not_closed'
   | 'slot_gone'
   | 'invalid_request'
   | 'invalid_path'

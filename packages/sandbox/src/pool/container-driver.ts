@@ -5,10 +5,12 @@
  * - A driver keeps no count and makes no choice. It starts, asks and ends what it is told to.
  * - `startContainer` resolves when the container takes commands. When it rejects, nothing of the attempt is left, and
  *   the message holds what the container printed.
+ * - Every call settles in bounded time, also when the container or what runs it hangs.
  * - A container that does not answer is dead. `checkContainer` rejects in bounded time, and the pool never uses that
  *   container again, even if it comes back.
  * - `stopContainer` resolves when the container is gone, however dead it already was, and may be called twice. It
- *   saves the workspaces of the slots that were open, so that their trajectories find them elsewhere.
+ *   saves the workspaces of the slots that were open, so that their trajectories find them elsewhere. It may come while
+ *   `openSlot` or `closeSlot` of a dead container are still under way. When it rejects it is called again later.
  */
 export interface Container {
   readonly containerId: string;
@@ -26,6 +28,11 @@ export interface ContainerDriver<C extends Container> {
   checkContainer(container: C, signal: AbortSignal): Promise<void>;
   /** Puts the trajectory's workspace, new or kept, into a free slot of the container. */
   openSlot(container: C, request: SlotRequest): Promise<{ workspaceDir: string }>;
-  /** Ends what runs in the slot and takes its workspace out: kept for the trajectory's next slot, or deleted. */
+  /**
+   * Ends what runs in the slot and takes its workspace out: kept for the trajectory's next slot, or deleted. Of a slot
+   * that `openSlot` failed to open it removes what is there of it.
+   */
   closeSlot(container: C, request: SlotRequest, options: { resetWorkspace: boolean }): Promise<void>;
+  /** Deletes the kept workspace of a trajectory that is in no slot; does nothing where there is none. */
+  discardWorkspace(trajectoryId: string): Promise<void>;
 }

@@ -1,0 +1,28 @@
+/** Time as the pool sees it; a test has one that it moves by hand. */
+export interface Clock {
+  nowMs(): number;
+  /** Calls back once. What it returns prevents that. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after the time, or as soon as the signal is aborted. */
+export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const finish = () => {
+      cancel();
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const cancel = clock.after(ms, finish);
+    signal.addEventListener('abort', finish, { once: true });
+  });
+}

@@ -1,0 +1,90 @@
+/** A container and the slots in it, as the pool knows them. */
+import { randomUUID } from 'node:crypto';
+import type { Slot, SlotState } from '../backend.ts';
+import type { Caller } from './acquire-queue.ts';
+import type { Container, SlotRequest } from './container-driver.ts';
+
+export class PoolContainer<C extends Container> {
+  readonly handle: C;
+  state: 'ready' | 'draining' | 'stopping' = 'ready';
+  /** Also those that failed: their workspaces are in the container until it is gone. */
+  readonly slots = new Set<PooledSlot<C>>();
+  emptySinceMs: number;
+  /** Settles when the container is gone; undefined until its end has begun. */
+  ended: Promise<void> | undefined;
+  cancelCheck: () => void = () => {};
+  cancelIdle: () => void = () => {};
+
+  constructor(handle: C, nowMs: number) {
+    this.handle = handle;
+    this.emptySinceMs = nowMs;
+  }
+
+  get id(): string {
+    return this.handle.containerId;
+  }
+
+  get inUse(): number {
+    let count = 0;
+    for (const slot of this.slots) if (slot.phase !== 'error') count++;
+    return count;
+  }
+}
+
+/** Its id is new with every acquire, so whoever kept a slot cannot act in the workspace of the next owner. */
+export class PooledSlot<C extends Container> implements Slot {
+  readonly slotId = `slot_${randomUUID()}`;
+  readonly trajectoryId: string | undefined;
+  readonly container: PoolContainer<C>;
+  /** Known once the slot is open, and nobody has it before. */
+  workspaceDir = '';
+  phase: 'opening' | 'acquired' | 'releasing' | 'available' | 'error' = 'opening';
+  /** Those who get the slot when it is open. */
+  takers: Caller<PooledSlot<C>>[];
+  /** Settles when the slot is released; undefined until that has begun. */
+  closed: Promise<void> | undefined;
+  readonly #gone = new AbortController();
+  #executions = 0;
+
+  constructor(
+    container: PoolContainer<C>,
+    trajectoryId: string | undefined,
+    takers: Caller<PooledSlot<C>>[],
+  ) {
+    this.container = container;
+    this.trajectoryId = trajectoryId;
+    this.takers = takers;
+  }
+
+  get containerId(): string {
+    return this.container.id;
+  }
+
+  get state(): SlotState {
+    if (this.phase === 'opening') return 'acquired';
+    return this.phase === 'acquired' && this.#executions > 0 ? 'executing' : this.phase;
+  }
+
+  get request(): SlotRequest {
+    return { slotId: this.slotId, trajectoryId: this.trajectoryId };
+  }
+
+  /** Aborted when the container died under the slot; the reason says how. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  lose(reason: Error): void {
+    this.phase = 'error';
+    this.#gone.abort(reason);
+  }
+
+  async whileExecuting<T>(work: () => Promise<T>): Promise<T> {
+    this.#executions++;
+    try {
+      return await work();
+    } finally {
+      this.#executions--;
+    }
+  }
+}

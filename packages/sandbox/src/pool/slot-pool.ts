@@ -1,0 +1,408 @@
+/**
+ * Who gets which slot: written once for everything that runs containers (container-driver.ts). How containers come and
+ * go is container-fleet.ts.
+ *
+ *   available ─the next caller's turn→ opening ─its workspace is in place→ acquired ⇄ executing
+ *   opening   ─nobody waits for it any more, or it could not be opened→ releasing
+ *   acquired, executing ─release→ releasing ─clean→ available
+ *   releasing ─could not be cleaned→ error; its container drains
+ *   opening, acquired, executing, releasing ─its container died→ error; those who waited for it go back to their places
+ *
+ * - A free slot is room in a ready container and has no id. An id is made for one acquire and ends with it.
+ * - A trajectory occupies at most one slot, from `opening` until its workspace is out of the container: until it was
+ *   released, or the container it died with is gone. Nobody is given that trajectory elsewhere before, so its
+ *   workspace never exists twice.
+ * - First come, first served, among those who can be served. Who waits for a trajectory whose last slot is still being
+ *   released keeps his place and is passed by those whose trajectory is free: that slot will be room for him.
+ *   Everyone who waits for one trajectory gets the same slot.
+ * - A start that fails fails those who wait, but only when no container is left that could serve them and no other
+ *   start is under way. Who comes while starts are held back (backoff.ts) waits for the next attempt.
+ * - As many containers are aimed for as it takes for the slots in use, those waited for and `warmSlots`, within the
+ *   minimum and the maximum. New slots spread over that many containers, oldest first, so that the others empty.
+ * - A slot whose container died answers nothing any more. Releasing it, or anything twice, is harmless.
+ */
+import type { AcquireOptions, Slot, SlotState } from '../backend.ts';
+import { SandboxError } from '../errors.ts';
+import { AcquireQueue } from './acquire-queue.ts';
+import { Affinity } from './affinity.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Container, ContainerDriver } from './container-driver.ts';
+import { ContainerFleet } from './container-fleet.ts';
+import { type PoolContainer, PooledSlot } from './pool-container.ts';
+import { checkPoolLimits, type PoolLimits } from './pool-limits.ts';
+
+export interface SlotPoolOptions<C extends Container> extends PoolLimits {
+  driver: ContainerDriver<C>;
+  /** One sentence for an operator's log: a container that died, did not start or could not be ended. */
+  onTrouble?: ((message: string) => void) | undefined;
+  clock?: Clock | undefined;
+}
+
+export interface PoolStats {
+  containers: { starting: number; ready: number; draining: number; stopping: number };
+  slots: Record<SlotState, number>;
+  waiting: number;
+}
+
+export class SlotPool<C extends Container> {
+  readonly #options: SlotPoolOptions<C>;
+  readonly #queue: AcquireQueue<PooledSlot<C>>;
+  readonly #affinity = new Affinity<PoolContainer<C>>();
+  /** Those that somebody holds or will hold, by id. */
+  readonly #slots = new Map<string, PooledSlot<C>>();
+  /** Where the workspace of a trajectory is. */
+  readonly #occupied = new Map<string, PooledSlot<C>>();
+  readonly #discards = new Map<string, Promise<void>>();
+  /** Slots whose container died and that were not released since. */
+  readonly #lost = new WeakSet<Slot>();
+  /** What has to settle before the containers are ended. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** `start` and `stop` happen in the order in which they were called. */
+  #lifecycle: Promise<void> = Promise.resolve();
+  #fleet: ContainerFleet<C> | undefined;
+  /** From a complete start until a stop begins. */
+  #accepting = false;
+
+  constructor(options: SlotPoolOptions<C>) {
+    checkPoolLimits(options);
+    this.#options = options;
+    this.#queue = new AcquireQueue(options.clock ?? systemClock);
+  }
+
+  /** Resolves when the minimum of containers is up. When it rejects, nothing is left of them. */
+  start(): Promise<void> {
+    return this.#inOrder(() => this.#bringUp());
+  }
+
+  /** Fails those who wait, and ends every container. */
+  stop(): Promise<void> {
+    this.#fleet?.abandonStarts();
+    return this.#inOrder(() => this.#shutDown());
+  }
+
+  /** A slot for the trajectory: the one that holds it, else the first that is free when its turn comes. */
+  async acquire(trajectoryId?: string, { signal }: AcquireOptions = {}): Promise<Slot> {
+    this.#started();
+    signal?.throwIfAborted();
+    const occupant = trajectoryId === undefined ? undefined : this.#occupied.get(trajectoryId);
+    if (occupant?.phase === 'acquired') return occupant;
+    const caller = this.#queue.arrive({
+      trajectoryId,
+      timeoutMs: this.#options.acquireTimeoutS * 1000,
+      signal,
+      describeTimeout: () => this.#describeShortage(trajectoryId),
+      onGaveUp: () => this.#queue.leave(caller),
+    });
+    if (occupant?.phase === 'opening') occupant.takers.push(caller);
+    else this.#queue.lineUp(caller);
+    this.#balance();
+    return caller.slot;
+  }
+
+  /**
+   * Gives the slot back. With `resetWorkspace` its workspace is deleted, also when its container died before. Rejects
+   * with `slot_not_closed` when it could not be cleaned.
+   */
+  async release(slot: Slot, { resetWorkspace = false }: { resetWorkspace?: boolean } = {}): Promise<void> {
+    const held = this.#slots.get(slot.slotId);
+    if (held?.phase === 'acquired' && this.#fleet) this.#close(this.#fleet, held, resetWorkspace);
+    if (held) await held.closed;
+    else if (this.#lost.delete(slot) && resetWorkspace) await this.#resetLost(slot as PooledSlot<C>);
+  }
+
+  /** Deletes the workspace of a trajectory that is in no slot. */
+  async discard(trajectoryId: string): Promise<void> {
+    this.#started();
+    const occupant = this.#occupied.get(trajectoryId);
+    if (occupant?.phase === 'releasing') await occupant.closed?.catch(() => {});
+    this.#started();
+    if (this.#occupied.has(trajectoryId)) {
+      throw new SandboxError('slot_held', `A slot holds the workspace of ${trajectoryId}; release it first.`);
+    }
+    await this.#discard(trajectoryId);
+  }
+
+  /** The container of a slot that is held; undefined once it was released or died. */
+  containerOf({ slotId }: Slot): C | undefined {
+    const held = this.#slots.get(slotId);
+    return held?.phase === 'acquired' ? held.container.handle : undefined;
+  }
+
+  /**
+   * Works in a slot, which is `executing` meanwhile. `gone` is aborted when its container dies. Rejects with `slot_gone`
+   * where the slot is no longer held.
+   */
+  async use<T>(slot: Slot, work: (container: C, gone: AbortSignal) => Promise<T>): Promise<T> {
+    const held = this.#slots.get(slot.slotId);
+    if (held?.phase === 'acquired') {
+      return held.whileExecuting(() => work(held.container.handle, held.gone));
+    }
+    if (slot instanceof PooledSlot) slot.gone.throwIfAborted();
+    throw new SandboxError('slot_gone', `The slot ${slot.slotId} was released.`);
+  }
+
+  /** Whoever works with a container saw it die. */
+  containerFailed({ containerId }: C, reason: string): void {
+    const container = this.#fleet?.find(containerId);
+    if (container) this.#fleet?.lose(container, reason);
+  }
+
+  stats(): PoolStats {
+    const containers = { starting: this.#fleet?.starting ?? 0, ready: 0, draining: 0, stopping: 0 };
+    const slots = { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 };
+    for (const container of this.#fleet?.all ?? []) {
+      containers[container.state]++;
+      if (container.state === 'ready') slots.available += this.#room(container);
+      for (const { state } of container.slots) slots[state]++;
+    }
+    return { containers, slots, waiting: this.#queue.size };
+  }
+
+  async #inOrder(action: () => Promise<void>): Promise<void> {
+    this.#lifecycle = this.#lifecycle.then(action, action);
+    return this.#lifecycle;
+  }
+
+  async #bringUp(): Promise<void> {
+    if (this.#accepting) return;
+    const { driver, clock = systemClock, onTrouble = () => {}, ...limits } = this.#options;
+    const fleet: ContainerFleet<C> = new ContainerFleet<C>({
+      ...limits,
+      driver,
+      clock,
+      onTrouble,
+      onChange: () => this.#balance(),
+      onStartFailed: (error) => this.#startFailed(fleet, error),
+      onLost: (container, reason) => this.#loseSlots(container, reason),
+      onGone: (container) => this.#containerGone(container),
+    });
+    this.#fleet = fleet;
+    try {
+      await fleet.open(limits.minContainers);
+    } catch (error) {
+      this.#fleet = undefined;
+      const cause = error as Error;
+      throw new SandboxError('backend_down', `The pool did not start: ${cause.message}`, { cause });
+    }
+    this.#accepting = true;
+    this.#balance();
+  }
+
+  async #shutDown(): Promise<void> {
+    const fleet = this.#fleet;
+    if (!fleet) return;
+    this.#accepting = false;
+    const stopped = new SandboxError('backend_down', 'The pool is stopped.');
+    this.#queue.failAll(stopped);
+    for (const slot of this.#slots.values()) {
+      for (const taker of slot.takers) taker.fail(stopped);
+      if (slot.phase === 'acquired') slot.phase = 'releasing';
+    }
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    const held = [...this.#slots.values()];
+    try {
+      await fleet.close();
+      for (const slot of held) if (slot.phase === 'releasing') slot.phase = 'available';
+    } finally {
+      this.#fleet = undefined;
+    }
+  }
+
+  #started(): void {
+    if (!this.#accepting) throw new SandboxError('backend_down', 'The pool is not started.');
+  }
+
+  /** Serves who can be served, then puts right how many containers there are. */
+  #balance(): void {
+    if (!this.#fleet || !this.#accepting) return;
+    this.#serve(this.#fleet);
+    this.#fleet.aim(this.#wanted(this.#fleet));
+  }
+
+  #serve(fleet: ContainerFleet<C>): void {
+    for (;;) {
+      const caller = this.#queue.first(this.#isFree);
+      if (!caller) return;
+      const container = this.#choose(fleet, caller.trajectoryId);
+      if (!container) return;
+      const slot = new PooledSlot(container, caller.trajectoryId, this.#queue.take(caller));
+      container.slots.add(slot);
+      container.cancelIdle();
+      this.#slots.set(slot.slotId, slot);
+      if (slot.trajectoryId !== undefined) this.#occupied.set(slot.trajectoryId, slot);
+      this.#track(this.#open(fleet, slot));
+    }
+  }
+
+  readonly #isFree = (trajectoryId: string | undefined): boolean =>
+    trajectoryId === undefined || !(this.#occupied.has(trajectoryId) || this.#discards.has(trajectoryId));
+
+  #choose(fleet: ContainerFleet<C>, trajectoryId: string | undefined): PoolContainer<C> | undefined {
+    const last = trajectoryId === undefined ? undefined : this.#affinity.of(trajectoryId);
+    if (last?.state === 'ready' && this.#room(last) > 0) return last;
+    const { ready } = fleet;
+    const wanted = this.#wanted(fleet);
+    return this.#emptiest(ready.slice(0, wanted)) ?? this.#emptiest(ready.slice(wanted));
+  }
+
+  #emptiest(containers: PoolContainer<C>[]): PoolContainer<C> | undefined {
+    const withRoom = containers.filter((container) => this.#room(container) > 0);
+    return withRoom.sort((a, b) => a.inUse - b.inUse)[0];
+  }
+
+  #room(container: PoolContainer<C>): number {
+    return this.#options.slotsPerContainer - container.inUse;
+  }
+
+  #wanted(fleet: ContainerFleet<C>): number {
+    const { slotsPerContainer, minContainers, maxContainers, warmSlots } = this.#options;
+    let slots = warmSlots;
+    for (const { inUse } of fleet.ready) slots += inUse;
+    slots += this.#queue.demand(this.#isFree, maxContainers * slotsPerContainer - slots);
+    return Math.min(maxContainers, Math.max(minContainers, Math.ceil(slots / slotsPerContainer)));
+  }
+
+  async #open(fleet: ContainerFleet<C>, slot: PooledSlot<C>): Promise<void> {
+    const { container } = slot;
+    try {
+      const { workspaceDir } = await this.#options.driver.openSlot(container.handle, slot.request);
+      slot.workspaceDir = workspaceDir;
+    } catch (error) {
+      // When the container turns out to be dead, its callers are back in the queue after this.
+      await fleet.check(container);
+      const message = `No slot could be opened in the container ${container.id}: ${(error as Error).message}`;
+      for (const taker of slot.takers) taker.fail(new SandboxError('slot_unavailable', message));
+    }
+    if (slot.phase !== 'opening') return;
+    const takers = slot.takers.filter(({ waiting }) => waiting);
+    slot.takers = [];
+    if (takers.length > 0) slot.phase = 'acquired';
+    else this.#close(fleet, slot, false).catch(() => {});
+    for (const taker of takers) taker.serve(slot);
+  }
+
+  #close(fleet: ContainerFleet<C>, slot: PooledSlot<C>, resetWorkspace: boolean): Promise<void> {
+    slot.phase = 'releasing';
+    slot.closed = this.#closeSlot(fleet, slot, resetWorkspace);
+    this.#track(slot.closed);
+    return slot.closed;
+  }
+
+  async #closeSlot(fleet: ContainerFleet<C>, slot: PooledSlot<C>, resetWorkspace: boolean): Promise<void> {
+    const { container, trajectoryId } = slot;
+    try {
+      await this.#options.driver.closeSlot(container.handle, slot.request, { resetWorkspace });
+    } catch (error) {
+      await fleet.check(container);
+      if (slot.gone.aborted) return resetWorkspace ? this.#resetLost(slot) : undefined;
+      throw this.#notClosed(fleet, slot, (error as Error).message);
+    }
+    if (slot.gone.aborted) return;
+    slot.phase = 'available';
+    this.#forget(slot);
+    container.slots.delete(slot);
+    if (trajectoryId !== undefined) {
+      if (resetWorkspace) this.#affinity.forget(trajectoryId);
+      else this.#affinity.remember(trajectoryId, container);
+    }
+    fleet.vacated(container);
+    this.#balance();
+  }
+
+  /** What is left of its owner stays in the container until that is gone, and so does the trajectory. */
+  #notClosed(fleet: ContainerFleet<C>, slot: PooledSlot<C>, reason: string): SandboxError {
+    slot.phase = 'error';
+    this.#slots.delete(slot.slotId);
+    const message = `The slot ${slot.slotId} could not be cleaned, so its container ${slot.containerId} takes no more: ${reason}`;
+    this.#options.onTrouble?.(message);
+    fleet.drain(slot.container);
+    fleet.vacated(slot.container);
+    this.#balance();
+    return new SandboxError('slot_not_closed', message);
+  }
+
+  #loseSlots(container: PoolContainer<C>, reason: string): void {
+    for (const slot of container.slots) {
+      if (slot.phase === 'error') continue;
+      if (slot.phase === 'acquired') this.#lost.add(slot);
+      const message = `The container ${container.id} of the slot ${slot.slotId} was lost: ${reason}`;
+      slot.lose(new SandboxError('slot_gone', message));
+      this.#slots.delete(slot.slotId);
+      const takers = slot.takers;
+      slot.takers = [];
+      for (const taker of takers) this.#queue.lineUp(taker);
+    }
+  }
+
+  async #resetLost({ container, trajectoryId }: PooledSlot<C>): Promise<void> {
+    await container.ended?.catch(() => {});
+    if (trajectoryId !== undefined && this.#accepting && this.#isFree(trajectoryId)) {
+      await this.#discard(trajectoryId);
+    }
+  }
+
+  #containerGone(container: PoolContainer<C>): void {
+    this.#affinity.forgetPlace(container);
+    for (const slot of container.slots) this.#forget(slot);
+  }
+
+  #forget(slot: PooledSlot<C>): void {
+    this.#slots.delete(slot.slotId);
+    const { trajectoryId } = slot;
+    if (trajectoryId !== undefined && this.#occupied.get(trajectoryId) === slot) {
+      this.#occupied.delete(trajectoryId);
+    }
+  }
+
+  async #discard(trajectoryId: string): Promise<void> {
+    const discard =
+      this.#discards.get(trajectoryId) ??
+      this.#options.driver.discardWorkspace(trajectoryId).finally(() => {
+        this.#discards.delete(trajectoryId);
+        this.#balance();
+      });
+    this.#discards.set(trajectoryId, discard);
+    this.#affinity.forget(trajectoryId);
+    this.#track(discard);
+    await discard;
+  }
+
+  #track(work: Promise<unknown>): void {
+    const settled = work.then(
+      () => {},
+      () => {},
+    );
+    this.#underWay.add(settled);
+    void settled.then(() => this.#underWay.delete(settled));
+  }
+
+  #startFailed(fleet: ContainerFleet<C>, error: Error): void {
+    if (fleet.ready.length > 0 || fleet.starting > 0) return;
+    this.#queue.failAll(
+      new SandboxError('slot_unavailable', `No container could be started: ${error.message}`, {
+        cause: error,
+      }),
+    );
+  }
+
+  #describeShortage(trajectoryId: string | undefined): SandboxError {
+    const { slotsPerContainer, maxContainers, acquireTimeoutS } = this.#options;
+    const { containers, slots } = this.stats();
+    const inUse = slots.acquired + slots.executing + slots.releasing;
+    const occupant = trajectoryId === undefined ? undefined : this.#occupied.get(trajectoryId);
+    const mayGrow = containers.starting > 0 || (this.#fleet?.size ?? 0) < maxContainers;
+    const failure = this.#fleet?.startFailure;
+    const sentences = [
+      `No slot was free within ${acquireTimeoutS} s: ${inUse} of ${maxContainers * slotsPerContainer} slots are in use, ` +
+        `${containers.ready} of ${maxContainers} containers are ready, ${containers.starting} starting, ` +
+        `${containers.draining + containers.stopping} ending.`,
+      occupant
+        ? `The workspace of this trajectory is in the container ${occupant.containerId} until that has ended.`
+        : mayGrow
+          ? `If containers need longer to start, raise acquireTimeoutS (${acquireTimeoutS}).`
+          : `Raise maxContainers (${maxContainers}) or slotsPerContainer (${slotsPerContainer}).`,
+    ];
+    if (failure !== undefined) sentences.push(`The last start failed: ${failure}`);
+    return new SandboxError('acquire_timeout', sentences.join(' '));
+  }
+}
