@@ -229,7 +229,7 @@ export class LocalBackend implements ToolBackend {
 
   #reader(workspace: Workspace): WorkspaceReader {
     const { isolation } = this.#started();
-    return new LocalWorkspaceReader(workspace.dir, isolation.workspaceDir(workspace), this.#digests);
+    return new LocalWorkspaceReader(() => workspace.dir, isolation.workspaceDir(workspace), this.#digests);
   }
 
   #holderOf(workspaceName: string): LocalSlot | undefined {

@@ -13,13 +13,14 @@ import type { ArchiveEntry } from './archive-entry.ts';
 import { exactBytes } from './exact-bytes.ts';
 import { changed, isPassing, toSandboxError } from './failures.ts';
 import { MAX_DEPTH, Walk, type WalkedDirectory } from './walk.ts';
+import { atPlace, type WorkspacePlace } from './workspace-place.ts';
 
 const AT_ONCE = 16;
 const SMALL_BYTES = 64 * 1024;
 
 export interface ArchiveSource {
-  /** The workspace on the host. */
-  dir: string;
+  /** Of the workspace on the host. */
+  place: WorkspacePlace;
   components: readonly string[];
   /** A file at that path and not a directory. */
   isFile: boolean;
@@ -33,12 +34,12 @@ interface Prepared extends AsyncDisposable {
 }
 
 export async function* archiveEntries(
-  { dir, components, isFile }: ArchiveSource,
+  { place, components, isFile }: ArchiveSource,
   maxEntries: number,
   signal: AbortSignal,
 ): AsyncGenerator<ArchiveEntry, void> {
   try {
-    await using workspace = await openDirectory(dir, []);
+    await using workspace = await atPlace(place, (dir) => openDirectory(dir, []));
     // The directory that is open now, whatever its name leads to later. The dot makes it no link.
     const root = `/proc/self/fd/${workspace.fd}/.`;
     let count = 0;
@@ -46,7 +47,7 @@ export async function* archiveEntries(
       if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} files and directories`);
       yield entry;
     }
-    if (!(await isStillAt(dir, workspace))) throw changed('The workspace');
+    if (!(await isStillAt(place, workspace))) throw changed('The workspace');
   } catch (error) {
     throw toSandboxError(error);
   }
@@ -141,9 +142,9 @@ async function unlessPassing<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function isStillAt(dir: string, workspace: FileHandle): Promise<boolean> {
+async function isStillAt(place: WorkspacePlace, workspace: FileHandle): Promise<boolean> {
   const opened = await workspace.stat({ bigint: true });
-  const now = await stat(dir, { bigint: true }).catch(() => undefined);
+  const now = await atPlace(place, (dir) => stat(dir, { bigint: true })).catch(() => undefined);
   return now !== undefined && now.ino === opened.ino && now.dev === opened.dev;
 }
 

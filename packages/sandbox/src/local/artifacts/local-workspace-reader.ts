@@ -1,4 +1,8 @@
-/** Reads a workspace directory on this machine. Every call opens what it needs and closes it with its answer. */
+/**
+ * Reads a workspace directory on this machine. Every call opens what it needs and closes it with its answer. A backend
+ * may move the directory at any time: what was opened stays the same one, and what was looked for in its old place is
+ * looked for again.
+ */
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
 import {
@@ -23,17 +27,18 @@ import type { Digests } from './digests.ts';
 import { nameFailures } from './failures.ts';
 import { listTree, toArtifact } from './list.ts';
 import { LocalArtifactFile } from './local-artifact-file.ts';
+import { atPlace, type WorkspacePlace } from './workspace-place.ts';
 
 const DEFAULT_MAX_ENTRIES = 10_000;
 
 export class LocalWorkspaceReader implements WorkspaceReader {
-  readonly #dir: string;
+  readonly #place: WorkspacePlace;
   readonly #workspaceDir: string;
   readonly #digests: Digests;
 
   /** `workspaceDir` is the directory as commands see it. */
-  constructor(dir: string, workspaceDir: string, digests: Digests) {
-    this.#dir = dir;
+  constructor(place: WorkspacePlace, workspaceDir: string, digests: Digests) {
+    this.#place = place;
     this.#workspaceDir = workspaceDir;
     this.#digests = digests;
   }
@@ -42,24 +47,24 @@ export class LocalWorkspaceReader implements WorkspaceReader {
     path: string,
     { recursive = false, maxEntries = DEFAULT_MAX_ENTRIES, signal }: ListOptions = {},
   ): Promise<ArtifactListing> {
-    return nameFailures(async () => {
+    return this.#reading(async (dir) => {
       requireCount('maxEntries', maxEntries);
       const components = this.#components(path);
-      const file = await this.#fileAt(components);
+      const file = await fileAt(dir, components);
       if (file) return { entries: [toArtifact(components, file)], truncated: false };
-      await using workspace = await openDirectory(this.#dir, []);
+      await using workspace = await openDirectory(dir, []);
       const root = `/proc/self/fd/${workspace.fd}/.`;
       return await listTree(root, components, { recursive, maxEntries, signal });
     });
   }
 
   open(path: string): Promise<ArtifactFile> {
-    return nameFailures(async () => {
+    return this.#reading(async (dir) => {
       const components = this.#components(path);
       const name = components.at(-1);
       if (name === undefined)
         throw new InvalidPathError('The path is the workspace itself, not a file in it.');
-      await using parent = await openDirectory(this.#dir, components.slice(0, -1));
+      await using parent = await openDirectory(dir, components.slice(0, -1));
       await using reference = await openReference(parent, name, components);
       assertRegular(await reference.stat(), components);
       await using opened = new AsyncDisposableStack();
@@ -71,7 +76,7 @@ export class LocalWorkspaceReader implements WorkspaceReader {
   }
 
   archive(path: string, options: ArchiveOptions = {}): Promise<Readable> {
-    return nameFailures(async () => {
+    return this.#reading(async (dir) => {
       const { format, maxBytes, maxEntries } = options;
       if (format !== undefined && !ARCHIVE_FORMATS.includes(format)) {
         throw new SandboxError('invalid_request', `The format must be one of ${ARCHIVE_FORMATS.join(', ')}.`);
@@ -79,9 +84,9 @@ export class LocalWorkspaceReader implements WorkspaceReader {
       if (maxBytes !== undefined) requireCount('maxBytes', maxBytes);
       if (maxEntries !== undefined) requireCount('maxEntries', maxEntries);
       const components = this.#components(path);
-      const isFile = (await this.#fileAt(components)) !== undefined;
-      if (!isFile) await (await openDirectory(this.#dir, components)).close();
-      return openArchive({ dir: this.#dir, components, isFile }, options);
+      const isFile = (await fileAt(dir, components)) !== undefined;
+      if (!isFile) await (await openDirectory(dir, components)).close();
+      return openArchive({ place: this.#place, components, isFile }, options);
     });
   }
 
@@ -91,17 +96,21 @@ export class LocalWorkspaceReader implements WorkspaceReader {
     return pathComponents(path, this.#workspaceDir);
   }
 
-  /** Undefined for a directory; what is neither is refused. */
-  async #fileAt(components: readonly string[]): Promise<Stats | undefined> {
-    const name = components.at(-1);
-    if (name === undefined) return undefined;
-    await using parent = await openDirectory(this.#dir, components.slice(0, -1));
-    await using reference = await openReference(parent, name, components);
-    const stats = await reference.stat();
-    if (stats.isDirectory()) return undefined;
-    assertRegular(stats, components);
-    return stats;
+  #reading<T>(work: (dir: string) => Promise<T>): Promise<T> {
+    return nameFailures(() => atPlace(this.#place, work));
   }
+}
+
+/** Undefined for a directory; what is neither is refused. */
+async function fileAt(dir: string, components: readonly string[]): Promise<Stats | undefined> {
+  const name = components.at(-1);
+  if (name === undefined) return undefined;
+  await using parent = await openDirectory(dir, components.slice(0, -1));
+  await using reference = await openReference(parent, name, components);
+  const stats = await reference.stat();
+  if (stats.isDirectory()) return undefined;
+  assertRegular(stats, components);
+  return stats;
 }
 
 export function requireCount(name: string, value: number): void {
