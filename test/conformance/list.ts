@@ -143,6 +143,7 @@ export function describeList(target: GetTarget): void {
       ['session_id=a&session_id=b', 'invalid_request', 'session_id'],
       ['after=nonsense', 'invalid_cursor', 'after'],
       ['after=c0', 'invalid_cursor', 'after'],
+      ['after=c1', 'invalid_cursor', 'after'],
       ['after=-1', 'invalid_cursor', 'after'],
       ['after=%00', 'invalid_cursor', 'after'],
       ['after=c99999999999999999999999', 'invalid_cursor', 'after'],

@@ -1,7 +1,7 @@
 /** A run belongs to its key: to another key it looks exactly like a run that does not exist. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../support/model-server-script.ts';
-import { CheckedApi } from './checked-api.ts';
+import { CheckedApi, expectError } from './checked-api.ts';
 import { exchange, head } from './raw-http.ts';
 import {
   apiOf,
@@ -116,6 +116,14 @@ export function describeOwnership(target: GetTarget): void {
   });
 
   describe('keys do not share', () => {
+    it('cursors', async () => {
+      for (const text of ['older', 'newer']) await mine().finish(await mine().create(say(text)));
+      const { next_cursor: cursor } = await mine().list('?limit=1');
+      expect((await mine().get(`/v1/runs?after=${cursor}`)).status).toBe(200);
+      const answer = await other().get(`/v1/runs?after=${cursor}`);
+      expectError(answer, { status: 400, code: 'invalid_cursor', param: 'after' });
+    });
+
     it('idempotency keys', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const first = await mine().create(say('one'), {}, headers);

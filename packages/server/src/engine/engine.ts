@@ -136,21 +136,13 @@ export class Engine {
   }
 
   async list(owner: string, { status, sessionId, limit, after }: ListRuns): Promise<RunList> {
-    const before = after === undefined ? undefined : decodeCursor(after);
-    const { runs, more } = await this.#journal.listRuns({
-      owner,
-      status,
-      sessionId,
-      before,
-      limit,
-      maxChars: LIST_CHARS_MAX,
-    });
-    const last = runs.at(-1);
+    const page = { limit, after, maxChars: LIST_CHARS_MAX };
+    const { runs, next } = await this.#journal.listRuns({ owner, status, sessionId, ...page });
     return {
       object: 'list',
       data: runs.map((run) => toWireRun(run, this.#options.modelName)),
-      has_more: more,
-      next_cursor: more && last !== undefined ? encodeCursor(last.ordinal) : null,
+      has_more: next !== undefined,
+      next_cursor: next ?? null,
     };
   }
 
@@ -243,21 +235,4 @@ function toRunRequest({ prompt, history, instructions, sessionId }: CreateRun): 
     ...(history === undefined ? {} : { history }),
     ...(instructions === undefined ? {} : { instructions }),
   };
-}
-
-const CURSOR = /^c([1-9]\d{0,15})$/;
-
-function encodeCursor(ordinal: number): string {
-  return `c${ordinal}`;
-}
-
-function decodeCursor(cursor: string): number {
-  const match = CURSOR.exec(cursor);
-  if (match === null) {
-    throw new TalariaError('invalid_cursor', {
-      message: "'after' must be the next_cursor of an earlier page",
-      param: 'after',
-    });
-  }
-  return Number(match[1]);
 }

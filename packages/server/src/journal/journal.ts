@@ -71,8 +71,8 @@ export interface RunFilter {
   owner: string;
   status?: RunStatus | undefined;
   sessionId?: string | undefined;
-  /** Only runs older than this ordinal. */
-  before?: number | undefined;
+  /** The `next` of the page before; rejects with `invalid_cursor` when it is none of this owner's. */
+  after?: string | undefined;
   limit: number;
   /** The run whose state brings those of the page to this size, as stored, is the last of the page. */
   maxChars?: number | undefined;
@@ -80,8 +80,11 @@ export interface RunFilter {
 
 export interface RunPage {
   runs: StoredRun[];
-  /** Whether older runs match as well. */
-  more: boolean;
+  /**
+   * Where the next page begins; undefined when no older run matches. It tells nothing to whoever holds it (see
+   * cursors.ts), and outlives a restart and the eviction of every run it was made from.
+   */
+  next?: string;
 }
 
 export interface Grants {

@@ -10,6 +10,7 @@ import {
   counting,
   createRun,
   delta,
+  evictExpired,
   failed,
   finishedRun,
   LEASE_MS,
@@ -163,15 +164,14 @@ export function readContract(subject: Subject): void {
     expect(await list()).toEqual(ids);
     expect(await list({ limit: 3 })).toEqual(ids.slice(0, 3));
     const paged: string[] = [];
-    for (let before: number | undefined; ; ) {
-      const { runs, more } = await journal.listRuns({ owner: 'ada', limit: 3, before });
+    for (let after: string | undefined; paged.length === 0 || after !== undefined; ) {
+      const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 3, after });
       paged.push(...runs.map(({ runId }) => runId));
-      expect(more).toBe(paged.length < ids.length);
-      if (!more) break;
-      before = runs.at(-1)!.ordinal;
+      after = next;
     }
     expect(paged).toEqual(ids);
-    expect((await journal.listRuns({ owner: 'ada', limit: 7 })).more).toBe(false);
+    expect((await journal.listRuns({ owner: 'ada', limit: 6 })).next).toBeDefined();
+    expect((await journal.listRuns({ owner: 'ada', limit: 7 })).next).toBeUndefined();
     expect(await list({ owner: 'nobody' })).toEqual([]);
   });
 
@@ -179,16 +179,16 @@ export function readContract(subject: Subject): void {
     const { journal } = subject;
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.unshift(await finishedRun(journal, {}, completed('x'.repeat(10_000))));
-    const page = async (maxChars: number, before?: number) => {
-      const { runs, more } = await journal.listRuns({ owner: 'ada', limit: 10, maxChars, before });
-      return { ids: runs.map(({ runId }) => runId), more, last: runs.at(-1)?.ordinal };
+    const page = async (maxChars: number, after?: string) => {
+      const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 10, maxChars, after });
+      return { ids: runs.map(({ runId }) => runId), next };
     };
     const first = await page(25_000);
-    expect(first).toMatchObject({ ids: ids.slice(0, 3), more: true });
-    expect(await page(25_000, first.last)).toMatchObject({ ids: ids.slice(3), more: false });
+    expect(first).toEqual({ ids: ids.slice(0, 3), next: expect.any(String) });
+    expect(await page(25_000, first.next)).toEqual({ ids: ids.slice(3), next: undefined });
     // One that is larger by itself is a page of its own, so that nobody is stuck before it.
-    expect(await page(1)).toMatchObject({ ids: ids.slice(0, 1), more: true });
-    expect(await page(1_000_000)).toMatchObject({ ids, more: false });
+    expect(await page(1)).toEqual({ ids: ids.slice(0, 1), next: expect.any(String) });
+    expect(await page(1_000_000)).toEqual({ ids, next: undefined });
   });
 
   it('listing filters by status and session, alone and together', async () => {
@@ -204,9 +204,37 @@ export function readContract(subject: Subject): void {
     expect(await list({ sessionId: 't', status: 'completed' })).toEqual([doneInT]);
     expect(await list({ sessionId: 's', status: 'running' })).toEqual([]);
     expect(await list({ sessionId: 's', owner: 'bob' })).toEqual([]);
-    const { ordinal } = (await journal.getRun(doneInT))!;
-    expect(await list({ status: 'completed', before: ordinal })).toEqual([doneInS]);
-    expect(await list({ sessionId: 't', status: 'completed', before: ordinal })).toEqual([]);
+    const { next: after } = await journal.listRuns({ owner: 'ada', limit: 1, status: 'completed' });
+    expect(await list({ status: 'completed', after })).toEqual([doneInS]);
+    expect(await list({ sessionId: 't', status: 'completed', after })).toEqual([]);
+  });
+
+  it('listing goes on after a restart, and when the runs of the page before were evicted', async () => {
+    const older = await createRun(subject.journal, { sessionId: 's' });
+    await subject.journal.claim('w', LEASE_MS, 1);
+    const newer = await finishedRun(subject.journal);
+    const { runs, next } = await subject.journal.listRuns({ owner: 'ada', limit: 1 });
+    expect(runs.map(({ runId }) => runId)).toEqual([newer]);
+    await evictExpired(subject.journal, 0, 10);
+    const journal = await subject.reopen();
+    const second = await journal.listRuns({ owner: 'ada', limit: 1, after: next });
+    expect(second).toMatchObject({ runs: [{ runId: older }] });
+    expect(second.next).toBeUndefined();
+  });
+
+  it('listing after a cursor that is none, or that of another owner, is refused', async () => {
+    const { journal } = subject;
+    for (let i = 0; i < 2; i++) await createRun(journal);
+    const { next } = await journal.listRuns({ owner: 'ada', limit: 1 });
+    for (const [owner, after] of [
+      ['bob', next],
+      ['ada', 'c1'],
+      ['ada', next!.slice(1)],
+    ] as const) {
+      await expect(journal.listRuns({ owner, limit: 1, after })).rejects.toMatchObject({
+        code: 'invalid_cursor',
+      });
+    }
   });
 
   it('listed runs are what getRun gives', async () => {

@@ -74,6 +74,14 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_begun ON runs (n) WHERE finished_at IS NULL AND epoch > 0;
   CREATE INDEX runs_new ON runs (owner, n) WHERE finished_at IS NULL AND epoch = 0;
   `,
+  // 4: the key that seals cursors, so that they outlive a restart
+  `
+  CREATE TABLE keys (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value BLOB NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO keys (name, value) VALUES ('cursors', randomblob(32));
+  `,
 ];
 
 /** Brings the database to the newest schema; refuses one written by a newer version. */

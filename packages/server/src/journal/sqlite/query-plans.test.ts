@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Cursors } from '../cursors.ts';
 import { completed, LEASE_MS, NO_LIMIT, newRun } from '../testing.ts';
 import { migrate } from './migrations.ts';
 import { SqliteReader } from './reader.ts';
@@ -55,21 +56,27 @@ const run = { runId: 'run_1', owner: 'ada', sessionId: 's', ordinal: 9 } as Para
   SqliteReader['previousTurn']
 >[0];
 const list = (filter: object) => () => reader.listRuns({ owner: 'ada', limit: 50, ...filter });
+const listAfter = (filter: object) => () => {
+  const { value } = db.prepare('SELECT value FROM keys WHERE name = ?').get('cursors') as {
+    value: Uint8Array;
+  };
+  return list({ ...filter, after: new Cursors(value).seal('ada', 9) })();
+};
 
 describe('every query finds its rows by an index', () => {
   it.each<[string, () => unknown, RegExp]>([
     ['getRun', () => reader.getRun('run_1'), /run_id=\?/],
     ['listRuns', list({}), /runs_by_owner \(owner=\?\)/],
-    ['listRuns, next page', list({ before: 9 }), /runs_by_owner \(owner=\? AND n<\?\)/],
+    ['listRuns, next page', listAfter({}), /runs_by_owner \(owner=\? AND n<\?\)/],
     [
       'listRuns by status',
-      list({ status: 'running', before: 9 }),
+      listAfter({ status: 'running' }),
       /runs_by_status \(owner=\? AND status=\? AND n<\?\)/,
     ],
     ['listRuns by session', list({ sessionId: 's' }), /runs_by_session \(owner=\? AND session_id=\?\)/],
     [
       'listRuns by session and status',
-      list({ sessionId: 's', status: 'running', before: 9 }),
+      listAfter({ sessionId: 's', status: 'running' }),
       /runs_by_session \(owner=\? AND session_id=\? AND n<\?\)/,
     ],
     [

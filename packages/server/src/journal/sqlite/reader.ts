@@ -4,6 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
+import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
@@ -13,10 +14,13 @@ import { statementsOf } from './statements.ts';
 export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #statement: (sql: string) => StatementSync;
+  readonly #cursors: Cursors;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
     this.#statement = statementsOf(this.#db);
+    const [key] = this.#all<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
+    this.#cursors = new Cursors(key!.value);
   }
 
   close(): void {
@@ -32,7 +36,7 @@ export class SqliteReader {
     owner,
     status,
     sessionId,
-    before,
+    after,
     limit,
     maxChars = Number.POSITIVE_INFINITY,
   }: RunFilter): RunPage {
@@ -47,9 +51,9 @@ export class SqliteReader {
       where.push(sessionId === undefined ? 'status = ?' : '+status = ?');
       values.push(status);
     }
-    if (before !== undefined) {
+    if (after !== undefined) {
       where.push('n < ?');
-      values.push(before);
+      values.push(this.#cursors.open(owner, after));
     }
     const sql = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ?`;
     // One more than asked for tells whether there are more. Read one by one: their states may be large.
@@ -57,11 +61,14 @@ export class SqliteReader {
     const runs: StoredRun[] = [];
     let chars = 0;
     for (const row of rows) {
-      if (runs.length === limit || chars >= maxChars) return { runs, more: true };
+      const last = runs.at(-1);
+      if (last !== undefined && (runs.length === limit || chars >= maxChars)) {
+        return { runs, next: this.#cursors.seal(owner, last.ordinal) };
+      }
       runs.push(toStoredRun(row));
       chars += row.state.length;
     }
-    return { runs, more: false };
+    return { runs };
   }
 
   /**

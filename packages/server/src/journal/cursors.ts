@@ -1,0 +1,56 @@
+/**
+ * Places in a listing, as clients hold them. A place is the ordinal of a run, which would tell whoever reads it how many
+ * runs the server has had; so it is sealed with a key of the store and opens only for the owner it was made for.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { TalariaError } from '@talaria/protocol';
+
+const CIPHER = 'aes-256-gcm';
+const [NONCE_BYTES, PLACE_BYTES, TAG_BYTES] = [12, 8, 16];
+/** In base64url these bytes take whole characters, so a cursor has one form only. */
+const FORM = /^[\w-]{48}$/;
+
+export const CURSOR_KEY_BYTES = 32;
+
+export class Cursors {
+  readonly #key: Uint8Array;
+
+  constructor(key: Uint8Array) {
+    this.#key = key;
+  }
+
+  seal(owner: string, ordinal: number): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(Buffer.from(owner));
+    const place = Buffer.alloc(PLACE_BYTES);
+    place.writeBigUInt64BE(BigInt(ordinal));
+    const sealed = Buffer.concat([cipher.update(place), cipher.final()]);
+    return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64url');
+  }
+
+  /** The ordinal; throws `invalid_cursor` for anything but what `seal` has made for this owner. */
+  open(owner: string, cursor: string): number {
+    if (!FORM.test(cursor)) throw invalidCursor();
+    const bytes = Buffer.from(cursor, 'base64url');
+    const sealedEnd = NONCE_BYTES + PLACE_BYTES;
+    const cipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    cipher.setAAD(Buffer.from(owner));
+    cipher.setAuthTag(bytes.subarray(sealedEnd));
+    try {
+      const place = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, sealedEnd)), cipher.final()]);
+      return Number(place.readBigUInt64BE());
+    } catch {
+      throw invalidCursor();
+    }
+  }
+}
+
+function invalidCursor(): TalariaError {
+  return new TalariaError('invalid_cursor', {
+    message: "'after' must be the next_cursor of an earlier page, under the same key",
+    param: 'after',
+  });
+}
