@@ -6,17 +6,17 @@
  * one takes a process, so they are made a few at a time, before the last is gone, and kept open until they are used.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../system-path.ts';
+import { inMemoryOr } from './memory-dir.ts';
 
 const run = promisify(execFile);
 
-/** Each costs two descriptors while it waits; sixteen make the cost of mkfifo vanish next to that of a spawn. */
-const BATCH = 16;
+/** Each costs two descriptors while it waits; thirty-two make the cost of mkfifo vanish next to that of a spawn. */
+const BATCH = 32;
 /** With fewer left, more are made: a command should find one and not wait for mkfifo. */
 const LOW = BATCH / 2;
 
@@ -62,13 +62,13 @@ export class PipeStock {
   }
 
   async #make(): Promise<void> {
-    const dir = await mkdtemp(join(tmpdir(), 'talaria-pipes-'));
+    const dir = inMemoryOr(tmpdir(), (parent) => mkdtempSync(join(parent, 'talaria-pipes-')));
     try {
       const paths = Array.from({ length: BATCH }, (_, index) => join(dir, String(index)));
       await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
       for (const path of paths) this.#pipes.push(openPipe(path));
     } finally {
-      await rm(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true });
     }
   }
 }

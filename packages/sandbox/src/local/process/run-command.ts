@@ -17,11 +17,10 @@ import { constants as os } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { withoutInherited } from './inherited.ts';
+import { inMemoryOr } from './memory-dir.ts';
 import type { PipeStock } from './pipe-stock.ts';
 import type { Exit } from './terminate.ts';
 
-/** Files that are memory, where the machine has such: nothing there waits for a disk. */
-const MEMORY_DIR = '/dev/shm';
 const READ_BYTES = 64 * 1024;
 const DRAIN_MS = 1_000;
 /** Of what the launched program says about itself. */
@@ -50,7 +49,7 @@ export interface OutputSink {
 export interface CommandOptions {
   /** Read by the launched program from descriptor 3. */
   script: string;
-  /** A directory commands cannot see, for the moment in which the script has a name; used if there is none in memory. */
+  /** A directory commands cannot see, for the moment in which a script that is not kept in memory has a name. */
   scriptDir: string;
   pipes: PipeStock;
   capture: OutputSink;
@@ -78,7 +77,7 @@ interface ChildExit extends Exit {
 }
 
 export async function runCommand(launch: Launch, options: CommandOptions): Promise<CommandEnd> {
-  const script = openScript(options.script, options.scriptDir);
+  const script = inMemoryOr(options.scriptDir, (dir) => openNameless(options.script, dir));
   try {
     const pipe = await options.pipes.take();
     const output = readOutput(pipe.read, options.capture);
@@ -219,15 +218,6 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
       await writing;
     },
   };
-}
-
-/** In place and not through the thread pool: five calls that a quick command would wait for, and that touch no disk. */
-function openScript(script: string, dir: string): number {
-  try {
-    return openNameless(script, MEMORY_DIR);
-  } catch {
-    return openNameless(script, dir);
-  }
 }
 
 /** A descriptor that reads this text, from a file without a name. */
