@@ -50,10 +50,10 @@ test('it is the hash that was stored by earlier versions', () => {
   expect(hashJson(body)).toBe('J0iWih_XImUWxoMALvUb0VKgZev-fgJFAtXooaBeobM');
 });
 
+/** Equal as text exactly when the values are equal: every object as the list of its fields in order. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  return Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, field]) => [name, sorted(field)]);
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { fields: fields.map(([name, field]) => [name, sorted(field)]) };
 }
