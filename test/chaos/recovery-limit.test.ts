@@ -40,6 +40,47 @@ describe.concurrent('a run that kills the server at each attempt', () => {
   );
 });
 
+test('a run that kills the server takes none with it that only ran beside it', SLOW, async () => {
+  await using server = new KillableServer({ modelUrl: model.url });
+  const prompts = ['older', 'killer', 'younger'].map((gate) => script([{ gate, text: `By ${gate}.` }]));
+  const [older, killer, younger] = prompts.map((prompt) => {
+    const asked = () => model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `)).length;
+    return {
+      asked,
+      askedTimes: (times: number) => waitFor('the model to be asked', () => asked() === times),
+    };
+  }) as [Asked, Asked, Asked];
+  await server.start();
+  const runs: string[] = [];
+  for (const prompt of prompts) runs.push(await server.create(prompt));
+
+  // Nobody can tell yet which of the three it was.
+  for (const deaths of [1, 2]) {
+    for (const run of [older, killer, younger]) await run.askedTimes(deaths);
+    await server.killAndStart();
+  }
+  // From here on each has to show by itself that it can get further.
+  await older.askedTimes(3);
+  const added = await server.create(script([{ text: 'Not held up.' }]));
+  expect(await server.api.finish(added)).toMatchObject({ output: 'Not held up.' });
+  expect([killer.asked(), younger.asked()]).toEqual([2, 2]);
+  model.open('older');
+  expect(await server.api.finish(runs[0]!)).toMatchObject({ output: 'By older.' });
+  for (const deaths of [3, 4, 5]) {
+    await killer.askedTimes(deaths);
+    await server.killAndStart();
+  }
+  expect(await server.api.finish(runs[1]!)).toMatchObject({ error_code: 'recovery_limit' });
+  await younger.askedTimes(3);
+  model.open('younger');
+  expect(await server.api.finish(runs[2]!)).toMatchObject({ output: 'By younger.' });
+});
+
+interface Asked {
+  asked(): number;
+  askedTimes(times: number): Promise<unknown>;
+}
+
 /** Starts the server once more; false when the run has ended and the server lives. */
 async function diesOf(runId: string, server: KillableServer, moment: Moment): Promise<boolean> {
   if (!(await server.start(moment))) return true;

@@ -127,7 +127,8 @@ export interface Journal {
   /**
    * Takes up to `limit` unfinished runs that nobody holds, at most one per owner and session and only the oldest
    * unfinished of that session. Each gets a new epoch and a `run.claimed` record.
-   * - First those that were claimed before, oldest first: they had their turn and lost their worker.
+   * - First those that were claimed before, oldest first: they had their turn and lost their worker. Of those that
+   *   are suspects (`isSuspect`) only one is under a lease at a time.
    * - Then new ones, owner by owner: the next is the oldest of the owner with the fewest runs under a lease; of
    *   several such owners, of the one whose last new run was taken longest ago.
    * Runs that were told to stop and have no owner are cancelled on the way, whatever the limit.

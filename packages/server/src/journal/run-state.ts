@@ -109,6 +109,19 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
   }
 }
 
+/** So many claims in a row that came to nothing may be bad luck; the run may also be what ended its workers. */
+const SUSPECT_CLAIMS = 2;
+
+/**
+ * Whether the run may be what takes servers down: its claims before the present one, if it is `owned`, came to nothing.
+ * Suspects are worked on one at a time, so that a server that goes down again proves something, and those that were
+ * only there get on. One that waits for a person does no harm meanwhile.
+ */
+export function isSuspect(state: RunState, owned: boolean): boolean {
+  const inVain = state.claims_without_progress - (owned ? 1 : 0);
+  return inVain >= SUSPECT_CLAIMS && state.approval === null;
+}
+
 function without(state: RunState, requestIds: readonly string[]): QueuedApproval[] {
   return state.approvals_waiting.filter((queued) => !requestIds.includes(queued.request_id));
 }

@@ -1,19 +1,32 @@
 /** Claiming: order, owners, sessions, and that no run is given out twice. */
 import { describe, expect, it } from 'vitest';
+import type { Lease } from '../journal.ts';
 import type { Subject } from '../journal-contract.ts';
-import { claimedRun, completed, counting, createRun, LEASE_MS, names } from '../testing.ts';
+import {
+  approvalRequest,
+  claimedRun,
+  completed,
+  counting,
+  createRun,
+  failed,
+  LEASE_MS,
+  names,
+  step,
+} from '../testing.ts';
 
 export function claimContract(subject: Subject): void {
+  const { itTimed } = subject;
   const claim = async (limit = 100, worker = 'w') =>
     (await subject.journal.claim(worker, LEASE_MS, limit)).map(({ runId }) => runId);
-  const finish = async (runId: string) => {
-    const run = await subject.journal.getRun(runId);
-    const [claimed] = (await subject.journal.readLog(runId, -1))
-      .filter((r) => r.event === 'run.claimed')
-      .slice(-1);
-    if (claimed?.event !== 'run.claimed') throw new Error(`${runId} was never claimed: ${run?.state.status}`);
-    await subject.journal.append({ runId, epoch: claimed.private.epoch }, [completed()]);
+  /** The run under its present claim. */
+  const held = async (runId: string): Promise<Lease> => {
+    const claimed = (await subject.journal.readLog(runId, -1)).findLast(
+      ({ event }) => event === 'run.claimed',
+    );
+    if (claimed?.event !== 'run.claimed') throw new Error(`${runId} was never claimed`);
+    return { runId, epoch: claimed.private.epoch };
   };
+  const finish = async (runId: string) => subject.journal.append(await held(runId), [completed()]);
 
   it('gives nothing when nothing waits', async () => {
     expect(await claim()).toEqual([]);
@@ -86,10 +99,71 @@ export function claimContract(subject: Subject): void {
 
     it('gives those that have begun before those that have not, oldest first, whoever owns them', async () => {
       const ids = await createBy('aaaab');
-      expect(await claim(3)).toEqual([ids[0], ids[4], ids[1]]);
-      const journal = await subject.reopen();
-      const again = await journal.claim('w', LEASE_MS, 9);
-      expect(again.map(({ runId }) => runId)).toEqual([0, 1, 4, 2, 3].map((i) => ids[i]));
+      const begun = await subject.journal.claim('w', LEASE_MS, 3);
+      expect(begun.map(({ runId }) => runId)).toEqual([ids[0], ids[4], ids[1]]);
+      for (const lease of begun) await subject.journal.release(lease);
+      expect(await claim()).toEqual([0, 1, 4, 2, 3].map((i) => ids[i]));
+    });
+  });
+
+  describe('of runs whose workers die again and again', () => {
+    /** Claims whatever can be had, and again after those leases have ended, as often as it is told. */
+    const claimInVain = async (times: number): Promise<string[][]> => {
+      const claims: string[][] = [];
+      for (const _ of counting(times)) {
+        claims.push(await claim());
+        subject.clock.advance(LEASE_MS);
+      }
+      return claims;
+    };
+    const create = async (count: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (const _ of counting(count)) ids.push(await createRun(subject.journal));
+      return ids;
+    };
+    itTimed('gives them side by side twice, and from then on one at a time', async () => {
+      const ids = await create(3);
+      expect(await claimInVain(2)).toEqual([ids, ids]);
+      expect(await claim()).toEqual([ids[0]]);
+      expect(await claim()).toEqual([]);
+    });
+
+    itTimed('gives the next when the one before has got further', async () => {
+      const [first, second, third] = await create(3);
+      await claimInVain(2);
+      expect(await claim()).toEqual([first]);
+      await subject.journal.append(await held(first!), [step()]);
+      expect(await claim()).toEqual([second]);
+      await subject.journal.append(await held(second!), [failed()]);
+      expect(await claim()).toEqual([third]);
+    });
+
+    itTimed('gives the next also when the one before only waits for a person', async () => {
+      const [first, second] = await create(2);
+      await claimInVain(2);
+      await claim();
+      await subject.journal.append(await held(first!), [approvalRequest('a')]);
+      expect(await claim()).toEqual([second]);
+      // However often it waits in vain, and beside whatever.
+      subject.clock.advance(LEASE_MS);
+      expect(await claim()).toEqual([first, second]);
+    });
+
+    itTimed('gives the oldest again while it gets no further, and leaves the others out of it', async () => {
+      const [first, second] = await create(2);
+      expect(await claimInVain(5)).toEqual([[first, second], [first, second], [first], [first], [first]]);
+      expect((await subject.journal.getRun(second!))?.state.claims_without_progress).toBe(2);
+    });
+
+    itTimed('gives others beside it: new ones, and such as lost their worker once', async () => {
+      const suspects = await create(2);
+      await claimInVain(2);
+      const fresh = await create(2);
+      expect(await claimInVain(2)).toEqual([
+        [suspects[0], ...fresh],
+        [suspects[0], ...fresh],
+      ]);
+      expect(await claim()).toEqual([suspects[0]]);
     });
   });
 

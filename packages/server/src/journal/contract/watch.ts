@@ -1,7 +1,16 @@
 /** Watching: who is woken, for what, and not before it is durable. */
 import { expect, it, vi } from 'vitest';
 import type { Subject } from '../journal-contract.ts';
-import { approvalRequest, claimedRun, completed, createRun, delta, LEASE_MS, reasoning } from '../testing.ts';
+import {
+  approvalRequest,
+  claimedRun,
+  completed,
+  createRun,
+  delta,
+  LEASE_MS,
+  reasoning,
+  step,
+} from '../testing.ts';
 import { waitFor } from '../testing-wait.ts';
 
 export function watchContract(subject: Subject): void {
@@ -109,6 +118,22 @@ export function watchContract(subject: Subject): void {
     const listener = vi.fn();
     journal.watchQueue(listener);
     await journal.post(first, { kind: 'stop' });
+    await waitFor(() => expect(listener).toHaveBeenCalled());
+  });
+
+  itTimed('a listener for the queue hears when a suspect has got further', async () => {
+    const { journal, clock } = subject;
+    const first = await createRun(journal);
+    await createRun(journal);
+    for (let i = 0; i < 2; i++) {
+      await journal.claim('w', LEASE_MS, 9);
+      clock.advance(LEASE_MS);
+    }
+    const [suspect] = await journal.claim('w', LEASE_MS, 9);
+    expect(suspect?.runId).toBe(first);
+    const listener = vi.fn();
+    journal.watchQueue(listener);
+    await journal.append(suspect!, [step()]);
     await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 

@@ -3,8 +3,9 @@
  * for the next one: how many of an owner are under a lease decides whose turn it is.
  */
 import type { StatementSync } from 'node:sqlite';
+import { isSuspect } from '../run-state.ts';
 import type { QueueCounts } from './queue-counts.ts';
-import type { RunRow } from './rows.ts';
+import { type RunRow, toState } from './rows.ts';
 
 export class ClaimOrder {
   readonly #statement: (sql: string) => StatementSync;
@@ -23,11 +24,22 @@ export class ClaimOrder {
 
   /** Runs that lost their worker. Each was the first of its session when it was claimed, and still is. */
   #begun(limit: number, now: number): RunRow[] {
-    return this.#statement(
+    const rows = this.#statement(
       `SELECT * FROM runs INDEXED BY runs_begun
-        WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ?)
-        ORDER BY n LIMIT ?`,
-    ).all(now, limit) as unknown as RunRow[];
+        WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ?) ORDER BY n`,
+    ).all(now) as unknown as RunRow[];
+    const suspects = new Set(rows.filter((row) => isSuspect(toState(row), false)));
+    const [first] = suspects;
+    const next = first !== undefined && !this.#isSuspectAtWork(now) ? first : undefined;
+    return rows.filter((row) => row === next || !suspects.has(row)).slice(0, limit);
+  }
+
+  #isSuspectAtWork(now: number): boolean {
+    const rows = this.#statement(
+      `SELECT state FROM runs INDEXED BY runs_begun
+        WHERE finished_at IS NULL AND epoch > 0 AND lease_until > ?`,
+    ).all(now) as unknown as Pick<RunRow, 'state'>[];
+    return rows.some((row) => isSuspect(toState(row), true));
   }
 
   /** New runs, owner by owner. */

@@ -172,9 +172,8 @@ export class SqliteJournal implements Journal {
     this.#lock.release();
   }
 
-  #wake({ runId, records, finished }: Appended): void {
+  #wake({ runId, records, unblocks }: Appended): void {
     if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
-    // The next run of the session may go.
-    if (finished) this.#wakeups.wakeQueue();
+    if (unblocks) this.#wakeups.wakeQueue();
   }
 }

@@ -17,7 +17,7 @@ import {
 } from '../journal.ts';
 import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
-import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
+import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { type RunRow, toState, toStoredRun } from './rows.ts';
@@ -28,7 +28,8 @@ const IDEMPOTENCY_MS = 24 * 3600 * 1000;
 export interface Appended {
   runId: string;
   records: LogRecord[];
-  finished: boolean;
+  /** Whether a run may go now that had to wait for this one: the next of its session, or the next suspect. */
+  unblocks: boolean;
 }
 
 interface IdempotencyRow {
@@ -257,7 +258,7 @@ export class SqliteWriter {
       stored.push(full);
     }
     const finished = isTerminalStatus(state.status);
-    if (stored.length === 0) return { runId: row.run_id, records: stored, finished: false };
+    if (stored.length === 0) return { runId: row.run_id, records: stored, unblocks: false };
     if (state === before) {
       this.#run(
         'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ? WHERE n = ?',
@@ -285,7 +286,8 @@ export class SqliteWriter {
       );
       this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
     }
-    return { runId: row.run_id, records: stored, finished };
+    const unblocks = finished || (isSuspect(before, true) && !isSuspect(state, true));
+    return { runId: row.run_id, records: stored, unblocks };
   }
 
   #insertRecord(run: number, record: LogRecord): void {
