@@ -10,6 +10,7 @@ import { describeBatches } from './contract/batch.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
 import { describePatch } from './contract/patch.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
+import { describeStateful } from './contract/stateful.ts';
 
 export interface BackendUnderTest {
   /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */
@@ -471,7 +472,23 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
     });
 
     describeBatches({ backend: () => backend, slot: () => slot });
-    const tools: ContractTools = { call, bash, slot: () => slot };
+    const tools: ContractTools = {
+      call,
+      bash,
+      slot: () => slot,
+      backend: () => backend,
+      async acquireAgain(options) {
+        await backend.release(slot, options);
+        slot = await backend.acquire(trajectory);
+      },
+      async restart() {
+        await backend.stop();
+        backend = underTest.create();
+        await backend.start();
+        slot = await backend.acquire(trajectory);
+      },
+    };
+    describeStateful(tools);
     describePatch(tools);
     describeSearchFiles(tools);
 

@@ -8,7 +8,7 @@ import { endNamespace } from '../process/terminate.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
-import { FIRST_PROCESS, shellArguments, shellEnvironment } from './shell.ts';
+import { FIRST_PROCESS, findShell, shellArguments, shellEnvironment } from './shell.ts';
 import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const run = promisify(execFile);
@@ -22,17 +22,20 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
     ...['--die-with-parent', '--as-pid-1'],
     ...systemOptions(view),
   ];
-  const shell = await shellArguments();
+  const shell = await findShell();
+  const shellLine = shellArguments(shell);
   const network = allowNetwork ? 'with the network of the host' : 'without a network';
 
   return {
     kind: 'bubblewrap',
     description: `bubblewrap: every command runs in its own namespaces ${network} and sees a read-only system and its own workspace.`,
+    shell,
     workspaceDir: () => WORKSPACE_DIR,
+    tmpDir: () => '/tmp',
     prepare: async () => {},
     launch: (workspace) => ({
       program,
-      args: [...options, ...workspaceOptions(workspace), ...['--', ...FIRST_PROCESS, ...shell]],
+      args: [...options, ...workspaceOptions(workspace), ...['--', ...FIRST_PROCESS, ...shellLine]],
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',
       end: endNamespace,

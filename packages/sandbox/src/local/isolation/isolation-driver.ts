@@ -6,12 +6,17 @@
 import type { Isolation } from '../../backend.ts';
 import type { Launch } from '../process/run-command.ts';
 import type { Workspace } from '../workspaces.ts';
+import type { ShellKind } from './shell.ts';
 
 export interface IsolationDriver {
   readonly kind: Isolation['kind'];
   readonly description: string;
+  /** What runs its commands. */
+  readonly shell: ShellKind;
   /** The workspace as its commands see it. */
   workspaceDir(workspace: Workspace): string;
+  /** `Workspace.tmpDir` as its commands see it. */
+  tmpDir(workspace: Workspace): string;
   /** Once per acquired workspace, before its first launch. */
   prepare(workspace: Workspace): Promise<void>;
   launch(workspace: Workspace, executionId: string): Launch;

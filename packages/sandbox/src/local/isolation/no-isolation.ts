@@ -7,7 +7,7 @@ import { processToken, readUptime } from '../process/process-table.ts';
 import { endAbandoned, endMarked, MARKER_VARIABLE } from '../process/terminate.ts';
 import { findProgram } from '../system-path.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
-import { shellArguments, shellEnvironment } from './shell.ts';
+import { findShell, shellArguments, shellEnvironment } from './shell.ts';
 
 /**
  * Ends what a server without isolation left running in these workspaces when it was killed. Every start does it: the
@@ -18,17 +18,20 @@ export function sweepAbandoned(workspacesDir: string): void {
 }
 
 export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
-  const shell = await shellArguments();
+  const shell = await findShell();
+  const shellLine = shellArguments(shell);
   // The shell dies with the server where setpriv is there to ask for it; the rest is swept at the next start.
   const [program, ...args] = (await findProgram('setpriv'))
-    ? ['setpriv', '--pdeathsig', 'KILL', ...shell]
-    : shell;
+    ? ['setpriv', '--pdeathsig', 'KILL', ...shellLine]
+    : shellLine;
   const workspacesKey = markerKey(workspacesDir);
 
   return {
     kind: 'none',
     description: `none: commands run as the server's user and see its files and network (${reason}).`,
+    shell,
     workspaceDir: (workspace) => workspace.dir,
+    tmpDir: (workspace) => workspace.tmpDir,
     prepare: async () => {},
     launch: (workspace, executionId) => {
       // A second earlier, for the two clocks are read and rounded apart.

@@ -16,7 +16,8 @@ const bashReader = (close: readonly number[]) =>
     'IFS= read -r -d "" __command <&3',
     ...[3, ...close].map((fd) => `exec ${fd}<&-`),
     'eval "$__prelude"',
-    'eval "unset __prelude __command; $__command"',
+    // The prelude may bring functions and aliases, of any name.
+    'builtin eval "\\builtin unset __prelude __command; $__command"',
   ].join('; ');
 
 /** Any POSIX shell: it cannot read up to a NUL, so both parts are one text, nor name a descriptor over 9. */
@@ -33,17 +34,26 @@ export interface Script {
   /** As commands see it. */
   workdir: string;
   env: Readonly<Record<string, string>>;
+  /** More of the prelude; it comes last. */
+  setup?: Uint8Array;
 }
 
-export function renderScript({ command, workdir, env }: Script): string {
+export function renderScript({ command, workdir, env, setup }: Script): Buffer {
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}; `);
-  return `${exports.join('')}cd -- ${quote(workdir)} || exit 1\0${command}`;
+  const prelude = `${exports.join('')}cd -- ${quote(workdir)} || exit 1\n`;
+  return Buffer.concat([Buffer.from(prelude), setup ?? new Uint8Array(), Buffer.from(`\0${command}`)]);
 }
 
-/** The command line of the shell: bash where the machine has it, else sh. */
-export async function shellArguments(): Promise<string[]> {
-  if (await findProgram('bash')) return ['bash', '-c', bashReader(inheritedDescriptors()), 'bash'];
-  return ['sh', '-c', SH_READER, 'sh'];
+export type ShellKind = 'bash' | 'sh';
+
+/** Which shell runs commands: bash where the machine has it, else sh. */
+export async function findShell(): Promise<ShellKind> {
+  return (await findProgram('bash')) ? 'bash' : 'sh';
+}
+
+/** The command line of the shell. */
+export function shellArguments(shell: ShellKind): string[] {
+  return [shell, '-c', shell === 'bash' ? bashReader(inheritedDescriptors()) : SH_READER, shell];
 }
 
 /**

@@ -16,7 +16,7 @@ import { findProgram } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
-import { quote, shellArguments, shellEnvironment } from './shell.ts';
+import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';
 import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
@@ -30,7 +30,8 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   const systemFstab = renderSystemMounts(view, mounts);
   const loopback = await loopbackCommand(allowNetwork);
   const setup = renderSetup(view, mounts, loopback ?? ':');
-  const shell = await shellArguments();
+  const shell = await findShell();
+  const shellLine = shellArguments(shell);
   const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
   if (!allowNetwork) namespaces.push('--net');
   const noNetwork = loopback
@@ -41,14 +42,16 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   return {
     kind: 'unshare',
     description: `unshare: every command runs in its own namespaces ${network} and sees a read-only system and its own workspace.`,
+    shell,
     workspaceDir: () => WORKSPACE_DIR,
+    tmpDir: () => '/tmp',
     prepare: (workspace) =>
       writeFile(fstabPath(workspace), systemFstab + renderWorkspaceMounts(view, mounts, workspace)),
     launch: (workspace) => ({
       program: 'setpriv',
       args: [
         ...['--pdeathsig', 'KILL', 'unshare', ...namespaces, '--fork', '--kill-child=SIGKILL'],
-        ...['sh', '-c', setup, 'sh', fstabPath(workspace), ...shell],
+        ...['sh', '-c', setup, 'sh', fstabPath(workspace), ...shellLine],
       ],
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',

@@ -48,7 +48,7 @@ export interface OutputSink {
 
 export interface CommandOptions {
   /** Read by the launched program from descriptor 3. */
-  script: string;
+  script: Uint8Array;
   /** A directory commands cannot see, for the moment in which a script that is not kept in memory has a name. */
   scriptDir: string;
   pipes: PipeStock;
@@ -221,7 +221,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
 }
 
 /** A descriptor that reads this text, from a file without a name. */
-function openNameless(text: string, dir: string): number {
+function openNameless(text: Uint8Array, dir: string): number {
   const path = join(dir, `talaria-script-${randomUUID()}`);
   const writer = openSync(path, 'wx', 0o600);
   try {

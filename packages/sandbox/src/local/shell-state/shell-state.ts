@@ -1,0 +1,69 @@
+/**
+ * The state that a stateful command leaves to the next one: one file per workspace, where commands cannot reach it, so
+ * it outlives them and the server and goes with the workspace.
+ *
+ * A command writes its state into a file in its /tmp that it is told by name, and only when it ends. From there it is
+ * taken if it is whole; a command that was ended, or replaced its shell, leaves the state as it was before.
+ */
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ignoreMissing, WorkspacePathError, withFile } from '../files/workspace-path.ts';
+import type { Workspace } from '../workspaces.ts';
+import { STATE_END } from './stateful-script.ts';
+
+/** It is read by every stateful command. What is larger is data, and belongs into a file. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function loadState({ stateDir }: Workspace): Promise<Buffer | undefined> {
+  return ignoreMissing(readFile(statePath(stateDir)));
+}
+
+/** A name for the file in which a command leaves its state. */
+export function leftStateName(): string {
+  return `.talaria-shell-${randomUUID()}`;
+}
+
+/** Makes what the command left the state; otherwise says why it is not. */
+export async function keepState(
+  { stateDir, tmpDir }: Workspace,
+  leftName: string,
+): Promise<string | undefined> {
+  const left = await readLeft(tmpDir, leftName);
+  if (typeof left === 'string') return left;
+  const temporary = join(stateDir, `${leftName}.new`);
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(left);
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, statePath(stateDir));
+  return undefined;
+}
+
+/** Removes what a command left, whether it was taken or not; what cannot be removed is a thing of its own making. */
+export async function dropLeft({ tmpDir }: Workspace, leftName: string): Promise<void> {
+  await unlink(join(tmpDir, leftName)).catch(() => {});
+}
+
+async function readLeft(tmpDir: string, name: string): Promise<Buffer | string> {
+  try {
+    return await withFile(tmpDir, [name], async (file, { size }) => {
+      if (size > MAX_BYTES) return `it takes ${size} bytes, and ${MAX_BYTES} is the most`;
+      const bytes = await file.readFile();
+      return isWhole(bytes) ? bytes : 'it could not be written to its end';
+    });
+  } catch (error) {
+    if (!(error instanceof WorkspacePathError)) throw error;
+    return 'its shell was replaced, was killed, or ended by an EXIT trap of its own';
+  }
+}
+
+function isWhole(bytes: Buffer): boolean {
+  return bytes.length <= MAX_BYTES && !bytes.includes(0) && bytes.toString('latin1').endsWith(STATE_END);
+}
+
+function statePath(stateDir: string): string {
+  return join(stateDir, 'shell-state');
+}

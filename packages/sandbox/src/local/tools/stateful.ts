@@ -1,0 +1,51 @@
+/**
+ * A command that goes on from what the last stateful one left, and leaves its own. The time it may take counts from
+ * its call, so that waiting for its turn cannot make the call last longer.
+ */
+import { posix } from 'node:path';
+import { dropLeft, keepState, leftStateName, loadState } from '../shell-state/shell-state.ts';
+import { takeShellTurn } from '../shell-state/shell-turns.ts';
+import { renderStatefulScript } from '../shell-state/stateful-script.ts';
+import type { BashRequest } from './bash.ts';
+import { runInForeground } from './foreground.ts';
+import type { ToolContext, ToolOutcome } from './tool.ts';
+
+export async function runStateful(request: BashRequest, context: ToolContext): Promise<ToolOutcome> {
+  const { workspace, isolation, signal } = context;
+  const { timeoutS } = request;
+  const calledAt = performance.now();
+  const turn = await takeShellTurn(workspace.stateDir, { timeoutMs: timeoutS * 1000, signal });
+  if (turn === 'timeout' || turn === 'aborted') return notRun(turn, timeoutS);
+  using _turn = turn;
+  const leftName = leftStateName();
+  const script = renderStatefulScript({
+    ...request,
+    shell: isolation.shell,
+    workspaceDir: isolation.workspaceDir(workspace),
+    state: await loadState(workspace),
+    saveTo: posix.join(isolation.tmpDir(workspace), leftName),
+  });
+  try {
+    const options = { timeoutS, waitedMs: performance.now() - calledAt };
+    const { end, outcome } = await runInForeground(script, options, context);
+    if (end.cause !== 'exited' || !end.started) return outcome;
+    const lost = await keepState(workspace, leftName);
+    return lost === undefined ? outcome : { ...outcome, output: addNote(outcome.output, lost) };
+  } finally {
+    await dropLeft(workspace, leftName);
+  }
+}
+
+function notRun(cause: 'timeout' | 'aborted', timeoutS: number): ToolOutcome {
+  const waiting = 'while it waited for an earlier stateful command to end, and did not run';
+  if (cause === 'aborted') {
+    return { output: '', error: `The command was stopped ${waiting}.`, metadata: { failure: 'aborted' } };
+  }
+  const error = `The command used up its ${timeoutS} s ${waiting}.`;
+  return { output: '', error, metadata: { timed_out: true, failure: 'timeout' } };
+}
+
+function addNote(output: string, lost: string): string {
+  const lineEnd = output === '' || output.endsWith('\n') ? '' : '\n';
+  return `${output}${lineEnd}[the next stateful command does not see what this one left: ${lost}]\n`;
+}
