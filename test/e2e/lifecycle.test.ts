@@ -274,6 +274,20 @@ describe('starting', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  test.each([
+    ['of no known provider', { TALARIA_MODEL: 'mistral/large' }, /TALARIA_MODEL is 'mistral\/large'/],
+    ['without its key', { TALARIA_MODEL: 'anthropic/claude' }, /set ANTHROPIC_API_KEY/],
+  ])('with a model %s is a mistake in the configuration, and makes nothing', async (_, env, words) => {
+    const parent = mkdtempSync(join(tmpdir(), 'talaria-test-'));
+    cleanups.push(() => rmSync(parent, { recursive: true }));
+    const dataDir = join(parent, 'data');
+    await using server = new ServerProcess({ dataDir });
+    expect((await server.startAndExit(env)).code).toBe(2);
+    expect(server.errors).toMatch(/^The configuration has a problem:\n {2}- /);
+    expect(server.errors).toMatch(words);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   test('on an address others can reach is refused without a key, and works with one', async () => {
     await using server = new ServerProcess();
     expect((await server.startAndExit({ API_SERVER_HOST: '0.0.0.0' })).code).not.toBe(0);

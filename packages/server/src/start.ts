@@ -1,7 +1,7 @@
 /**
  * Puts a server together: the only place that names concrete drivers.
  *
- * Starting: the lock, store and sandbox, model, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
+ * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
  * no new runs, hand over the unfinished ones within the limit, close the connections, the sandbox, the store.
  */
 import { join } from 'node:path';
@@ -9,12 +9,13 @@ import { LocalBackend, type Slot } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { createModel } from './agent/model/create-model.ts';
+import type { Model } from './agent/model/model.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { todo } from './agent/tools/todo.ts';
 import { ToolSet } from './agent/tools/tool.ts';
 import type { ServerHandle } from './cli/serve.ts';
-import { type Config, configSecrets } from './config/index.ts';
+import { type Config, ConfigError, configSecrets } from './config/index.ts';
 import { Engine } from './engine/engine.ts';
 import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -32,6 +33,9 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const mask = (text: string): string => redactSecrets(text, secrets);
   // To stderr, so that what the command prints for people on stdout stays readable.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
+
+  // Before anything is opened or made: settings that name no model are settled here.
+  const model = configuredModel(config);
 
   makeDirectory(config.dataDir);
   const lock = lockFile(
@@ -65,14 +69,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const journal = await opening;
   const { isolation } = backend.stats();
   const isolated = isolation.kind !== 'none';
-
-  const model = createModel({
-    model: config.model,
-    baseUrl: config.openaiBaseUrl,
-    apiKey: config.openaiApiKey,
-    anthropicApiKey: config.anthropicApiKey,
-    googleApiKey: config.googleApiKey,
-  });
 
   const engine = new Engine({
     journal,
@@ -147,6 +143,20 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       return closing;
     },
   };
+}
+
+function configuredModel(config: Config): Model {
+  try {
+    return createModel({
+      model: config.model,
+      baseUrl: config.openaiBaseUrl,
+      apiKey: config.openaiApiKey,
+      anthropicApiKey: config.anthropicApiKey,
+      googleApiKey: config.googleApiKey,
+    });
+  } catch (error) {
+    throw new ConfigError([(error as Error).message]);
+  }
 }
 
 /** The sandbox of a run: its slot is taken at the first call and given back at the end, the workspace stays. */

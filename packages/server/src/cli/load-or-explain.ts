@@ -10,10 +10,14 @@ export function loadOrExplain(
     return loadConfig({ argv, env: terminal.env, homeDir: terminal.homeDir });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const title = error.problems.length === 1 ? 'a problem' : `${error.problems.length} problems`;
-    terminal.err(`The configuration has ${title}:`);
-    for (const problem of error.problems) terminal.err(`  - ${problem}`);
-    terminal.err('All settings: talaria help serve');
+    explainConfigError(error, terminal);
     return undefined;
   }
+}
+
+export function explainConfigError({ problems }: ConfigError, terminal: Terminal): void {
+  const title = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  terminal.err(`The configuration has ${title}:`);
+  for (const problem of problems) terminal.err(`  - ${problem}`);
+  terminal.err('All settings: talaria help serve');
 }

@@ -2,16 +2,16 @@
  * `talaria serve`: starts the server and stays until it is asked to stop.
  *
  * starting ─ listening ─▶ serving ─ first signal ─▶ draining ─ closed ─▶ exit 0
- *    └─ error ─▶ exit 1                                └─ second signal ─▶ exit 130 or 143
+ *    └─ error ─▶ exit 1, or 2 for its settings         └─ second signal ─▶ exit 130 or 143
  *
  * A signal during the start is kept and stops the server as soon as it is up, so that it never dies half-open.
  */
 import { flushCompileCache } from 'node:module';
-import type { Config } from '../config/index.ts';
+import { type Config, ConfigError } from '../config/index.ts';
 import { version } from '../version.ts';
 import { banner } from './banner.ts';
 import { exitCodes } from './exit-codes.ts';
-import { loadOrExplain } from './load-or-explain.ts';
+import { explainConfigError, loadOrExplain } from './load-or-explain.ts';
 import { explainStartupError } from './startup-error.ts';
 import { stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
@@ -25,6 +25,7 @@ export interface ServerHandle {
   describe(): { model: string; store: string; sandbox: string; isolated: boolean };
 }
 
+/** Throws a `ConfigError` for what only the parts themselves can tell of their settings. */
 export type StartServer = (config: Config) => Promise<ServerHandle>;
 
 /** Imported only here and only now: the server's modules are most of the start-up time, and help needs none. */
@@ -45,6 +46,10 @@ export async function serve(
     const startServer = await loadStart();
     server = await startServer(config);
   } catch (error) {
+    if (error instanceof ConfigError) {
+      explainConfigError(error, terminal);
+      return exitCodes.usage;
+    }
     terminal.err(explainStartupError(error, config));
     return exitCodes.failed;
   }
