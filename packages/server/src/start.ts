@@ -124,10 +124,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
 
   const stack = opened.move();
   let closing: Promise<void> | undefined;
-  const drained = Promise.withResolvers<void>();
   return {
     url,
-    drained: drained.promise,
     describe: () => ({
       model: model.name,
       store: `SQLite, ${config.database.path}`,
@@ -138,7 +136,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       closing ??= (async () => {
         await engine.drain(config.drainSeconds * SECOND_MS);
         await stack.disposeAsync();
-        drained.resolve();
       })();
       return closing;
     },

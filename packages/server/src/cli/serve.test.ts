@@ -58,11 +58,6 @@ describe('serve', () => {
     expect(await server.exit).toEqual({ code, signal: null });
   });
 
-  it('ends when the server has drained by itself', async () => {
-    const server = start({ env: { STAND_IN: 'drains-by-itself' } });
-    expect(await server.exit).toEqual({ code: 0, signal: null });
-  });
-
   it('ends with 1 when the server could not be closed', async () => {
     const server = start({ env: { STAND_IN: 'fails-to-close' } });
     await server.printed('stdout', /listens/);

@@ -20,8 +20,6 @@ export interface ServerHandle {
   readonly url: string;
   /** Drains, then closes. Resolves when nothing is left open. */
   close(): Promise<void>;
-  /** Resolves when the server has drained, whoever asked for it. */
-  readonly drained: Promise<void>;
   describe(): { model: string; store: string; sandbox: string; isolated: boolean };
 }
 
@@ -58,12 +56,8 @@ export async function serve(
   terminal.out(banner({ url: server.url, version, ...server.describe() }, config, warnings));
 
   try {
-    const signal = await Promise.race([signals.first, server.drained]);
-    if (signal !== undefined) {
-      terminal.err(
-        `${signal}: waiting up to ${config.drainSeconds} s for runs; a second signal stops at once`,
-      );
-    }
+    const signal = await signals.first;
+    terminal.err(`${signal}: waiting up to ${config.drainSeconds} s for runs; a second signal stops at once`);
     await server.close();
     return exitCodes.ok;
   } catch (error) {
