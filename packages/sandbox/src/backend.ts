@@ -23,6 +23,7 @@ import type {
   ReadArtifactOptions,
   WorkspaceReader,
 } from './artifacts.ts';
+import type { LimitStatus } from './limits.ts';
 
 /**
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
@@ -43,7 +44,7 @@ export interface Slot {
 /**
  * Why a call has no result of its own making:
  * - `timeout`, `aborted`: it was ended, by its deadline or by the caller.
- * - `oom`, `disk_full`: it was ended, or hindered, by the limit on memory or on the size of its workspace.
+ * - `oom`, `disk_full`: it was ended, or hindered, by the limit on memory, or on the size of a file or the workspace.
  * - `gone`: the slot was released or its container died; acquire again.
  * - `backend_down`: the backend itself does not work at present.
  * - `invalid_request`: the call can never work as it is.
@@ -117,6 +118,8 @@ export interface Isolation {
 export interface BackendStats {
   backend: string;
   isolation: Isolation;
+  /** What commands may use, each limit that was asked for; empty until the start. */
+  limits: readonly LimitStatus[];
   slots: Record<SlotState, number>;
 }
 

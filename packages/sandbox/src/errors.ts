@@ -4,6 +4,7 @@
  */
 export type SandboxErrorCode =
   | 'isolation_unavailable'
+  | 'limit_unenforceable'
   | 'backend_down'
   | 'slot_held'
   | 'slot_unavailable'

@@ -1,6 +1,7 @@
 export * from './artifacts.ts';
 export type * from './backend.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
+export type * from './limits.ts';
 export { LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
 export type { Container, ContainerDriver, SlotRequest } from './pool/container-driver.ts';
 export { type PoolStats, SlotPool, type SlotPoolOptions } from './pool/slot-pool.ts';

@@ -10,9 +10,12 @@ import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
 import { describeBackendContract } from '../backend-contract.ts';
+import { CONTRACT_LIMITS, describeLimitsContract } from '../contract/limits.ts';
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
 
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
+const GB = 1024 ** 3;
+const GENEROUS_LIMITS = { memoryBytes: 4 * GB, processes: 512, cpus: 64, fileSizeBytes: 32 * GB };
 
 for (const kind of KINDS) {
   const reason = await whyUnavailable(kind);
@@ -21,7 +24,15 @@ for (const kind of KINDS) {
     describeBackendContract(kind, async () => {
       const workspacesDir = await temporaryDirectory();
       return {
-        create: () => new LocalBackend({ workspacesDir, isolation: kind }),
+        // As a server has it: with limits, where this machine can enforce them.
+        create: () => new LocalBackend({ workspacesDir, isolation: kind, preferredLimits: GENEROUS_LIMITS }),
+        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+      };
+    });
+    describeLimitsContract(kind, async () => {
+      const workspacesDir = await temporaryDirectory();
+      return {
+        create: () => new LocalBackend({ workspacesDir, isolation: kind, preferredLimits: CONTRACT_LIMITS }),
         dispose: () => rm(workspacesDir, { recursive: true, force: true }),
       };
     });

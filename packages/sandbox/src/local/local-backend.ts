@@ -28,12 +28,17 @@ import type {
   ToolBackend,
 } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
+import type { SandboxLimits } from '../limits.ts';
 import { Digests } from './artifacts/digests.ts';
 import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
 import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
+import { observeTrial, type TrialSite } from './isolation/trial.ts';
+import type { BackendLimits } from './limits/backend-limits.ts';
+import { LimitChoice } from './limits/limit-choice.ts';
+import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
 import { PipeStock } from './process/pipe-stock.ts';
 import { InvalidArgumentError } from './tools/arguments.ts';
@@ -62,10 +67,15 @@ export interface LocalBackendOptions {
   isolation?: Isolation['kind'] | 'auto';
   /** Directories that commands must not see even where they lie inside the system's, such as a data directory in /opt. */
   hiddenPaths?: readonly string[];
+  /** What commands may use. One that cannot be enforced here makes `start` fail. */
+  limits?: SandboxLimits;
+  /** The same where `limits` has nothing, but one that cannot be enforced here is only told by `stats`. */
+  preferredLimits?: SandboxLimits;
 }
 
 interface Running {
   isolation: IsolationDriver;
+  limits: BackendLimits;
   workspaces: Workspaces;
   pipes: PipeStock;
 }
@@ -89,18 +99,32 @@ export class LocalBackend implements ToolBackend {
     const workspaces = await Workspaces.open(this.#options.workspacesDir);
     const pipes = new PipeStock();
     try {
-      const isolation = await chooseIsolation({
-        wanted: this.#options.isolation ?? 'auto',
-        allowNetwork: this.#options.allowNetwork ?? false,
-        hiddenPaths: this.#options.hiddenPaths ?? [],
-        workspaces,
-        pipes,
-      });
-      this.#running = { isolation, workspaces, pipes };
+      this.#running = { workspaces, pipes, ...(await this.#findOut({ workspaces, pipes })) };
     } catch (error) {
       await pipes.close();
       await workspaces.close();
       throw error;
+    }
+  }
+
+  /** What isolates commands here, and what holds them to their limits. */
+  async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'limits'>> {
+    const choice = await LimitChoice.prepare({
+      required: this.#options.limits ?? {},
+      preferred: this.#options.preferredLimits ?? {},
+    });
+    try {
+      const { driver, observed } = await chooseIsolation({
+        wanted: this.#options.isolation ?? 'auto',
+        allowNetwork: this.#options.allowNetwork ?? false,
+        hiddenPaths: this.#options.hiddenPaths ?? [],
+        trial: choice.trial,
+        ...site,
+      });
+      const limits = await choice.decide(driver, observed, (trial) => observeTrial(driver, trial, site));
+      return { isolation: driver, limits };
+    } finally {
+      await choice.close();
     }
   }
 
@@ -111,6 +135,7 @@ export class LocalBackend implements ToolBackend {
     this.#slots.clear();
     await Promise.all(slots.map((slot) => slot.endExecutions()));
     await Promise.allSettled(this.#turns.values());
+    await Promise.all(slots.map((slot) => slot.limits.close()));
     for (const slot of slots) slot.phase = 'available';
     await running?.pipes.close();
     await running?.workspaces.close();
@@ -124,13 +149,14 @@ export class LocalBackend implements ToolBackend {
     const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
     return this.#inTurn(name, async () => {
       signal?.throwIfAborted();
-      const { isolation, workspaces } = this.#started();
+      const { isolation, limits, workspaces } = this.#started();
       const held = this.#holderOf(name);
       if (held) return held;
       const workspace = await workspaces.create(name);
       await isolation.prepare(workspace);
       this.#started();
-      const slot = new LocalSlot(workspace, isolation.workspaceDir(workspace), trajectoryId);
+      const workspaceDir = isolation.workspaceDir(workspace);
+      const slot = new LocalSlot(workspace, workspaceDir, trajectoryId, new SlotLimits(limits));
       this.#slots.set(slot.slotId, slot);
       return slot;
     });
@@ -144,6 +170,7 @@ export class LocalBackend implements ToolBackend {
       const { workspaces } = this.#started();
       held.phase = 'releasing';
       await held.endExecutions();
+      await held.limits.close();
       this.#slots.delete(held.slotId);
       try {
         if (resetWorkspace || held.trajectoryId === undefined) await workspaces.remove(held.workspace.name);
@@ -210,7 +237,8 @@ export class LocalBackend implements ToolBackend {
       kind: 'none' as const,
       description: 'The backend is not started.',
     };
-    return { backend: 'local', isolation: { kind, description }, slots };
+    const limits = this.#running?.limits.status ?? [];
+    return { backend: 'local', isolation: { kind, description }, limits, slots };
   }
 
   #started(): Running {
@@ -305,6 +333,7 @@ export class LocalBackend implements ToolBackend {
       executionId,
       workspace: slot.workspace,
       isolation: this.#running.isolation,
+      slotLimits: slot.limits,
       pipes: this.#running.pipes,
       limits: {
         limitBytes: this.#options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,

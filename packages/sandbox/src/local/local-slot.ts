@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Slot, SlotState } from '../backend.ts';
+import type { SlotLimits } from './limits/slot-limits.ts';
 import type { Workspace } from './workspaces.ts';
 
 /**
@@ -12,13 +13,20 @@ export class LocalSlot implements Slot {
   readonly workspaceDir: string;
   readonly trajectoryId: string | undefined;
   readonly workspace: Workspace;
+  readonly limits: SlotLimits;
   /** One per execution under way; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();
   /** While it has not failed, `executing` follows from the executions. */
   #phase: 'acquired' | 'releasing' | 'available' | 'error' = 'acquired';
 
-  constructor(workspace: Workspace, workspaceDir: string, trajectoryId: string | undefined) {
+  constructor(
+    workspace: Workspace,
+    workspaceDir: string,
+    trajectoryId: string | undefined,
+    limits: SlotLimits,
+  ) {
     this.workspace = workspace;
+    this.limits = limits;
     this.workspaceDir = workspaceDir;
     this.trajectoryId = trajectoryId;
   }

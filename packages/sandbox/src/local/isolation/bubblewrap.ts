@@ -8,7 +8,7 @@ import { endNamespace } from '../process/terminate.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
-import { FIRST_PROCESS, findShell, shellArguments, shellEnvironment } from './shell.ts';
+import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
 import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const run = promisify(execFile);
@@ -23,7 +23,6 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
     ...systemOptions(view),
   ];
   const shell = await findShell();
-  const shellLine = shellArguments(shell);
   const network = allowNetwork ? 'with the network of the host' : 'without a network';
 
   return {
@@ -33,9 +32,13 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
     prepare: async () => {},
-    launch: (workspace) => ({
+    launch: (workspace, _, limits) => ({
       program,
-      args: [...options, ...workspaceOptions(workspace), ...['--', ...FIRST_PROCESS, ...shellLine]],
+      args: [
+        ...[...options, ...workspaceOptions(workspace), '--'],
+        ...[...firstProcess(limits), ...shellArguments(shell, limits)],
+      ],
+      entrances: limits.entrances,
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',
       end: endNamespace,

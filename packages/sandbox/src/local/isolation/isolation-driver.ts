@@ -4,6 +4,7 @@
  * shown by running a command at start (probe.ts).
  */
 import type { Isolation } from '../../backend.ts';
+import type { LaunchLimits } from '../limits/launch-limits.ts';
 import type { Launch } from '../process/run-command.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { ShellKind } from './shell.ts';
@@ -19,5 +20,5 @@ export interface IsolationDriver {
   tmpDir(workspace: Workspace): string;
   /** Once per acquired workspace, before its first launch. */
   prepare(workspace: Workspace): Promise<void>;
-  launch(workspace: Workspace, executionId: string): Launch;
+  launch(workspace: Workspace, executionId: string, limits: LaunchLimits): Launch;
 }

@@ -1,6 +1,6 @@
 /**
- * The mounts of the host, as far as making parts of it read-only needs them. In a user namespace a mount keeps the
- * restrictions it has outside, and a remount that does not repeat them is refused.
+ * The mounts of the host, and what making parts of it read-only needs to know of them. In a user namespace a mount
+ * keeps the restrictions it has outside, and a remount that does not repeat them is refused.
  */
 import { readFile } from 'node:fs/promises';
 import { isBeneath } from './system-view.ts';
@@ -10,16 +10,35 @@ export interface Mount {
   options: string[];
 }
 
+export interface MountEntry extends Mount {
+  /** What of the file system is mounted: a path inside it. */
+  root: string;
+  type: string;
+  /** Of the file system and not of this mount of it. */
+  superOptions: string[];
+}
+
 const KEPT_OPTIONS = new Set(['ro', 'nosuid', 'nodev', 'noexec']);
 
-export async function readMounts(): Promise<Mount[]> {
-  const info = await readFile('/proc/self/mountinfo', 'utf8');
-  return info
+export async function readMounts(): Promise<MountEntry[]> {
+  return parseMounts(await readFile('/proc/self/mountinfo', 'utf8'));
+}
+
+export function parseMounts(mountinfo: string): MountEntry[] {
+  return mountinfo
     .split('\n')
     .filter(Boolean)
     .map((line) => {
-      const fields = line.split(' ');
-      return { path: unescapePath(fields[4] ?? '/'), options: (fields[5] ?? '').split(',') };
+      const [, , , root = '/', path = '/', options = '', ...rest] = line.split(' ');
+      // Before the dash stands a list of any length.
+      const [type = '', , superOptions = ''] = rest.slice(rest.indexOf('-') + 1);
+      return {
+        root: unescapePath(root),
+        path: unescapePath(path),
+        options: options.split(','),
+        type,
+        superOptions: superOptions.split(','),
+      };
     });
 }
 

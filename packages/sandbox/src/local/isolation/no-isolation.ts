@@ -19,11 +19,8 @@ export function sweepAbandoned(workspacesDir: string): void {
 
 export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
   const shell = await findShell();
-  const shellLine = shellArguments(shell);
   // The shell dies with the server where setpriv is there to ask for it; the rest is swept at the next start.
-  const [program, ...args] = (await findProgram('setpriv'))
-    ? ['setpriv', '--pdeathsig', 'KILL', ...shellLine]
-    : shellLine;
+  const wrapper = (await findProgram('setpriv')) ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   const workspacesKey = markerKey(workspacesDir);
 
   return {
@@ -33,13 +30,15 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
     workspaceDir: (workspace) => workspace.dir,
     tmpDir: (workspace) => workspace.tmpDir,
     prepare: async () => {},
-    launch: (workspace, executionId) => {
+    launch: (workspace, executionId, limits) => {
+      const [program = '', ...args] = [...wrapper, ...shellArguments(shell, limits, { isFirst: true })];
       // A second earlier, for the two clocks are read and rounded apart.
       const launchedAt = readUptime() - 1;
       const marker = `${processToken()}:${workspacesKey}:${executionId}`;
       return {
-        program: program as string,
+        program,
         args,
+        entrances: limits.entrances,
         env: { ...shellEnvironment(workspace.dir, workspace.tmpDir), [MARKER_VARIABLE]: marker },
         cwd: workspace.dir,
         end: (pid) => endMarked(pid, marker, launchedAt),

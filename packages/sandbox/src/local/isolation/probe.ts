@@ -4,26 +4,25 @@
  */
 import type { Isolation } from '../../backend.ts';
 import { SandboxError } from '../../errors.ts';
-import { OutputCapture } from '../process/output-capture.ts';
-import type { PipeStock } from '../process/pipe-stock.ts';
-import { runCommand } from '../process/run-command.ts';
-import { anonymousWorkspaceName, type Workspaces } from '../workspaces.ts';
 import { createBubblewrap } from './bubblewrap.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { createNoIsolation, sweepAbandoned } from './no-isolation.ts';
-import { quote, renderScript } from './shell.ts';
+import { quote } from './shell.ts';
 import { buildSystemView, type SystemView } from './system-view.ts';
+import { NO_TRIAL, type Observed, observeTrial, runTrial, type Trial, type TrialSite } from './trial.ts';
 import { createUnshare } from './unshare.ts';
 
-const PROBE_TIMEOUT_MS = 10_000;
-const PROBE_OUTPUT_BYTES = 4_000;
-
-export interface ProbeOptions {
+export interface ProbeOptions extends TrialSite {
   wanted: Isolation['kind'] | 'auto';
   allowNetwork: boolean;
   hiddenPaths: readonly string[];
-  workspaces: Workspaces;
-  pipes: PipeStock;
+  /** What the first command does besides. */
+  trial: Trial;
+}
+
+export interface ChosenIsolation {
+  driver: IsolationDriver;
+  observed: Observed;
 }
 
 type Candidate = (view: SystemView, allowNetwork: boolean) => Promise<IsolationDriver>;
@@ -34,10 +33,10 @@ const CANDIDATES = [
 ] as const satisfies [Isolation['kind'], Candidate][];
 
 /** The wanted isolation, or the first that works. Asking for one that does not work is an error with its reason. */
-export async function chooseIsolation(options: ProbeOptions): Promise<IsolationDriver> {
+export async function chooseIsolation(options: ProbeOptions): Promise<ChosenIsolation> {
   const { wanted, workspaces, allowNetwork } = options;
   sweepAbandoned(workspaces.baseDir);
-  if (wanted === 'none') return createNoIsolation(workspaces.baseDir, 'as configured');
+  if (wanted === 'none') return withoutIsolation('as configured', options);
   const view = await buildSystemView({
     rootDir: workspaces.rootDir,
     allowNetwork,
@@ -48,48 +47,42 @@ export async function chooseIsolation(options: ProbeOptions): Promise<IsolationD
     if (wanted !== 'auto' && wanted !== kind) continue;
     try {
       const driver = await create(view, allowNetwork);
-      await tryOut(driver, options);
-      return driver;
+      return { driver, observed: await tryOut(driver, options) };
     } catch (error) {
       reasons.push(`${kind}: ${(error as Error).message}`);
     }
   }
   const reason = reasons.join('; ');
   if (wanted !== 'auto') throw new SandboxError('isolation_unavailable', `No isolation by ${reason}.`);
-  return createNoIsolation(workspaces.baseDir, reason);
+  return withoutIsolation(reason, options);
 }
 
-async function tryOut(
-  driver: IsolationDriver,
-  { workspaces, pipes, allowNetwork }: ProbeOptions,
-): Promise<void> {
-  const workspace = await workspaces.create(anonymousWorkspaceName());
-  const capture = new OutputCapture({ limitBytes: PROBE_OUTPUT_BYTES, spoolLimitBytes: 0 }, () => {
-    throw new Error('nothing is kept of a probe');
-  });
+async function withoutIsolation(reason: string, options: ProbeOptions): Promise<ChosenIsolation> {
+  const driver = await createNoIsolation(options.workspaces.baseDir, reason);
+  return { driver, observed: await observeTrial(driver, options.trial, options) };
+}
+
+/**
+ * Rejects where the isolation does not hold. Answers what the trial printed; where only the trial is to blame that it
+ * did not run, why.
+ */
+async function tryOut(driver: IsolationDriver, options: ProbeOptions): Promise<Observed> {
+  const { trial } = options;
   try {
-    await driver.prepare(workspace);
-    const script = {
-      command: probeCommand(workspaces.baseDir, allowNetwork),
-      workdir: driver.workspaceDir(workspace),
-      env: {},
-    };
-    const end = await runCommand(driver.launch(workspace, 'probe'), {
-      script: renderScript(script),
-      scriptDir: workspace.stateDir,
-      pipes,
-      capture,
-      timeoutMs: PROBE_TIMEOUT_MS,
-      signal: new AbortController().signal,
-    });
-    const output = (await capture.finish()).text.trim();
-    if (end.cause === 'timeout') throw new Error('a first command did not end');
-    if (output === 'isolated') return;
-    const said = (end.message || output).replaceAll('\n', '; ');
-    throw new Error(said || `a first command exited with code ${end.exitCode}`);
-  } finally {
-    await workspaces.remove(workspace.name);
+    return await runChecked(driver, trial, options);
+  } catch (error) {
+    if (trial === NO_TRIAL) throw error;
+    await runChecked(driver, NO_TRIAL, options);
+    return error as Error;
   }
+}
+
+async function runChecked(driver: IsolationDriver, trial: Trial, options: ProbeOptions): Promise<string> {
+  const check = probeCommand(options.workspaces.baseDir, options.allowNetwork);
+  const output = await runTrial(driver, { ...trial, command: `${check}\n${trial.command}` }, options);
+  const [before, after] = output.split(/^isolated$\n?/m);
+  if (before !== '' || after === undefined) throw new Error(output.trim().replaceAll('\n', '; '));
+  return after;
 }
 
 function probeCommand(baseDir: string, allowNetwork: boolean): string {

@@ -4,30 +4,23 @@
  * inside the sandbox because a variable such as LD_PRELOAD must not touch the programs that build it. `eval` keeps
  * the shell's messages those of `bash -c`.
  */
+import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
+import { renderRlimits } from '../limits/rlimits.ts';
 import { inheritedDescriptors } from '../process/inherited.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 
 /** `close`: the numbers of descriptors that lead nowhere but are taken (process/inherited.ts). */
-const bashReader = (close: readonly number[]) =>
-  [
-    'exec 2>&1',
-    'ulimit -c 0',
-    'IFS= read -r -d "" __prelude <&3',
-    'IFS= read -r -d "" __command <&3',
-    ...[3, ...close].map((fd) => `exec ${fd}<&-`),
-    'eval "$__prelude"',
-    // The prelude may bring functions and aliases, of any name.
-    'builtin eval "\\builtin unset __prelude __command; $__command"',
-  ].join('; ');
+const bashReader = (close: readonly number[]) => [
+  'IFS= read -r -d "" __prelude <&3',
+  'IFS= read -r -d "" __command <&3',
+  ...[3, ...close].map((fd) => `exec ${fd}<&-`),
+  'eval "$__prelude"',
+  // The prelude may bring functions and aliases, of any name.
+  'builtin eval "\\builtin unset __prelude __command; $__command"',
+];
 
 /** Any POSIX shell: it cannot read up to a NUL, so both parts are one text, nor name a descriptor over 9. */
-const SH_READER = [
-  'exec 2>&1',
-  'ulimit -c 0',
-  '__script=$(tr "\\000" "\\n" <&3)',
-  'exec 3<&-',
-  'eval "unset __script; $__script"',
-].join('; ');
+const SH_READER = ['__script=$(tr "\\000" "\\n" <&3)', 'exec 3<&-', 'eval "unset __script; $__script"'];
 
 export interface Script {
   command: string;
@@ -51,9 +44,15 @@ export async function findShell(): Promise<ShellKind> {
   return (await findProgram('bash')) ? 'bash' : 'sh';
 }
 
-/** The command line of the shell. */
-export function shellArguments(shell: ShellKind): string[] {
-  return [shell, '-c', shell === 'bash' ? bashReader(inheritedDescriptors()) : SH_READER, shell];
+/** The command line of the shell. It enters its groups itself where no first process does. */
+export function shellArguments(
+  shell: ShellKind,
+  limits: LaunchLimits,
+  { isFirst = false }: { isFirst?: boolean } = {},
+): string[] {
+  const reader = shell === 'bash' ? bashReader(inheritedDescriptors()) : SH_READER;
+  const steps = ['exec 2>&1', 'ulimit -c 0', ...renderRlimits(limits.rlimits, shell), ...reader];
+  return [shell, '-c', (isFirst ? renderEntry(limits) : '') + steps.join('; '), shell];
 }
 
 /**
@@ -61,7 +60,9 @@ export function shellArguments(shell: ShellKind): string[] {
  * (`exit $?` keeps the shell from becoming the command): were the command the first process, the kernel would
  * ignore signals it sends to itself. sh, because it starts faster than bash.
  */
-export const FIRST_PROCESS = ['sh', '-c', '"$@"; exit $?', 'sh'] as const;
+export function firstProcess(limits: LaunchLimits): string[] {
+  return ['sh', '-c', `${renderEntry(limits)}"$@"; exit $?`, 'sh'];
+}
 
 /** Everything a command finds in its environment unless it asks for more. */
 export function shellEnvironment(homeDir: string, tmpDir: string): Record<string, string> {

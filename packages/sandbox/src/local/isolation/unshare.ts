@@ -11,6 +11,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { endNamespace } from '../process/terminate.ts';
 import { findProgram } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
@@ -31,7 +32,6 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   const loopback = await loopbackCommand(allowNetwork);
   const setup = renderSetup(view, mounts, loopback ?? ':');
   const shell = await findShell();
-  const shellLine = shellArguments(shell);
   const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
   if (!allowNetwork) namespaces.push('--net');
   const noNetwork = loopback
@@ -47,12 +47,14 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
     tmpDir: () => '/tmp',
     prepare: (workspace) =>
       writeFile(fstabPath(workspace), systemFstab + renderWorkspaceMounts(view, mounts, workspace)),
-    launch: (workspace) => ({
+    launch: (workspace, _, limits) => ({
       program: 'setpriv',
       args: [
         ...['--pdeathsig', 'KILL', 'unshare', ...namespaces, '--fork', '--kill-child=SIGKILL'],
-        ...['sh', '-c', setup, 'sh', fstabPath(workspace), ...shellLine],
+        ...['sh', '-c', setup + renderStart(limits), 'sh', fstabPath(workspace)],
+        ...shellArguments(shell, limits),
       ],
+      entrances: limits.entrances,
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',
       end: endNamespace,
@@ -103,7 +105,7 @@ function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], works
   );
 }
 
-/** The first process of the namespace; `exit $?` at its end keeps it one of its own, as in shell.ts. */
+/** The first process of the namespace; `exit $?` at its end (renderStart) keeps it one of its own, as in shell.ts. */
 function renderSetup(view: SystemView, mounts: readonly Mount[], loopback: string): string {
   return [
     'fail() { echo "sandbox: $1" >&2; exit 125; }',
@@ -115,9 +117,14 @@ function renderSetup(view: SystemView, mounts: readonly Mount[], loopback: strin
     'mount -a -T "$fstab" || fail "cannot mount"',
     ...renderNestedReadOnly(view, mounts),
     `cd ${quote(view.rootDir)} && pivot_root . . && umount -l . && cd / || fail "cannot change the root"`,
-    `unshare --user --map-user=${SANDBOX_UID} --map-group=${SANDBOX_UID} "$@"`,
-    'exit $?',
+    '',
   ].join('\n');
+}
+
+/** The groups are entered last: what builds the sandbox does not count against the limits of what runs in it. */
+function renderStart(limits: LaunchLimits): string {
+  const user = `unshare --user --map-user=${SANDBOX_UID} --map-group=${SANDBOX_UID}`;
+  return `${renderEntry(limits)}${user} "$@"; exit $?`;
 }
 
 /** A read-only bind does not reach the mounts inside it; there are seldom any. */

@@ -37,6 +37,8 @@ export interface Launch {
   args: readonly string[];
   env: Record<string, string>;
   cwd: string;
+  /** Descriptors the program gets from 4 on; they stay the caller's. */
+  entrances: readonly number[];
   /** Ends everything the launched program started; true when nothing is left. */
   end(pid: number, exit: Exit): Promise<boolean>;
 }
@@ -126,7 +128,7 @@ function start(launch: Launch, scriptFd: number, outputFd: number) {
       env: launch.env,
       // Its own session: no terminal, and a group that can be named as a whole.
       detached: true,
-      stdio: withoutInherited(['ignore', outputFd, 'pipe', scriptFd]),
+      stdio: withoutInherited(['ignore', outputFd, 'pipe', scriptFd, ...launch.entrances]),
     });
     const exited = new Promise<void>((resolve, reject) => {
       child.once('error', reject);

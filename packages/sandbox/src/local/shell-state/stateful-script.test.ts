@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { shellArguments } from '../isolation/shell.ts';
+import { NO_LIMITS } from '../limits/launch-limits.ts';
 import { renderStatefulScript } from './stateful-script.ts';
 
 /** The contract suite shows bash; this is what is left of it where the machine has only sh. */
@@ -26,7 +27,7 @@ function run(command: string, workdir?: string) {
     renderStatefulScript({ shell: 'sh', command, workspaceDir: dir, state, saveTo: left, workdir, env: {} }),
   );
   const fd = openSync(script, 'r');
-  const [program, ...args] = shellArguments('sh');
+  const [program, ...args] = shellArguments('sh', NO_LIMITS);
   const env = { PATH: process.env.PATH };
   const { stdout, status } = spawnSync(program as string, args, {
     stdio: ['ignore', 'pipe', 'pipe', fd],

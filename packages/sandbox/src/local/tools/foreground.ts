@@ -1,8 +1,8 @@
 /** Runs a script in the workspace while its call waits, and puts its end into words. */
 import { posix } from 'node:path';
 import { createFile } from '../files/workspace-path.ts';
+import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { OutputCapture, type Spool } from '../process/output-capture.ts';
-import { type CommandEnd, runCommand } from '../process/run-command.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
 
 export interface ForegroundOptions {
@@ -15,18 +15,12 @@ export async function runInForeground(
   script: Uint8Array,
   { timeoutS, waitedMs = 0 }: ForegroundOptions,
   context: ToolContext,
-): Promise<{ end: CommandEnd; outcome: ToolOutcome }> {
+): Promise<{ end: LimitedEnd; outcome: ToolOutcome }> {
   const capture = new OutputCapture(context.limits, () => openSpool(context));
-  let end: CommandEnd;
+  let end: LimitedEnd;
   try {
-    end = await runCommand(context.isolation.launch(context.workspace, context.executionId), {
-      script,
-      scriptDir: context.workspace.stateDir,
-      pipes: context.pipes,
-      capture,
-      timeoutMs: Math.max(timeoutS * 1000 - waitedMs, 0),
-      signal: context.signal,
-    });
+    const timeoutMs = Math.max(timeoutS * 1000 - waitedMs, 0);
+    end = await runLimited(context, { script, capture, timeoutMs });
   } catch (error) {
     await capture.finish();
     throw error;
@@ -53,7 +47,7 @@ async function openSpool({ executionId, isolation, workspace }: ToolContext): Pr
   return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };
 }
 
-function outcomeOf(end: CommandEnd, timeoutS: number): Omit<ToolOutcome, 'output'> {
+function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output'> {
   const remains = end.gone
     ? 'everything it had started was ended'
     : 'something it had started could not be ended';
@@ -70,18 +64,20 @@ function outcomeOf(end: CommandEnd, timeoutS: number): Omit<ToolOutcome, 'output
   }
 }
 
-function exitOutcome({ exitCode, signal, started, message, gone }: CommandEnd): Omit<ToolOutcome, 'output'> {
+function exitOutcome(end: LimitedEnd): Omit<ToolOutcome, 'output'> {
+  const { exitCode, signal, limit, started, message, gone } = end;
   const metadata = {
     ...(exitCode === undefined ? {} : { exit_code: exitCode }),
     ...(signal === undefined ? {} : { signal }),
   };
+  const left = gone ? '' : ' Something it left running could not be ended.';
+  if (limit) return { error: `${limit.message}${left}`, metadata: { ...metadata, failure: limit.failure } };
   if (!started) {
     return {
       error: `The sandbox could not start the command: ${message || `it exited with code ${exitCode}`}`,
       metadata: { ...metadata, failure: 'backend_down' },
     };
   }
-  const left = gone ? '' : ' Something it left running could not be ended.';
   if (exitCode === 0) return { error: left.trim(), metadata };
   return { error: `The command exited with code ${exitCode}.${left}`, metadata };
 }

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { kindAt, pathComponents } from '../files/workspace-path.ts';
 import { renderScript } from '../isolation/shell.ts';
-import { type CommandEnd, runCommand } from '../process/run-command.ts';
+import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { RecordReader } from '../search/record-reader.ts';
 import { EXIT, MAX_RECORD_BYTES, type Search, searchScript } from '../search/search-script.ts';
 import { SearchWindow } from '../search/search-window.ts';
@@ -39,13 +39,10 @@ export const searchFiles: Tool = async (args, context) => {
     maxBytes: MAX_RECORD_BYTES,
   });
   const timeoutS = Math.min(MAX_TIMEOUT_S, context.defaultTimeoutS, context.maxTimeoutS);
-  const end = await runCommand(context.isolation.launch(context.workspace, context.executionId), {
+  const end = await runLimited(context, {
     script: renderScript({ command: searchScript(search), workdir: workspaceDirOf(context), env: {} }),
-    scriptDir: context.workspace.stateDir,
-    pipes: context.pipes,
     capture: reader,
     timeoutMs: timeoutS * 1000,
-    signal: context.signal,
   });
   const failure = failureOf(end, timeoutS, reader, optionalString(args, 'path') ?? '.');
   if (failure && window.shown === 0) return failure;
@@ -96,7 +93,7 @@ async function searchOf(args: Readonly<Record<string, unknown>>, context: ToolCo
 }
 
 function failureOf(
-  end: CommandEnd,
+  end: LimitedEnd,
   timeoutS: number,
   { trailer }: RecordReader,
   path: string,
@@ -108,6 +105,7 @@ function failureOf(
       failure: 'timeout',
     });
   }
+  if (end.limit) return failed(end.limit.message, { failure: end.limit.failure });
   if (end.cause === 'aborted') return failed('The search was stopped.', { failure: 'aborted' });
   if (!end.started) {
     return failed(`The sandbox could not start the search: ${end.message}`, { failure: 'backend_down' });

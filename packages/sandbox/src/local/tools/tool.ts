@@ -1,5 +1,6 @@
 import type { ExecutionMetadata } from '../../backend.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
+import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 import type { Workspace } from '../workspaces.ts';
@@ -11,6 +12,8 @@ export interface ToolContext {
   isolation: IsolationDriver;
   pipes: PipeStock;
   limits: OutputLimits;
+  /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */
+  slotLimits: SlotLimits;
   /** Used where the call names no timeout of its own. */
   defaultTimeoutS: number;
   /** No timeout of a call goes beyond it. */

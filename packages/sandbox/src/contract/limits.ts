@@ -1,0 +1,185 @@
+/**
+ * What every ToolBackend must show under limits. What it enforces, and for whom, it says itself (`stats`); a limit it
+ * says it does not enforce is not tested, and its test says so.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest';
+import type { ExecutionResult, Slot, ToolBackend } from '../backend.ts';
+import type { BackendUnderTest } from '../backend-contract.ts';
+import type { LimitName, LimitStatus, SandboxLimits } from '../limits.ts';
+
+const MB = 1024 * 1024;
+
+/** Those that the backend under test is made with. */
+export const CONTRACT_LIMITS = {
+  memoryBytes: 128 * MB,
+  processes: 64,
+  fileSizeBytes: 32 * MB,
+} as const satisfies SandboxLimits;
+
+/** Keeps so many megabytes in the memory of one process. */
+const fillMemory = (megabytes: number) => `head -c ${megabytes}M /dev/zero | tail -c ${megabytes}M | wc -c`;
+
+export function describeLimitsContract(name: string, setUp: () => Promise<BackendUnderTest>): void {
+  describe(`ToolBackend under limits: ${name}`, () => {
+    let underTest: BackendUnderTest;
+    let backend: ToolBackend;
+    let slot: Slot;
+
+    beforeAll(async () => {
+      underTest = await setUp();
+      backend = underTest.create();
+      await backend.start();
+    });
+
+    beforeEach(async () => {
+      slot = await backend.acquire(randomUUID());
+    });
+
+    afterEach(() => backend.release(slot, { resetWorkspace: true }));
+
+    afterAll(async () => {
+      await backend.stop({ purge: true });
+      await underTest.dispose();
+    });
+
+    async function bash(command: string, { on = slot } = {}): Promise<ExecutionResult> {
+      const [result] = await backend.executeBatch([[on, 'bash', { command }]]);
+      return result as ExecutionResult;
+    }
+
+    function statusOf(limit: LimitName): LimitStatus | undefined {
+      return backend.stats().limits.find((each) => each.limit === limit);
+    }
+
+    /** Skips the test where nothing enforces the limit, or not for what `per` names. */
+    function needs({ skip }: TestContext, limit: LimitName, per?: LimitStatus['per'][]): void {
+      const status = statusOf(limit);
+      if (status === undefined || status.by === 'nothing') skip(`${limit}: ${status?.description}`);
+      else if (per && !per.includes(status.per)) skip(`${limit} holds per ${status.per}`);
+    }
+
+    test('stats name every limit and what holds commands to it', () => {
+      const { limits } = backend.stats();
+      expect(limits.map(({ limit, value }) => [limit, value]).sort()).toEqual(
+        Object.entries(CONTRACT_LIMITS).sort(),
+      );
+      for (const { description } of limits) expect(description).toMatch(/^\d\S* \S/);
+    });
+
+    describe('memory', () => {
+      test('a hog is ended and the next command works', async (context) => {
+        needs(context, 'memoryBytes');
+        const result = await bash(`set -o pipefail; ${fillMemory(1024)}`);
+        expect(result.success).toBe(false);
+        expect(await bash('echo next')).toMatchObject({ success: true, output: 'next\n' });
+      });
+
+      test('what the kernel ended is out of memory, and the error says the limit', async (context) => {
+        needs(context, 'memoryBytes', ['slot', 'container']);
+        const result = await bash(`set -o pipefail; ${fillMemory(1024)}`);
+        expect(result).toMatchObject({ success: false, metadata: { failure: 'oom', signal: 'SIGKILL' } });
+        expect(result.error).toContain('128 MB');
+      });
+
+      test('files in /dev/shm are memory', async (context) => {
+        needs(context, 'memoryBytes', ['slot', 'container']);
+        if (backend.stats().isolation.kind === 'none') context.skip('/dev/shm is that of the host');
+        const parts = 'for i in 1 2 3 4 5 6 7 8; do head -c 30M /dev/zero > /dev/shm/$i || exit; done';
+        expect(await bash(parts)).toMatchObject({ success: false, metadata: { failure: 'oom' } });
+        expect(await bash('echo next')).toMatchObject({ success: true, output: 'next\n' });
+      });
+
+      test('all commands of a slot share it', async (context) => {
+        needs(context, 'memoryBytes', ['slot']);
+        // Each holds on to its 80 MB until the other has tried to get as many.
+        const hold = (mine: string, theirs: string) =>
+          `head -c 80M /dev/zero | tail -c 80M | { dd bs=1M count=1 of=/dev/null 2>/dev/null; : > ${mine}; until [ -e ${theirs} ]; do sleep 0.01; done; cat > /dev/null; }`;
+        const pair = (one: Slot, other: Slot) =>
+          backend.executeBatch([
+            [one, 'bash', { command: `set -o pipefail; ${hold('a', 'b')}`, timeout: 10 }],
+            [other, 'bash', { command: `set -o pipefail; ${hold('b', 'a')}`, timeout: 10 }],
+          ]);
+        const results = await pair(slot, slot);
+        expect(results.filter(({ metadata }) => metadata.failure === 'oom')).not.toEqual([]);
+      });
+
+      test('a command that fails beside one that ran out of memory is not taken for it', async (context) => {
+        needs(context, 'memoryBytes', ['slot', 'container']);
+        const results = await backend.executeBatch([
+          [slot, 'bash', { command: `set -o pipefail; ${fillMemory(1024)}; code=$?; : > over; exit $code` }],
+          [slot, 'bash', { command: 'until [ -e over ]; do sleep 0.02; done; exit 3' }],
+        ]);
+        expect(results.map(({ metadata }) => metadata.failure)).toEqual(['oom', undefined]);
+      });
+    });
+
+    describe('processes', () => {
+      const bomb = 'bomb() { bomb & bomb & wait; }; bomb';
+
+      /** Runs the command until it could not start a process, and then stops it. */
+      async function untilFull(command: string, meanwhile = async () => {}): Promise<ExecutionResult> {
+        const controller = new AbortController();
+        const running = backend.executeBatch([[slot, 'bash', { command: `exec 2> log; ${command}` }]], {
+          signal: controller.signal,
+        });
+        await expect
+          .poll(async () => (await read('log')).output, { timeout: 20_000 })
+          .toContain('Resource temporarily unavailable');
+        await meanwhile();
+        controller.abort();
+        return (await running)[0] as ExecutionResult;
+      }
+
+      test('a fork bomb is contained, ends with its command, and the next command works', async (context) => {
+        needs(context, 'processes');
+        expect((await untilFull(bomb)).metadata.failure).toBe('aborted');
+        expect(await bash('echo next | cat')).toMatchObject({ success: true, output: 'next\n' });
+      });
+
+      test('there are never more than the limit', async (context) => {
+        needs(context, 'processes');
+        await untilFull('for i in $(seq 1000); do sleep 60 & echo $i >> started; done');
+        const started = (await read('started')).output.split('\n').length - 1;
+        expect(started).toBeGreaterThan(CONTRACT_LIMITS.processes / 2);
+        expect(started).toBeLessThan(CONTRACT_LIMITS.processes);
+      });
+
+      test('a bomb in one slot leaves the others alone', async (context) => {
+        needs(context, 'processes', ['slot', 'command']);
+        const other = await backend.acquire(randomUUID());
+        await untilFull(bomb, async () => {
+          const result = await bash('for i in 1 2 3 4 5; do echo $i | cat; done', { on: other });
+          expect(result).toMatchObject({ success: true, output: '1\n2\n3\n4\n5\n' });
+        });
+        await backend.release(other, { resetWorkspace: true });
+      });
+
+      async function read(path: string): Promise<ExecutionResult> {
+        const [result] = await backend.executeBatch([[slot, 'read_file', { path }]]);
+        return result as ExecutionResult;
+      }
+    });
+
+    describe('disk', () => {
+      test('a file over the limit ends its command, and the error says the limit', async (context) => {
+        needs(context, 'fileSizeBytes');
+        const result = await bash('head -c 33M /dev/zero > large');
+        expect(result).toMatchObject({
+          success: false,
+          metadata: { failure: 'disk_full', signal: 'SIGXFSZ' },
+        });
+        expect(result.error).toContain('32 MB');
+        expect((await bash('stat -c %s large')).output).toBe(`${CONTRACT_LIMITS.fileSizeBytes}\n`);
+      });
+    });
+
+    test('1 GB of output comes as its head, its tail and its size', async () => {
+      const result = await bash('echo first; yes | head -c 1G; echo last');
+      expect(result).toMatchObject({ success: true, metadata: { truncated: true } });
+      expect(result.metadata.total_bytes).toBe(1024 * MB + 'first\nlast\n'.length);
+      expect(result.output.length).toBeLessThan(MB);
+      expect(result.output).toMatch(/^first\ny\n.*y\nlast\n$/s);
+    });
+  });
+}

@@ -1,0 +1,31 @@
+/**
+ * What the commands of a slot may use, and what a backend says about how it holds them to it.
+ *
+ * - A limit that was asked for is enforced or the backend does not start (`limit_unenforceable`); none is ignored.
+ * - Whose use is added up depends on what enforces it, so a backend says so (`per`). Under a control group it is the
+ *   slot: all its commands together.
+ */
+export interface SandboxLimits {
+  /** Memory, files in /dev/shm included. A command that needs more is ended: its result has the failure `oom`. */
+  memoryBytes?: number | undefined;
+  /** Processes and threads at the same time. One more cannot be started. */
+  processes?: number | undefined;
+  /** Processors' worth of time; 0.5 is half of one. */
+  cpus?: number | undefined;
+  /** Of one file that a command writes. Going on writing ends it: `disk_full`. */
+  fileSizeBytes?: number | undefined;
+  /** Disk space under a workspace and its /tmp. Going over it ends what runs in the slot: `disk_full`. */
+  workspaceBytes?: number | undefined;
+}
+
+export type LimitName = keyof SandboxLimits;
+
+export interface LimitStatus {
+  limit: LimitName;
+  value: number;
+  by: 'cgroup v2' | 'cgroup v1' | 'rlimit' | 'measurement' | 'container' | 'nothing';
+  /** Whose use counts against the value. */
+  per: 'slot' | 'command' | 'process' | 'file' | 'container';
+  /** What holds, or why nothing does and how to mend it; a sentence for the log and `/health/detailed`. */
+  description: string;
+}

@@ -1,0 +1,70 @@
+/** Commands that a backend runs before any other, to see what holds on this machine. */
+import { type LaunchLimits, NO_LIMITS } from '../limits/launch-limits.ts';
+import type { PipeStock } from '../process/pipe-stock.ts';
+import { type OutputSink, runCommand } from '../process/run-command.ts';
+import { anonymousWorkspaceName, type Workspaces } from '../workspaces.ts';
+import type { IsolationDriver } from './isolation-driver.ts';
+import { renderScript } from './shell.ts';
+
+export interface Trial {
+  limits: LaunchLimits;
+  command: string;
+  /** Whether nothing is left to wait for, by what was printed so far. */
+  isOver(output: string): boolean;
+}
+
+/** What a trial printed, or why it could not run. */
+export type Observed = string | Error;
+
+export interface TrialSite {
+  workspaces: Workspaces;
+  pipes: PipeStock;
+}
+
+export const NO_TRIAL: Trial = { limits: NO_LIMITS, command: '', isOver: () => false };
+
+const TIMEOUT_MS = 10_000;
+const OUTPUT_LENGTH = 10_000;
+
+export async function observeTrial(
+  driver: IsolationDriver,
+  trial: Trial,
+  site: TrialSite,
+): Promise<Observed> {
+  if (trial === NO_TRIAL) return '';
+  return runTrial(driver, trial, site).catch((error: Error) => error);
+}
+
+/** In a workspace of its own. Rejects where the command could not run. */
+export async function runTrial(
+  driver: IsolationDriver,
+  { limits, command, isOver }: Trial,
+  { workspaces, pipes }: TrialSite,
+): Promise<string> {
+  const workspace = await workspaces.create(anonymousWorkspaceName());
+  const over = new AbortController();
+  let output = '';
+  const capture: OutputSink = {
+    write(chunk) {
+      output = (output + chunk.toString()).slice(0, OUTPUT_LENGTH);
+      if (isOver(output)) over.abort();
+      return undefined;
+    },
+  };
+  try {
+    await driver.prepare(workspace);
+    const end = await runCommand(driver.launch(workspace, 'probe', limits), {
+      script: renderScript({ command, workdir: driver.workspaceDir(workspace), env: {} }),
+      scriptDir: workspace.stateDir,
+      pipes,
+      capture,
+      timeoutMs: TIMEOUT_MS,
+      signal: over.signal,
+    });
+    if (end.cause === 'timeout') throw new Error('a first command did not end');
+    if (end.started && output !== '') return output;
+    throw new Error(end.message.replaceAll('\n', '; ') || `a first command exited with code ${end.exitCode}`);
+  } finally {
+    await workspaces.remove(workspace.name);
+  }
+}

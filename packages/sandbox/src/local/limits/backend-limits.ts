@@ -1,0 +1,14 @@
+import type { LimitStatus } from '../../limits.ts';
+import type { GroupHome } from './group-homes.ts';
+import type { OomKills } from './oom-kills.ts';
+import type { Rlimits } from './rlimits.ts';
+import type { GroupLimits } from './slot-group.ts';
+
+/** How a backend enforces its limits, as found at start. */
+export interface BackendLimits {
+  status: readonly LimitStatus[];
+  /** Undefined where no limit is left to control groups. */
+  groups: { homes: readonly GroupHome[]; limits: GroupLimits } | undefined;
+  rlimits: Rlimits;
+  ownOomKills: OomKills;
+}

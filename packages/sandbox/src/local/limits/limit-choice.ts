@@ -1,0 +1,161 @@
+/**
+ * What holds commands to each limit on this machine: a control group where the server can make one, else an rlimit, else
+ * nothing. Each is tried out by a first command. What has to hold and does not fails the start.
+ *
+ *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
+ */
+import { SandboxError } from '../../errors.ts';
+import type { LimitName, LimitStatus, SandboxLimits } from '../../limits.ts';
+import type { IsolationDriver } from '../isolation/isolation-driver.ts';
+import type { Observed, Trial } from '../isolation/trial.ts';
+import type { BackendLimits } from './backend-limits.ts';
+import { describeLimit, limitTitle } from './describe-limits.ts';
+import type { GroupHome } from './group-homes.ts';
+import { RLIMIT_TESTS, type Test, trialOf, whyNoRlimit } from './limit-trial.ts';
+import { ownOomKills } from './oom-kills.ts';
+import type { Controller } from './own-groups.ts';
+import { TrialGroups } from './trial-groups.ts';
+
+export interface WantedLimits {
+  /** Enforced, or the start fails. */
+  required: SandboxLimits;
+  /** Enforced where this machine can. */
+  preferred: SandboxLimits;
+}
+
+interface Verdict extends Pick<LimitStatus, 'by' | 'per'> {
+  /** What is in the way of more. */
+  reason?: string | undefined;
+}
+
+/** In the order in which they are told. */
+const LIMITS: readonly LimitName[] = ['memoryBytes', 'processes', 'cpus', 'fileSizeBytes'];
+const CONTROLLERS: Partial<Record<LimitName, Controller>> = {
+  memoryBytes: 'memory',
+  processes: 'pids',
+  cpus: 'cpu',
+};
+const RLIMIT_SCOPES = { memoryBytes: 'process', processes: 'command', fileSizeBytes: 'file' } as const;
+
+export class LimitChoice {
+  readonly #required: SandboxLimits;
+  readonly #limits: SandboxLimits;
+  readonly #groups: TrialGroups;
+
+  private constructor(required: SandboxLimits, limits: SandboxLimits, groups: TrialGroups) {
+    this.#required = required;
+    this.#limits = limits;
+    this.#groups = groups;
+  }
+
+  static async prepare({ required, preferred }: WantedLimits): Promise<LimitChoice> {
+    const limits = { ...checked(preferred), ...checked(required) };
+    const controllers = LIMITS.filter((limit) => limits[limit] !== undefined)
+      .map((limit) => CONTROLLERS[limit])
+      .filter((controller) => controller !== undefined);
+    return new LimitChoice(required, limits, await TrialGroups.prepare(controllers, limits));
+  }
+
+  get trial(): Trial {
+    return trialOf([...this.#groups.tests, ...this.#rlimitTests()], this.#groups.entrances);
+  }
+
+  /** `observe` runs a further trial, needed where groups that could be made do not hold. */
+  async decide(
+    isolation: IsolationDriver,
+    first: Observed,
+    observe: (trial: Trial) => Promise<Observed>,
+  ): Promise<BackendLimits> {
+    const tested = this.#rlimitTests();
+    const homes = await this.#groups.judge(first);
+    const untested = this.#rlimitTests().some((test) => !tested.includes(test));
+    const observed = untested ? await observe(trialOf(this.#rlimitTests())) : first;
+
+    const limits = this.#limits;
+    const status = LIMITS.filter((limit) => limits[limit] !== undefined).map((limit): LimitStatus => {
+      const value = limits[limit] as number;
+      const verdict = this.#judge(limit, homes, observed, isolation);
+      return {
+        limit,
+        value,
+        by: verdict.by,
+        per: verdict.per,
+        description: describeLimit(limit, value, verdict),
+      };
+    });
+    refuseUnenforced(status.filter(({ limit }) => this.#required[limit] !== undefined));
+    const underRlimit = (limit: LimitName) =>
+      status.some((each) => each.limit === limit && each.by === 'rlimit') ? limits[limit] : undefined;
+    return {
+      status,
+      groups: homes.length > 0 ? { homes, limits } : undefined,
+      rlimits: {
+        fileSizeBytes: underRlimit('fileSizeBytes'),
+        dataBytes: underRlimit('memoryBytes'),
+        processes: underRlimit('processes'),
+      },
+      ownOomKills: await ownOomKills(),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#groups.remove();
+  }
+
+  /** For the limits that, as far as is known, no group holds. */
+  #rlimitTests(): Test[] {
+    return LIMITS.filter((limit) => this.#limits[limit] !== undefined)
+      .filter(canBeRlimited)
+      .filter((limit) => this.#whyNoGroup(limit) !== undefined)
+      .map((limit) => RLIMIT_TESTS[limit]);
+  }
+
+  #whyNoGroup(limit: LimitName): string | undefined {
+    const controller = CONTROLLERS[limit];
+    return controller === undefined ? 'there is no controller for it' : this.#groups.reasons.get(controller);
+  }
+
+  #judge(
+    limit: LimitName,
+    homes: readonly GroupHome[],
+    observed: Observed,
+    { kind }: IsolationDriver,
+  ): Verdict {
+    const home = homes.find(({ controllers }) => controllers.some((each) => each === CONTROLLERS[limit]));
+    if (home) return { by: `cgroup v${home.version}`, per: 'slot' };
+    const noGroup = CONTROLLERS[limit] && `no control group: ${this.#whyNoGroup(limit)}`;
+    if (!canBeRlimited(limit)) return { by: 'nothing', per: 'slot', reason: noGroup };
+    const noRlimit = observed instanceof Error ? observed.message : whyNoRlimit(limit, observed, kind);
+    if (noRlimit === undefined) return { by: 'rlimit', per: RLIMIT_SCOPES[limit], reason: noGroup };
+    const reasons = [noGroup, `no rlimit: ${noRlimit}`];
+    return { by: 'nothing', per: RLIMIT_SCOPES[limit], reason: reasons.filter(Boolean).join('; ') };
+  }
+}
+
+function canBeRlimited(limit: LimitName): limit is keyof typeof RLIMIT_TESTS {
+  return limit in RLIMIT_TESTS;
+}
+
+/** Only those that are there. */
+function checked(limits: SandboxLimits): SandboxLimits {
+  const entries = Object.entries(limits).filter(([, value]) => value !== undefined);
+  for (const [limit, value] of entries) {
+    const isWhole = limit === 'cpus' || Number.isSafeInteger(value);
+    if (isWhole && Number.isFinite(value) && value > 0) continue;
+    throw new SandboxError(
+      'invalid_request',
+      `The limit ${limit} should be a number over 0, not ${value}; leave it out for none.`,
+    );
+  }
+  return Object.fromEntries(entries);
+}
+
+function refuseUnenforced(required: readonly LimitStatus[]): void {
+  const unenforced = required.filter(({ by }) => by === 'nothing');
+  if (unenforced.length === 0) return;
+  const each = unenforced.map(({ limit, description }) => `${limitTitle(limit)}: ${description}`);
+  throw new SandboxError(
+    'limit_unenforceable',
+    `There are limits that cannot be enforced here. ${each.join('. ')}.`,
+  );
+}

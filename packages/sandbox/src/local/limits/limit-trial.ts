@@ -1,0 +1,86 @@
+/**
+ * Whether limits hold, tried out by the first command of a backend: it must be stopped by them. That a file of a control
+ * group could be written or an rlimit be set proves nothing: the kernel may exempt the server's user, or the command
+ * may not have got in.
+ *
+ * Memory and processor time under a control group are the exception. Using them up would have the kernel report a
+ * process that ran out of memory at each start of a server, so there it is enough that the group counts the command.
+ */
+import { release } from 'node:os';
+import type { Isolation } from '../../backend.ts';
+import type { LimitName } from '../../limits.ts';
+import { NO_TRIAL, type Trial } from '../isolation/trial.ts';
+
+const FORK = '( ( (echo forked); : ); : )';
+
+/** In this order, for a shell that may not fork waits a while and tries again: then the trial is over. */
+const TESTS = {
+  groups: 'while read -r line; do echo "group $line"; done < /proc/self/cgroup',
+  fileSize: `(ulimit -f 1; trap '' XFSZ; printf '%4096s' x 2>/dev/null > large && echo 'wrote it all')`,
+  // Up to 32 MB. A shell that runs into its limit of 16 ends.
+  dataSize:
+    '(ulimit -d 16384; t=12345678; i=0; while [ $i -lt 22 ]; do t=$t$t; i=$((i+1)); done; echo filled) 2>/dev/null',
+  processRlimit: `ulimit -u 1 2>/dev/null || ulimit -p 1; ${FORK}`,
+  processGroup: FORK,
+};
+
+export type Test = keyof typeof TESTS;
+
+/** Under a group: room for the two shells of a sandbox and a test, but not for FORK, be there a sandbox or not. */
+export const TRIAL_PROCESSES = 3;
+
+/** The limits an rlimit can stand for. */
+export const RLIMIT_TESTS = {
+  fileSizeBytes: 'fileSize',
+  memoryBytes: 'dataSize',
+  processes: 'processRlimit',
+} as const satisfies Partial<Record<LimitName, Test>>;
+
+/** Since then a user namespace counts the processes in it on their own. */
+const COUNTS_PER_NAMESPACE = [5, 14] as const;
+
+export function trialOf(tests: readonly Test[], entrances: readonly number[] = []): Trial {
+  if (tests.length === 0) return NO_TRIAL;
+  return {
+    limits: { entrances, rlimits: {} },
+    command: (Object.keys(TESTS) as Test[])
+      .filter((test) => tests.includes(test))
+      .map((test) => TESTS[test])
+      .join('\n'),
+    isOver: (output) => output.includes('fork'),
+  };
+}
+
+/** Why an rlimit cannot stand for a limit; undefined if it can. */
+export function whyNoRlimit(
+  limit: keyof typeof RLIMIT_TESTS,
+  output: string,
+  isolation: Isolation['kind'],
+): string | undefined {
+  switch (limit) {
+    case 'fileSizeBytes':
+      return output.includes('wrote it all') ? 'a first command wrote a file over the limit' : undefined;
+    case 'memoryBytes':
+      return output.includes('filled') ? 'a first command used memory over the limit' : undefined;
+    case 'processes':
+      return whyNoProcessRlimit(output, isolation);
+  }
+}
+
+export function couldFork(output: string): boolean {
+  return output.includes('forked');
+}
+
+function whyNoProcessRlimit(output: string, isolation: Isolation['kind']): string | undefined {
+  const allOfTheUser = "the kernel counts all processes of the server's user, not those of a command";
+  if (isolation === 'none') return `without isolation ${allOfTheUser}`;
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  const [sinceMajor, sinceMinor] = COUNTS_PER_NAMESPACE;
+  if (major < sinceMajor || (major === sinceMajor && minor < sinceMinor)) {
+    return `before Linux ${sinceMajor}.${sinceMinor} ${allOfTheUser}`;
+  }
+  if (!couldFork(output)) return undefined;
+  return process.getuid?.() === 0
+    ? 'the kernel does not count the processes of root; run the server as another user'
+    : 'a first command could start processes over the limit';
+}

@@ -1,0 +1,187 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { BackendStats } from '../../backend.ts';
+import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
+import { processToken } from '../process/process-table.ts';
+import { findOwnGroups } from './own-groups.ts';
+
+const MB = 1024 * 1024;
+const LIMITS = { memoryBytes: 256 * MB, processes: 64, cpus: 2 };
+
+const directories: string[] = [];
+afterEach(async () => {
+  for (const dir of directories.splice(0)) await rm(dir, { recursive: true, force: true });
+});
+
+async function temporaryDirectory(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'talaria-limits-test-'));
+  directories.push(dir);
+  return dir;
+}
+
+async function start(options: Partial<LocalBackendOptions>): Promise<LocalBackend> {
+  const backend = new LocalBackend({ workspacesDir: await temporaryDirectory(), ...options });
+  await backend.start();
+  return backend;
+}
+
+/** Where nothing holds a limit, the reason is what the backend says about it. */
+const found = await (async () => {
+  const backend = await start({ preferredLimits: LIMITS });
+  const { limits } = backend.stats();
+  await backend.stop({ purge: true });
+  return limits;
+})();
+const missing = found.find(({ by }) => !by.startsWith('cgroup'))?.description;
+const unlessMissing = (title: string) => (missing === undefined ? title : `${title} (missing: ${missing})`);
+
+test.each([
+  { memoryBytes: 0 },
+  { processes: -1 },
+  { processes: 1.5 },
+  { cpus: Number.NaN },
+  { fileSizeBytes: Number.POSITIVE_INFINITY },
+])('%j is no limit', async (limits) => {
+  await expect(start({ limits })).rejects.toMatchObject({ code: 'invalid_request' });
+  await expect(start({ preferredLimits: limits })).rejects.toMatchObject({ code: 'invalid_request' });
+});
+
+test('without limits there is nothing to tell', async () => {
+  const backend = await start({ limits: {}, preferredLimits: { memoryBytes: undefined } });
+  expect(backend.stats().limits).toEqual([]);
+  await backend.stop();
+});
+
+test('a limit that has to hold comes before one that may', async () => {
+  const backend = await start({
+    limits: { fileSizeBytes: 10 * MB },
+    preferredLimits: { fileSizeBytes: 20 * MB },
+  });
+  expect(backend.stats().limits).toEqual([
+    { limit: 'fileSizeBytes', value: 10 * MB, by: 'rlimit', per: 'file', description: expect.any(String) },
+  ]);
+  await backend.stop();
+});
+
+describe('where control groups are out of reach', () => {
+  /** In a mount namespace of its own, which root has and others get with a user namespace. */
+  const hidden = [
+    ...['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])],
+    ...['sh', '-c', 'mount -t tmpfs -o ro tmpfs /sys/fs/cgroup && exec "$@"', 'sh'],
+  ];
+
+  test('a limit that only they can hold is refused, with what is missing', async () => {
+    const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, hidden);
+    expect(await server.line()).toEqual({
+      code: 'limit_unenforceable',
+      message: expect.stringMatching(/processor time: 2 processors, not enforced \(no control group: .+\)/),
+    });
+    await server.ended;
+  });
+
+  test('a limit that may hold is told not to, and commands run', async () => {
+    const server = startServer(
+      { workspacesDir: await temporaryDirectory(), preferredLimits: LIMITS },
+      hidden,
+    );
+    const { stats, output } = await server.line<{ stats: BackendStats; output: string }>();
+    const byLimit = Object.fromEntries(stats.limits.map((each) => [each.limit, each]));
+    expect(byLimit.cpus).toMatchObject({ value: 2, by: 'nothing' });
+    expect(byLimit.memoryBytes).toMatchObject({ by: 'rlimit', per: 'process' });
+    expect(output).toBe('ran\n');
+    server.kill('SIGKILL');
+    await server.ended;
+  });
+});
+
+describe.skipIf(missing !== undefined)(unlessMissing('control groups'), () => {
+  test('a slot has its own from its first command until it is released', async () => {
+    const backend = await start({ limits: LIMITS });
+    const slot = await backend.acquire('x');
+    const before = await groupsOf(processToken());
+    await backend.executeBatch([[slot, 'bash', { command: ':' }]]);
+    const [made, ...others] = (await groupsOf(processToken())).filter((name) => !before.includes(name));
+    expect([made, others]).toEqual([expect.any(String), []]);
+    await backend.executeBatch([[slot, 'bash', { command: ':' }]]);
+    await backend.release(slot);
+    expect(await groupsOf(processToken())).toEqual(before);
+    await backend.stop({ purge: true });
+  });
+
+  test('they go with a backend that stops', async () => {
+    const before = await groupsOf(processToken());
+    const backend = await start({ limits: LIMITS });
+    const slot = await backend.acquire('x');
+    const running = backend.executeBatch([[slot, 'bash', { command: 'sleep 60' }]]);
+    await expect.poll(() => groupsOf(processToken())).not.toEqual(before);
+    await backend.stop({ purge: true });
+    await running;
+    expect(await groupsOf(processToken())).toEqual(before);
+  });
+
+  test('a start removes those of a server that was killed, and none of one that lives', async () => {
+    const [killed, living] = await Promise.all([startHolding(), startHolding()]);
+    for (const server of [killed, living]) expect(await groupsOf(server.token)).toHaveLength(1);
+    killed.kill('SIGKILL');
+    await killed.ended;
+    const backend = await start({ limits: LIMITS });
+    await backend.stop({ purge: true });
+    expect(await groupsOf(killed.token)).toEqual([]);
+    expect(await groupsOf(living.token)).toHaveLength(1);
+    living.kill('SIGKILL');
+    await living.ended;
+    await (await start({ limits: LIMITS })).stop({ purge: true });
+  });
+
+  async function startHolding() {
+    const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, []);
+    const { token } = await server.line<{ token: string }>();
+    return { ...server, token };
+  }
+});
+
+/** The names of a process's slot groups, in whatever hierarchies they are. */
+async function groupsOf(token: string): Promise<string[]> {
+  const { v1, v2 } = await findOwnGroups();
+  const dirs = [...v1.values(), ...(v2 === undefined ? [] : [v2, join(v2, '..')])];
+  const names = dirs
+    .flatMap((dir) => readdirSync(dir))
+    .filter((name) => name.startsWith(`talaria-${token}-`));
+  return [...new Set(names)].filter((name) => !name.endsWith('-server')).sort();
+}
+
+/** A process of its own that holds a slot in which it has run a command; it prints a line about itself. */
+function startServer(options: LocalBackendOptions, wrapper: readonly string[]) {
+  const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).pathname);
+  const program = `
+    import { LocalBackend } from ${module('../local-backend.ts')};
+    import { processToken } from ${module('../process/process-table.ts')};
+    const backend = new LocalBackend(${JSON.stringify(options)});
+    try {
+      await backend.start();
+      const slot = await backend.acquire('server');
+      const [{ output }] = await backend.executeBatch([[slot, 'bash', { command: 'echo ran' }]]);
+      console.log(JSON.stringify({ token: processToken(), stats: backend.stats(), output }));
+      setInterval(() => {}, 1000);
+    } catch ({ code, message }) {
+      console.log(JSON.stringify({ code, message }));
+    }
+  `;
+  const [file = '', ...args] = [...wrapper, process.execPath, '--input-type=module', '--eval', program];
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout });
+  return {
+    kill: child.kill.bind(child),
+    ended: once(child, 'exit'),
+    line: async <T = unknown>(): Promise<T> => {
+      const [line] = await once(lines, 'line');
+      return JSON.parse(line) as T;
+    },
+  };
+}
