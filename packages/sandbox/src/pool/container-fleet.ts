@@ -12,6 +12,8 @@
  * - Only a ready container takes new slots. There is no way back to ready: what was given up once is not trusted again.
  * - A container counts towards `maxContainers` from the moment its start begins until it is gone, so there are never
  *   more, at the price that a replacement waits for the end of what it replaces when the maximum is reached.
+ * - One that is lost before it served anybody counts as a start that failed: one that dies at its first use would
+ *   otherwise be started again and again without a pause.
  * - One that cannot be ended is tried again until it can, and counts meanwhile: it may still be using the machine.
  */
 import { SandboxError } from '../errors.ts';
@@ -135,7 +137,12 @@ export class ContainerFleet<C extends Container> {
   lose(container: PoolContainer<C>, reason: string): void {
     if (container.state === 'stopping') return;
     container.state = 'stopping';
-    this.#options.onTrouble(`The container ${container.id} was lost: ${reason}`);
+    const message = `The container ${container.id} was lost: ${reason}`;
+    this.#options.onTrouble(message);
+    if (!container.served) {
+      this.#backoff.failed(container.begun);
+      this.#startFailure = message;
+    }
     this.#options.onLost(container, reason);
     this.#end(container).catch(() => {});
     this.#options.onChange();
@@ -182,7 +189,7 @@ export class ContainerFleet<C extends Container> {
     }
     this.#backoff.succeeded();
     this.#startFailure = undefined;
-    const container = new PoolContainer(handle, clock.nowMs());
+    const container = new PoolContainer(handle, begun, clock.nowMs());
     this.#containers.set(container.id, container);
     this.#watch(container);
     this.#startIdling(container);

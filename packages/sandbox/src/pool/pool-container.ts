@@ -9,14 +9,19 @@ export class PoolContainer<C extends Container> {
   state: 'ready' | 'draining' | 'stopping' = 'ready';
   /** Also those that failed: their workspaces are in the container until it is gone. */
   readonly slots = new Set<PooledSlot<C>>();
+  /** What its start was given by `StartBackoff.begin`. */
+  readonly begun: number;
+  /** A slot was opened in it. */
+  served = false;
   emptySinceMs: number;
   /** Settles when the container is gone; undefined until its end has begun. */
   ended: Promise<void> | undefined;
   cancelCheck: () => void = () => {};
   cancelIdle: () => void = () => {};
 
-  constructor(handle: C, nowMs: number) {
+  constructor(handle: C, begun: number, nowMs: number) {
     this.handle = handle;
+    this.begun = begun;
     this.emptySinceMs = nowMs;
   }
 

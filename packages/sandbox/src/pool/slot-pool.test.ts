@@ -422,7 +422,7 @@ describe('scaling', () => {
   });
 
   test('what is empty for long goes, but neither the minimum nor the warm slots', async () => {
-    const { pool, clock } = await startPool({ minContainers: 1, warmSlots: 3, maxContainers: 4 });
+    const { pool, driver, clock } = await startPool({ minContainers: 1, warmSlots: 3, maxContainers: 4 });
     const slots = await Promise.all(Array.from({ length: 8 }, () => pool.acquire()));
     expect(pool.stats().containers.ready).toBe(4);
     await Promise.all(slots.map((slot) => pool.release(slot)));
@@ -432,6 +432,7 @@ describe('scaling', () => {
     expect(pool.stats()).toMatchObject({ containers: { ready: 2 }, slots: { available: 4 } });
     await clock.advanceS(600);
     expect(pool.stats().containers.ready).toBe(2);
+    expect(driver.starts).toBe(4);
   });
 
   test('a container that was used in between is not idle', async () => {
@@ -535,6 +536,23 @@ describe('starts that fail', () => {
     // One succeeded, so nothing holds the others back.
     expect(driver.starts).toBe(11);
     expect(callers.map(({ value }) => value?.state)).toEqual(['acquired', 'acquired', 'acquired']);
+  });
+
+  test('are also those of containers that die before they served anybody', async () => {
+    const { pool, driver, clock, troubles } = await startPool({ acquireTimeoutS: 20 });
+    driver.before.open = (container) => {
+      container.alive = false;
+    };
+    const caller = watch(pool.acquire('a'));
+    await clock.advanceS(6.9);
+    expect(driver.starts).toBe(3);
+    await clock.advanceS(0.1);
+    expect(driver.starts).toBe(4);
+    await clock.advanceS(13);
+    expect(caller.error?.message).toContain(
+      'The last start failed: The container container_5 was lost: it is dead',
+    );
+    expect(troubles).toHaveLength(driver.starts);
   });
 
   test('make those who come meanwhile wait for the next attempt', async () => {
@@ -642,14 +660,14 @@ describe('containers that die', () => {
   });
 
   test('give those who waited for a slot in them their places back', async () => {
-    const { pool, driver } = await startPool({ maxContainers: 1, slotsPerContainer: 1, minContainers: 1 });
+    const { pool, driver, clock } = await startPool({ maxContainers: 1, slotsPerContainer: 1 });
     const dying = createGate();
     driver.before.open = (container) => (container.containerId === 'container_1' ? dying.wait() : undefined);
     const callers = ['a', 'b'].map((id) => watch(pool.acquire(id)));
     await atRest();
     only(driver.containers).alive = false;
     dying.open();
-    await atRest();
+    await clock.advanceS(1);
     expect(callers.map(({ value }) => value?.trajectoryId)).toEqual(['a', undefined]);
     expect(callers[0]?.value?.containerId).toBe('container_2');
   });

@@ -267,6 +267,7 @@ export class SlotPool<C extends Container> {
     try {
       const { workspaceDir } = await this.#options.driver.openSlot(container.handle, slot.request);
       slot.workspaceDir = workspaceDir;
+      container.served = true;
     } catch (error) {
       // When the container turns out to be dead, its callers are back in the queue after this.
       await fleet.check(container);
