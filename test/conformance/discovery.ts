@@ -45,6 +45,19 @@ export function describeDiscovery(target: GetTarget): void {
         readiness: { status: 'ready', checks: expect.any(Object) },
         active_agents: expect.any(Number),
         pid: expect.any(Number),
+        uptime_seconds: expect.any(Number),
+        queue: {
+          queued: expect.any(Number),
+          leased: expect.any(Number),
+          max_queued: expect.any(Number),
+          max_concurrent: expect.any(Number),
+        },
+      });
+      expect(body).toHaveProperty('platforms.api_server.subscribers', expect.any(Number));
+      expect(body).toHaveProperty('readiness.checks.store', {
+        status: 'ok',
+        detail: expect.any(String),
+        last_error: null,
       });
       expect(body.version).toBe((await api().get<Json>('/health')).body.version);
       expect(Math.abs(Date.parse(body.updated_at as string) - Date.now())).toBeLessThan(60_000);

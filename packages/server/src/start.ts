@@ -14,6 +14,7 @@ import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { todo } from './agent/tools/todo.ts';
 import { ToolSet } from './agent/tools/tool.ts';
+import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, ConfigError, configSecrets } from './config/index.ts';
 import { Engine } from './engine/engine.ts';
@@ -113,7 +114,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     // What the framework has to say at the level info, the command has said in better words.
     logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
     checks: async (): Promise<Record<string, Check>> => ({
-      store: { status: 'ok', detail: `SQLite, ${config.database.path}` },
+      store: await checkStore(journal, `SQLite, ${config.database.path}`),
       sandbox: { status: isolated ? 'ok' : 'degraded', detail: isolation.description },
       model: { status: 'ok', detail: model.name },
     }),

@@ -58,7 +58,9 @@ export interface ListRuns {
 }
 
 export interface Load extends QueueDepth {
+  maxQueued: number;
   active: number;
+  maxActive: number;
   subscribers: number;
 }
 
@@ -197,8 +199,14 @@ export class Engine {
   }
 
   async load(): Promise<Load> {
-    const depth = await this.#journal.queueDepth();
-    return { ...depth, active: this.#dispatcher.active, subscribers: this.#feeds.size };
+    const { maxQueuedRuns, maxConcurrentRuns } = this.#options;
+    return {
+      ...(await this.#journal.queueDepth()),
+      maxQueued: maxQueuedRuns,
+      active: this.#dispatcher.active,
+      maxActive: maxConcurrentRuns,
+      subscribers: this.#feeds.size,
+    };
   }
 
   /** Takes no new run from now on, and hands the unfinished ones over within the limit. */

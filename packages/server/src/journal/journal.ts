@@ -99,6 +99,13 @@ export interface QueueDepth {
   leased: number;
 }
 
+export interface StoreHealth {
+  /** Whether a write of ordinary size has just become durable. */
+  writable: boolean;
+  /** The last failure that was the store's own and no refusal, since it was opened. */
+  lastError: { message: string; at: number } | null;
+}
+
 export interface Journal {
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
@@ -146,6 +153,8 @@ export interface Journal {
   /** Deletes these runs with everything of them but their idempotency keys; leaves unfinished ones alone. */
   evict(runIds: readonly string[]): Promise<void>;
   queueDepth(): Promise<QueueDepth>;
+  /** Tries a write to find out. Never rejects, but takes as long as the store does. */
+  checkHealth(): Promise<StoreHealth>;
 
   /** Calls `listener` after records of the run became durable. */
   watchEvents(runId: string, listener: () => void): () => void;

@@ -1,6 +1,6 @@
 /** `/health`, `/v1/health` (open to everyone) and `/health/detailed`. */
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine, Load } from '../../engine/engine.ts';
 
 export interface Check {
   status: 'ok' | 'degraded' | 'failed';
@@ -25,18 +25,26 @@ export function installHealthRoutes(app: FastifyInstance, { version, engine, che
   app.get('/health/detailed', async () => {
     const [load, found] = await Promise.all([engine.load(), checks()]);
     const failed = Object.values(found).some((check) => check.status === 'failed');
-    const memory = process.memoryUsage();
     return {
       ...brief,
       gateway_state: engine.draining ? 'draining' : 'running',
       active_agents: load.active,
       platforms: { api_server: { state: 'connected', subscribers: load.subscribers } },
-      queue: { queued: load.queued, leased: load.leased },
+      queue: describeQueue(load),
       pid: process.pid,
       uptime_seconds: Math.round((Date.now() - startedAt) / 1000),
-      memory: { rss_bytes: memory.rss, heap_used_bytes: memory.heapUsed },
+      memory: describeMemory(),
       updated_at: new Date().toISOString(),
       readiness: { status: failed || engine.draining ? 'not_ready' : 'ready', checks: found },
     };
   });
+}
+
+function describeQueue({ queued, leased, maxQueued, maxActive }: Load) {
+  return { queued, leased, max_queued: maxQueued, max_concurrent: maxActive };
+}
+
+function describeMemory() {
+  const { rss, heapUsed } = process.memoryUsage();
+  return { rss_bytes: rss, heap_used_bytes: heapUsed };
 }

@@ -153,6 +153,19 @@ export function keepContract(subject: Subject): void {
     expect((await reopened.listRuns({ owner: 'ada', sessionId: 's', limit: 10 })).runs).toHaveLength(1);
   });
 
+  it('health is a write that succeeds, whatever was refused before', async () => {
+    const { journal } = subject;
+    await expect(journal.post('run_unknown', { kind: 'stop' })).rejects.toThrow();
+    await expect(journal.append({ runId: 'run_unknown', epoch: 1 }, [delta()])).rejects.toThrow();
+    expect(await journal.checkHealth()).toEqual({ writable: true, lastError: null });
+  });
+
+  it('health of a journal that was closed is that it takes no write', async () => {
+    const { journal } = subject;
+    await subject.reopen();
+    expect(await journal.checkHealth()).toMatchObject({ writable: false });
+  });
+
   it('a write after closing is refused', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);

@@ -24,12 +24,15 @@ it.skipIf(!hasPrlimit)(
 
     const { taken, ...seen } = JSON.parse(stdout);
     expect(taken).toBeGreaterThan(5);
+    const lastError = { message: expect.stringMatching(/disk/), at: expect.any(Number) };
     expect(seen).toEqual({
       refused: 'store_unavailable',
       groupCodes: ['store_unavailable', 'store_unavailable'],
       whileFull: { events: taken, nextSeq: taken, runs: 1 },
       depth: { queued: 0, leased: 1 },
       nextSeq: taken,
+      healthWhileFull: { writable: false, lastError },
+      healthAfter: { writable: true, lastError },
     });
   },
 );

@@ -82,6 +82,14 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   INSERT INTO keys (name, value) VALUES ('cursors', randomblob(32));
   `,
+  // 5: something to write when it is asked whether the store takes writes
+  `
+  CREATE TABLE probe (
+    id    INTEGER PRIMARY KEY CHECK (id = 0),
+    at    INTEGER NOT NULL,
+    bytes BLOB    NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /** Brings the database to the newest schema; refuses one written by a newer version. */

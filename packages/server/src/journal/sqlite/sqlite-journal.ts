@@ -15,6 +15,7 @@ import type {
   RunFilter,
   RunPage,
   StoredEvent,
+  StoreHealth,
 } from '../journal.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
@@ -150,8 +151,16 @@ export class SqliteJournal implements Journal {
     return this.#writer.write('evict', [runIds]);
   }
 
-  queueDepth(): Promise<QueueDepth> {
-    return this.#writer.write('queueDepth', []);
+  async queueDepth(): Promise<QueueDepth> {
+    return this.#writer.depth;
+  }
+
+  async checkHealth(): Promise<StoreHealth> {
+    const writable = await this.#writer.write('probe', []).then(
+      () => true,
+      () => false,
+    );
+    return { writable, lastError: this.#writer.lastError };
   }
 
   watchEvents(runId: string, listener: () => void): () => void {

@@ -2,10 +2,13 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { TalariaError } from '@talaria/protocol';
+import type { QueueDepth, StoreHealth } from '../journal.ts';
 import {
   type FromWriter,
   fromFailure,
   type ToWriter,
+  type WriteFailure,
   type WriteOp,
   type WriteRequest,
 } from './writer-protocol.ts';
@@ -21,6 +24,8 @@ export class WriterClient {
   readonly #now: () => number;
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
+  #depth: QueueDepth = { queued: 0, leased: 0 };
+  #lastError: StoreHealth['lastError'] = null;
   #outbox: WriteRequest[] = [];
   #nextId = 0;
   #gone: Error | undefined;
@@ -50,6 +55,15 @@ export class WriterClient {
         resolve();
       });
     });
+  }
+
+  /** As of the last commit. */
+  get depth(): QueueDepth {
+    return this.#depth;
+  }
+
+  get lastError(): StoreHealth['lastError'] {
+    return this.#lastError;
   }
 
   /** `runId` names the run in the error, where there is one. */
@@ -82,8 +96,12 @@ export class WriterClient {
       const settle = (message: FromWriter): void => {
         this.#worker.off('message', settle);
         this.#worker.off('error', reject);
-        if (message.type === 'failed') reject(new Error(message.message));
-        else resolve();
+        if (message.type === 'failed') {
+          reject(new Error(message.message));
+          return;
+        }
+        this.#depth = message.depth;
+        resolve();
       };
       this.#worker.on('message', settle);
       this.#worker.once('error', reject);
@@ -92,16 +110,28 @@ export class WriterClient {
 
   #receive(message: FromWriter): void {
     if (message.type !== 'done') return;
+    this.#depth = message.depth;
     for (const response of message.responses) {
       const pending = this.#pending.get(response.id);
       this.#pending.delete(response.id);
       if (pending === undefined) continue;
-      if ('error' in response) pending.reject(fromFailure(response.error, pending.runId));
+      if ('error' in response) pending.reject(this.#toError(response.error, pending.runId));
       else pending.resolve(response.value);
     }
   }
 
+  #toError(failure: WriteFailure, runId: string): Error {
+    const error = fromFailure(failure, runId);
+    if (error instanceof TalariaError && error.code === 'store_unavailable') this.#remember(failure.message);
+    return error;
+  }
+
+  #remember(message: string): void {
+    this.#lastError = { message, at: this.#now() };
+  }
+
   #fail(error: Error): void {
+    if (!this.#closing) this.#remember(error.message);
     if (this.#gone === undefined && !this.#closing) this.#onFatal(error);
     this.#gone ??= error;
     for (const pending of this.#pending.values()) pending.reject(this.#gone);

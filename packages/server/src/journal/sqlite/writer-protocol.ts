@@ -1,6 +1,6 @@
 /** The messages between the journal and its writer thread. */
 import { type ApiErrorCode, TalariaError } from '@talaria/protocol';
-import { LeaseLostError, UnseenPostError } from '../journal.ts';
+import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts';
 import type { SqliteWriter } from './writer.ts';
 
 export type WriteOp =
@@ -12,7 +12,7 @@ export type WriteOp =
   | 'release'
   | 'expired'
   | 'evict'
-  | 'queueDepth';
+  | 'probe';
 
 /** The arguments of an operation, and when it was asked for by the store's clock. */
 export interface WriteRequest {
@@ -30,22 +30,17 @@ export interface WriteFailure {
   code?: ApiErrorCode;
 }
 
+/** `depth` is the queue as of that commit: whoever wants to know it does not have to wait for the disk. */
 export type FromWriter =
-  | { type: 'ready' }
+  | { type: 'ready'; depth: QueueDepth }
   | { type: 'failed'; message: string }
-  | { type: 'done'; responses: WriteResponse[] };
+  | { type: 'done'; responses: WriteResponse[]; depth: QueueDepth };
 
 export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'close' };
 
 export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): unknown {
-  switch (op) {
-    case 'queueDepth':
-      return writer.queue.depth;
-    default: {
-      const operation = writer[op] as (...values: unknown[]) => unknown;
-      return operation.call(writer, ...args, now);
-    }
-  }
+  const operation = writer[op] as (...values: unknown[]) => unknown;
+  return operation.call(writer, ...args, now);
 }
 
 export function toFailure(error: unknown): WriteFailure {

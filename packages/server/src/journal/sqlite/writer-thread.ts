@@ -26,7 +26,7 @@ const send = (message: FromWriter) => port.postMessage(message);
 
 try {
   const { db, writer } = open((workerData as { path: string }).path);
-  send({ type: 'ready' });
+  send({ type: 'ready', depth: writer.queue.depth });
   serve(db, writer);
 } catch (error) {
   send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
@@ -54,7 +54,8 @@ function serve(db: DatabaseSync, writer: SqliteWriter): void {
       take(more.message as ToWriter);
     }
     while (waiting.length > 0) {
-      send({ type: 'done', responses: commitGroup(db, writer, waiting.splice(0, GROUP_MAX)) });
+      const responses = commitGroup(db, writer, waiting.splice(0, GROUP_MAX));
+      send({ type: 'done', responses, depth: writer.queue.depth });
     }
     if (closing) {
       db.close();

@@ -25,6 +25,9 @@ import { statementsOf } from './statements.ts';
 
 const IDEMPOTENCY_MS = 24 * 3600 * 1000;
 
+/** About what a step records: on a disk with room for less than that a run gets no further. */
+const PROBE_BYTES = 65_536;
+
 export interface Appended {
   runId: string;
   records: LogRecord[];
@@ -212,6 +215,10 @@ export class SqliteWriter {
       // A session nobody named is the run's own, and ends with it.
       this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
     }
+  }
+
+  probe(now: number): void {
+    this.#run('INSERT OR REPLACE INTO probe (id, at, bytes) VALUES (0, ?, zeroblob(?))', now, PROBE_BYTES);
   }
 
   /** How many runs too many there are for another of this owner; see `CreateLimits`. */
