@@ -24,6 +24,12 @@ export interface Row {
   note?: string;
 }
 
+/** What this machine cannot measure. */
+export interface Missing {
+  what: string;
+  missing: string;
+}
+
 export interface Aim {
   of: 'ours' | 'ratio';
   atLeast?: number;

@@ -12,7 +12,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { describeMachine, printMachine } from './machine.ts';
-import { judge, type Row } from './rows.ts';
+import { judge, type Missing, type Row } from './rows.ts';
 import { archive } from './scenarios/archive.ts';
 import { creates } from './scenarios/creates.ts';
 import { fanOut } from './scenarios/fan-out.ts';
@@ -22,14 +22,15 @@ import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
 import { modelToSubscriber } from './scenarios/model-to-subscriber.ts';
 import { replay } from './scenarios/replay.ts';
 import { restart } from './scenarios/restart.ts';
+import { sandboxLocal } from './scenarios/sandbox-local.ts';
 import { start } from './scenarios/start.ts';
 import { Stage } from './stage.ts';
-import { printNotes, printTable } from './table.ts';
+import { printMissing, printNotes, printTable } from './table.ts';
 
 /** A scenario that takes longer has come to a stop. */
 const SCENARIO_LIMIT_MS = 90_000;
 
-const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
+const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = {
   creates,
   'first-event': firstEvent,
   'model-to-subscriber': modelToSubscriber,
@@ -40,6 +41,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
   restart,
   start,
   archive,
+  'sandbox-local': sandboxLocal,
 };
 
 const { values, positionals } = parseArgs({
@@ -55,6 +57,7 @@ if (values.help === true || unknown.length > 0) {
 
 const machine = describeMachine();
 const rows: Row[] = [];
+const missing: Missing[] = [];
 const failures: string[] = [];
 let stage: Stage | undefined;
 
@@ -71,7 +74,10 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(scenarios)
   process.stderr.write(`${name} …`);
   stage = new Stage();
   try {
-    rows.push(...(await withinLimit(scenarios[name]!(stage))));
+    for (const row of await withinLimit(scenarios[name]!(stage))) {
+      if ('missing' in row) missing.push(row);
+      else rows.push(row);
+    }
   } catch (error) {
     failures.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   } finally {
@@ -81,13 +87,14 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(scenarios)
 }
 
 if (rows.length > 0) console.log(`\n${printTable(rows)}\n\n${printNotes(rows)}`);
+if (missing.length > 0) console.log(`\n${printMissing(missing)}`);
 console.log(
   '\nMedians of alternating rounds. ratio: ours ÷ floor within a round, median (lowest–highest). met: unclear where ' +
     'the middle half\nof the rounds lies on both sides of the aim.',
 );
 for (const failure of failures) console.error(`\n${failure}`);
 if (values.json !== undefined) {
-  const report = { machine, rows: rows.map((row) => ({ ...row, ...judgedFields(row) })), failures };
+  const report = { machine, rows: rows.map((row) => ({ ...row, ...judgedFields(row) })), missing, failures };
   writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 }
 // What a failed scenario may have left pending must not keep this process.

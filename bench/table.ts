@@ -1,5 +1,5 @@
 /** Prints the rows. */
-import { type Aim, judge, type Row } from './rows.ts';
+import { type Aim, judge, type Missing, type Row } from './rows.ts';
 
 const HEADINGS = ['what', 'ours', 'floor', 'ratio', 'aim', 'met'];
 const NOTE_WIDTH = 108;
@@ -23,6 +23,10 @@ export function printNotes(rows: readonly Row[]): string {
     if (note !== undefined) notes.set(note, (notes.get(note) ?? new Set()).add(what));
   }
   return [...notes].map(([note, rowNames]) => wrap(`${[...rowNames].join('; ')}: ${note}`)).join('\n');
+}
+
+export function printMissing(missing: readonly Missing[]): string {
+  return missing.map(({ what, missing: reason }) => wrap(`Not measured: ${what}: ${reason}`)).join('\n');
 }
 
 function cellsOf(row: Row): string[] {

@@ -1,0 +1,49 @@
+/** Commands that do nothing, in a sandbox or outside, and how long they take. */
+import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
+import { median } from '../statistics.ts';
+
+const NOTHING = { command: 'true' } as const;
+
+export async function runCommand(backend: ToolBackend, slot: Slot): Promise<void> {
+  await runBatch(backend, [slot], 1);
+}
+
+/** Spread over the slots, all at once. */
+export async function runBatch(backend: ToolBackend, slots: readonly Slot[], size: number): Promise<void> {
+  const results = await backend.executeBatch(
+    Array.from({ length: size }, (_, i) => [slots[i % slots.length]!, 'bash', NOTHING] as const),
+  );
+  const failed = results.find((result) => !result.success);
+  if (failed) throw new Error(failed.error);
+}
+
+/** In milliseconds. */
+export async function timeOf(action: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await action();
+  return performance.now() - startedAt;
+}
+
+/** Of so many, one after the other. */
+export function medianTime(count: number, action: () => Promise<unknown>): Promise<number> {
+  return medianTimeWide(1, count, action);
+}
+
+/** Of so many in each of `width` lanes, which run side by side. */
+export async function medianTimeWide(
+  width: number,
+  count: number,
+  action: () => Promise<unknown>,
+): Promise<number> {
+  const times: number[] = [];
+  const lane = async () => {
+    for (let i = 0; i < count; i++) times.push(await timeOf(action));
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return median(times);
+}
+
+/** How many of a group a second, when all are done at once. */
+export async function rateOf(size: number, all: () => Promise<unknown>): Promise<number> {
+  return size / ((await timeOf(all)) / 1000);
+}
