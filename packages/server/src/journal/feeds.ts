@@ -106,11 +106,7 @@ class Feed {
 
   async #catchUp(member: Member): Promise<void> {
     try {
-      for (;;) {
-        const page = await this.#read(member.position);
-        if (!this.#members.has(member)) return;
-        if (this.#give(member, page)) return;
-        if (!isFull(page)) break;
+      while (await this.#givePage(member)) {
         await member.subscriber.ready?.();
         await this.#turns.next();
         if (!this.#members.has(member)) return;
@@ -119,11 +115,19 @@ class Feed {
       this.#drop(member, error);
       return;
     }
+    if (!this.#members.has(member)) return;
     this.#position = this.#live === 0 ? member.position : Math.min(this.#position, member.position);
     member.live = true;
     this.#live += 1;
     // Whatever was appended between its last read and now.
     this.#wake();
+  }
+
+  /** True when more follows. Apart, because a page must not live as long as its reader takes for it. */
+  async #givePage(member: Member): Promise<boolean> {
+    const page = await this.#read(member.position);
+    if (!this.#members.has(member)) return false;
+    return !this.#give(member, page) && isFull(page);
   }
 
   #read(afterSeq: number): Promise<StoredEvent[]> {
