@@ -18,6 +18,7 @@ import { creates } from './scenarios/creates.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { firstEvent } from './scenarios/first-event.ts';
 import { memoryOfFinishedRuns } from './scenarios/memory-of-finished-runs.ts';
+import { memoryOfLateReaders } from './scenarios/memory-of-late-readers.ts';
 import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
 import { modelToSubscriber } from './scenarios/model-to-subscriber.ts';
 import { replay } from './scenarios/replay.ts';
@@ -37,6 +38,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'fan-out': fanOut,
   replay,
   'memory-of-subscribers': memoryOfSubscribers,
+  'memory-of-late-readers': memoryOfLateReaders,
   'memory-of-finished-runs': memoryOfFinishedRuns,
   restart,
   start,
