@@ -9,6 +9,7 @@ import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backe
 import { describeBatches } from './contract/batch.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
 import { describePatch } from './contract/patch.ts';
+import { describeProcesses } from './contract/processes.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
 import { describeStateful } from './contract/stateful.ts';
 
@@ -489,6 +490,7 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
       },
     };
     describeStateful(tools);
+    describeProcesses(tools);
     describePatch(tools);
     describeSearchFiles(tools);
 

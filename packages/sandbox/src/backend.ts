@@ -7,7 +7,8 @@
  *   tool is a result with `success: false`; it never rejects the batch and never spoils another result. Nor does it
  *   delay one: `onResult` has each as soon as it is there.
  * - When a result has been returned nothing that its command started is alive, whether it ended by itself,
- *   timed out or was aborted.
+ *   timed out or was aborted. A command started in the background is the exception: it lives until it ends, is killed,
+ *   or its slot is released; then nothing that it started is alive either.
  * - Nothing of the server reaches a command: it sees a clean environment and, where isolation holds, only its
  *   own workspace.
  * - Files can be taken out of a workspace by whoever holds its slot (`readArtifact` and its like, limited in size and
@@ -28,6 +29,8 @@ import type { LimitStatus } from './limits.ts';
 /**
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
  * any state ─the container died, or cleaning failed→ error (replaced, never handed out again)
+ *
+ * A process in the background makes no slot `executing`: it is free for the next call.
  */
 export type SlotState = 'available' | 'acquired' | 'executing' | 'releasing' | 'error';
 
@@ -58,6 +61,25 @@ export type FailureReason =
   | 'backend_down'
   | 'invalid_request';
 
+/** Of a process in the background: `killed` by a call, `timed_out` by its own timeout, otherwise `exited`. */
+export type ProcessStatus = 'running' | 'exited' | 'killed' | 'timed_out';
+
+export interface ProcessDescription {
+  id: string;
+  /** Its first characters. */
+  command: string;
+  status: ProcessStatus;
+  exit_code?: number;
+  signal?: string;
+  /** The limit that ended it. */
+  failure?: Extract<FailureReason, 'oom' | 'disk_full'>;
+  started_at: string;
+  duration_s: number;
+  output_bytes: number;
+  /** Where its whole output lies in the workspace, if it could be kept. */
+  log_path?: string;
+}
+
 export interface ExecutionMetadata {
   exit_code?: number;
   /** The signal that ended the command, by its exit code of 128 and more, on every backend. */
@@ -70,6 +92,10 @@ export interface ExecutionMetadata {
   /** Where the whole output lies in the workspace when it was truncated. */
   full_output_path?: string;
   failure?: FailureReason;
+  /** The background process that the call was about, as it stood at its end. */
+  process?: ProcessDescription;
+  /** All that the slot knows of, the oldest first. */
+  processes?: readonly ProcessDescription[];
 }
 
 export interface ExecutionResult {

@@ -32,6 +32,7 @@ import type { SandboxLimits } from '../limits.ts';
 import { Digests } from './artifacts/digests.ts';
 import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
+import { ProcessError } from './background/background-processes.ts';
 import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
@@ -43,12 +44,10 @@ import { LocalSlot } from './local-slot.ts';
 import { PipeStock } from './process/pipe-stock.ts';
 import { InvalidArgumentError } from './tools/arguments.ts';
 import { TOOLS } from './tools/index.ts';
-import type { ToolOutcome } from './tools/tool.ts';
+import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
 import { anonymousWorkspaceName, type Workspace, Workspaces, workspaceName } from './workspaces.ts';
 
 const DEFAULT_TIMEOUT_S = 180;
-/** What setTimeout can count; a longer timeout would fire at once. */
-const MAX_TIMEOUT_S = 2_147_483;
 const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
 const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -133,7 +132,7 @@ export class LocalBackend implements ToolBackend {
     this.#running = undefined;
     const slots = [...this.#slots.values()];
     this.#slots.clear();
-    await Promise.all(slots.map((slot) => slot.endExecutions()));
+    await Promise.all(slots.map((slot) => slot.end()));
     await Promise.allSettled(this.#turns.values());
     await Promise.all(slots.map((slot) => slot.limits.close()));
     for (const slot of slots) slot.phase = 'available';
@@ -169,7 +168,7 @@ export class LocalBackend implements ToolBackend {
       if (!this.#slots.has(held.slotId)) return;
       const { workspaces } = this.#started();
       held.phase = 'releasing';
-      await held.endExecutions();
+      await held.end();
       await held.limits.close();
       this.#slots.delete(held.slotId);
       try {
@@ -335,12 +334,13 @@ export class LocalBackend implements ToolBackend {
       isolation: this.#running.isolation,
       slotLimits: slot.limits,
       pipes: this.#running.pipes,
+      processes: slot.processes,
       limits: {
         limitBytes: this.#options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
         spoolLimitBytes: this.#options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,
       },
       defaultTimeoutS: timeoutS ?? this.defaultTimeoutS,
-      maxTimeoutS: Math.min(timeoutS ?? MAX_TIMEOUT_S, MAX_TIMEOUT_S),
+      maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMEOUT_S, LONGEST_TIMEOUT_S),
       signal: controller.signal,
     }).catch(describeFailure);
     slot.executions.set(controller, execution);
@@ -356,7 +356,8 @@ function describeFailure(error: Error): ToolOutcome {
   if (error instanceof InvalidArgumentError || error instanceof InvalidPathError) {
     return failure('invalid_request', error.message);
   }
-  if (error instanceof WorkspacePathError) return failure(undefined, error.message);
+  if (error instanceof WorkspacePathError || error instanceof ProcessError)
+    return failure(undefined, error.message);
   return failure('backend_down', `The local backend failed: ${error.message}`);
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Slot, SlotState } from '../backend.ts';
+import { BackgroundProcesses } from './background/background-processes.ts';
 import type { SlotLimits } from './limits/slot-limits.ts';
 import type { Workspace } from './workspaces.ts';
 
@@ -16,7 +17,11 @@ export class LocalSlot implements Slot {
   readonly limits: SlotLimits;
   /** One per execution under way; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();
-  /** While it has not failed, `executing` follows from the executions. */
+  readonly processes = new BackgroundProcesses();
+  /**
+   * While it has not failed, `executing` follows from the executions: a call is under way. Processes in the background
+   * do not count, for the slot is free for the next call.
+   */
   #phase: 'acquired' | 'releasing' | 'available' | 'error' = 'acquired';
 
   constructor(
@@ -39,9 +44,10 @@ export class LocalSlot implements Slot {
     this.#phase = phase;
   }
 
-  /** Ends what runs in the slot and waits until it has. */
-  async endExecutions(): Promise<void> {
+  /** Ends what runs in the slot and waits until it has. A call that is starting a process ends before it is looked for. */
+  async end(): Promise<void> {
     for (const controller of this.executions.keys()) controller.abort();
     await Promise.allSettled(this.executions.values());
+    await this.processes.endAll();
   }
 }

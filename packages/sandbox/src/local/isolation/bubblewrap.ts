@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { endNamespace } from '../process/terminate.ts';
+import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
@@ -42,6 +42,7 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',
       end: endNamespace,
+      signal: signalNamespace,
     }),
   };
 }

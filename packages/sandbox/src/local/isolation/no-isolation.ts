@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { processToken, readUptime } from '../process/process-table.ts';
-import { endAbandoned, endMarked, MARKER_VARIABLE } from '../process/terminate.ts';
+import { endAbandoned, endMarked, MARKER_VARIABLE, signalMarked } from '../process/terminate.ts';
 import { findProgram } from '../system-path.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { findShell, shellArguments, shellEnvironment } from './shell.ts';
@@ -42,6 +42,7 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
         env: { ...shellEnvironment(workspace.dir, workspace.tmpDir), [MARKER_VARIABLE]: marker },
         cwd: workspace.dir,
         end: (pid) => endMarked(pid, marker, launchedAt),
+        signal: (pid, signal) => signalMarked(pid, marker, launchedAt, signal),
       };
     },
   };

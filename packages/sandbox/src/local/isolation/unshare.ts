@@ -12,7 +12,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
-import { endNamespace } from '../process/terminate.ts';
+import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import { findProgram } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
@@ -58,6 +58,7 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
       env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
       cwd: '/',
       end: endNamespace,
+      signal: signalNamespace,
     }),
   };
 }

@@ -10,7 +10,7 @@ export interface LimitedEnd extends CommandEnd {
 
 export async function runLimited(
   context: ToolContext,
-  options: Pick<CommandOptions, 'script' | 'capture' | 'timeoutMs'>,
+  options: Omit<CommandOptions, 'scriptDir' | 'pipes' | 'signal'>,
 ): Promise<LimitedEnd> {
   const { isolation, workspace, executionId, pipes, signal } = context;
   const command = await context.slotLimits.begin();

@@ -7,6 +7,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { completeLength, continuationLength } from './utf8.ts';
+import { writeAll } from './write-all.ts';
 
 export interface Spool {
   handle: FileHandle;
@@ -130,13 +131,5 @@ export class OutputCapture {
       return `its first ${this.#spooledBytes} bytes are in ${this.#spool?.path}`;
     }
     return `the whole output is in ${this.#spool?.path}`;
-  }
-}
-
-async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
-  let written = 0;
-  while (written < bytes.length) {
-    const result = await handle.write(bytes, written, bytes.length - written);
-    written += result.bytesWritten;
   }
 }

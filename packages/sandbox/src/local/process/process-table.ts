@@ -76,9 +76,9 @@ export function isAlive(token: string): boolean {
   return entry !== undefined && !entry.zombie && entry.startedAt === startedAt;
 }
 
-export function kill(pid: number): void {
+export function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // Gone already, or by now somebody else's.
   }

@@ -41,6 +41,8 @@ export interface Launch {
   entrances: readonly number[];
   /** Ends everything the launched program started; true when nothing is left. */
   end(pid: number, exit: Exit): Promise<boolean>;
+  /** Sends a signal to everything the command has started and that is still there. */
+  signal(pid: number, signal: NodeJS.Signals): void;
 }
 
 /** Where the output goes. A promise makes the reader wait, and so the command. */
@@ -55,8 +57,17 @@ export interface CommandOptions {
   scriptDir: string;
   pipes: PipeStock;
   capture: OutputSink;
-  timeoutMs: number;
+  /** A descriptor to read from; it stays the caller's. Without it the input is at its end. */
+  stdin?: number;
+  /** Without it the command may take for ever. */
+  timeoutMs?: number | undefined;
   signal: AbortSignal;
+  /** Called when it has been launched. */
+  onStart?(running: RunningCommand): void;
+}
+
+export interface RunningCommand {
+  signal(signal: NodeJS.Signals): void;
 }
 
 export interface CommandEnd {
@@ -100,10 +111,12 @@ async function supervise(
   outputFd: number,
   output: OutputReader,
 ): Promise<CommandEnd> {
-  const { child, exit, exited } = start(launch, script, outputFd);
+  const { child, exit, exited } = start(launch, options.stdin ?? 'ignore', script, outputFd);
   const message = collectMessage(child.stderr);
+  const { pid } = child;
+  if (pid !== undefined) options.onStart?.({ signal: (signal) => launch.signal(pid, signal) });
   const cause = await firstOf(exited, options);
-  const gone = child.pid === undefined || (await launch.end(child.pid, exit));
+  const gone = pid === undefined || (await launch.end(pid, exit));
   await output.drained(DRAIN_MS);
   const exitCode = exit.code ?? (exit.signal ? 128 + os.signals[exit.signal] : undefined);
   return {
@@ -120,7 +133,7 @@ function signalOf(exitCode = 0): NodeJS.Signals | undefined {
   return SIGNALS.get(exitCode - 128);
 }
 
-function start(launch: Launch, scriptFd: number, outputFd: number) {
+function start(launch: Launch, input: number | 'ignore', scriptFd: number, outputFd: number) {
   const exit: ChildExit = { done: false, code: null, signal: null };
   try {
     const child = spawn(launch.program, launch.args, {
@@ -128,7 +141,7 @@ function start(launch: Launch, scriptFd: number, outputFd: number) {
       env: launch.env,
       // Its own session: no terminal, and a group that can be named as a whole.
       detached: true,
-      stdio: withoutInherited(['ignore', outputFd, 'pipe', scriptFd, ...launch.entrances]),
+      stdio: withoutInherited([input, outputFd, 'pipe', scriptFd, ...launch.entrances]),
     });
     const exited = new Promise<void>((resolve, reject) => {
       child.once('error', reject);
@@ -159,7 +172,7 @@ function collectMessage(stderr: Readable | null): () => string {
 
 function firstOf(exited: Promise<void>, { timeoutMs, signal }: CommandOptions): Promise<CommandEnd['cause']> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => settle('timeout'), timeoutMs);
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => settle('timeout'), timeoutMs);
     const onAbort = () => settle('aborted');
     const settle = (cause: CommandEnd['cause'], error?: Error) => {
       clearTimeout(timer);

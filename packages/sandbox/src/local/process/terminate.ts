@@ -9,6 +9,9 @@
  * group, or descends from such a process, again and again until a search finds nothing. A process that has
  * changed its environment, its session and its parents before anyone looked escapes; that is why isolation
  * `none` asks for approvals.
+ *
+ * A signal that asks for an end goes to the same processes, but not to the first of a namespace, which is ours: its
+ * death would be theirs, at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -43,6 +46,14 @@ export async function endNamespace(outerPid: number, exit: Exit): Promise<boolea
   return exit.done;
 }
 
+export function signalNamespace(outerPid: number, signal: NodeJS.Signals): void {
+  const childrenBy = Map.groupBy(readProcesses(), ({ ppid }) => ppid);
+  const firsts = childrenBy.get(outerPid) ?? [];
+  const found = firsts.flatMap(({ pid }) => childrenBy.get(pid) ?? []);
+  for (const { pid } of found) found.push(...(childrenBy.get(pid) ?? []));
+  for (const { pid } of found) kill(pid, signal);
+}
+
 /** `since`: seconds after boot before which none of them can have been started. True when nothing is found any more. */
 export async function endMarked(leaderPid: number, marker: string, since: number): Promise<boolean> {
   const deadline = Date.now() + PATIENCE_MS;
@@ -54,6 +65,10 @@ export async function endMarked(leaderPid: number, marker: string, since: number
     await delay(RETRY_MS);
   } while (Date.now() < deadline);
   return false;
+}
+
+export function signalMarked(leaderPid: number, marker: string, since: number, signal: NodeJS.Signals): void {
+  for (const { pid } of findMarked(leaderPid, marker, since)) kill(pid, signal);
 }
 
 function findMarked(leaderPid: number, marker: string, since: number): ProcessEntry[] {

@@ -1,4 +1,7 @@
-/** `bash`: runs a command in the workspace, in a shell of its own or in one that goes on from the last stateful one. */
+/**
+ * `bash`: runs a command in the workspace, in a shell of its own or in one that goes on from the last stateful one, and
+ * waits for its end or leaves it in the background.
+ */
 import { posix } from 'node:path';
 import { pathComponents } from '../files/workspace-path.ts';
 import { renderScript } from '../isolation/shell.ts';
@@ -11,9 +14,10 @@ import {
   rejectUnknown,
   requiredString,
 } from './arguments.ts';
+import { startInBackground } from './background.ts';
 import { runInForeground } from './foreground.ts';
-import { runStateful } from './stateful.ts';
-import type { Tool, ToolContext } from './tool.ts';
+import { renderWithState, runStateful } from './stateful.ts';
+import { LONGEST_TIMEOUT_S, type Tool, type ToolContext } from './tool.ts';
 
 export interface BashRequest {
   command: string;
@@ -24,13 +28,24 @@ export interface BashRequest {
 }
 
 export const bash: Tool = async (args, context) => {
-  rejectUnknown(args, ['command', 'timeout', 'workdir', 'env', 'stateful']);
+  rejectUnknown(args, ['command', 'timeout', 'workdir', 'env', 'stateful', 'background']);
   const request = readRequest(args, context);
-  if (optionalBoolean(args, 'stateful')) return runStateful(request, context);
-  const workdir = request.workdir ?? context.isolation.workspaceDir(context.workspace);
-  const { outcome } = await runInForeground(renderScript({ ...request, workdir }), request, context);
-  return outcome;
+  const stateful = optionalBoolean(args, 'stateful') ?? false;
+  if (optionalBoolean(args, 'background')) {
+    // The timeout of the batch is for its calls, and this one is answered at once.
+    const given = optionalPositive(args, 'timeout');
+    const timeoutS = given && Math.min(given, LONGEST_TIMEOUT_S);
+    const script = stateful ? await renderWithState(request, context) : renderPlain(request, context);
+    if (!(script instanceof Uint8Array)) return script;
+    return startInBackground(script, { ...request, timeoutS }, context);
+  }
+  if (stateful) return runStateful(request, context);
+  return (await runInForeground(renderPlain(request, context), request, context)).outcome;
 };
+
+function renderPlain(request: BashRequest, { isolation, workspace }: ToolContext): Uint8Array {
+  return renderScript({ ...request, workdir: request.workdir ?? isolation.workspaceDir(workspace) });
+}
 
 function readRequest(args: Readonly<Record<string, unknown>>, context: ToolContext): BashRequest {
   const command = requiredString(args, 'command');

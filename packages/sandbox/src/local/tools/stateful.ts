@@ -11,20 +11,14 @@ import { runInForeground } from './foreground.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
 
 export async function runStateful(request: BashRequest, context: ToolContext): Promise<ToolOutcome> {
-  const { workspace, isolation, signal } = context;
+  const { workspace, isolation } = context;
   const { timeoutS } = request;
   const calledAt = performance.now();
-  const turn = await takeShellTurn(workspace.stateDir, { timeoutMs: timeoutS * 1000, signal });
+  const turn = await takeTurn(request, context);
   if (turn === 'timeout' || turn === 'aborted') return notRun(turn, timeoutS);
   using _turn = turn;
   const leftName = leftStateName();
-  const script = renderStatefulScript({
-    ...request,
-    shell: isolation.shell,
-    workspaceDir: isolation.workspaceDir(workspace),
-    state: await loadState(workspace),
-    saveTo: posix.join(isolation.tmpDir(workspace), leftName),
-  });
+  const script = await render(request, context, posix.join(isolation.tmpDir(workspace), leftName));
   try {
     const options = { timeoutS, waitedMs: performance.now() - calledAt };
     const { end, outcome } = await runInForeground(script, options, context);
@@ -34,6 +28,35 @@ export async function runStateful(request: BashRequest, context: ToolContext): P
   } finally {
     await dropLeft(workspace, leftName);
   }
+}
+
+/** For the background: it starts from the state of its turn, and leaves none. An outcome where its turn never came. */
+export async function renderWithState(
+  request: BashRequest,
+  context: ToolContext,
+): Promise<Uint8Array | ToolOutcome> {
+  const turn = await takeTurn(request, context);
+  if (turn === 'timeout' || turn === 'aborted') return notRun(turn, request.timeoutS);
+  using _turn = turn;
+  return await render(request, context, undefined);
+}
+
+function takeTurn({ timeoutS }: BashRequest, { workspace, signal }: ToolContext) {
+  return takeShellTurn(workspace.stateDir, { timeoutMs: timeoutS * 1000, signal });
+}
+
+async function render(
+  request: BashRequest,
+  { workspace, isolation }: ToolContext,
+  saveTo: string | undefined,
+): Promise<Uint8Array> {
+  return renderStatefulScript({
+    ...request,
+    shell: isolation.shell,
+    workspaceDir: isolation.workspaceDir(workspace),
+    state: await loadState(workspace),
+    saveTo,
+  });
 }
 
 function notRun(cause: 'timeout' | 'aborted', timeoutS: number): ToolOutcome {

@@ -1,9 +1,13 @@
 import type { ExecutionMetadata } from '../../backend.ts';
+import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 import type { Workspace } from '../workspaces.ts';
+
+/** What setTimeout can count; a longer timeout would fire at once. */
+export const LONGEST_TIMEOUT_S = 2_147_483;
 
 /** What a tool works with: one execution in one workspace. */
 export interface ToolContext {
@@ -11,6 +15,8 @@ export interface ToolContext {
   workspace: Workspace;
   isolation: IsolationDriver;
   pipes: PipeStock;
+  /** Those of the slot. */
+  processes: BackgroundProcesses;
   limits: OutputLimits;
   /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */
   slotLimits: SlotLimits;

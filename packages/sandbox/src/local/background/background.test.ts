@@ -1,0 +1,202 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ExecutionResult, Slot } from '../../backend.ts';
+import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
+
+const KINDS = ['bubblewrap', 'unshare', 'none'] as const;
+
+for (const isolation of KINDS) {
+  const reason = await whyUnavailable({ isolation });
+  const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
+  describe.skipIf(reason !== undefined)(`background processes on the host: ${title}`, () => {
+    let workspacesDir: string;
+    let backend: LocalBackend;
+    let slot: Slot;
+
+    beforeAll(async () => {
+      workspacesDir = await temporaryDirectory();
+      backend = new LocalBackend({ workspacesDir, isolation });
+    });
+    beforeEach(async () => {
+      await backend.start();
+      slot = await backend.acquire();
+    });
+    afterEach(() => backend.release(slot));
+    afterAll(async () => {
+      await backend.stop({ purge: true });
+      await rm(workspacesDir, { recursive: true, force: true });
+    });
+
+    async function call(tool: string, args: Record<string, unknown>): Promise<ExecutionResult> {
+      const [result] = await backend.executeBatch([[slot, tool, args]]);
+      return result as ExecutionResult;
+    }
+
+    async function start(command: string): Promise<string> {
+      const { metadata, error } = await call('bash', { command, background: true });
+      expect(error).toBe('');
+      return metadata.process?.id as string;
+    }
+
+    test.each([
+      ['kill', (id: string) => call('process', { action: 'kill', id })],
+      ['the release of the slot', () => backend.release(slot)],
+      ['the stop of the backend', () => backend.stop()],
+    ])('nothing is left after %s, however it was started', async (_, end) => {
+      const seconds = uniqueSeconds();
+      const id = await start(
+        `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & ( ( sleep ${seconds} & ) & ); trap "" TERM; sleep ${seconds}`,
+      );
+      await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
+      await end(id);
+      expect(processesWith(seconds)).toEqual([]);
+    });
+
+    test('they die with a server that is killed', async () => {
+      const seconds = uniqueSeconds();
+      const options = { workspacesDir, isolation };
+      const server = startServer(options, `setsid sleep ${seconds} & sleep ${seconds}`);
+      await server.said('started');
+      await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
+      server.child.kill('SIGKILL');
+      await once(server.child, 'exit');
+      // Without isolation the sweep of the next start does what the kernel does with it.
+      if (isolation === 'none') await (await startBackend(options)).stop();
+      await expect.poll(() => processesWith(seconds), { timeout: 5_000 }).toEqual([]);
+    });
+
+    test('many of them leave no descriptor and no zombie behind', async () => {
+      const round = async () => {
+        const ids = await Promise.all(Array.from({ length: 16 }, () => start('cat')));
+        for (const [index, id] of ids.entries()) {
+          if (index % 2) await call('process', { action: 'write', id, data: 'x', eof: true });
+          else await call('process', { action: 'kill', id, signal: 'KILL' });
+        }
+        await Promise.all(ids.map((id) => call('process', { action: 'wait', id })));
+      };
+      await round();
+      const before = openDescriptors();
+      await round();
+      await round();
+      // Pipes are made thirty-two at a time and wait with both ends open.
+      await expect.poll(() => openDescriptors() - before, { timeout: 5_000 }).toBeLessThanOrEqual(64);
+      expect(zombieChildren()).toEqual([]);
+      await backend.stop();
+      await expect.poll(() => openDescriptors(), { timeout: 5_000 }).toBeLessThanOrEqual(before);
+    });
+
+    test('printing 1 GB leaves memory flat, and the log is as long as it may be', async () => {
+      const id = await start('until [ -e go ]; do sleep 0.01; done; yes | head -c 1G');
+      const peak = watchMemory();
+      await call('bash', { command: 'touch go' });
+      const end = await call('process', { action: 'wait', id, timeout: 120 });
+      expect(peak() / 1024 / 1024).toBeLessThan(100);
+      expect(end.metadata).toMatchObject({
+        truncated: true,
+        process: { output_bytes: 1024 ** 3, exit_code: 0 },
+      });
+      const log = await call('process', { action: 'log', id, limit: 1 });
+      expect(log.output).toContain(`the log holds only the first ${64 * 1024 * 1024} of ${1024 ** 3} bytes`);
+    });
+  });
+}
+
+async function startBackend(options: LocalBackendOptions): Promise<LocalBackend> {
+  const backend = new LocalBackend(options);
+  await backend.start();
+  return backend;
+}
+
+async function whyUnavailable(options: Pick<LocalBackendOptions, 'isolation'>): Promise<string | undefined> {
+  const workspacesDir = await temporaryDirectory();
+  try {
+    await (await startBackend({ workspacesDir, ...options })).stop();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await rm(workspacesDir, { recursive: true, force: true });
+  }
+}
+
+function temporaryDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'talaria-background-test-'));
+}
+
+/** A process of its own whose backend runs one command in the background. */
+function startServer(options: LocalBackendOptions, command: string) {
+  const program = `
+    import { LocalBackend } from ${JSON.stringify(new URL('../local-backend.ts', import.meta.url).pathname)};
+    const backend = new LocalBackend(${JSON.stringify(options)});
+    await backend.start();
+    const slot = await backend.acquire('server');
+    const [result] = await backend.executeBatch([[slot, 'bash', ${JSON.stringify({ command, background: true })}]]);
+    console.log(result.success ? 'started' : result.error);
+    setInterval(() => {}, 1000);
+  `;
+  const args = ['--input-type=module', '--eval', program];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout });
+  return {
+    child,
+    async said(line: string): Promise<void> {
+      expect((await once(lines, 'line'))[0]).toBe(line);
+    },
+  };
+}
+
+/** A duration no other process sleeps for, by which this test's processes are found in /proc. */
+function uniqueSeconds(): string {
+  return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
+}
+
+/** Processes that live and have this text as an argument of their own. */
+function processesWith(argument: string): string[] {
+  return pids()
+    .map((pid) => readIfThere(`/proc/${pid}/cmdline`))
+    .filter((line) => line.split('\0').includes(argument));
+}
+
+function zombieChildren(): string[] {
+  return pids().filter((pid) => {
+    const [state, ppid] = readIfThere(`/proc/${pid}/stat`)
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return state === 'Z' && ppid === String(process.pid);
+  });
+}
+
+function pids(): string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+}
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Returns how far resident memory has risen above where it was. */
+function watchMemory(): () => number {
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, 10);
+  return () => {
+    clearInterval(timer);
+    return peak - before;
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * The standard input of a background process: a real pipe, as for outputs (process/pipe-stock.ts).
+ *
+ * What a process has not read yet waits in the pipe and, beyond that, here, so a write never blocks the server. Whoever
+ * writes is told whether all of it was taken.
+ */
+import { closeSync, constants, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { PipeStock } from '../process/pipe-stock.ts';
+
+export class ProcessInput {
+  /** For the process; closed here once it has it. */
+  readonly readEnd: number;
+  readonly #writer: Socket;
+  #handedOver = false;
+  #closed = false;
+
+  static async open(pipes: PipeStock): Promise<ProcessInput> {
+    const { read, write } = await pipes.take();
+    try {
+      // Opened anew, to be blocking, as programs expect of their input. It finds its writer, so it does not wait.
+      return new ProcessInput(openSync(`/proc/self/fd/${read}`, constants.O_RDONLY), write);
+    } finally {
+      closeSync(read);
+    }
+  }
+
+  private constructor(readEnd: number, writeEnd: number) {
+    this.readEnd = readEnd;
+    this.#writer = new Socket({ fd: writeEnd, readable: false, writable: true });
+    // Nobody reads any more.
+    this.#writer.on('error', () => {});
+    this.#writer.on('close', () => {
+      this.#closed = true;
+    });
+  }
+
+  /** True once it was ended, or nobody can read it any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Bytes that were written and wait for room in the pipe. */
+  get waitingBytes(): number {
+    return this.#writer.writableLength;
+  }
+
+  /** Resolves when the pipe has taken it, or when it never will. */
+  write(data: Buffer): Promise<void> {
+    return new Promise((resolve) => this.#writer.write(data, () => resolve()));
+  }
+
+  /** The process finds the end of its input after what was written. */
+  end(): void {
+    this.#closed = true;
+    this.#writer.end();
+  }
+
+  /** The process has the read end now; while the server held it too, nobody would notice that the process is gone. */
+  handOver(): void {
+    if (this.#handedOver) return;
+    this.#handedOver = true;
+    closeSync(this.readEnd);
+  }
+
+  destroy(): void {
+    this.handOver();
+    this.#writer.destroy();
+  }
+}

@@ -1,0 +1,57 @@
+/** Starts a command in the background and answers with its id, and with what it says or does at once. */
+import { posix } from 'node:path';
+import { describeLog, report } from '../background/describe.ts';
+import { ProcessInput } from '../background/process-input.ts';
+import { ProcessOutput } from '../background/process-output.ts';
+import { settle } from '../background/settle.ts';
+import { createFile } from '../files/workspace-path.ts';
+import { runLimited } from '../limits/run-limited.ts';
+import type { Spool } from '../process/output-capture.ts';
+import type { ToolContext, ToolOutcome } from './tool.ts';
+
+export interface BackgroundRequest {
+  command: string;
+  timeoutS: number | undefined;
+}
+
+export async function startInBackground(
+  script: Uint8Array,
+  { command, timeoutS }: BackgroundRequest,
+  context: ToolContext,
+): Promise<ToolOutcome> {
+  const { pipes, processes, signal } = context;
+  const process = await processes.start(async (id) => {
+    const output = new ProcessOutput(context.limits, () => openLog(id, context));
+    await output.open();
+    return {
+      command,
+      timeoutS,
+      input: await ProcessInput.open(pipes),
+      output,
+      run: ({ signal, ...options }) =>
+        runLimited({ ...context, executionId: id, signal }, { ...options, script }),
+    };
+  });
+  await settle(process, 0, signal);
+  // Nobody will ever learn its id.
+  if (signal.aborted) {
+    await process.kill('KILL');
+    return { output: '', error: 'The command was stopped as it began.', metadata: { failure: 'aborted' } };
+  }
+  if (process.startFailure !== undefined) {
+    processes.drop(process);
+    return {
+      output: '',
+      error: `The sandbox could not start the command: ${process.startFailure}`,
+      metadata: { failure: 'backend_down' },
+    };
+  }
+  return report(process, [describeLog(process)]);
+}
+
+/** Under the workspace, as with the long outputs of other commands. */
+async function openLog(id: string, { isolation, workspace }: ToolContext): Promise<Spool> {
+  const components = ['.talaria', 'output', `${id}.log`];
+  const handle = await createFile(workspace.dir, components);
+  return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };
+}
