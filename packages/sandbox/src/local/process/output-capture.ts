@@ -30,12 +30,17 @@ export interface CapturedOutput {
   spoolPath: string | undefined;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 export class OutputCapture {
   readonly #limits: OutputLimits;
   readonly #openSpool: () => Promise<Spool>;
-  readonly #head: Buffer;
+  readonly #headBytes: number;
+  readonly #tailBytes: number;
+  /** Each is made when its first byte comes: most commands print little, many nothing. */
+  #head = NOTHING;
   /** A ring: byte n of what follows the head is at n modulo its size. */
-  readonly #tail: Buffer;
+  #tail = NOTHING;
   #totalBytes = 0;
   #spool: Spool | undefined;
   #spooledBytes = 0;
@@ -44,9 +49,8 @@ export class OutputCapture {
   constructor(limits: OutputLimits, openSpool: () => Promise<Spool>) {
     this.#limits = limits;
     this.#openSpool = openSpool;
-    const headBytes = Math.ceil(limits.limitBytes / 2);
-    this.#head = Buffer.allocUnsafe(headBytes);
-    this.#tail = Buffer.allocUnsafe(limits.limitBytes - headBytes);
+    this.#headBytes = Math.ceil(limits.limitBytes / 2);
+    this.#tailBytes = limits.limitBytes - this.#headBytes;
   }
 
   /** The caller may use the chunk's memory again once this is done. */
@@ -71,21 +75,23 @@ export class OutputCapture {
 
   #keep(chunk: Buffer): void {
     let rest = chunk;
-    if (this.#totalBytes < this.#head.length) {
+    if (this.#totalBytes < this.#headBytes) {
+      if (this.#head === NOTHING) this.#head = Buffer.allocUnsafe(this.#headBytes);
       const copied = rest.copy(this.#head, this.#totalBytes);
       this.#totalBytes += copied;
       rest = rest.subarray(copied);
     }
-    const size = this.#tail.length;
+    const size = this.#tailBytes;
     if (rest.length === 0 || size === 0) {
       this.#totalBytes += rest.length;
       return;
     }
+    if (this.#tail === NOTHING) this.#tail = Buffer.allocUnsafe(size);
     if (rest.length > size) {
       this.#totalBytes += rest.length - size;
       rest = rest.subarray(rest.length - size);
     }
-    const at = (this.#totalBytes - this.#head.length) % size;
+    const at = (this.#totalBytes - this.#headBytes) % size;
     const copied = rest.copy(this.#tail, at);
     rest.copy(this.#tail, 0, copied);
     this.#totalBytes += rest.length;

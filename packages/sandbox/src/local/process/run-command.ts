@@ -22,6 +22,7 @@ import type { PipeStock } from './pipe-stock.ts';
 import type { Exit } from './terminate.ts';
 
 const READ_BYTES = 64 * 1024;
+const MOST_SPARE = 32;
 const DRAIN_MS = 1_000;
 /** Of what the launched program says about itself. */
 const MESSAGE_LENGTH = 4_000;
@@ -195,10 +196,13 @@ interface OutputReader {
   close(): Promise<void>;
 }
 
+/** Buffers of readers that are done, for the next: one each would be garbage that has all of the heap collected. */
+const spareBuffers: Buffer[] = [];
+
 /** Owns the descriptor. */
 function readOutput(fd: number, capture: OutputSink): OutputReader {
   let writing: Promise<void> | undefined;
-  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  const buffer = spareBuffers.pop() ?? Buffer.allocUnsafe(READ_BYTES);
   const socket = new Socket({
     fd,
     writable: false,
@@ -231,6 +235,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
       socket.destroy();
       await closed;
       await writing;
+      if (spareBuffers.length < MOST_SPARE) spareBuffers.push(buffer);
     },
   };
 }
