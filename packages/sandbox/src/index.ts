@@ -1,6 +1,11 @@
 export * from './artifacts.ts';
 export type * from './backend.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
+export {
+  type ExecuteCallOptions,
+  ToolExecutor,
+  type ToolExecutorOptions,
+} from './executor/tool-executor.ts';
 export type * from './limits.ts';
 export { LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
 export type { Container, ContainerDriver, SlotRequest } from './pool/container-driver.ts';
