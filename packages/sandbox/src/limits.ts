@@ -14,7 +14,10 @@ export interface SandboxLimits {
   cpus?: number | undefined;
   /** Of one file that a command writes. Going on writing ends it: `disk_full`. */
   fileSizeBytes?: number | undefined;
-  /** Disk space under a workspace and its /tmp. Going over it ends what runs in the slot: `disk_full`. */
+  /**
+   * Disk space of a workspace and its /tmp. Going over it ends what runs in the slot (`disk_full`); until it is below
+   * again commands can delete files but write none.
+   */
   workspaceBytes?: number | undefined;
 }
 
@@ -25,7 +28,7 @@ export interface LimitStatus {
   value: number;
   by: 'cgroup v2' | 'cgroup v1' | 'rlimit' | 'measurement' | 'container' | 'nothing';
   /** Whose use counts against the value. */
-  per: 'slot' | 'command' | 'process' | 'file' | 'container';
+  per: 'slot' | 'workspace' | 'command' | 'process' | 'file' | 'container';
   /** What holds, or why nothing does and how to mend it; a sentence for the log and `/health/detailed`. */
   description: string;
 }

@@ -15,6 +15,7 @@ export const CONTRACT_LIMITS = {
   memoryBytes: 128 * MB,
   processes: 64,
   fileSizeBytes: 32 * MB,
+  workspaceBytes: 80 * MB,
 } as const satisfies SandboxLimits;
 
 /** Keeps so many megabytes in the memory of one process. */
@@ -43,10 +44,12 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
       await underTest.dispose();
     });
 
-    async function bash(command: string, { on = slot } = {}): Promise<ExecutionResult> {
-      const [result] = await backend.executeBatch([[on, 'bash', { command }]]);
+    async function call(tool: string, args: Record<string, unknown>, on = slot): Promise<ExecutionResult> {
+      const [result] = await backend.executeBatch([[on, tool, args]]);
       return result as ExecutionResult;
     }
+
+    const bash = (command: string, { on = slot } = {}) => call('bash', { command }, on);
 
     function statusOf(limit: LimitName): LimitStatus | undefined {
       return backend.stats().limits.find((each) => each.limit === limit);
@@ -155,13 +158,13 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         await backend.release(other, { resetWorkspace: true });
       });
 
-      async function read(path: string): Promise<ExecutionResult> {
-        const [result] = await backend.executeBatch([[slot, 'read_file', { path }]]);
-        return result as ExecutionResult;
-      }
+      const read = (path: string) => call('read_file', { path });
     });
 
     describe('disk', () => {
+      const FILL = 'for i in $(seq 100000); do head -c 16M /dev/zero > part$i; done';
+      const PART = 'head -c 30M /dev/zero';
+
       test('a file over the limit ends its command, and the error says the limit', async (context) => {
         needs(context, 'fileSizeBytes');
         const result = await bash('head -c 33M /dev/zero > large');
@@ -171,6 +174,91 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         });
         expect(result.error).toContain('32 MB');
         expect((await bash('stat -c %s large')).output).toBe(`${CONTRACT_LIMITS.fileSizeBytes}\n`);
+      });
+
+      test('a command that fills the workspace is ended, and the error says the limit', async (context) => {
+        needs(context, 'workspaceBytes');
+        const result = await bash(FILL);
+        expect(result).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
+        expect(result.error).toContain('80 MB');
+      });
+
+      test('in a full workspace files can be read and deleted, and none be written until some are', async (context) => {
+        needs(context, 'workspaceBytes');
+        await bash(`echo kept > kept; ${FILL}`);
+        const written = await bash('cat kept; echo more > more');
+        expect(written).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
+        expect(written.output).toMatch(/^kept\n/);
+        for (const [tool, args] of [
+          ['write_file', { path: 'more', content: 'more' }],
+          ['patch', { path: 'kept', old_string: 'kept', new_string: 'changed' }],
+        ] as const) {
+          expect(await call(tool, args)).toMatchObject({
+            success: false,
+            metadata: { failure: 'disk_full' },
+          });
+        }
+        expect(await bash('cat more; rm -f part*')).toMatchObject({ success: true, output: '' });
+        expect(await bash('echo more > more; cat kept more')).toMatchObject({
+          success: true,
+          output: 'kept\nmore\n',
+        });
+        expect(await call('write_file', { path: 'more', content: 'x' })).toMatchObject({ success: true });
+      });
+
+      test('a command that ends before anybody looks is told as well', async (context) => {
+        needs(context, 'workspaceBytes');
+        const result = await bash(`${PART} > a; cp a b; cp a c; echo done`);
+        expect(result).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
+      });
+
+      test('a call of a file tool that would not fit writes nothing', async (context) => {
+        needs(context, 'workspaceBytes');
+        expect(await bash(`${PART} > a; cp a b`)).toMatchObject({ success: true });
+        const content = 'x'.repeat(25 * MB);
+        expect(await call('write_file', { path: 'c', content })).toMatchObject({
+          success: false,
+          metadata: { failure: 'disk_full' },
+        });
+        expect((await bash('ls')).output).toBe('a\nb\n');
+        expect(await call('write_file', { path: 'c', content: 'x' })).toMatchObject({ success: true });
+      });
+
+      test.each([
+        ['in the temporary directory', `cd "$TMPDIR"; ${PART} > a; cp a b; cp a c; sleep 60`],
+        [
+          'in a directory without rights',
+          `mkdir d; for i in 1 2 3; do ${PART} > d/$i; done; chmod 0 d; sleep 60`,
+        ],
+        [
+          'in files that have no name any more',
+          `for i in 5 6 7; do eval "exec $i> file; rm file; ${PART} >&$i"; done; sleep 60`,
+        ],
+      ])('space counts %s', async (_, command) => {
+        if (statusOf('workspaceBytes')?.by !== 'measurement') return;
+        const result = await bash(command);
+        expect(result).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
+        await bash('chmod -R u+rwx .');
+      });
+
+      test.each([
+        ['names', `${PART} > a; for i in $(seq 10); do ln a link$i; done`],
+        ['holes', 'for i in $(seq 10); do truncate -s 30M hole$i; done'],
+      ])('%s take no space', async (_, command) => {
+        expect(await bash(command)).toMatchObject({ success: true });
+        expect(await bash('echo more > more')).toMatchObject({ success: true });
+      });
+
+      test('a full workspace leaves the others alone', async (context) => {
+        needs(context, 'workspaceBytes', ['workspace']);
+        const other = await backend.acquire(randomUUID());
+        const [filled, written] = await backend.executeBatch([
+          [slot, 'bash', { command: FILL }],
+          [other, 'bash', { command: 'for i in 1 2 3 4 5; do echo $i >> file; sleep 0.1; done; cat file' }],
+        ]);
+        expect(filled?.metadata.failure).toBe('disk_full');
+        expect(written).toMatchObject({ success: true, output: '1\n2\n3\n4\n5\n' });
+        await backend.release(other, { resetWorkspace: true });
       });
     });
 

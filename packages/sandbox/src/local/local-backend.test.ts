@@ -15,7 +15,13 @@ import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
 
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
 const GB = 1024 ** 3;
-const GENEROUS_LIMITS = { memoryBytes: 4 * GB, processes: 512, cpus: 64, fileSizeBytes: 32 * GB };
+const GENEROUS_LIMITS = {
+  memoryBytes: 4 * GB,
+  processes: 512,
+  cpus: 64,
+  fileSizeBytes: 32 * GB,
+  workspaceBytes: 8 * GB,
+};
 
 for (const kind of KINDS) {
   const reason = await whyUnavailable(kind);

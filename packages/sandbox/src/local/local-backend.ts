@@ -39,6 +39,7 @@ import { chooseIsolation } from './isolation/probe.ts';
 import { observeTrial, type TrialSite } from './isolation/trial.ts';
 import type { BackendLimits } from './limits/backend-limits.ts';
 import { LimitChoice } from './limits/limit-choice.ts';
+import { WorkspaceFullError } from './limits/limit-hits.ts';
 import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
 import { PipeStock } from './process/pipe-stock.ts';
@@ -108,10 +109,8 @@ export class LocalBackend implements ToolBackend {
 
   /** What isolates commands here, and what holds them to their limits. */
   async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'limits'>> {
-    const choice = await LimitChoice.prepare({
-      required: this.#options.limits ?? {},
-      preferred: this.#options.preferredLimits ?? {},
-    });
+    const { limits: required = {}, preferredLimits: preferred = {} } = this.#options;
+    const choice = await LimitChoice.prepare({ required, preferred }, site.workspaces.baseDir);
     try {
       const { driver, observed } = await chooseIsolation({
         wanted: this.#options.isolation ?? 'auto',
@@ -155,7 +154,7 @@ export class LocalBackend implements ToolBackend {
       await isolation.prepare(workspace);
       this.#started();
       const workspaceDir = isolation.workspaceDir(workspace);
-      const slot = new LocalSlot(workspace, workspaceDir, trajectoryId, new SlotLimits(limits));
+      const slot = new LocalSlot(workspace, workspaceDir, trajectoryId, new SlotLimits(limits, workspace));
       this.#slots.set(slot.slotId, slot);
       return slot;
     });
@@ -356,9 +355,15 @@ function describeFailure(error: Error): ToolOutcome {
   if (error instanceof InvalidArgumentError || error instanceof InvalidPathError) {
     return failure('invalid_request', error.message);
   }
-  if (error instanceof WorkspacePathError || error instanceof ProcessError)
-    return failure(undefined, error.message);
+  if (error instanceof WorkspaceFullError) return failure('disk_full', error.message);
+  if (error instanceof WorkspacePathError) return failure(diskIsFull(error), error.message);
+  if (error instanceof ProcessError) return failure(undefined, error.message);
   return failure('backend_down', `The local backend failed: ${error.message}`);
+}
+
+function diskIsFull({ cause }: WorkspacePathError): FailureReason | undefined {
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? 'disk_full' : undefined;
 }
 
 function failure(reason: FailureReason | undefined, error: string): ToolOutcome {

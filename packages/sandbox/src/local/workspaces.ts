@@ -31,6 +31,11 @@ export interface Workspace {
   readonly stateDir: string;
 }
 
+export interface CreatedWorkspace extends Workspace {
+  /** Whether it was made now and so holds nothing. */
+  readonly isNew: boolean;
+}
+
 /** Ids of this form stay readable as a directory; every other id is hashed. The prefixes keep the two apart. */
 const READABLE_ID = /^[A-Za-z0-9_.-]{1,100}$/;
 const WORKSPACE_NAME = /^[tha]-[A-Za-z0-9_.-]+$/;
@@ -72,14 +77,14 @@ export class Workspaces {
     await removeTree(this.rootDir);
   }
 
-  async create(name: string): Promise<Workspace> {
+  async create(name: string): Promise<CreatedWorkspace> {
     const workspace = this.#at(name);
     const makePrivate = async () => {
       await makeDirectory(workspace.stateDir);
-      await makeDirectory(workspace.tmpDir);
+      return makeDirectory(workspace.tmpDir);
     };
-    await Promise.all([makeDirectory(workspace.dir), makePrivate()]);
-    return workspace;
+    const made = await Promise.all([makeDirectory(workspace.dir), makePrivate()]);
+    return { ...workspace, isNew: made.every(Boolean) };
   }
 
   /** The workspace with this name, if it was created and not removed since. */
@@ -141,10 +146,11 @@ export class Workspaces {
   }
 }
 
-async function makeDirectory(path: string): Promise<void> {
+/** False where it was there already. */
+async function makeDirectory(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });
-    return;
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
@@ -153,6 +159,7 @@ async function makeDirectory(path: string): Promise<void> {
   }
   // A command may have taken the rights of its own directory away.
   await chmod(path, 0o700);
+  return false;
 }
 
 /**

@@ -11,6 +11,7 @@ const TITLES: Record<LimitName, string> = {
 
 const SCOPES: Record<LimitStatus['per'], string> = {
   slot: 'for all commands of a slot together',
+  workspace: 'for each workspace with its /tmp',
   command: 'for each command',
   process: 'for each process alone',
   file: 'for each file',

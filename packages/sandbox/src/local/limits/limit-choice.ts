@@ -1,6 +1,6 @@
 /**
  * What holds commands to each limit on this machine: a control group where the server can make one, else an rlimit, else
- * nothing. Each is tried out by a first command. What has to hold and does not fails the start.
+ * nothing; a workspace is measured. Each is tried out by a first command. What has to hold and does not fails the start.
  *
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
@@ -10,11 +10,14 @@ import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { Observed, Trial } from '../isolation/trial.ts';
 import type { BackendLimits } from './backend-limits.ts';
 import { describeLimit, limitTitle } from './describe-limits.ts';
+import { findDiskUsage } from './disk-usage.ts';
+import { FreeSpace } from './free-space.ts';
 import type { GroupHome } from './group-homes.ts';
 import { RLIMIT_TESTS, type Test, trialOf, whyNoRlimit } from './limit-trial.ts';
 import { ownOomKills } from './oom-kills.ts';
 import type { Controller } from './own-groups.ts';
 import { TrialGroups } from './trial-groups.ts';
+import type { SpaceOptions } from './workspace-space.ts';
 
 export interface WantedLimits {
   /** Enforced, or the start fails. */
@@ -28,8 +31,14 @@ interface Verdict extends Pick<LimitStatus, 'by' | 'per'> {
   reason?: string | undefined;
 }
 
+interface Means {
+  groups: TrialGroups;
+  /** How workspaces are measured, or why they cannot be. */
+  space: SpaceOptions | Error | undefined;
+}
+
 /** In the order in which they are told. */
-const LIMITS: readonly LimitName[] = ['memoryBytes', 'processes', 'cpus', 'fileSizeBytes'];
+const LIMITS: readonly LimitName[] = ['memoryBytes', 'processes', 'cpus', 'fileSizeBytes', 'workspaceBytes'];
 const CONTROLLERS: Partial<Record<LimitName, Controller>> = {
   memoryBytes: 'memory',
   processes: 'pids',
@@ -41,19 +50,26 @@ export class LimitChoice {
   readonly #required: SandboxLimits;
   readonly #limits: SandboxLimits;
   readonly #groups: TrialGroups;
+  readonly #space: SpaceOptions | Error | undefined;
 
-  private constructor(required: SandboxLimits, limits: SandboxLimits, groups: TrialGroups) {
-    this.#required = required;
+  private constructor(wanted: WantedLimits, limits: SandboxLimits, means: Means) {
+    this.#required = wanted.required;
     this.#limits = limits;
-    this.#groups = groups;
+    this.#groups = means.groups;
+    this.#space = means.space;
   }
 
-  static async prepare({ required, preferred }: WantedLimits): Promise<LimitChoice> {
-    const limits = { ...checked(preferred), ...checked(required) };
+  /** `workspacesDir` is on the file system that holds all workspaces. */
+  static async prepare(wanted: WantedLimits, workspacesDir: string): Promise<LimitChoice> {
+    const limits = { ...checked(wanted.preferred), ...checked(wanted.required) };
     const controllers = LIMITS.filter((limit) => limits[limit] !== undefined)
       .map((limit) => CONTROLLERS[limit])
       .filter((controller) => controller !== undefined);
-    return new LimitChoice(required, limits, await TrialGroups.prepare(controllers, limits));
+    const [groups, space] = await Promise.all([
+      TrialGroups.prepare(controllers, limits),
+      limits.workspaceBytes && prepareSpace(limits.workspaceBytes, workspacesDir),
+    ]);
+    return new LimitChoice(wanted, limits, { groups, space: space || undefined });
   }
 
   get trial(): Trial {
@@ -94,6 +110,7 @@ export class LimitChoice {
         dataBytes: underRlimit('memoryBytes'),
         processes: underRlimit('processes'),
       },
+      space: this.#space instanceof Error ? undefined : this.#space,
       ownOomKills: await ownOomKills(),
     };
   }
@@ -121,6 +138,7 @@ export class LimitChoice {
     observed: Observed,
     { kind }: IsolationDriver,
   ): Verdict {
+    if (limit === 'workspaceBytes') return judgeSpace(this.#space);
     const home = homes.find(({ controllers }) => controllers.some((each) => each === CONTROLLERS[limit]));
     if (home) return { by: `cgroup v${home.version}`, per: 'slot' };
     const noGroup = CONTROLLERS[limit] && `no control group: ${this.#whyNoGroup(limit)}`;
@@ -130,6 +148,18 @@ export class LimitChoice {
     const reasons = [noGroup, `no rlimit: ${noRlimit}`];
     return { by: 'nothing', per: RLIMIT_SCOPES[limit], reason: reasons.filter(Boolean).join('; ') };
   }
+}
+
+async function prepareSpace(limitBytes: number, workspacesDir: string): Promise<SpaceOptions | Error> {
+  return findDiskUsage().then(
+    (usage) => ({ limitBytes, usage, free: new FreeSpace(workspacesDir) }),
+    (error: Error) => error,
+  );
+}
+
+function judgeSpace(space: SpaceOptions | Error | undefined): Verdict {
+  if (!(space instanceof Error)) return { by: 'measurement', per: 'workspace' };
+  return { by: 'nothing', per: 'workspace', reason: space.message };
 }
 
 function canBeRlimited(limit: LimitName): limit is keyof typeof RLIMIT_TESTS {

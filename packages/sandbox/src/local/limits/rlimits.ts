@@ -1,5 +1,6 @@
 /** Limits that every process carries itself and hands on to its children, set by the shell that runs the command. */
 export interface Rlimits {
+  /** With 0 nothing can be written to a file. */
   fileSizeBytes?: number | undefined;
   /** Private memory that can be written to: heap, thread stacks, copied pages. */
   dataBytes?: number | undefined;
@@ -14,12 +15,13 @@ export function renderRlimits(
   { fileSizeBytes, dataBytes, processes }: Rlimits,
   shell: 'bash' | 'sh',
 ): string[] {
-  const units = (bytes: number, size: number) => Math.max(1, Math.floor(bytes / size));
   const commands: string[] = [];
   if (fileSizeBytes !== undefined) {
-    commands.push(`ulimit -f ${units(fileSizeBytes, shell === 'bash' ? 1024 : 512)} 2>/dev/null`);
+    commands.push(`ulimit -f ${Math.ceil(fileSizeBytes / (shell === 'bash' ? 1024 : 512))} 2>/dev/null`);
+    // A program that is told that it cannot write can say so, and go on; one that is ended cannot.
+    if (fileSizeBytes === 0) commands.push("trap '' XFSZ");
   }
-  if (dataBytes !== undefined) commands.push(`ulimit -d ${units(dataBytes, 1024)} 2>/dev/null`);
+  if (dataBytes !== undefined) commands.push(`ulimit -d ${Math.ceil(dataBytes / 1024)} 2>/dev/null`);
   if (processes !== undefined) {
     const bash = `ulimit -u ${processes} 2>/dev/null`;
     commands.push(shell === 'bash' ? bash : `${bash} || ulimit -p ${processes} 2>/dev/null`);

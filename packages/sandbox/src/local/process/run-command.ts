@@ -68,6 +68,8 @@ export interface CommandOptions {
 }
 
 export interface RunningCommand {
+  /** The process below which everything of it runs. */
+  pid: number;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -115,7 +117,7 @@ async function supervise(
   const { child, exit, exited } = start(launch, options.stdin ?? 'ignore', script, outputFd);
   const message = collectMessage(child.stderr);
   const { pid } = child;
-  if (pid !== undefined) options.onStart?.({ signal: (signal) => launch.signal(pid, signal) });
+  if (pid !== undefined) options.onStart?.({ pid, signal: (signal) => launch.signal(pid, signal) });
   const cause = await firstOf(exited, options);
   const gone = pid === undefined || (await launch.end(pid, exit));
   await output.drained(DRAIN_MS);

@@ -1,6 +1,7 @@
 /** Runs a script in the workspace while its call waits, and puts its end into words. */
 import { posix } from 'node:path';
 import { createFile } from '../files/workspace-path.ts';
+import type { LimitHit } from '../limits/limit-hits.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { OutputCapture, type Spool } from '../process/output-capture.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
@@ -51,6 +52,7 @@ function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output
   const remains = end.gone
     ? 'everything it had started was ended'
     : 'something it had started could not be ended';
+  if (end.limit) return limitOutcome(end, end.limit);
   switch (end.cause) {
     case 'timeout':
       return {
@@ -64,20 +66,31 @@ function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output
   }
 }
 
+function limitOutcome(end: LimitedEnd, { failure, message }: LimitHit): Omit<ToolOutcome, 'output'> {
+  return { error: message + leftBy(end), metadata: { ...exitMetadata(end), failure } };
+}
+
 function exitOutcome(end: LimitedEnd): Omit<ToolOutcome, 'output'> {
-  const { exitCode, signal, limit, started, message, gone } = end;
-  const metadata = {
-    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
-    ...(signal === undefined ? {} : { signal }),
-  };
-  const left = gone ? '' : ' Something it left running could not be ended.';
-  if (limit) return { error: `${limit.message}${left}`, metadata: { ...metadata, failure: limit.failure } };
+  const { exitCode, started, message } = end;
+  const metadata = exitMetadata(end);
   if (!started) {
     return {
       error: `The sandbox could not start the command: ${message || `it exited with code ${exitCode}`}`,
       metadata: { ...metadata, failure: 'backend_down' },
     };
   }
-  if (exitCode === 0) return { error: left.trim(), metadata };
-  return { error: `The command exited with code ${exitCode}.${left}`, metadata };
+  if (exitCode === 0) return { error: leftBy(end).trim(), metadata };
+  return { error: `The command exited with code ${exitCode}.${leftBy(end)}`, metadata };
+}
+
+function exitMetadata({ cause, exitCode, signal }: LimitedEnd): ToolOutcome['metadata'] {
+  if (cause !== 'exited') return {};
+  return {
+    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    ...(signal === undefined ? {} : { signal }),
+  };
+}
+
+function leftBy({ gone }: LimitedEnd): string {
+  return gone ? '' : ' Something it left running could not be ended.';
 }

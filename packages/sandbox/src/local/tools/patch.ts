@@ -43,6 +43,7 @@ export const patch: Tool = async (args, context) => {
           metadata: { failure: 'aborted' },
         };
       }
+      await context.slotLimits.admit(bytesOf(changes));
       await changeFiles(context.workspace.dir, changes);
       return { output: summary, error: '', metadata: {} };
     } catch (error) {
@@ -51,6 +52,13 @@ export const patch: Tool = async (args, context) => {
     }
   });
 };
+
+function bytesOf(changes: readonly FileChange[]): number {
+  return changes.reduce(
+    (sum, change) => sum + (change.kind === 'write' ? Buffer.byteLength(change.content) : 0),
+    0,
+  );
+}
 
 function planReplacement(
   args: Readonly<Record<string, unknown>>,

@@ -12,8 +12,11 @@ export const writeFile: Tool = async (args, context) => {
   );
   const content = requiredString(args, 'content');
   const { dir } = context.workspace;
-  await inTurn(dir, () => replaceFile(dir, components, content));
   const bytes = Buffer.byteLength(content);
+  await inTurn(dir, async () => {
+    await context.slotLimits.admit(bytes);
+    await replaceFile(dir, components, content);
+  });
   return {
     output: `Wrote ${bytes} bytes to ${components.join('/')}.`,
     error: '',

@@ -1,0 +1,55 @@
+/** What a command ran into, in words for the model. */
+import type { FailureReason } from '../../backend.ts';
+import { formatLimit } from './describe-limits.ts';
+
+export interface LimitHit {
+  failure: Extract<FailureReason, 'oom' | 'disk_full'>;
+  /** A sentence or two. */
+  message: string;
+}
+
+/** A file tool would write more than there is room for. */
+export class WorkspaceFullError extends Error {}
+
+const CLEAN_UP = 'Delete files: until it is below that, commands can delete files but write none.';
+
+export function outOfMemory(limitBytes: number | undefined): LimitHit {
+  const limit =
+    limitBytes === undefined ? 'there is' : `the limit of ${formatLimit('memoryBytes', limitBytes)}`;
+  return {
+    failure: 'oom',
+    message: `The command needed more memory than ${limit}; the kernel ended it, or a process of it.`,
+  };
+}
+
+export function fileTooLarge(limitBytes: number): LimitHit {
+  return {
+    failure: 'disk_full',
+    message: `The command was ended because a file it wrote reached the limit of ${formatLimit('fileSizeBytes', limitBytes)}.`,
+  };
+}
+
+/** It was ended for it, or had ended when it was seen. */
+export function workspaceOver(usedBytes: number, limitBytes: number, wasEnded: boolean): LimitHit {
+  const what = `the workspace and its /tmp hold ${fillOf(usedBytes, limitBytes)}`;
+  const message = wasEnded ? `The command was ended because ${what}.` : `After the command ${what}.`;
+  return { failure: 'disk_full', message: `${message} ${CLEAN_UP}` };
+}
+
+export function workspaceFull(usedBytes: number, limitBytes: number, exitCode: number | undefined): LimitHit {
+  return {
+    failure: 'disk_full',
+    message: `The command exited with code ${exitCode}. It could delete files but write none, for the workspace and its /tmp hold ${fillOf(usedBytes, limitBytes)}.`,
+  };
+}
+
+export function noRoom(moreBytes: number, usedBytes: number, limitBytes: number): WorkspaceFullError {
+  return new WorkspaceFullError(
+    `There is no room for ${moreBytes} bytes and nothing was written: the workspace and its /tmp hold ${fillOf(usedBytes, limitBytes)}.`,
+  );
+}
+
+function fillOf(usedBytes: number, limitBytes: number): string {
+  const [used, limit] = [usedBytes, limitBytes].map((bytes) => formatLimit('workspaceBytes', bytes));
+  return `${used}, with a limit of ${limit}`;
+}

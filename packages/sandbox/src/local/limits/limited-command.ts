@@ -1,0 +1,100 @@
+/** One command under the limits of its slot, from before its launch to its end. */
+import type { CommandEnd } from '../process/run-command.ts';
+import type { BackendLimits } from './backend-limits.ts';
+import type { LaunchLimits } from './launch-limits.ts';
+import { fileTooLarge, type LimitHit, outOfMemory, workspaceFull, workspaceOver } from './limit-hits.ts';
+import type { OomKills } from './oom-kills.ts';
+import type { SlotGroup } from './slot-group.ts';
+import type { SpaceWatcher, WorkspaceSpace } from './workspace-space.ts';
+
+/** By what a slot limits its commands. */
+export interface SlotMeans {
+  limits: BackendLimits;
+  group: SlotGroup | undefined;
+  /** Of its group, or of the one all slots share. */
+  oomKills: OomKills;
+  space: WorkspaceSpace | undefined;
+}
+
+export class LimitedCommand implements SpaceWatcher {
+  readonly launch: LaunchLimits;
+  /** The process below which everything of it runs. */
+  pid: number | undefined;
+  readonly #means: SlotMeans;
+  readonly #running: Set<LimitedCommand>;
+  readonly #oomKillsBefore: number;
+  /** Whether no other command has run in the slot beside it. */
+  #isAlone: boolean;
+  /** What the workspace held at its start, if that was over the limit. */
+  readonly #usedBefore: number | undefined;
+  /** What the workspace held when it was ended for that. */
+  #usedWhenEnded: number | undefined;
+  readonly #callerSignal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #abort = () => this.#controller.abort();
+
+  /** `running`: the commands of the slot, which it becomes one of. */
+  constructor(
+    means: SlotMeans,
+    running: Set<LimitedCommand>,
+    usedIfOver: number | undefined,
+    callerSignal: AbortSignal,
+  ) {
+    const { rlimits } = means.limits;
+    this.#means = means;
+    this.#usedBefore = usedIfOver;
+    this.launch = {
+      entrances: means.group?.entrances ?? [],
+      rlimits: usedIfOver === undefined ? rlimits : { ...rlimits, fileSizeBytes: 0 },
+    };
+    this.#oomKillsBefore = means.oomKills();
+    this.#isAlone = means.group?.oomKills !== undefined && running.size === 0;
+    for (const other of running) other.#isAlone = false;
+    this.#running = running;
+    running.add(this);
+    this.#callerSignal = callerSignal;
+    if (callerSignal.aborted) this.#abort();
+    callerSignal.addEventListener('abort', this.#abort, { once: true });
+    means.space?.watch(this);
+  }
+
+  /** Aborted by the caller, or because the workspace is over its limit. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  onOver(usedBytes: number): void {
+    this.#usedWhenEnded ??= usedBytes;
+    this.#abort();
+  }
+
+  /** The limit it ran into. A command that ended before anybody looked at its workspace is looked at here. */
+  async hitBy(end: CommandEnd): Promise<LimitHit | undefined> {
+    const { limits, space } = this.#means;
+    if (end.cause === 'timeout') return undefined;
+    if (this.#isOomVictim(end)) return outOfMemory(limits.groups?.limits.memoryBytes);
+    const { fileSizeBytes } = limits.rlimits;
+    if (end.signal === 'SIGXFSZ' && fileSizeBytes !== undefined) return fileTooLarge(fileSizeBytes);
+    if (!space) return undefined;
+    if (this.#usedBefore !== undefined && end.cause === 'exited') {
+      return end.exitCode === 0 ? undefined : workspaceFull(this.#usedBefore, space.limitBytes, end.exitCode);
+    }
+    if (this.#usedWhenEnded !== undefined) return workspaceOver(this.#usedWhenEnded, space.limitBytes, true);
+    if (end.cause === 'aborted') return undefined;
+    const usedBytes = await space.usedIfOver();
+    return usedBytes === undefined ? undefined : workspaceOver(usedBytes, space.limitBytes, false);
+  }
+
+  done(): void {
+    this.#running.delete(this);
+    this.#means.space?.unwatch(this);
+    this.#callerSignal.removeEventListener('abort', this.#abort);
+  }
+
+  #isOomVictim({ cause, exitCode, signal }: CommandEnd): boolean {
+    if (cause !== 'exited' || exitCode === 0) return false;
+    // Who shares its group with others may fail for reasons of its own while one of them is ended.
+    if (!this.#isAlone && signal !== 'SIGKILL') return false;
+    return this.#means.oomKills() > this.#oomKillsBefore;
+  }
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { WorkspaceSpace } from './workspace-space.ts';
+
+/** A file system with 10 000 bytes free and a workspace in it with a limit of 1000, both under the test's control. */
+function setUp({ isNew = true } = {}) {
+  const disk = { free: 10_000, used: 0, measured: 0 };
+  const free = async () => disk.free;
+  const space = new WorkspaceSpace(['/'], isNew, {
+    limitBytes: 1000,
+    free: { now: free, recent: free },
+    usage: async () => {
+      disk.measured++;
+      return disk.used;
+    },
+  });
+  const write = (bytes: number) => {
+    disk.free -= bytes;
+    disk.used += bytes;
+  };
+  return { disk, space, write };
+}
+
+test('a new workspace is not measured until it could be over its limit', async () => {
+  const { disk, space, write } = setUp();
+  await space.usedIfOver();
+  write(999);
+  expect(await space.usedIfOver()).toBeUndefined();
+  expect(disk.measured).toBe(0);
+  write(2);
+  expect(await space.usedIfOver()).toBe(1001);
+  expect(disk.measured).toBe(1);
+});
+
+test('one that was there before is measured first', async () => {
+  const { disk, space } = setUp({ isNew: false });
+  disk.used = 500;
+  expect(await space.usedIfOver()).toBeUndefined();
+  expect(await space.usedIfOver()).toBeUndefined();
+  expect(disk.measured).toBe(1);
+});
+
+test('what others write is told apart by measuring, once for each time it could have been this one', async () => {
+  const { disk, space } = setUp();
+  await space.usedIfOver();
+  disk.free -= 5000;
+  expect(await space.usedIfOver()).toBeUndefined();
+  disk.free -= 900;
+  expect(await space.usedIfOver()).toBeUndefined();
+  expect(disk.measured).toBe(1);
+});
+
+test('a full workspace is measured each time, until there is room again', async () => {
+  const { disk, space, write } = setUp();
+  await space.usedIfOver();
+  write(1500);
+  expect(await space.usedIfOver()).toBe(1500);
+  write(-200);
+  expect(await space.usedIfOver()).toBe(1300);
+  write(-600);
+  expect(await space.usedIfOver()).toBeUndefined();
+  expect(await space.usedIfOver()).toBeUndefined();
+  expect(disk.measured).toBe(3);
+});
+
+test('what is to be added counts', async () => {
+  const { disk, space, write } = setUp();
+  await space.usedIfOver();
+  write(800);
+  expect(await space.usedIfOver(200)).toBeUndefined();
+  expect(disk.measured).toBe(0);
+  expect(await space.usedIfOver(201)).toBe(800);
+  expect(await space.usedIfOver()).toBeUndefined();
+});
+
+test('whoever watches is called when it is over, and not before', async () => {
+  const { disk, space, write } = setUp();
+  await space.usedIfOver();
+  const { promise: over, resolve } = Promise.withResolvers<number>();
+  const watcher = { pid: undefined, onOver: resolve };
+  write(900);
+  space.watch(watcher);
+  disk.free -= 900;
+  await expect.poll(() => disk.measured, { timeout: 5_000 }).toBe(1);
+  write(200);
+  disk.free -= 900;
+  expect(await over).toBe(1100);
+  space.unwatch(watcher);
+});
