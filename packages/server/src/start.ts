@@ -5,12 +5,13 @@
  * no new runs, hand over the unfinished ones within the limit, close the connections, the sandbox, the store.
  */
 import { join } from 'node:path';
-import { LocalBackend, type Slot } from '@talaria/sandbox';
+import { LocalBackend, ToolExecutor } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { createModel } from './agent/model/create-model.ts';
 import type { Model } from './agent/model/model.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
+import { createSandboxCall } from './agent/tools/sandbox-call.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { todo } from './agent/tools/todo.ts';
 import { ToolSet } from './agent/tools/tool.ts';
@@ -67,6 +68,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   if (store.status === 'fulfilled') opened.defer(() => store.value.close());
   if (sandbox.status === 'fulfilled') opened.defer(() => backend.stop());
   for (const part of [store, sandbox]) if (part.status === 'rejected') throw part.reason;
+  const executor = new ToolExecutor(backend);
+  opened.defer(() => executor.stop());
   const journal = await opening;
   const { isolation } = backend.stats();
   const isolated = isolation.kind !== 'none';
@@ -98,7 +101,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
         modelIdleMs: config.modelIdleSeconds * SECOND_MS,
         approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
       },
-      openTools: (runId) => openSandboxTools(backend, runId, config.toolTimeoutSeconds),
+      openTools: (runId) => openSandboxTools(executor, runId, config.toolTimeoutSeconds),
       mask,
       secrets,
     },
@@ -158,21 +161,10 @@ function configuredModel(config: Config): Model {
 }
 
 /** The sandbox of a run: its slot is taken at the first call and given back at the end, the workspace stays. */
-function openSandboxTools(backend: LocalBackend, runId: string, maxTimeoutS: number) {
-  let slot: Promise<Slot> | undefined;
-  const getSlot = (): Promise<Slot> => {
-    // A failed attempt is not kept: the next call may find the sandbox up again.
-    slot ??= backend.acquire(runId).catch((error: unknown) => {
-      slot = undefined;
-      throw error;
-    });
-    return slot;
-  };
+function openSandboxTools(executor: ToolExecutor, runId: string, maxTimeoutS: number) {
+  const call = createSandboxCall(executor, runId);
   return {
-    tools: new ToolSet([...createSandboxTools({ backend, getSlot, maxTimeoutS }), todo]),
-    async close() {
-      const held = await slot?.catch(() => undefined);
-      if (held !== undefined) await backend.release(held);
-    },
+    tools: new ToolSet([...createSandboxTools(call, maxTimeoutS), todo]),
+    close: () => executor.release(runId),
   };
 }

@@ -1,19 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { ToolBackend } from '@talaria/sandbox';
 import { expect, test } from 'vitest';
 import type { ObjectSchema } from './arguments.ts';
 import { createSandboxTools } from './sandbox-tools.ts';
 import { todo } from './todo.ts';
 
 const document = readFileSync(new URL('../../../../../docs/tools.md', import.meta.url), 'utf8');
-const tools = [
-  ...createSandboxTools({
-    backend: {} as ToolBackend,
-    getSlot: () => expect.unreachable('no tool is run'),
-    maxTimeoutS: 300,
-  }),
-  todo,
-];
+const tools = [...createSandboxTools(() => expect.unreachable('no tool is run'), 300), todo];
 
 /** The argument tables of the page, by the tool whose heading they stand under. */
 function documented(): Record<string, string[]> {

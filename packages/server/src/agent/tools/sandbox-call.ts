@@ -1,9 +1,11 @@
-/** Calls a tool of the sandbox in the run's slot and puts its result into words for the model. */
-import { type ExecutionResult, SandboxError, type Slot, type ToolBackend } from '@talaria/sandbox';
+/** Calls a tool of the sandbox for a run and puts the result into words for the model. */
+import type { ExecutionResult, ToolExecutor } from '@talaria/sandbox';
 import type { ToolOutcome } from './tool.ts';
 
-/** Gives the slot of the run, acquiring it at the first call. */
-export type GetSlot = () => Promise<Slot>;
+const REPLACED =
+  'The sandbox of this run was lost while it had this call, and is replaced with the next one. The files in the workspace ' +
+  'are kept; processes and the state of shells are gone. The call may have run completely, partly or not at all: check ' +
+  'the state before you repeat it.';
 
 export type SandboxCall = (
   tool: string,
@@ -12,24 +14,17 @@ export type SandboxCall = (
   timeoutS?: number,
 ) => Promise<ToolOutcome>;
 
-export function createSandboxCall(backend: ToolBackend, getSlot: GetSlot): SandboxCall {
-  return async (tool, args, signal, timeoutS) => {
-    try {
-      const slot = await getSlot();
-      const results = await backend.executeBatch([[slot, tool, args]], { signal, timeoutS });
-      return toOutcome(results[0]!);
-    } catch (error) {
-      if (!(error instanceof SandboxError)) throw error;
-      return { output: `The sandbox is not available: ${error.message}`, isError: true };
-    }
-  };
+export function createSandboxCall(executor: ToolExecutor, runId: string): SandboxCall {
+  return async (tool, args, signal, timeoutS) =>
+    toOutcome(await executor.execute(runId, tool, args, { signal, timeoutS }));
 }
 
 function toOutcome(result: ExecutionResult): ToolOutcome {
-  const { exit_code: exitCode } = result.metadata;
+  const { exit_code: exitCode, failure } = result.metadata;
   const parts = [result.output];
   if (result.error !== '') parts.push(result.error);
   else if (exitCode !== undefined && exitCode !== 0) parts.push(`[exit code ${exitCode}]`);
+  if (failure === 'gone') parts.push(REPLACED);
   parts.push(wayToTheRest(result));
   return { output: parts.filter((part) => part !== '').join('\n'), isError: !result.success, exitCode };
 }

@@ -1,20 +1,12 @@
 /** The tools that work in the run's sandbox. */
-import type { ToolBackend } from '@talaria/sandbox';
 import { createReadFile, createWriteFile } from './file-tools.ts';
 import { createPatch } from './patch.ts';
-import { createSandboxCall, type GetSlot } from './sandbox-call.ts';
+import type { SandboxCall } from './sandbox-call.ts';
 import { createSearchFiles } from './search-files.ts';
 import { createTerminal } from './terminal.ts';
 import type { Tool } from './tool.ts';
 
-export interface SandboxToolOptions {
-  backend: ToolBackend;
-  getSlot: GetSlot;
-  maxTimeoutS: number;
-}
-
-export function createSandboxTools({ backend, getSlot, maxTimeoutS }: SandboxToolOptions): Tool[] {
-  const call = createSandboxCall(backend, getSlot);
+export function createSandboxTools(call: SandboxCall, maxTimeoutS: number): Tool[] {
   return [
     createTerminal(call, maxTimeoutS),
     createReadFile(call),
