@@ -12,6 +12,7 @@ import { describePatch } from './contract/patch.ts';
 import { describeProcesses } from './contract/processes.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
 import { describeStateful } from './contract/stateful.ts';
+import { describeTimeouts } from './contract/timeouts.ts';
 
 export interface BackendUnderTest {
   /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */
@@ -20,7 +21,16 @@ export interface BackendUnderTest {
   dispose(): Promise<void>;
 }
 
-export function describeBackendContract(name: string, setUp: () => Promise<BackendUnderTest>): void {
+export interface ContractSize {
+  /** Of one test; a backend that starts commands slowly needs fewer to show the same in a minute. */
+  timedOutCommands?: number;
+}
+
+export function describeBackendContract(
+  name: string,
+  setUp: () => Promise<BackendUnderTest>,
+  { timedOutCommands = 200 }: ContractSize = {},
+): void {
   describe(`ToolBackend contract: ${name}`, () => {
     let underTest: BackendUnderTest;
     /** One for all tests: starting may take long. A test that stops it leaves that to be undone. */
@@ -490,6 +500,7 @@ export function describeBackendContract(name: string, setUp: () => Promise<Backe
       },
     };
     describeStateful(tools);
+    describeTimeouts(tools, timedOutCommands);
     describeProcesses(tools);
     describePatch(tools);
     describeSearchFiles(tools);

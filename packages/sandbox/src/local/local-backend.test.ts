@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
 import { describeBackendContract } from '../backend-contract.ts';
+import { processesWith, uniqueSeconds, zombieChildren } from '../contract/host-processes.ts';
 import { CONTRACT_LIMITS, describeLimitsContract } from '../contract/limits.ts';
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
 
@@ -27,14 +28,19 @@ for (const kind of KINDS) {
   const reason = await whyUnavailable(kind);
   const title = reason === undefined ? kind : `${kind} (missing: ${reason})`;
   describe.skipIf(reason !== undefined)(title, () => {
-    describeBackendContract(kind, async () => {
-      const workspacesDir = await temporaryDirectory();
-      return {
-        // As a server has it: with limits, where this machine can enforce them.
-        create: () => new LocalBackend({ workspacesDir, isolation: kind, preferredLimits: GENEROUS_LIMITS }),
-        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
-      };
-    });
+    describeBackendContract(
+      kind,
+      async () => {
+        const workspacesDir = await temporaryDirectory();
+        return {
+          // As a server has it: with limits, where this machine can enforce them.
+          create: () =>
+            new LocalBackend({ workspacesDir, isolation: kind, preferredLimits: GENEROUS_LIMITS }),
+          dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+        };
+      },
+      { timedOutCommands: kind === 'bubblewrap' ? 1_000 : 200 },
+    );
     describeLimitsContract(kind, async () => {
       const workspacesDir = await temporaryDirectory();
       return {
@@ -455,38 +461,8 @@ function temporaryDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'talaria-sandbox-test-'));
 }
 
-/** A duration no other process sleeps for, by which this test's processes are found in /proc. */
-function uniqueSeconds(): string {
-  return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
-}
-
-/** Processes that live and have this text as an argument of their own, not inside a script. */
-function processesWith(argument: string): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => readIfThere(`/proc/${pid}/cmdline`))
-    .filter((cmdline) => cmdline.split('\0').includes(argument));
-}
-
-function zombieChildren(): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    const [state, ppid] = readIfThere(`/proc/${pid}/stat`)
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return /^\d+$/.test(pid) && state === 'Z' && ppid === String(process.pid);
-  });
-}
-
 function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** Returns how far resident memory has risen above where it was. */

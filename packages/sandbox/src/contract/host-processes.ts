@@ -1,0 +1,39 @@
+/**
+ * Processes as the host sees them. From inside a slot nothing of another command shows, so a test that asks there
+ * whether anything was left could not fail.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A duration no other process sleeps for, by which a test finds the processes of its commands. */
+export function uniqueSeconds(): string {
+  return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
+}
+
+/** The command lines of living processes that have this text as an argument of their own, not inside a script. */
+export function processesWith(argument: string): string[] {
+  return processIds()
+    .map((pid) => readIfThere(`/proc/${pid}/cmdline`))
+    .filter((cmdline) => cmdline.split('\0').includes(argument));
+}
+
+/** Children of this process that ended and were not waited for. */
+export function zombieChildren(): string[] {
+  return processIds().filter((pid) => {
+    const [state, ppid] = readIfThere(`/proc/${pid}/stat`)
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return state === 'Z' && ppid === String(process.pid);
+  });
+}
+
+function processIds(): string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

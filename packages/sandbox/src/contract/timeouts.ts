@@ -1,0 +1,64 @@
+/**
+ * What is left of very many commands that time out, each holding on in a way of its own: nothing. They run in lanes,
+ * one for each of some slots, so that many are started and ended at the same time.
+ */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { Slot } from '../backend.ts';
+import type { ContractTools } from './contract-tools.ts';
+import { processesWith, uniqueSeconds, zombieChildren } from './host-processes.ts';
+
+const LANES = 20;
+/** Long enough for most commands to have started what they start, also when the machine is busy. */
+const TIMEOUT_S = 0.4;
+
+/** Ways in which something outlives the shell that started it. */
+const HOLDS: ((program: string) => string)[] = [
+  (program) => `${program} &`,
+  (program) => `setsid ${program} &`,
+  (program) => `setsid nohup ${program} > /dev/null 2>&1 < /dev/null &`,
+  (program) => `( ( ${program} & ) & );`,
+  (program) => `( ( setsid ${program} & ) & );`,
+  (program) => `( trap "" TERM HUP INT QUIT; ${program} ) & trap "" TERM HUP INT QUIT;`,
+];
+
+export function describeTimeouts({ backend, call }: ContractTools, count: number): void {
+  describe('timeouts', () => {
+    test(`${count} commands that time out leave no process, no zombie and no file written later`, async () => {
+      const seconds = uniqueSeconds();
+      // Whoever lives on sees the file `go` when it is there, and says so.
+      const late = `bash -c "until [ -e go ]; do sleep 0.1; done; echo late >> late"`;
+      const command = (index: number) => {
+        const hold = HOLDS[index % HOLDS.length] as (typeof HOLDS)[number];
+        return `${hold(`sleep ${seconds}`)} ${hold(late)} echo up; exec sleep ${seconds}`;
+      };
+
+      const up = new Set<number>();
+      let seen = 0;
+      const lane = async (slot: Slot, number: number) => {
+        for (let index = number; index < count; index += LANES) {
+          const running = call('bash', { command: command(index), timeout: TIMEOUT_S }, {}, slot);
+          if (number === 0) seen = Math.max(seen, processesWith(seconds).length);
+          const result = await running;
+          expect(result.metadata, result.error).toMatchObject({ timed_out: true, failure: 'timeout' });
+          if (result.output === 'up\n') up.add(index % HOLDS.length);
+        }
+        expect(await call('bash', { command: 'echo next' }, {}, slot)).toMatchObject({ output: 'next\n' });
+      };
+      const slots = await Promise.all(
+        Array.from({ length: LANES }, () => backend().acquire(`timeouts ${randomUUID()}`)),
+      );
+      await Promise.all(slots.map(lane));
+
+      expect(processesWith(seconds)).toEqual([]);
+      await expect.poll(zombieChildren).toEqual([]);
+      const wait = { command: 'touch go; sleep 0.5; ls' } as const;
+      const after = await backend().executeBatch(slots.map((slot) => [slot, 'bash', wait]));
+      expect(after.map(({ output }) => output)).toEqual(slots.map(() => 'go\n'));
+      // Else nothing was shown: the commands were there to be seen, and every way of holding on was reached.
+      expect(seen).toBeGreaterThan(0);
+      expect([...up].sort()).toEqual(HOLDS.map((_, index) => index));
+      await Promise.all(slots.map((slot) => backend().release(slot, { resetWorkspace: true })));
+    }, 180_000);
+  });
+}
