@@ -5,7 +5,7 @@ import type { LogRecord, NewRecord } from '../journal/records.ts';
 import type { AgentRun } from './agent-run.ts';
 import { Progress } from './progress.ts';
 import { runToolCalls } from './tool-calls.ts';
-import { type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';
+import { type FurtherTools, type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';
 
 describe('runToolCalls', () => {
   test('a stop that ends an approved call before the others leaves no failure without a handler', async () => {
@@ -67,6 +67,28 @@ describe('runToolCalls', () => {
       expect(output).toMatch(/at most 64 tool calls.*It was not run/);
     }
   });
+
+  test('an approved call is prepared anew: what it needs may have come while it waited', async () => {
+    const present: Tool[] = [];
+    const run = agentRun({
+      signal: new AbortController().signal,
+      tools: {},
+      further: { list: () => present, whyMissing: () => 'not there yet' },
+    });
+    const asking = tool('late', async () => ({ output: 'here', isError: false }));
+    present.push({
+      ...asking,
+      prepare: (args) => ({ ...asking.prepare(args), question: { text: 'late {}', key: 'late' } }),
+    });
+    run.step(call('late'));
+    const calls = runToolCalls(run);
+    while (run.progress.outstanding === undefined) await nextTurn();
+    expect(run.progress.outstanding).toMatchObject({ command: 'late {}', pattern_keys: ['late'] });
+    present[0] = tool('late', async () => ({ output: 'another by now', isError: false }));
+    await run.answer('once');
+    await calls;
+    expect(run.progress.messages.at(-1)).toMatchObject({ role: 'tool', output: 'another by now' });
+  });
 });
 
 const killed: ToolOutcome = { output: '', isError: true };
@@ -80,6 +102,7 @@ function agentRun(options: {
   signal: AbortSignal;
   tools: Record<string, (signal: AbortSignal) => Promise<ToolOutcome>>;
   gated?: string;
+  further?: FurtherTools;
 }) {
   const progress = new Progress();
   let pos = 0;
@@ -92,8 +115,14 @@ function agentRun(options: {
   const run: AgentRun = {
     progress,
     model: { name: 'none', streamStep: () => expect.unreachable('no model is asked') },
-    tools: new ToolSet(Object.entries(options.tools).map(([name, execute]) => tool(name, execute))),
-    gate: (command) => (command === options.gated ? { kind: 'ask', keys: ['danger'] } : { kind: 'allow' }),
+    tools: new ToolSet(
+      Object.entries(options.tools).map(([name, execute]) => tool(name, execute)),
+      options.further,
+    ),
+    gate: ({ command, question }) => {
+      if (question !== undefined) return { kind: 'ask', keys: [question.key] };
+      return command === options.gated ? { kind: 'ask', keys: ['danger'] } : { kind: 'allow' };
+    },
     limits: { maxSteps: 9, maxTokens: 0, modelRetries: 0, modelIdleMs: 1000, approvalTimeoutMs: 60_000 },
     systemPrompt: '',
     signal: options.signal,

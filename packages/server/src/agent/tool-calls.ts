@@ -86,7 +86,7 @@ function plan(run: AgentRun, progress: ToolCallProgress): Planned {
   const { tool, arguments: json } = progress.call;
   try {
     const prepared = run.tools.prepare(tool, json);
-    return { progress, prepared, verdict: run.gate(prepared.command) };
+    return { progress, prepared, verdict: run.gate(prepared) };
   } catch (error) {
     if (!(error instanceof InvalidArguments)) throw error;
     return refused(progress, error.message);
@@ -130,7 +130,7 @@ function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRe
 
 function question(run: AgentRun, { progress, prepared, verdict }: Planned): QueuedApproval {
   const keys = verdict.kind === 'ask' ? verdict.keys : [];
-  const command = 'command' in prepared ? (prepared.command ?? '') : '';
+  const command = 'refusal' in prepared ? '' : (prepared.question?.text ?? prepared.command ?? '');
   return {
     request_id: createId('apr'),
     tool_call_id: progress.call.id,
@@ -154,13 +154,14 @@ async function askInTurn(
     const choice = await decide(run, approval);
     if (choice === 'deny') {
       const output =
-        'A person refused this command, or nobody approved it in time. Do not try to run it in another way.';
+        'A person refused this call, or nobody approved it in time. Do not try to do it in another way.';
       await record(run, call, { output, isError: true });
       continue;
     }
     await run.append({ event: 'tool.executing', private: { tool_call_id: call.progress.call.id } });
     failpoint('approval.after-intent');
-    begin(call);
+    // The answer may have taken hours, and what was prepared before may not be there any more, or only now.
+    begin(plan(run, call.progress));
   }
 }
 

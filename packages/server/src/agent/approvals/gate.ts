@@ -1,11 +1,12 @@
 /**
  * Decides whether a tool call may run, has to be approved by a person first, or never runs. Pure.
  */
+import type { PreparedCall } from '../tools/tool.ts';
 import { classifyCommand, type Verdict } from './matcher/classify.ts';
 
 export type { Verdict };
 
-export type Gate = (command: string | undefined) => Verdict;
+export type Gate = (call: Pick<PreparedCall, 'command' | 'question'>) => Verdict;
 
 /** Asked for every command where nothing keeps it from the host. */
 const UNISOLATED_KEY = 'command outside a sandbox';
@@ -20,7 +21,8 @@ export interface GatePolicy {
 }
 
 export function createGate(policy: GatePolicy): Gate {
-  return (command) => {
+  return ({ command, question }) => {
+    if (question !== undefined) return { kind: 'ask', keys: [question.key] };
     if (command === undefined) return { kind: 'allow' };
     const verdict = classifyCommand(command);
     if (verdict.kind === 'never') return verdict;

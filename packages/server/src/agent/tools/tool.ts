@@ -16,6 +16,8 @@ export interface PreparedCall {
   preview: string;
   /** The shell command the call would run, for the gate; absent where there is none. */
   command?: string;
+  /** Asks a person whatever the gate makes of the call: what they read, and what a lasting answer is kept under. */
+  question?: { text: string; key: string };
   /** `callsBefore` tells of the calls of this run that come before this one in the conversation. */
   execute(signal: AbortSignal, callsBefore: () => PastCall[]): Promise<ToolOutcome>;
 }
@@ -38,22 +40,44 @@ export class InvalidArguments extends Error {
   override readonly name = 'InvalidArguments';
 }
 
-export class ToolSet {
-  readonly #tools: ReadonlyMap<string, Tool>;
-  readonly definitions: readonly ToolDefinition[];
+/** Tools that come and go while a run goes on. Their names never clash with those of the others. */
+export interface FurtherTools {
+  /** Those that can be called now. */
+  list(): readonly Tool[];
+  /** Why the tool of this name cannot be called now; undefined for a name that is none of theirs. */
+  whyMissing(name: string): string | undefined;
+}
 
-  constructor(tools: readonly Tool[]) {
-    this.#tools = new Map(tools.map((tool) => [tool.definition.name, tool]));
-    this.definitions = tools.map((tool) => tool.definition);
+const NO_FURTHER_TOOLS: FurtherTools = { list: () => [], whyMissing: () => undefined };
+
+export class ToolSet {
+  readonly #tools: readonly Tool[];
+  readonly #further: FurtherTools;
+
+  constructor(tools: readonly Tool[], further: FurtherTools = NO_FURTHER_TOOLS) {
+    this.#tools = tools;
+    this.#further = further;
+  }
+
+  /** What there is now: a step is given this, and the next one may be given something else. */
+  get definitions(): ToolDefinition[] {
+    return this.#present().map((tool) => tool.definition);
   }
 
   /** Throws `InvalidArguments` also for an unknown tool and for arguments that are not a JSON object. */
   prepare(name: string, argumentsJson: string): PreparedCall {
-    const tool = this.#tools.get(name);
+    const tool = this.#present().find(({ definition }) => definition.name === name);
     if (tool === undefined) {
-      throw new InvalidArguments(`There is no tool '${name}'. Tools: ${[...this.#tools.keys()].join(', ')}`);
+      const names = this.definitions.map((definition) => definition.name);
+      throw new InvalidArguments(
+        this.#further.whyMissing(name) ?? `There is no tool '${name}'. Tools: ${names.join(', ')}`,
+      );
     }
     return tool.prepare(parseArguments(argumentsJson));
+  }
+
+  #present(): Tool[] {
+    return [...this.#tools, ...this.#further.list()];
   }
 }
 

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { type FurtherTools, type Tool, ToolSet } from './tool.ts';
+
+function tool(name: string): Tool {
+  return {
+    definition: { name, description: '', parameters: {} },
+    prepare: (args) => ({
+      preview: `${name} ${JSON.stringify(args)}`,
+      execute: async () => ({ output: '', isError: false }),
+    }),
+  };
+}
+
+const names = (tools: ToolSet) => tools.definitions.map(({ name }) => name);
+
+test('tools that come and go are there for as long as they are', () => {
+  const present: Tool[] = [];
+  const further: FurtherTools = {
+    list: () => present,
+    whyMissing: (name) => (name.startsWith('further') ? `${name} is asleep` : undefined),
+  };
+  const tools = new ToolSet([tool('fixed')], further);
+  expect(names(tools)).toEqual(['fixed']);
+  expect(() => tools.prepare('further_1', '{}')).toThrow('further_1 is asleep');
+
+  present.push(tool('further_1'));
+  expect(names(tools)).toEqual(['fixed', 'further_1']);
+  expect(tools.prepare('further_1', '{"a":1}').preview).toBe('further_1 {"a":1}');
+  expect(() => tools.prepare('other', '{}')).toThrow("There is no tool 'other'. Tools: fixed, further_1");
+
+  present.pop();
+  expect(names(tools)).toEqual(['fixed']);
+  expect(() => tools.prepare('further_1', '{}')).toThrow('further_1 is asleep');
+});
