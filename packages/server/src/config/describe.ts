@@ -20,6 +20,7 @@ export function configSecrets(config: Config): string[] {
     const value = setting.kind.secret && name !== 'apiKey' && name !== 'apiKeys' ? config[name] : undefined;
     if (typeof value === 'string') secrets.push(value);
   }
+  for (const server of config.mcpServers) secrets.push(...server.secrets);
   return [...new Set(secrets)].sort((a, b) => b.length - a.length);
 }
 

@@ -16,6 +16,8 @@ export interface ReadContext {
   homeDir: string;
   /** A relative path means relative to this: the working directory, or the folder of the file it came from. */
   baseDir: string;
+  /** What `${NAME}` refers to, in the kinds that know it. */
+  env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Kind<T> {
@@ -191,7 +193,7 @@ export function directory(): Kind<string> {
   });
 }
 
-export function readPath(text: string, { homeDir, baseDir }: ReadContext): Read<string> {
+export function readPath(text: string, { homeDir, baseDir }: Omit<ReadContext, 'env'>): Read<string> {
   if (text.trim() === '' || text.includes('\0')) return REFUSED;
   if (text !== '~' && !text.startsWith('~/')) {
     return text.startsWith('~') ? { refused: '~name is not understood' } : { value: resolve(baseDir, text) };

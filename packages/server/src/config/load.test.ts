@@ -66,6 +66,7 @@ it('starts from the documented defaults', () => {
     approvalTimeoutSeconds: 300,
     approvalsIsolated: 'ask',
     approvalsUnisolated: 'ask',
+    mcpServers: [],
     drainSeconds: 30,
     leaseSeconds: 15,
     subscriberBufferBytes: 1_048_576,
@@ -86,7 +87,11 @@ it('types the configuration by the table', () => {
 it('has defaults that its own rules allow', () => {
   for (const [, setting] of settingList as readonly [string, Setting<unknown>][]) {
     if (setting.default === undefined || setting.defaultText !== undefined) continue;
-    const read = setting.kind.fromText(String(setting.default), { homeDir: '/', baseDir: '/' });
+    const read = setting.kind.fromText(String(setting.default), {
+      homeDir: '/',
+      baseDir: '/',
+      env: {},
+    });
     expect(read, setting.env).toHaveProperty('value');
   }
 });

@@ -12,7 +12,7 @@ import { type Env, readEnvironment } from './environment.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import { readFlags } from './flags.ts';
 import type { Given } from './given.ts';
-import { type Read, readPath } from './kinds.ts';
+import { type Read, type ReadContext, readPath } from './kinds.ts';
 import {
   configFileOption,
   type Setting,
@@ -53,7 +53,8 @@ export function loadConfig(options: LoadOptions): { config: Config; warnings: st
   const warnings = [...flags.warnings, ...environment.warnings];
 
   const dataDirGiven = flags.given.get('dataDir') ?? environment.given.get('dataDir');
-  const dataDir = readSetting(settings.dataDir, dataDirGiven, homeDir, cwd);
+  const context = { homeDir, baseDir: cwd, env: options.env };
+  const dataDir = readSetting(settings.dataDir, dataDirGiven, context);
   const file = findFile(flags.configPath, environment.configPath, dataDir, options, cwd);
   problems.push(...file.problems);
 
@@ -65,7 +66,7 @@ export function loadConfig(options: LoadOptions): { config: Config; warnings: st
 
   for (const [name, setting] of settingList) {
     const given = givenOf(name);
-    const read = readSetting(setting, given, homeDir, cwd);
+    const read = readSetting(setting, given, context);
     sources[name] = given?.source ?? 'default';
     if ('value' in read) {
       values[name] = read.value;
@@ -111,16 +112,15 @@ export function loadConfig(options: LoadOptions): { config: Config; warnings: st
 function readSetting<T>(
   setting: Setting<T>,
   given: Given | undefined,
-  homeDir: string,
-  cwd: string,
+  context: ReadContext,
 ): Read<T | undefined> {
-  if (given?.form === 'json') return setting.kind.fromJson(given.value, { homeDir, baseDir: given.baseDir });
   if (given !== undefined) {
-    return setting.kind.fromText(String(given.value), { homeDir, baseDir: given.baseDir });
+    const there = { ...context, baseDir: given.baseDir };
+    if (given.form === 'json') return setting.kind.fromJson(given.value, there);
+    return setting.kind.fromText(String(given.value), there);
   }
   // A default is a value already, except for a path, where the home directory is still to be filled in.
-  if (setting.kind.name === 'path')
-    return setting.kind.fromText(String(setting.default), { homeDir, baseDir: cwd });
+  if (setting.kind.name === 'path') return setting.kind.fromText(String(setting.default), context);
   return { value: setting.default };
 }
 

@@ -17,6 +17,7 @@ import {
   secret,
   string,
 } from './kinds.ts';
+import { type McpServerConfig, mcpServers } from './mcp-servers.ts';
 import { apiKeys, type CorsOrigins, corsOrigins, databaseUrl, host, httpUrl } from './network-kinds.ts';
 
 export interface Setting<T, D extends T | undefined = T | undefined> {
@@ -280,6 +281,15 @@ export const settings = {
     default: 'ask',
     group: 'Sandbox and approvals',
     about: 'whether every command asks first where no isolation works',
+  }),
+  mcpServers: define({
+    env: 'TALARIA_MCP_SERVERS',
+    key: 'mcp_servers',
+    kind: mcpServers(),
+    default: [] as readonly McpServerConfig[],
+    defaultText: 'none',
+    group: 'Sandbox and approvals',
+    about: 'MCP servers whose tools the agent gets, as JSON or as an object in the file; see docs/mcp.md',
   }),
 
   drainSeconds: define({
