@@ -1,0 +1,180 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../../../test/support/mcp/http-server.ts';
+import { waitFor } from '../../../../test/support/wait-for.ts';
+import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing.ts';
+
+describe('a server that dies', () => {
+  test('in the middle of a call: the outcome is unknown, it is started again, the next call works', async () => {
+    const file = join(temporaryDirectory(), 'file');
+    const { ready, failed, call, servers } = startServers({ example: program('stdio-server') });
+    const { tools } = await ready();
+    const pid = Number((await call(tools.find((name) => name.includes('who_am_i'))!)).output);
+    const waiting = call('mcp__example__wait', { file });
+    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+    process.kill(pid, 'SIGKILL');
+    expect(await waiting).toEqual({
+      output:
+        "The MCP server 'example' was ended by SIGKILL during this call, so its outcome is unknown. It may have done all, part or nothing of its work. Check the state before you repeat it.",
+      isError: true,
+    });
+    const { reason } = await failed();
+    expect(reason).toBe('was ended by SIGKILL');
+    expect(servers.list()).toEqual([]);
+    await expect(call('mcp__example__echo')).rejects.toThrow(
+      "The MCP server 'example' is not available: it was ended by SIGKILL. It is being connected again; try again later",
+    );
+    const again = await ready();
+    expect(again).toMatchObject({ restarts: 1, tools });
+    expect((await call('mcp__example__echo', { text: 'back' })).output).toBe('back');
+    expect(linesOf(file)).toEqual(['begun']);
+  });
+
+  test('with an exit code: what it complained about is the reason', async () => {
+    const { ready, call } = startServers({ example: program('stdio-server') });
+    await ready();
+    expect((await call('mcp__example__exit', { code: 7 })).output).toContain(
+      "'example' ended with exit code 7: Error: I was told to during this call",
+    );
+  });
+
+  test('over and over: it is started again with growing pauses, not in a loop', async () => {
+    const { failed, health } = startServers({ brief: program('broken-server', 'brief') });
+    await waitFor('two restarts', () => health().restarts >= 2);
+    expect((await failed()).reason).toBe('ended with exit code 0');
+  });
+
+  test.each(['session', 'stateless'] as const)('over HTTP, %s, in the middle of a call', async (kind) => {
+    const file = join(temporaryDirectory(), 'file');
+    const start = async (port = 0) => {
+      const { command, args } = program('http-server', kind, String(port));
+      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const [line] = (await once(child.stdout, 'data')) as [Buffer];
+      return { child, url: line.toString().trim() };
+    };
+    const first = await start();
+    const { ready, health, call } = startServers({ example: { url: first.url } });
+    await ready();
+    const waiting = call('mcp__example__wait', { file });
+    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+    first.child.kill('SIGKILL');
+    expect((await waiting).output).toMatch(
+      /'example' (broke off its answer|closed the connection \(ECONNRESET\)|refuses connections \(ECONNREFUSED\)) during this call, so its outcome is unknown/,
+    );
+    await waitFor('its absence to be known', () => health().reason === 'refuses connections (ECONNREFUSED)');
+    await start(Number(new URL(first.url).port));
+    await ready();
+    expect((await call('mcp__example__echo', { text: 'back' })).output).toBe('back');
+  });
+
+  test('over HTTP and is back before anyone noticed: the call did not happen, and a new session begins', async () => {
+    const server = await httpServer('session');
+    const { ready, call } = startServers({ example: { url: server.url } });
+    await ready();
+    server.forgetSessions();
+    const { output } = await call('mcp__example__echo', { text: 'lost' });
+    expect(output).toMatch(/^The call did not reach the MCP server\. .*HTTP 404/);
+    await waitFor('a new session', async () => {
+      await ready();
+      return (
+        (await call('mcp__example__echo', { text: 'found' }).catch(() => ({ output: '' }))).output === 'found'
+      );
+    });
+  });
+});
+
+test('a server that does not answer any more after a time-out is started again', async () => {
+  const entry = { ...program('stdio-server'), timeout_seconds: 3, connect_timeout_seconds: 3 };
+  const { ready, call, health } = startServers({ example: entry });
+  const { tools } = await ready();
+  const pid = Number((await call(tools.find((name) => name.includes('who_am_i'))!)).output);
+  process.kill(pid, 'SIGSTOP');
+  expect((await call('mcp__example__echo', { text: 'x' })).output).toMatch(/no answer within 3 s/);
+  await waitFor('a restart', () => health().restarts >= 1);
+  await ready();
+  expect((await call('mcp__example__echo', { text: 'back' })).output).toBe('back');
+});
+
+describe('a server that never gets ready', () => {
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    [
+      'is silent',
+      { ...program('broken-server', 'silent'), connect_timeout_seconds: 0.5 },
+      /^did not complete the handshake within 0\.5 s$/,
+    ],
+    [
+      'prints garbage',
+      { ...program('broken-server', 'garbage'), connect_timeout_seconds: 1 },
+      /^did not complete the handshake within 1 s, and prints what is no message of MCP: "Welcome! "$/,
+    ],
+    [
+      'ends',
+      program('broken-server', 'exit', 'x'),
+      /^ended with exit code 3: Error: the token x is not valid$/,
+    ],
+    [
+      'never ends a message',
+      program('broken-server', 'endless'),
+      /^sent a message of more than 10485760 bytes$/,
+    ],
+    ['is not there', { command: 'no-such-program' }, /(no-such-program was not found|failed to execute)/],
+    [
+      'has no directory',
+      { command: 'sh', cwd: '/no/such/dir' },
+      /its working directory \/no\/such\/dir does not/,
+    ],
+    ['does not listen', { url: 'http://127.0.0.1:1/mcp' }, /^refuses connections \(ECONNREFUSED\)$/],
+    [
+      'has no address',
+      { url: 'http://no-such-host.invalid/mcp' },
+      /has a host name that (is not known|cannot)/,
+    ],
+  ])('because it %s', async (_why, entry, reason) => {
+    const { health, servers, call } = startServers({ example: entry });
+    await waitFor('the reason', () => reason.test(health().reason ?? ''), 20_000);
+    expect(servers.list()).toEqual([]);
+    await expect(call('mcp__example__only')).rejects.toThrow(/is not available: it .*go on without it/);
+  });
+
+  test('because it wants a key: the reason says so, without the one it was given', async () => {
+    const server = await listen((request, response) => {
+      response.writeHead(401).end(`the key ${request.headers.authorization} is wrong`);
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const { failed, logged } = startServers({
+      example: { url: server.url, headers: { Authorization: 'Bearer s3cret-token-1' } },
+    });
+    const { reason } = await failed();
+    expect(reason).toMatch(/^answers HTTP 401 Unauthorized: the key \[redacted\] is wrong$/);
+    expect(logged()).not.toContain('s3cret');
+  });
+
+  test('because its answer is larger than can be held', async () => {
+    const server = await listen((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const piece = Buffer.alloc(1_000_000, 0x20);
+      const more = () => void response.write(piece, () => response.destroyed || more());
+      more();
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const { failed } = startServers({ example: { url: server.url } });
+    expect((await failed()).reason).toMatch(/the answer has more than 10485760 bytes/);
+  });
+
+  test('does not hold up the others, nor those who wait for the first attempts', async () => {
+    const { ready, servers } = startServers({
+      silent: program('broken-server', 'silent'),
+      good: program('broken-server', 'greeting'),
+    });
+    await ready('good');
+    await servers.tried();
+    expect(servers.health().map(({ status }) => status)).toEqual(['connecting', 'ready']);
+    expect(servers.list().map(({ definition }) => definition.name)).toEqual(['mcp__good__only']);
+    expect(servers.whyMissing('mcp__silent__x')).toMatch(/'silent' is being connected. Try again later/);
+    expect(servers.whyMissing('mcp__other__x')).toBeUndefined();
+    expect(servers.whyMissing('terminal')).toBeUndefined();
+  });
+});

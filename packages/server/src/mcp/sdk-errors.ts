@@ -1,0 +1,69 @@
+/** What the SDK and the network throw: what kind of failure it is, and in words that follow the name of a server. */
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import type { CallFailureKind } from './failures.ts';
+import { ANSWER_BROKEN_OFF } from './http-transport.ts';
+
+export const CONNECTION_LOST = 'closed the connection';
+
+const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refuses connections',
+  ENOTFOUND: 'has a host name that is not known',
+  EAI_AGAIN: 'has a host name that cannot be looked up now',
+  ETIMEDOUT: 'does not answer',
+  ECONNRESET: CONNECTION_LOST,
+};
+/** Errors of a connection that was never made. */
+const NEVER_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+
+/** Of a call that failed, whatever else is known of the server. */
+export function failureKind(error: unknown): CallFailureKind {
+  if (isAnswer(error)) return 'refused';
+  if (isTimeout(error)) return 'timeout';
+  // A server that does not know the session has not looked at the call.
+  if (isSessionGone(error)) return 'unreached';
+  if (error instanceof SdkHttpError) return 'refused';
+  return NEVER_CONNECTED.includes(rootCause(error).code ?? '') ? 'unreached' : 'unknown';
+}
+
+/** The server is there and understands, whatever it thinks of the request. */
+export function isAnswer(error: unknown): boolean {
+  if (error instanceof ProtocolError) return error.code !== ANSWER_BROKEN_OFF;
+  return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult;
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+export function isClosed(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
+}
+
+export function isSessionGone(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status === 404;
+}
+
+/** Neither masked nor cut. */
+export function describeError(error: unknown): string {
+  if (error instanceof SdkHttpError) {
+    const body = String(error.data.text ?? '')
+      .replace(/\s+/g, ' ')
+      .trim();
+    return `answers HTTP ${error.status} ${error.statusText ?? ''}${body === '' ? '' : `: ${body}`}`;
+  }
+  if (error instanceof ProtocolError) {
+    return error.code === ANSWER_BROKEN_OFF ? 'broke off its answer' : `answered: ${error.message}`;
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
+    return 'answers with something that MCP does not allow there';
+  }
+  const { code, message } = rootCause(error);
+  const words = code === undefined ? undefined : CONNECTION_ERRORS[code];
+  return words === undefined ? `failed: ${message}` : `${words} (${code})`;
+}
+
+function rootCause(error: unknown): { code: string | undefined; message: string } {
+  const { code, message, cause } = error as NodeJS.ErrnoException;
+  if (cause instanceof Error) return rootCause(cause);
+  return { code: typeof code === 'string' ? code : undefined, message: message ?? String(error) };
+}

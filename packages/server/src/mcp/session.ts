@@ -1,0 +1,245 @@
+/**
+ * One connection to an MCP server, from its handshake to its end. This file and those it imports are the only ones
+ * that load the SDK; they are imported when the first server is connected.
+ *
+ *   connecting ─handshake, tools listed→ open ─lost or closed→ over
+ *
+ * - `open` resolves with a session whose tools are listed, or rejects with a `ConnectFailure`, within the limit of the
+ *   configuration; nothing of a failed attempt is left behind.
+ * - `lost` resolves when the session is over, with the reason in words. It never rejects.
+ * - A session over HTTP is no connection that could break, so it is looked after: by the minute's half, when a stream
+ *   breaks off, and after a call that had no answer. The look is a listing of the tools, which is what changes anyway.
+ */
+import { type CallToolResult, Client, type Tool, type Transport } from '@modelcontextprotocol/client';
+import type { McpServerConfig } from '../config/index.ts';
+import type { Log } from '../log.ts';
+import { version } from '../version.ts';
+import { ChildLog } from './child-log.ts';
+import { CallFailure, ConnectFailure } from './failures.ts';
+import { HttpTransport } from './http-transport.ts';
+import {
+  CONNECTION_LOST,
+  describeError,
+  failureKind,
+  isAnswer,
+  isClosed,
+  isSessionGone,
+  isTimeout,
+} from './sdk-errors.ts';
+import { StdioTransport } from './stdio-transport.ts';
+
+const CHECK_MS = 30_000;
+/** Between two looks because something broke: a server that breaks often is not asked as often. */
+const CHECK_GAP_MS = 2_000;
+/** A burst of changes is one listing. */
+const CHANGE_DEBOUNCE_MS = 50;
+const REASON_CHARS = 500;
+
+/** As the server described it, without what the SDK would hold a result against. */
+export type ListedTool = Omit<Tool, 'outputSchema'>;
+
+export interface SessionOptions {
+  config: McpServerConfig;
+  /** What a child process inherits a few variables of. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Whether to look for the newer protocol, which has no handshake, or to begin with the handshake of the older. */
+  negotiation: 'auto' | 'legacy';
+  secrets: readonly string[];
+  mask(text: string): string;
+  log: Log;
+  /** Ends the attempt to connect. */
+  signal: AbortSignal;
+  /** Called with the tools of a session that is open whenever they were listed again. */
+  onTools(tools: readonly ListedTool[]): void;
+}
+
+export class Session {
+  readonly lost: Promise<string>;
+  readonly #options: SessionOptions;
+  readonly #client: Client;
+  readonly #transport: StdioTransport | HttpTransport;
+  readonly #childLog: ChildLog;
+  readonly #end = Promise.withResolvers<string>();
+  #tools: readonly ListedTool[] = [];
+  #open = false;
+  #reason: string | undefined;
+  #checking: Promise<void> | undefined;
+  #checkAgain = false;
+  #checkedAt = 0;
+  #soon: NodeJS.Timeout | undefined;
+  #regularly: NodeJS.Timeout | undefined;
+
+  static async open(options: SessionOptions): Promise<Session> {
+    const session = new Session(options);
+    await session.#connect();
+    return session;
+  }
+
+  private constructor(options: SessionOptions) {
+    const { config, environment, negotiation } = options;
+    this.#options = options;
+    this.lost = this.#end.promise;
+    this.#childLog = new ChildLog({ ...options, server: config.name });
+    this.#transport =
+      config.transport.kind === 'http'
+        ? new HttpTransport(config.transport)
+        : new StdioTransport({
+            config: config.transport,
+            environment,
+            onStderr: (text) => this.#childLog.push(text),
+          });
+    this.#client = new Client(
+      { name: 'talaria', version },
+      {
+        versionNegotiation: { mode: negotiation },
+        listChanged: {
+          tools: { autoRefresh: false, debounceMs: CHANGE_DEBOUNCE_MS, onChanged: () => void this.#check() },
+        },
+      },
+    );
+    this.#client.onclose = () => this.#over(CONNECTION_LOST);
+    this.#client.onerror = () => this.#checkSoon();
+  }
+
+  get tools(): readonly ListedTool[] {
+    return this.#tools;
+  }
+
+  /** Rejects with a `CallFailure` and nothing else. */
+  async call(
+    tool: ListedTool,
+    args: Record<string, unknown>,
+    { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  ): Promise<CallToolResult> {
+    try {
+      // With the definition at hand the SDK does not look for one with an output schema, and hold the result against
+      // that: what a call has done must not be reported as a failure because its report has the wrong form.
+      return await this.#client.callTool(
+        { name: tool.name, arguments: args },
+        { signal, timeout: timeoutMs, toolDefinition: tool },
+      );
+    } catch (error) {
+      throw signal.aborted ? new CallFailure('stopped', 'the run was stopped') : this.#callFailure(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#over('was closed');
+    await this.#client.close().catch(() => {});
+    await this.#transport.close().catch(() => {});
+  }
+
+  async #connect(): Promise<void> {
+    const { config, signal } = this.#options;
+    const timeout = config.connectTimeoutSeconds * 1000;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+    try {
+      await this.#client.connect(this.#transport as Transport, { signal: limit, timeout });
+      this.#tools = await this.#listTools(limit, timeout);
+    } catch (error) {
+      const reason = limit.aborted ? this.#silence() : this.#describe(error);
+      await this.close();
+      throw new ConnectFailure(reason);
+    }
+    this.#open = true;
+    if (config.transport.kind === 'http') {
+      this.#regularly = setInterval(() => void this.#check(), CHECK_MS);
+      this.#regularly.unref();
+    }
+  }
+
+  async #listTools(signal: AbortSignal, timeout: number): Promise<ListedTool[]> {
+    // The SDK would say so on the standard output.
+    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
+    const { tools } = await this.#client.listTools(undefined, { signal, timeout, cacheMode: 'refresh' });
+    return tools.map(({ outputSchema: _, ...tool }) => tool);
+  }
+
+  /** Lists the tools again, which also shows whether the server is there. */
+  #check(): Promise<void> {
+    if (this.#checking !== undefined) {
+      this.#checkAgain = true;
+      return this.#checking;
+    }
+    this.#checking = (async () => {
+      const timeout = this.#options.config.connectTimeoutSeconds * 1000;
+      do {
+        this.#checkAgain = false;
+        this.#checkedAt = Date.now();
+        try {
+          this.#tools = await this.#listTools(AbortSignal.timeout(timeout), timeout);
+          if (this.#open) this.#options.onTools(this.#tools);
+        } catch (error) {
+          this.#checkFailed(error);
+        }
+      } while (this.#checkAgain && this.#open);
+    })().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  #checkFailed(error: unknown): void {
+    const { log, config } = this.#options;
+    const reason = isTimeout(error) ? 'does not answer any more' : this.#describe(error);
+    if (isAnswer(error))
+      log.warn({ mcpServer: config.name, reason }, 'the MCP server does not list its tools');
+    else this.#over(reason);
+  }
+
+  #checkSoon(): void {
+    if (!this.#open || this.#soon !== undefined) return;
+    const delayMs = Math.max(0, this.#checkedAt + CHECK_GAP_MS - Date.now());
+    this.#soon = setTimeout(() => {
+      this.#soon = undefined;
+      if (this.#open) void this.#check();
+    }, delayMs);
+  }
+
+  /** The first reason counts, except that how a process ended says more than that it did. */
+  #over(reason: string): void {
+    const wasOpen = this.#open;
+    this.#open = false;
+    clearTimeout(this.#soon);
+    clearInterval(this.#regularly);
+    this.#childLog.end();
+    this.#reason ??= this.#processEnd() ?? reason;
+    this.#end.resolve(this.#reason);
+    // Calls under way are rejected by this.
+    if (wasOpen) this.#client.close().catch(() => {});
+  }
+
+  #callFailure(error: unknown): CallFailure {
+    const failure = new CallFailure(failureKind(error), this.#describe(error));
+    if (isSessionGone(error)) this.#over('does not know the session any more');
+    else if (!isAnswer(error)) this.#checkSoon();
+    return failure;
+  }
+
+  /** What went wrong, in words that follow the name of the server. */
+  #describe(error: unknown): string {
+    if (isClosed(error)) return this.#reason ?? CONNECTION_LOST;
+    return this.#processEnd() ?? this.#shorten(describeError(error));
+  }
+
+  #processEnd(): string | undefined {
+    const end = this.#transport instanceof StdioTransport ? this.#transport.end : undefined;
+    if (end === undefined) return undefined;
+    const { complaint } = this.#childLog;
+    return this.#shorten(complaint === undefined ? end : `${end}: ${complaint}`);
+  }
+
+  #silence(): string {
+    const ended = this.#processEnd();
+    if (ended !== undefined) return ended;
+    const silence = `did not complete the handshake within ${this.#options.config.connectTimeoutSeconds} s`;
+    const printed = this.#transport instanceof StdioTransport ? this.#transport.unreadable : undefined;
+    if (printed === undefined) return silence;
+    return this.#shorten(`${silence}, and prints what is no message of MCP: ${JSON.stringify(printed)}`);
+  }
+
+  #shorten(text: string): string {
+    const masked = this.#options.mask(text);
+    return masked.length <= REASON_CHARS ? masked : `${masked.slice(0, REASON_CHARS - 1)}…`;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * An MCP server as a child process, behind the SDK's interface of a transport.
+ *
+ *   started ─exits, or says something unreadable→ ended
+ *   started ─close→ stdin closed ─1 s→ SIGTERM ─1 s→ SIGKILL → ended
+ *
+ * The SDK has a transport for this too, but ends only the process it started and not what that has started, and waits
+ * for pipes which such a grandchild may hold open. Here the child leads a process group, the group is what gets the
+ * signals, and whatever is left of it when the child has ended is killed: at the end of a connection, at the end of
+ * this process in good order, and (`dies-with-us.ts`, the child alone) when this process is killed.
+ *
+ * The child gets its own environment: what is configured, and a few variables a program cannot do without.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import type { StdioConfig } from '../config/index.ts';
+import { dyingWithUs } from './dies-with-us.ts';
+import { MessageLines } from './message-lines.ts';
+import { forget, remember, signalGroup } from './process-groups.ts';
+
+/** One message; a tool whose result is larger cannot be used. */
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const GRACE_MS = 1_000;
+/** How long the output of a child that has ended may take to arrive. */
+const DRAIN_MS = 500;
+/** Far more than is shown of it: a secret must not be cut before it is masked. */
+const UNREADABLE_CHARS = 4_000;
+const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'TZ', 'USER'];
+
+export interface StdioTransportOptions {
+  config: StdioConfig;
+  /** Where the inherited variables come from. */
+  environment: Readonly<Record<string, string | undefined>>;
+  onStderr(text: string): void;
+}
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #options: StdioTransportOptions;
+  readonly #lines = new MessageLines(MAX_MESSAGE_BYTES);
+  readonly #exited = Promise.withResolvers<void>();
+  #starting: Promise<void> | undefined;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #closing = false;
+  #ended = false;
+  #end: string | undefined;
+  #unreadable: string | undefined;
+
+  constructor(options: StdioTransportOptions) {
+    this.#options = options;
+  }
+
+  /** How it ended by itself, in words that follow the name of the server; undefined while it runs, or was closed. */
+  get end(): string | undefined {
+    return this.#end;
+  }
+
+  /** A line it has printed that is no message of MCP. */
+  get unreadable(): string | undefined {
+    return this.#unreadable;
+  }
+
+  start(): Promise<void> {
+    this.#starting = this.#spawn();
+    return this.#starting;
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin === undefined || !stdin.writable) return Promise.reject(new Error('the server has ended'));
+    return new Promise((resolve, reject) => {
+      stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    // Takes a moment; what is being started has to be there to be ended.
+    await this.#starting?.catch(() => {});
+    if (this.#child !== undefined) {
+      this.#child.stdin.end();
+      for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+        if (await this.#exitsWithin(GRACE_MS)) break;
+        this.#signal(signal);
+      }
+      await this.#exitsWithin(GRACE_MS);
+    }
+    this.#finish();
+  }
+
+  async #spawn(): Promise<void> {
+    const { config, environment } = this.#options;
+    const [program, ...args] = [...(await dyingWithUs()), config.command, ...config.args];
+    if (this.#closing) throw new Error('closed before it was started');
+    const inherited = INHERITED.map((name) => [name, environment[name]]).filter(
+      ([, value]) => value !== undefined,
+    );
+    const child = spawn(program!, args, {
+      cwd: config.cwd,
+      env: { ...Object.fromEntries(inherited), ...config.env },
+      stdio: 'pipe',
+      // A group of its own, which can be ended as a whole.
+      detached: true,
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error: NodeJS.ErrnoException) => {
+        this.#end = `could not be started: ${this.#whyNotStarted(error)}`;
+        this.#finish();
+        reject(error);
+      });
+    });
+    this.#child = child;
+    if (child.pid !== undefined) remember(child.pid);
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr.setEncoding('utf8').on('data', this.#options.onStderr);
+    // A pipe that breaks is a child that ends, which is dealt with where it does.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
+    const drained = Promise.all([child.stdout, child.stderr].map(closed));
+    child.once('exit', (code, signal) => {
+      if (!this.#closing) {
+        this.#end ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      }
+      this.#signal('SIGKILL');
+      const timer = setTimeout(() => this.#finish(), DRAIN_MS);
+      void drained.then(() => {
+        clearTimeout(timer);
+        this.#finish();
+      });
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    let lines: string[];
+    try {
+      lines = this.#lines.push(chunk);
+    } catch {
+      this.#end ??= `sent a message of more than ${MAX_MESSAGE_BYTES} bytes`;
+      this.#signal('SIGKILL');
+      return;
+    }
+    for (const line of lines) this.#deliver(line);
+  }
+
+  #deliver(line: string): void {
+    if (this.#ended || line.trim() === '') return;
+    let message: JSONRPCMessage;
+    try {
+      message = parseJSONRPCMessage(JSON.parse(line));
+    } catch {
+      // Many servers print a greeting where only messages belong.
+      this.#unreadable ??= line.slice(0, UNREADABLE_CHARS);
+      return;
+    }
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+
+  /** Once, when nothing more will come. */
+  #finish(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#signal('SIGKILL');
+    if (this.#child?.pid !== undefined) forget(this.#child.pid);
+    for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy();
+    this.#exited.resolve();
+    this.onclose?.();
+  }
+
+  async #exitsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<false>((resolve) => {
+      timer = setTimeout(resolve, ms, false);
+    });
+    const exited = this.#exited.promise.then(() => true);
+    const result = await Promise.race([exited, limit]);
+    clearTimeout(timer);
+    return result;
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) signalGroup(pid, signal);
+  }
+
+  /** A missing working directory is reported as if the program were missing. */
+  #whyNotStarted(error: NodeJS.ErrnoException): string {
+    const { cwd, command } = this.#options.config;
+    if (cwd !== undefined && !existsSync(cwd)) return `its working directory ${cwd} does not exist`;
+    return error.code === 'ENOENT' ? `${command} was not found` : error.message;
+  }
+}
+
+function closed(stream: Readable): Promise<void> {
+  return new Promise((resolve) => stream.once('close', resolve));
+}
