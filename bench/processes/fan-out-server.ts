@@ -46,7 +46,7 @@ const engine = new Engine({
       modelIdleMs: HOUR_MS,
       approvalTimeoutMs: HOUR_MS,
     },
-    openTools: () => ({ tools: new ToolSet([]), close: async () => {} }),
+    openTools: async () => ({ tools: new ToolSet([]), close: async () => {} }),
     mask: (text) => text,
     secrets: [],
   },
@@ -61,6 +61,7 @@ const http = createHttpServer({
   version: 'bench',
   logger: log,
   checks: async () => ({}),
+  mcpServers: () => [],
 });
 await http.listen({ host: '127.0.0.1', port: 0 });
 

@@ -1,8 +1,9 @@
 /**
  * Puts a server together: the only place that names concrete drivers.
  *
- * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs. Stopping, in reverse:
- * no new runs, hand over the unfinished ones within the limit, close the connections, the sandbox, the store.
+ * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and the MCP servers,
+ * which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
+ * connections, the MCP servers, the sandbox, the store.
  */
 import { join } from 'node:path';
 import { LocalBackend, ToolExecutor } from '@talaria/sandbox';
@@ -14,7 +15,8 @@ import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { createSandboxCall } from './agent/tools/sandbox-call.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { todo } from './agent/tools/todo.ts';
-import { ToolSet } from './agent/tools/tool.ts';
+import { type FurtherTools, ToolSet } from './agent/tools/tool.ts';
+import { checkMcp } from './checks/check-mcp.ts';
 import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, ConfigError, configSecrets } from './config/index.ts';
@@ -24,6 +26,7 @@ import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
 import { makeDirectory } from './make-directory.ts';
+import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
 import { version } from './version.ts';
 
@@ -74,6 +77,15 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const { isolation } = backend.stats();
   const isolated = isolation.kind !== 'none';
 
+  const mcp = new McpServers(config.mcpServers, {
+    environment: process.env,
+    toolTimeoutSeconds: config.toolTimeoutSeconds,
+    secrets,
+    mask,
+    log,
+  });
+  opened.defer(() => mcp.close());
+
   const engine = new Engine({
     journal,
     modelName: config.modelName,
@@ -101,7 +113,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
         modelIdleMs: config.modelIdleSeconds * SECOND_MS,
         approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
       },
-      openTools: (runId) => openSandboxTools(executor, runId, config.toolTimeoutSeconds),
+      async openTools(runId) {
+        await mcp.tried();
+        return openTools(executor, runId, config.toolTimeoutSeconds, mcp);
+      },
       mask,
       secrets,
     },
@@ -116,14 +131,17 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     version,
     // What the framework has to say at the level info, the command has said in better words.
     logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
+    mcpServers: () => mcp.health(),
     checks: async (): Promise<Record<string, Check>> => ({
       store: await checkStore(journal, `SQLite, ${config.database.path}`),
       sandbox: { status: isolated ? 'ok' : 'degraded', detail: isolation.description },
       model: { status: 'ok', detail: model.name },
+      ...(config.mcpServers.length === 0 ? {} : { mcp: checkMcp(mcp.health()) }),
     }),
   });
   opened.defer(() => http.close());
   const url = await http.listen({ host: config.host, port: config.port });
+  mcp.start();
   engine.start();
 
   const stack = opened.move();
@@ -160,11 +178,11 @@ function configuredModel(config: Config): Model {
   }
 }
 
-/** The sandbox of a run: its slot is taken at the first call and given back at the end, the workspace stays. */
-function openSandboxTools(executor: ToolExecutor, runId: string, maxTimeoutS: number) {
+/** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
+function openTools(executor: ToolExecutor, runId: string, maxTimeoutS: number, further: FurtherTools) {
   const call = createSandboxCall(executor, runId);
   return {
-    tools: new ToolSet([...createSandboxTools(call, maxTimeoutS), todo]),
+    tools: new ToolSet([...createSandboxTools(call, maxTimeoutS), todo], further),
     close: () => executor.release(runId),
   };
 }

@@ -168,7 +168,7 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
         approvalTimeoutMs: 60_000,
       },
       systemPrompt: '',
-      openTools: () => ({ tools: new ToolSet([]), close: async () => {} }),
+      openTools: async () => ({ tools: new ToolSet([]), close: async () => {} }),
       mask: (text) => text,
       secrets: [],
       log: pino({ level: 'silent' }),

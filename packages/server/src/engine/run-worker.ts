@@ -42,7 +42,7 @@ export interface WorkerDependencies {
   limits: RunLimits;
   systemPrompt: string;
   /** The tools of a run, and how to let go of what they hold. */
-  openTools(runId: string): { tools: ToolSet; close(): Promise<void> };
+  openTools(runId: string): Promise<{ tools: ToolSet; close(): Promise<void> }>;
   mask(text: string): string;
   secrets: readonly string[];
   log: Log;
@@ -117,7 +117,7 @@ export class RunWorker {
       this.#progress = Progress.replay(log);
     });
     await this.#refreshing;
-    const toolbox = this.#deps.openTools(runId);
+    const toolbox = await this.#deps.openTools(runId);
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
       else await this.#begin();

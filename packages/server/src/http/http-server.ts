@@ -10,6 +10,7 @@ import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { McpServerHealth } from '../mcp/mcp-server.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
@@ -49,6 +50,7 @@ export interface HttpServerOptions {
   subscriberBufferBytes: number;
   version: string;
   checks(): Promise<Record<string, Check>>;
+  mcpServers(): readonly McpServerHealth[];
   logger: FastifyBaseLogger;
 }
 
@@ -103,7 +105,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   });
 
   installMethodNotAllowed(app, () => {
-    installHealthRoutes(app, { version, engine, checks: options.checks });
+    installHealthRoutes(app, { ...options, engine });
     installDiscoveryRoutes(app, {
       version,
       modelName,

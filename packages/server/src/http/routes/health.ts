@@ -1,6 +1,7 @@
 /** `/health`, `/v1/health` (open to everyone) and `/health/detailed`. */
 import type { FastifyInstance } from 'fastify';
 import type { Engine, Load } from '../../engine/engine.ts';
+import type { McpServerHealth } from '../../mcp/mcp-server.ts';
 
 export interface Check {
   status: 'ok' | 'degraded' | 'failed';
@@ -12,9 +13,11 @@ export interface HealthOptions {
   engine: Engine;
   /** What the server depends on, looked at when asked. */
   checks(): Promise<Record<string, Check>>;
+  mcpServers(): readonly McpServerHealth[];
 }
 
-export function installHealthRoutes(app: FastifyInstance, { version, engine, checks }: HealthOptions): void {
+export function installHealthRoutes(app: FastifyInstance, options: HealthOptions): void {
+  const { version, engine, checks, mcpServers } = options;
   const brief = { status: 'ok', platform: 'hermes-agent', version };
   const startedAt = Date.now();
 
@@ -31,6 +34,7 @@ export function installHealthRoutes(app: FastifyInstance, { version, engine, che
       active_agents: load.active,
       platforms: { api_server: { state: 'connected', subscribers: load.subscribers } },
       queue: describeQueue(load),
+      mcp_servers: mcpServers(),
       pid: process.pid,
       uptime_seconds: Math.round((Date.now() - startedAt) / 1000),
       memory: describeMemory(),

@@ -1,0 +1,380 @@
+/** Tools of MCP servers in runs: offered, called, gated, stopped, cut off, and never a danger to the server itself. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { McpServerHealth } from '../../packages/server/src/mcp/mcp-server.ts';
+import type { Api } from '../support/api.ts';
+import { type HttpMcpServer, startHttpMcpServer } from '../support/mcp/http-server.ts';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { call, inTurn, play, toldOf } from './played-run.ts';
+import {
+  endsAs,
+  names,
+  ofKind,
+  processesWith,
+  ServerWithModel,
+  waitForApproval,
+} from './server-with-model.ts';
+
+const STDIO = fileURLToPath(new URL('../support/mcp/stdio-server.ts', import.meta.url));
+const BROKEN = fileURLToPath(new URL('../support/mcp/broken-server.ts', import.meta.url));
+const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
+/** Like nothing a pattern would find: they are known because they are configured. */
+const ENV_SECRET = 'quail9Zebra4Velvet7Harbor';
+const HEADER_SECRET = 'maple2Quartz8Lantern5Drift';
+
+const node = (...args: string[]) => ({ command: process.execPath, args });
+
+/** A server with these MCP servers, each of which has a marker in its command line. */
+async function startWith(servers: Record<string, object>, env: Record<string, string> = {}) {
+  const world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify(servers), ...env });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  return world;
+}
+
+interface Detailed {
+  mcp_servers: McpServerHealth[];
+  readiness: object;
+}
+
+async function health(api: Api): Promise<McpServerHealth[]> {
+  return (await api.get<Detailed>('/health/detailed')).body.mcp_servers;
+}
+
+async function allReady(api: Api): Promise<void> {
+  await waitFor(
+    'the MCP servers',
+    async () => (await health(api)).every(({ status }) => status === 'ready'),
+    20_000,
+  );
+}
+
+function temporaryFile(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'talaria-mcp-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return join(dir, 'file');
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+}
+
+function marker(): string {
+  return `--marker=${process.pid}-${Math.random().toString(36).slice(2)}`;
+}
+
+describe('with a child process and an HTTP server', () => {
+  let world: ServerWithModel;
+  let http: HttpMcpServer;
+  beforeAll(async () => {
+    http = await startHttpMcpServer('session');
+    const servers = {
+      local: { ...node(STDIO), env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
+      remote: {
+        url: http.url,
+        headers: { 'X-Api-Key': HEADER_SECRET },
+        tools: ['echo', 'add'],
+        approval: 'always',
+      },
+    };
+    world = await ServerWithModel.start({
+      TALARIA_MCP_SERVERS: JSON.stringify(servers),
+      THE_TOKEN: ENV_SECRET,
+      TALARIA_LOG_LEVEL: 'trace',
+    });
+    await allReady(world.api);
+  });
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
+  });
+
+  test('the model is offered their tools beside its own, and uses them', async () => {
+    const { told, completed, started, runId } = await play(
+      world,
+      { tools: [call('mcp__local__echo', { text: 'hello' }), call('mcp__local__add', { a: 20, b: 22 })] },
+      ...inTurn(call('mcp__local__fail', {}), call('terminal', { command: 'echo beside' })),
+    );
+    expect(told.map(({ content }) => content)).toEqual([
+      'hello',
+      '{"sum":42}',
+      'that did not work',
+      'beside\n',
+    ]);
+    expect(completed.map(({ tool, error }) => [tool, error])).toEqual([
+      ['mcp__local__echo', false],
+      ['mcp__local__add', false],
+      ['mcp__local__fail', true],
+      ['terminal', false],
+    ]);
+    expect(started[0]).toMatchObject({
+      tool: 'mcp__local__echo',
+      preview: '{"text":"hello"}',
+      arguments: { text: 'hello' },
+    });
+    const offered = world.model.requests.at(-1)!.body.tools!.map((tool) => tool.function);
+    expect(offered.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['terminal', 'todo', 'mcp__local__echo', 'mcp__remote__add']),
+    );
+    expect(offered.find(({ name }) => name === 'mcp__local__echo')?.parameters).toMatchObject({
+      properties: { text: { type: 'string' } },
+      required: ['text'],
+    });
+    for (const { name } of offered) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect((await world.api.run(runId)).status).toBe('completed');
+  });
+
+  test('a tool that is not there is answered in words', async () => {
+    const { told } = await play(
+      world,
+      ...inTurn(
+        call('mcp__remote__fail', {}),
+        call('mcp__other__x', {}),
+        call('mcp__local__echo', 'not json' as never),
+      ),
+    );
+    expect(told[0]!.content).toBe(
+      "The MCP server 'remote' has no tool 'mcp__remote__fail' now. Its tools: mcp__remote__echo, mcp__remote__add",
+    );
+    expect(told[1]!.content).toMatch(
+      /^There is no tool 'mcp__other__x'\. Tools: terminal, .*mcp__local__echo/,
+    );
+    expect(told[2]!.content).toMatch(/arguments are not valid JSON/);
+  });
+
+  test('/health/detailed shows each with its tools', async () => {
+    const [local, remote] = await health(world.api);
+    expect(local).toMatchObject({
+      name: 'local',
+      transport: 'stdio',
+      status: 'ready',
+      restarts: 0,
+      approval: 'never',
+    });
+    expect(local!.tools).toContain('mcp__local__echo');
+    expect(Math.abs(Date.parse(local!.since) - Date.now())).toBeLessThan(600_000);
+    expect(remote).toEqual({
+      name: 'remote',
+      transport: 'http',
+      status: 'ready',
+      since: expect.any(String),
+      restarts: 0,
+      approval: 'always',
+      tools: ['mcp__remote__echo', 'mcp__remote__add'],
+    });
+  });
+
+  test('a call to a gated server asks first, and shows what it would do', async () => {
+    const api = world.api;
+    const prompt = script(inTurn(call('mcp__remote__echo', { text: 'please', password: 'hunter2' })));
+    const runId = await api.create(prompt);
+    const approval = await waitForApproval(api, runId);
+    expect(approval).toMatchObject({
+      command: 'mcp__remote__echo {"text":"please","password":"[redacted]"}',
+      pattern_key: 'mcp__remote__echo',
+      pattern_keys: ['mcp__remote__echo'],
+      choices: ['once', 'session', 'always', 'deny'],
+    });
+    await api.approve(runId, 'once');
+    const { frames } = await endsAs(api, runId, 'run.completed');
+    expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
+      'tool.started',
+      'approval.request',
+      'approval.responded',
+      'tool.completed',
+      'run.completed',
+    ]);
+    expect(toldOf(world, prompt)[0]!.content).toBe('please');
+  });
+
+  test('refused, it is not made; allowed for the session, it is the one tool that is', async () => {
+    const api = world.api;
+    const echo = call('mcp__remote__echo', { text: 'x' });
+    const refused = await api.create(script(inTurn(echo)));
+    await waitForApproval(api, refused);
+    await api.approve(refused, 'deny');
+    const { frames } = await endsAs(api, refused, 'run.completed');
+    expect(ofKind(frames, 'tool.completed')[0]).toMatchObject({
+      error: true,
+      preview: expect.stringContaining('A person refused this call'),
+    });
+
+    const session = { session_id: `mcp-${Math.random()}` };
+    const first = await api.create(script(inTurn(echo, echo)), session);
+    await waitForApproval(api, first);
+    await api.approve(first, 'session');
+    expect(ofKind((await endsAs(api, first, 'run.completed')).frames, 'approval.request')).toHaveLength(1);
+    const second = await api.create(script(inTurn(echo, call('mcp__remote__add', { a: 1, b: 1 }))), session);
+    expect(await waitForApproval(api, second)).toMatchObject({ pattern_key: 'mcp__remote__add' });
+    await api.approve(second, 'once');
+    expect(ofKind((await endsAs(api, second, 'run.completed')).frames, 'approval.request')).toHaveLength(1);
+  });
+
+  // Last: what all of the above left behind.
+  test('its secrets reach the servers and nobody else', async () => {
+    expect(http.requests.every((headers) => headers['x-api-key'] === HEADER_SECRET)).toBe(true);
+    const { told, completed } = await play(
+      world,
+      ...inTurn(
+        call('mcp__local__environment', {}),
+        call('mcp__local__complain', { text: `I hold ${ENV_SECRET} here` }),
+        call('mcp__local__echo', { text: HEADER_SECRET }),
+      ),
+    );
+    const environment = JSON.parse(told[0]!.content) as Record<string, string>;
+    expect(environment.SERVICE_TOKEN).toBe(ENV_SECRET);
+    expect(
+      Object.keys(environment).filter((name) => /TALARIA|API_SERVER|OPENAI|THE_TOKEN/.test(name)),
+    ).toEqual([]);
+    expect(completed[0]!.preview).toContain('[redacted]');
+
+    await waitFor('the complaint in the log', () => world.server.errors.includes('I hold [redacted] here'));
+    const shown = [
+      JSON.stringify(completed),
+      JSON.stringify((await world.api.get('/health/detailed')).body),
+      world.server.errors,
+      world.server.output,
+      execFileSync(process.execPath, [BIN, 'config', '--json'], {
+        env: {
+          HOME: world.server.dataDir,
+          THE_TOKEN: ENV_SECRET,
+          TALARIA_MCP_SERVERS: JSON.stringify({
+            local: { command: 'x', args: ['--token', ENV_SECRET], env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
+            remote: { url: 'http://127.0.0.1/', headers: { 'X-Api-Key': HEADER_SECRET } },
+          }),
+        },
+        encoding: 'utf8',
+      }),
+    ];
+    for (const text of shown) {
+      expect(text).not.toContain(ENV_SECRET);
+      expect(text).not.toContain(HEADER_SECRET);
+    }
+    expect(shown.at(-1)).toContain('SERVICE_TOKEN');
+  });
+});
+
+test('servers that never get ready delay neither the start nor a run', async () => {
+  const world = await startWith({
+    silent: { ...node(BROKEN, 'silent'), connect_timeout_seconds: 3600 },
+    garbage: { ...node(BROKEN, 'garbage'), connect_timeout_seconds: 3600 },
+    missing: { command: 'no-such-program' },
+    nowhere: { url: 'http://127.0.0.1:1/mcp' },
+  });
+  const { output } = await play(world, ...inTurn(call('terminal', { command: 'echo fine' })));
+  expect(output).toBe('I see');
+  const offered = world.model.requests.at(-1)!.body.tools!.map((tool) => tool.function.name);
+  expect(offered.filter((name) => name.startsWith('mcp'))).toEqual([]);
+  const { told } = await play(world, ...inTurn(call('mcp__silent__x', {}), call('mcp__missing__x', {})));
+  expect((await world.api.get<Detailed>('/health/detailed')).body.readiness).toMatchObject({
+    status: 'ready',
+    checks: { mcp: { status: 'degraded', detail: '0 of 4 MCP servers ready' } },
+  });
+  expect(told[0]!.content).toMatch(/'silent' is being connected\. Try again later/);
+  expect(told[1]!.content).toMatch(/'missing' is (not available|being connected)/);
+  const states = await waitFor('the failures', async () => {
+    const found = await health(world.api);
+    return found.filter(({ status }) => status === 'failed').length === 2 && found;
+  });
+  expect(states.map(({ name, status }) => [name, status])).toEqual([
+    ['silent', 'connecting'],
+    ['garbage', 'connecting'],
+    ['missing', 'failed'],
+    ['nowhere', 'failed'],
+  ]);
+  expect(states[3]!.reason).toBe('refuses connections (ECONNREFUSED)');
+  await world.server.kill('SIGTERM');
+  expect(await world.server.exited()).toMatchObject({ code: 0 });
+});
+
+test('a run that is taken up right after the start gets the tools of servers that are quick', async () => {
+  const world = await startWith({ local: node(STDIO) });
+  const startedAt = Date.now();
+  await play(world, { text: 'hello' });
+  await allReady(world.api);
+  const request = world.model.requests.at(-1)!;
+  const [local] = await health(world.api);
+  const waited = request.at >= Date.parse(local!.since);
+  // On a machine that is so busy that nothing is quick, the run goes on without them.
+  expect(waited || request.at - startedAt > 2_000).toBe(true);
+  const offered = request.body.tools!.map((tool) => tool.function.name);
+  if (waited) expect(offered).toContain('mcp__local__echo');
+});
+
+test('a stop ends a call within five seconds, and the server is told', async () => {
+  const file = temporaryFile();
+  const world = await startWith({ local: node(STDIO) });
+  await allReady(world.api);
+  const runId = await world.api.create(script(inTurn(call('mcp__local__wait', { file }))));
+  await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+  const asked = performance.now();
+  await world.api.stop(runId);
+  await endsAs(world.api, runId, 'run.cancelled');
+  expect(performance.now() - asked).toBeLessThan(5_000);
+  await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
+});
+
+test('kill -9 in the middle of a call: the call is not repeated, and the child is gone with its server', async () => {
+  const file = temporaryFile();
+  const mark = marker();
+  const world = await startWith({ local: node(STDIO, mark) });
+  await allReady(world.api);
+  const prompt = script(inTurn(call('mcp__local__wait', { file })));
+  const runId = await world.api.create(prompt);
+  await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+  const [before] = processesWith(mark);
+  await world.server.kill();
+  await waitFor('the child to be gone', () => !processesWith(mark).includes(before!));
+  await world.server.start();
+  const { frames } = await endsAs(world.api, runId, 'run.completed');
+  expect(ofKind(frames, 'tool.completed').map(({ error }) => error)).toEqual([true]);
+  expect(toldOf(world, prompt)[0]!.content).toContain('Its outcome is unknown');
+  expect(linesOf(file).filter((line) => line === 'begun')).toHaveLength(1);
+  await world.server.kill('SIGTERM');
+  expect(processesWith(mark)).toEqual([]);
+});
+
+test('an approval that is pending survives kill -9, and what it is about is then called', async () => {
+  const file = temporaryFile();
+  const world = await startWith({ gated: { ...node(STDIO), approval: 'always' } });
+  await allReady(world.api);
+  const prompt = script(inTurn(call('mcp__gated__wait', { file, ms: 1 })));
+  const runId = await world.api.create(prompt);
+  const asked = await waitForApproval(world.api, runId);
+  await world.server.kill();
+  await world.server.start();
+  const { request_id } = await waitForApproval(world.api, runId);
+  expect(request_id).toBe(asked.request_id);
+  expect(linesOf(file)).toEqual([]);
+  await allReady(world.api);
+  await world.api.approve(runId, 'once');
+  await endsAs(world.api, runId, 'run.completed');
+  expect(linesOf(file)).toEqual(['begun', 'done']);
+  expect(toldOf(world, prompt)[0]!.content).toBe('waited');
+});
+
+test('a server that dies during a call is started again, and the run goes on with it', async () => {
+  const world = await startWith({ local: node(STDIO) });
+  await allReady(world.api);
+  const gate = 'until it is back';
+  const prompt = script([
+    { tools: [call('mcp__local__exit', { code: 9 })] },
+    { gate, tools: [call('mcp__local__echo', { text: 'back' })] },
+    { text: 'done' },
+  ]);
+  const runId = await world.api.create(prompt);
+  await world.model.waitingAt(gate);
+  await waitFor('the restart', async () => {
+    const [server] = await health(world.api);
+    return server!.status === 'ready' && server!.restarts === 1;
+  });
+  world.model.open(gate);
+  await endsAs(world.api, runId, 'run.completed');
+  const told = toldOf(world, prompt);
+  expect(told[0]!.content).toMatch(/'local' ended with exit code 9: Error: I was told to during this call/);
+  expect(told[1]!.content).toBe('back');
+});
