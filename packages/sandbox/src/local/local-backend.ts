@@ -33,6 +33,7 @@ import { Digests } from './artifacts/digests.ts';
 import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
 import { ProcessError } from './background/background-processes.ts';
+import { SharedNetwork } from './background/shared-network.ts';
 import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
@@ -153,8 +154,13 @@ export class LocalBackend implements ToolBackend {
       const workspace = await workspaces.create(name);
       await isolation.prepare(workspace);
       this.#started();
-      const workspaceDir = isolation.workspaceDir(workspace);
-      const slot = new LocalSlot(workspace, workspaceDir, trajectoryId, new SlotLimits(limits, workspace));
+      const slot = new LocalSlot({
+        workspace,
+        workspaceDir: isolation.workspaceDir(workspace),
+        trajectoryId,
+        limits: new SlotLimits(limits, workspace),
+        network: new SharedNetwork(isolation),
+      });
       this.#slots.set(slot.slotId, slot);
       return slot;
     });
@@ -334,6 +340,7 @@ export class LocalBackend implements ToolBackend {
       slotLimits: slot.limits,
       pipes: this.#running.pipes,
       processes: slot.processes,
+      network: slot.network,
       limits: {
         limitBytes: this.#options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
         spoolLimitBytes: this.#options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,

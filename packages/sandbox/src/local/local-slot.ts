@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Slot, SlotState } from '../backend.ts';
 import { BackgroundProcesses } from './background/background-processes.ts';
+import type { SharedNetwork } from './background/shared-network.ts';
 import type { SlotLimits } from './limits/slot-limits.ts';
 import type { Workspace } from './workspaces.ts';
+
+export type SlotParts = Pick<LocalSlot, 'workspace' | 'workspaceDir' | 'trajectoryId' | 'limits' | 'network'>;
 
 /**
  * A workspace in somebody's hands. Its id is new with every acquire, so whoever kept a slot after releasing it
@@ -15,6 +18,7 @@ export class LocalSlot implements Slot {
   readonly trajectoryId: string | undefined;
   readonly workspace: Workspace;
   readonly limits: SlotLimits;
+  readonly network: SharedNetwork;
   /** One per execution under way; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();
   readonly processes = new BackgroundProcesses();
@@ -24,16 +28,12 @@ export class LocalSlot implements Slot {
    */
   #phase: 'acquired' | 'releasing' | 'available' | 'error' = 'acquired';
 
-  constructor(
-    workspace: Workspace,
-    workspaceDir: string,
-    trajectoryId: string | undefined,
-    limits: SlotLimits,
-  ) {
+  constructor({ workspace, workspaceDir, trajectoryId, limits, network }: SlotParts) {
     this.workspace = workspace;
-    this.limits = limits;
     this.workspaceDir = workspaceDir;
     this.trajectoryId = trajectoryId;
+    this.limits = limits;
+    this.network = network;
   }
 
   get state(): SlotState {
@@ -49,5 +49,6 @@ export class LocalSlot implements Slot {
     for (const controller of this.executions.keys()) controller.abort();
     await Promise.allSettled(this.executions.values());
     await this.processes.endAll();
+    await this.network.close();
   }
 }

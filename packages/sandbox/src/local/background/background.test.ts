@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -62,7 +63,7 @@ for (const isolation of KINDS) {
       const seconds = uniqueSeconds();
       const options = { workspacesDir, isolation };
       const server = startServer(options, `setsid sleep ${seconds} & sleep ${seconds}`);
-      await server.said('started');
+      expect(await server.answer()).toMatchObject({ success: true });
       await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
       server.child.kill('SIGKILL');
       await once(server.child, 'exit');
@@ -90,6 +91,48 @@ for (const isolation of KINDS) {
       await backend.stop();
       await expect.poll(() => openDescriptors(), { timeout: 5_000 }).toBeLessThanOrEqual(before);
     });
+
+    test.skipIf(isolation === 'none')('a shared network takes nothing from the isolation', async () => {
+      const host = createServer((socket) => socket.end('host')).listen(0, '127.0.0.1');
+      await once(host, 'listening');
+      const { port } = host.address() as { port: number };
+      const look = [
+        'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "',
+        'grep -E "^Cap(Prm|Eff)" /proc/self/status',
+        'unshare --user true 2>/dev/null || echo no user namespace',
+        'ip link add dummy0 type dummy 2>/dev/null || echo no interface',
+        `(exec 9<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null || echo no host`,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the braces are the shell's
+        'for fd in /proc/self/fd/*; do [ -e "$fd" ] && echo "${fd##*/}"; done | tr "\\n" " "; echo',
+        'ls /proc | grep -c "^[0-9]"',
+      ].join('\n');
+      const alone = await call('bash', { command: look });
+      const id = await start(look);
+      const behind = await call('process', { action: 'wait', id });
+      const beside = await call('bash', { command: look });
+      host.close();
+      expect(alone.output).toMatch(
+        /^lo\nCapPrm:\s+0{16}\nCapEff:\s+0{16}\nno user namespace\nno interface\nno host\n0 1 2 /,
+      );
+      expect(beside.output).toBe(alone.output);
+      expect((await call('process', { action: 'log', id })).output).toContain(alone.output);
+      expect(behind.metadata.process?.status).toBe('exited');
+    });
+
+    test.skipIf(isolation === 'none')(
+      'where nsenter is missing the answer says what cannot be had',
+      async () => {
+        const options = { workspacesDir: join(workspacesDir, 'nested'), isolation };
+        const hide = 'mount --bind /dev/null "$(command -v nsenter)" && exec "$@"';
+        const wrapper = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', hide, 'sh'];
+        const server = startServer(options, 'sleep 60', wrapper);
+        const answer = await server.answer();
+        expect(answer).toMatchObject({ success: true, metadata: { process: { status: 'running' } } });
+        expect(answer.output).toContain('[other commands cannot reach its ports: nsenter is not installed]');
+        server.child.kill('SIGKILL');
+        await once(server.child, 'exit');
+      },
+    );
 
     test('printing 1 GB leaves memory flat, and the log is as long as it may be', async () => {
       const id = await start('until [ -e go ]; do sleep 0.01; done; yes | head -c 1G');
@@ -130,24 +173,22 @@ function temporaryDirectory(): Promise<string> {
 }
 
 /** A process of its own whose backend runs one command in the background. */
-function startServer(options: LocalBackendOptions, command: string) {
+function startServer(options: LocalBackendOptions, command: string, wrapper: readonly string[] = []) {
   const program = `
     import { LocalBackend } from ${JSON.stringify(new URL('../local-backend.ts', import.meta.url).pathname)};
     const backend = new LocalBackend(${JSON.stringify(options)});
     await backend.start();
     const slot = await backend.acquire('server');
     const [result] = await backend.executeBatch([[slot, 'bash', ${JSON.stringify({ command, background: true })}]]);
-    console.log(result.success ? 'started' : result.error);
+    console.log(JSON.stringify(result));
     setInterval(() => {}, 1000);
   `;
-  const args = ['--input-type=module', '--eval', program];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [file, ...args] = [...wrapper, process.execPath, '--input-type=module', '--eval', program];
+  const child = spawn(file as string, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   return {
     child,
-    async said(line: string): Promise<void> {
-      expect((await once(lines, 'line'))[0]).toBe(line);
-    },
+    answer: async (): Promise<ExecutionResult> => JSON.parse((await once(lines, 'line'))[0]),
   };
 }
 

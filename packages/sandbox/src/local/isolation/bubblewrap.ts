@@ -9,6 +9,7 @@ import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
+import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
 import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const run = promisify(execFile);
@@ -18,10 +19,11 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
   if (!program) throw new Error('bwrap is not installed');
   const { stdout: help } = await run(program, ['--help'], { env: { PATH: SYSTEM_PATH } });
   const options = [
-    ...namespaceOptions(allowNetwork, help.includes('--disable-userns')),
+    ...namespaceOptions(help.includes('--disable-userns')),
     ...['--die-with-parent', '--as-pid-1'],
     ...systemOptions(view),
   ];
+  const ownNetwork = allowNetwork ? [] : ['--unshare-net'];
   const shell = await findShell();
   const network = allowNetwork ? 'with the network of the host' : 'without a network';
 
@@ -32,35 +34,53 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
     prepare: async () => {},
-    launch: (workspace, _, limits) => ({
-      program,
-      args: [
-        ...[...options, ...workspaceOptions(workspace), '--'],
-        ...[...firstProcess(limits), ...shellArguments(shell, limits)],
-      ],
-      entrances: limits.entrances,
-      env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
-      cwd: '/',
-      end: endNamespace,
-      signal: signalNamespace,
-    }),
+    ...(allowNetwork ? {} : { openNetwork: () => SlotNetwork.open(networkMaker(program, options, view)) }),
+    launch(workspace, _, limits, network) {
+      const start = network ? [...network.entry, program] : [program, ...ownNetwork];
+      return {
+        program: start[0] as string,
+        args: [
+          ...[...start.slice(1), ...options, ...workspaceOptions(workspace), '--'],
+          ...[...firstProcess(limits), ...shellArguments(shell, limits)],
+        ],
+        entrances: limits.entrances,
+        env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+        cwd: '/',
+        end: endNamespace,
+        signal: signalNamespace,
+      };
+    },
   };
 }
 
-function namespaceOptions(allowNetwork: boolean, canDisableUserNamespaces: boolean): string[] {
+/** bubblewrap sets the loopback up itself. */
+function networkMaker(program: string, options: readonly string[], view: SystemView): NetworkMaker {
+  const asRoot = ['--unshare-user', '--uid', '0', '--gid', '0', '--unshare-net', '--die-with-parent'];
+  return {
+    helper: [program, ...asRoot, ...rootOptions(view), '--', 'sh', '-c', HELPER_SCRIPT],
+    trial: [program, ...options, '--', 'true'],
+  };
+}
+
+function namespaceOptions(canDisableUserNamespaces: boolean): string[] {
   const uid = String(SANDBOX_UID);
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...(allowNetwork ? [] : ['--unshare-net']),
     ...(canDisableUserNamespaces ? ['--disable-userns'] : []),
     ...['--uid', uid, '--gid', uid, '--hostname', 'sandbox'],
   ];
 }
 
-function systemOptions(view: SystemView): string[] {
+function rootOptions(view: SystemView): string[] {
   return [
     ...['--ro-bind', view.rootDir, '/'],
     ...view.binds.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+  ];
+}
+
+function systemOptions(view: SystemView): string[] {
+  return [
+    ...rootOptions(view),
     ...view.hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
     ...['--dev', '/dev', '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--proc', '/proc'],

@@ -8,6 +8,7 @@ import type { LaunchLimits } from '../limits/launch-limits.ts';
 import type { Launch } from '../process/run-command.ts';
 import type { Workspace } from '../workspaces.ts';
 import type { ShellKind } from './shell.ts';
+import type { SlotNetwork } from './slot-network.ts';
 
 export interface IsolationDriver {
   readonly kind: Isolation['kind'];
@@ -20,5 +21,8 @@ export interface IsolationDriver {
   tmpDir(workspace: Workspace): string;
   /** Once per acquired workspace, before its first launch. */
   prepare(workspace: Workspace): Promise<void>;
-  launch(workspace: Workspace, executionId: string, limits: LaunchLimits): Launch;
+  /** Makes a network for the commands of a slot; absent where they all have the same anyway. Rejects with the reason. */
+  openNetwork?(): Promise<SlotNetwork>;
+  /** Without a network of its slot a command has one of its own, or that of the host if it may. */
+  launch(workspace: Workspace, executionId: string, limits: LaunchLimits, network?: SlotNetwork): Launch;
 }

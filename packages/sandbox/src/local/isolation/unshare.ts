@@ -18,6 +18,7 @@ import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
 import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';
+import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
 import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
@@ -33,7 +34,7 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   const setup = renderSetup(view, mounts, loopback ?? ':');
   const shell = await findShell();
   const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
-  if (!allowNetwork) namespaces.push('--net');
+  const ownNetwork = allowNetwork ? [] : ['--net'];
   const noNetwork = loopback
     ? 'without a network'
     : 'without a network or a loopback, for which ip is missing,';
@@ -47,19 +48,38 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
     tmpDir: () => '/tmp',
     prepare: (workspace) =>
       writeFile(fstabPath(workspace), systemFstab + renderWorkspaceMounts(view, mounts, workspace)),
-    launch: (workspace, _, limits) => ({
-      program: 'setpriv',
-      args: [
-        ...['--pdeathsig', 'KILL', 'unshare', ...namespaces, '--fork', '--kill-child=SIGKILL'],
-        ...['sh', '-c', setup + renderStart(limits), 'sh', fstabPath(workspace)],
-        ...shellArguments(shell, limits),
-      ],
-      entrances: limits.entrances,
-      env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
-      cwd: '/',
-      end: endNamespace,
-      signal: signalNamespace,
-    }),
+    ...(allowNetwork
+      ? {}
+      : { openNetwork: async () => SlotNetwork.open(networkMaker(loopback, namespaces)) }),
+    launch(workspace, _, limits, network) {
+      const start = network
+        ? [...network.entry, 'unshare']
+        : ['setpriv', '--pdeathsig', 'KILL', 'unshare', ...ownNetwork];
+      return {
+        program: start[0] as string,
+        args: [
+          ...[...start.slice(1), ...namespaces, '--fork', '--kill-child=SIGKILL'],
+          ...['sh', '-c', setup + renderStart(limits), 'sh', fstabPath(workspace)],
+          ...shellArguments(shell, limits),
+        ],
+        entrances: limits.entrances,
+        env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+        cwd: '/',
+        end: endNamespace,
+        signal: signalNamespace,
+      };
+    },
+  };
+}
+
+function networkMaker(loopback: string | undefined, namespaces: readonly string[]): NetworkMaker {
+  if (!loopback) throw new Error('ip is not installed, so there is no loopback');
+  return {
+    helper: [
+      ...['unshare', '--user', '--map-root-user', '--net'],
+      ...['sh', '-c', `${loopback}; ${HELPER_SCRIPT}`],
+    ],
+    trial: ['unshare', ...namespaces, '--fork', '--kill-child=SIGKILL', 'true'],
   };
 }
 

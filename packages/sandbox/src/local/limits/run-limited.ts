@@ -15,7 +15,8 @@ export async function runLimited(
   const { isolation, workspace, executionId, pipes } = context;
   const command = await context.slotLimits.begin(context.signal);
   try {
-    const end = await runCommand(isolation.launch(workspace, executionId, command.launch), {
+    const launch = isolation.launch(workspace, executionId, command.launch, context.network.current);
+    const end = await runCommand(launch, {
       ...options,
       scriptDir: workspace.stateDir,
       pipes,

@@ -20,6 +20,7 @@ export async function startInBackground(
   context: ToolContext,
 ): Promise<ToolOutcome> {
   const { pipes, processes, signal } = context;
+  const apart = await context.network.share();
   const process = await processes.start(async (id) => {
     const output = new ProcessOutput(context.limits, () => openLog(id, context));
     await output.open();
@@ -46,7 +47,8 @@ export async function startInBackground(
       metadata: { failure: 'backend_down' },
     };
   }
-  return report(process, [describeLog(process)]);
+  const notes = apart === undefined ? [] : [`[other commands cannot reach its ports: ${apart}]`];
+  return report(process, [describeLog(process), ...notes]);
 }
 
 /** Under the workspace, as with the long outputs of other commands. */

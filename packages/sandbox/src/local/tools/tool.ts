@@ -1,5 +1,6 @@
 import type { ExecutionMetadata } from '../../backend.ts';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
+import type { SharedNetwork } from '../background/shared-network.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
@@ -17,6 +18,7 @@ export interface ToolContext {
   pipes: PipeStock;
   /** Those of the slot. */
   processes: BackgroundProcesses;
+  network: SharedNetwork;
   limits: OutputLimits;
   /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */
   slotLimits: SlotLimits;

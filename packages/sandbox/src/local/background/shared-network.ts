@@ -1,0 +1,42 @@
+/**
+ * Whether the commands of a slot share a network. They do from its first process in the background on, so that a slot
+ * without one pays nothing for it: each command then has a network of its own.
+ */
+import type { IsolationDriver } from '../isolation/isolation-driver.ts';
+import type { SlotNetwork } from '../isolation/slot-network.ts';
+
+export class SharedNetwork {
+  readonly #isolation: IsolationDriver;
+  #opening: Promise<string | undefined> | undefined;
+  #network: SlotNetwork | undefined;
+
+  constructor(isolation: IsolationDriver) {
+    this.#isolation = isolation;
+  }
+
+  /** Resolves when commands that start from now on share it; where they cannot, with the reason. */
+  share(): Promise<string | undefined> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  get current(): SlotNetwork | undefined {
+    return this.#network;
+  }
+
+  /** When no command of the slot is running or starting any more. */
+  async close(): Promise<void> {
+    await this.#opening;
+    this.#network?.close();
+    this.#network = undefined;
+  }
+
+  async #open(): Promise<string | undefined> {
+    try {
+      this.#network = await this.#isolation.openNetwork?.();
+      return undefined;
+    } catch (error) {
+      return (error as Error).message.trim().replaceAll('\n', '; ');
+    }
+  }
+}
