@@ -69,7 +69,10 @@ export class Caller<S> {
 
 export class AcquireQueue<S> {
   readonly #clock: Clock;
-  #callers: Caller<S>[] = [];
+  /** By arrival, and in that order. */
+  #line = new Map<number, Caller<S>>();
+  readonly #byTrajectory = new Map<string, Set<Caller<S>>>();
+  #anonymous = 0;
   #arrivals = 0;
 
   constructor(clock: Clock) {
@@ -77,7 +80,16 @@ export class AcquireQueue<S> {
   }
 
   get size(): number {
-    return this.#callers.length;
+    return this.#line.size;
+  }
+
+  /** How many slots would serve everyone. */
+  get demand(): number {
+    return this.#anonymous + this.#byTrajectory.size;
+  }
+
+  waitsFor(trajectoryId: string): boolean {
+    return this.#byTrajectory.has(trajectoryId);
   }
 
   /** A caller with its place in the order of arrival; it waits in the queue once it is lined up. */
@@ -85,53 +97,52 @@ export class AcquireQueue<S> {
     return new Caller<S>(this.#arrivals++, this.#clock, options);
   }
 
-  /** Puts a caller into its place: the last for one that just came, where it was for one that comes back. */
+  /** Puts a caller that just came at the end. */
   lineUp(caller: Caller<S>): void {
-    if (!caller.waiting) return;
-    const after = this.#callers.findLastIndex(({ arrival }) => arrival < caller.arrival);
-    this.#callers.splice(after + 1, 0, caller);
+    this.#line.set(caller.arrival, caller);
+    const { trajectoryId } = caller;
+    if (trajectoryId === undefined) this.#anonymous++;
+    else
+      this.#byTrajectory.set(trajectoryId, (this.#byTrajectory.get(trajectoryId) ?? new Set()).add(caller));
+  }
+
+  /** Puts callers who still wait back into their places. */
+  comeBack(callers: readonly Caller<S>[]): void {
+    const waiting = callers.filter((caller) => caller.waiting);
+    if (waiting.length === 0) return;
+    for (const caller of waiting) this.lineUp(caller);
+    this.#line = new Map([...this.#line].sort(([a], [b]) => a - b));
   }
 
   leave(caller: Caller<S>): void {
-    const index = this.#callers.indexOf(caller);
-    if (index >= 0) this.#callers.splice(index, 1);
+    if (!this.#line.delete(caller.arrival)) return;
+    const { trajectoryId } = caller;
+    if (trajectoryId === undefined) this.#anonymous--;
+    else {
+      const others = this.#byTrajectory.get(trajectoryId);
+      others?.delete(caller);
+      if (others?.size === 0) this.#byTrajectory.delete(trajectoryId);
+    }
   }
 
   first(mayBeServed: (trajectoryId: string | undefined) => boolean): Caller<S> | undefined {
-    return this.#callers.find(({ trajectoryId }) => mayBeServed(trajectoryId));
+    for (const caller of this.#line.values()) if (mayBeServed(caller.trajectoryId)) return caller;
+    return undefined;
   }
 
   /** Takes the caller out, and with it everyone who waits for the same trajectory: one slot serves them all. */
   take(caller: Caller<S>): Caller<S>[] {
     const { trajectoryId } = caller;
-    const served =
-      trajectoryId === undefined
-        ? [caller]
-        : this.#callers.filter((each) => each.trajectoryId === trajectoryId);
-    const leaving = new Set(served);
-    this.#callers = this.#callers.filter((each) => !leaving.has(each));
+    const same = trajectoryId === undefined ? undefined : this.#byTrajectory.get(trajectoryId);
+    const served = same ? [...same] : [caller];
+    for (const each of served) this.leave(each);
     return served;
   }
 
-  /** How many slots would serve everyone who may be served; counted no further than `atMost`. */
-  demand(mayBeServed: (trajectoryId: string | undefined) => boolean, atMost: number): number {
-    const trajectories = new Set<string>();
-    let slots = 0;
-    for (const { trajectoryId } of this.#callers) {
-      if (slots >= atMost) break;
-      if (!mayBeServed(trajectoryId)) continue;
-      if (trajectoryId !== undefined) {
-        if (trajectories.has(trajectoryId)) continue;
-        trajectories.add(trajectoryId);
-      }
-      slots++;
-    }
-    return slots;
-  }
-
   failAll(error: unknown): void {
-    const callers = this.#callers;
-    this.#callers = [];
-    for (const caller of callers) caller.fail(error);
+    for (const caller of [...this.#line.values()]) {
+      this.leave(caller);
+      caller.fail(error);
+    }
   }
 }

@@ -122,11 +122,8 @@ export class ContainerFleet<C extends Container> {
       this.#start().catch(() => {});
       there++;
     }
-    for (const container of this.#idle()) {
-      if (there <= wanted) break;
-      this.#end(container).catch(() => {});
-      there--;
-    }
+    if (there <= wanted) return;
+    for (const container of this.#idle().slice(0, there - wanted)) this.#end(container).catch(() => {});
   }
 
   /** Takes no new slots any more, and goes when its last one is released. */
@@ -156,7 +153,7 @@ export class ContainerFleet<C extends Container> {
 
   /** A slot of the container was released. */
   vacated(container: PoolContainer<C>): void {
-    if (container.inUse > 0) return;
+    if (container.slots.size > 0) return;
     if (container.state === 'draining') this.#end(container).catch(() => {});
     else if (container.state === 'ready') this.#startIdling(container);
   }

@@ -7,8 +7,10 @@ import type { Container, SlotRequest } from './container-driver.ts';
 export class PoolContainer<C extends Container> {
   readonly handle: C;
   state: 'ready' | 'draining' | 'stopping' = 'ready';
-  /** Also those that failed: their workspaces are in the container until it is gone. */
+  /** Those in use. */
   readonly slots = new Set<PooledSlot<C>>();
+  /** Those that failed: their workspaces are in the container until it is gone. */
+  readonly failed = new Set<PooledSlot<C>>();
   /** What its start was given by `StartBackoff.begin`. */
   readonly begun: number;
   /** A slot was opened in it. */
@@ -27,12 +29,6 @@ export class PoolContainer<C extends Container> {
 
   get id(): string {
     return this.handle.containerId;
-  }
-
-  get inUse(): number {
-    let count = 0;
-    for (const slot of this.slots) if (slot.phase !== 'error') count++;
-    return count;
   }
 }
 
@@ -79,8 +75,15 @@ export class PooledSlot<C extends Container> implements Slot {
     return this.#gone.signal;
   }
 
-  lose(reason: Error): void {
+  /** It could not be cleaned, or its container died. */
+  fail(): void {
     this.phase = 'error';
+    this.container.slots.delete(this);
+    this.container.failed.add(this);
+  }
+
+  lose(reason: Error): void {
+    this.fail();
     this.#gone.abort(reason);
   }
 

@@ -383,6 +383,19 @@ describe('waiting', () => {
   });
 });
 
+test('whose trajectory is stuck in a container that does not end learns which', async () => {
+  const { pool, driver, clock } = await startPool();
+  await pool.acquire('a');
+  const container = only(driver.containers);
+  driver.before.stop = () => {
+    throw new Error('the daemon does not answer');
+  };
+  pool.containerFailed(container, 'killed');
+  const again = watch(pool.acquire('a'));
+  await clock.advanceS(30);
+  expect(again.error?.message).toContain(`is in the container ${container.containerId} until that has ended`);
+});
+
 describe('scaling', () => {
   test('containers start in parallel, as many as those who wait need, up to the maximum', async () => {
     const { pool, driver } = await startPool({ maxContainers: 4 });

@@ -12,11 +12,11 @@
  * - A trajectory occupies at most one slot, from `opening` until its workspace is out of the container: until it was
  *   released, or the container it died with is gone. Nobody is given that trajectory elsewhere before, so its
  *   workspace never exists twice.
- * - First come, first served, among those who can be served. Who waits for a trajectory whose last slot is still being
- *   released keeps his place and is passed by those whose trajectory is free: that slot will be room for him.
- *   Everyone who waits for one trajectory gets the same slot.
+ * - First come, first served, among those who can be served. A caller whose trajectory is still leaving its last slot
+ *   keeps its place, and those whose trajectory is free pass it: that slot will be its room. Everyone who waits for one
+ *   trajectory gets the same slot.
  * - A start that fails fails those who wait, but only when no container is left that could serve them and no other
- *   start is under way. Who comes while starts are held back (backoff.ts) waits for the next attempt.
+ *   start is under way. A caller that comes while starts are held back (backoff.ts) waits for the next attempt.
  * - As many containers are aimed for as it takes for the slots in use, those waited for and `warmSlots`, within the
  *   minimum and the maximum. New slots spread over that many containers, oldest first, so that the others empty.
  * - A slot whose container died answers nothing any more. Releasing it, or anything twice, is harmless.
@@ -30,6 +30,7 @@ import type { Container, ContainerDriver } from './container-driver.ts';
 import { ContainerFleet } from './container-fleet.ts';
 import { type PoolContainer, PooledSlot } from './pool-container.ts';
 import { checkPoolLimits, type PoolLimits } from './pool-limits.ts';
+import { describeShortage } from './shortage.ts';
 
 export interface SlotPoolOptions<C extends Container> extends PoolLimits {
   driver: ContainerDriver<C>;
@@ -90,7 +91,7 @@ export class SlotPool<C extends Container> {
       trajectoryId,
       timeoutMs: this.#options.acquireTimeoutS * 1000,
       signal,
-      describeTimeout: () => this.#describeShortage(trajectoryId),
+      describeTimeout: () => this.#acquireTimeout(trajectoryId),
       onGaveUp: () => this.#queue.leave(caller),
     });
     if (occupant?.phase === 'opening') occupant.takers.push(caller);
@@ -154,6 +155,7 @@ export class SlotPool<C extends Container> {
       containers[container.state]++;
       if (container.state === 'ready') slots.available += this.#room(container);
       for (const { state } of container.slots) slots[state]++;
+      slots.error += container.failed.size;
     }
     return { containers, slots, waiting: this.#queue.size };
   }
@@ -215,15 +217,27 @@ export class SlotPool<C extends Container> {
   /** Serves who can be served, then puts right how many containers there are. */
   #balance(): void {
     if (!this.#fleet || !this.#accepting) return;
-    this.#serve(this.#fleet);
-    this.#fleet.aim(this.#wanted(this.#fleet));
+    const wanted = this.#wanted(this.#fleet);
+    this.#serve(this.#fleet, wanted);
+    this.#fleet.aim(wanted);
   }
 
-  #serve(fleet: ContainerFleet<C>): void {
+  /** Serving changes nothing about it: who leaves the queue is in a slot. */
+  #wanted({ ready }: ContainerFleet<C>): number {
+    const { slotsPerContainer, minContainers, maxContainers, warmSlots } = this.#options;
+    let slots = warmSlots + this.#queue.demand;
+    for (const container of ready) slots += container.slots.size;
+    // Who waits for a trajectory that leaves a slot will have that room.
+    for (const [trajectoryId, { phase }] of this.#occupied) {
+      if (phase === 'releasing' && this.#queue.waitsFor(trajectoryId)) slots--;
+    }
+    return Math.min(maxContainers, Math.max(minContainers, Math.ceil(slots / slotsPerContainer)));
+  }
+
+  #serve(fleet: ContainerFleet<C>, wanted: number): void {
     for (;;) {
       const caller = this.#queue.first(this.#isFree);
-      if (!caller) return;
-      const container = this.#choose(fleet, caller.trajectoryId);
+      const container = caller && this.#choose(fleet, wanted, caller.trajectoryId);
       if (!container) return;
       const slot = new PooledSlot(container, caller.trajectoryId, this.#queue.take(caller));
       container.slots.add(slot);
@@ -237,29 +251,28 @@ export class SlotPool<C extends Container> {
   readonly #isFree = (trajectoryId: string | undefined): boolean =>
     trajectoryId === undefined || !(this.#occupied.has(trajectoryId) || this.#discards.has(trajectoryId));
 
-  #choose(fleet: ContainerFleet<C>, trajectoryId: string | undefined): PoolContainer<C> | undefined {
+  #choose(
+    { ready }: ContainerFleet<C>,
+    wanted: number,
+    trajectoryId: string | undefined,
+  ): PoolContainer<C> | undefined {
     const last = trajectoryId === undefined ? undefined : this.#affinity.of(trajectoryId);
     if (last?.state === 'ready' && this.#room(last) > 0) return last;
-    const { ready } = fleet;
-    const wanted = this.#wanted(fleet);
     return this.#emptiest(ready.slice(0, wanted)) ?? this.#emptiest(ready.slice(wanted));
   }
 
   #emptiest(containers: PoolContainer<C>[]): PoolContainer<C> | undefined {
-    const withRoom = containers.filter((container) => this.#room(container) > 0);
-    return withRoom.sort((a, b) => a.inUse - b.inUse)[0];
+    let emptiest: PoolContainer<C> | undefined;
+    let most = 0;
+    for (const container of containers) {
+      const room = this.#room(container);
+      if (room > most) [emptiest, most] = [container, room];
+    }
+    return emptiest;
   }
 
-  #room(container: PoolContainer<C>): number {
-    return this.#options.slotsPerContainer - container.inUse;
-  }
-
-  #wanted(fleet: ContainerFleet<C>): number {
-    const { slotsPerContainer, minContainers, maxContainers, warmSlots } = this.#options;
-    let slots = warmSlots;
-    for (const { inUse } of fleet.ready) slots += inUse;
-    slots += this.#queue.demand(this.#isFree, maxContainers * slotsPerContainer - slots);
-    return Math.min(maxContainers, Math.max(minContainers, Math.ceil(slots / slotsPerContainer)));
+  #room({ slots }: PoolContainer<C>): number {
+    return this.#options.slotsPerContainer - slots.size;
   }
 
   async #open(fleet: ContainerFleet<C>, slot: PooledSlot<C>): Promise<void> {
@@ -312,7 +325,7 @@ export class SlotPool<C extends Container> {
 
   /** What is left of its owner stays in the container until that is gone, and so does the trajectory. */
   #notClosed(fleet: ContainerFleet<C>, slot: PooledSlot<C>, reason: string): SandboxError {
-    slot.phase = 'error';
+    slot.fail();
     this.#slots.delete(slot.slotId);
     const message = `The slot ${slot.slotId} could not be cleaned, so its container ${slot.containerId} takes no more: ${reason}`;
     this.#options.onTrouble?.(message);
@@ -323,15 +336,13 @@ export class SlotPool<C extends Container> {
   }
 
   #loseSlots(container: PoolContainer<C>, reason: string): void {
-    for (const slot of container.slots) {
-      if (slot.phase === 'error') continue;
+    for (const slot of [...container.slots]) {
       if (slot.phase === 'acquired') this.#lost.add(slot);
       const message = `The container ${container.id} of the slot ${slot.slotId} was lost: ${reason}`;
       slot.lose(new SandboxError('slot_gone', message));
       this.#slots.delete(slot.slotId);
-      const takers = slot.takers;
+      this.#queue.comeBack(slot.takers);
       slot.takers = [];
-      for (const taker of takers) this.#queue.lineUp(taker);
     }
   }
 
@@ -344,7 +355,7 @@ export class SlotPool<C extends Container> {
 
   #containerGone(container: PoolContainer<C>): void {
     this.#affinity.forgetPlace(container);
-    for (const slot of container.slots) this.#forget(slot);
+    for (const slot of [...container.slots, ...container.failed]) this.#forget(slot);
   }
 
   #forget(slot: PooledSlot<C>): void {
@@ -386,24 +397,12 @@ export class SlotPool<C extends Container> {
     );
   }
 
-  #describeShortage(trajectoryId: string | undefined): SandboxError {
-    const { slotsPerContainer, maxContainers, acquireTimeoutS } = this.#options;
-    const { containers, slots } = this.stats();
-    const inUse = slots.acquired + slots.executing + slots.releasing;
+  #acquireTimeout(trajectoryId: string | undefined): SandboxError {
     const occupant = trajectoryId === undefined ? undefined : this.#occupied.get(trajectoryId);
-    const mayGrow = containers.starting > 0 || (this.#fleet?.size ?? 0) < maxContainers;
-    const failure = this.#fleet?.startFailure;
-    const sentences = [
-      `No slot was free within ${acquireTimeoutS} s: ${inUse} of ${maxContainers * slotsPerContainer} slots are in use, ` +
-        `${containers.ready} of ${maxContainers} containers are ready, ${containers.starting} starting, ` +
-        `${containers.draining + containers.stopping} ending.`,
-      occupant
-        ? `The workspace of this trajectory is in the container ${occupant.containerId} until that has ended.`
-        : mayGrow
-          ? `If containers need longer to start, raise acquireTimeoutS (${acquireTimeoutS}).`
-          : `Raise maxContainers (${maxContainers}) or slotsPerContainer (${slotsPerContainer}).`,
-    ];
-    if (failure !== undefined) sentences.push(`The last start failed: ${failure}`);
-    return new SandboxError('acquire_timeout', sentences.join(' '));
+    const message = describeShortage(this.#options, this.stats(), {
+      startFailure: this.#fleet?.startFailure,
+      occupiedContainerId: occupant?.containerId,
+    });
+    return new SandboxError('acquire_timeout', message);
   }
 }

@@ -1,0 +1,35 @@
+/** What a caller is told that got no slot in time: what there is, and which setting to change. */
+import type { PoolLimits } from './pool-limits.ts';
+import type { PoolStats } from './slot-pool.ts';
+
+export interface ShortageCauses {
+  startFailure: string | undefined;
+  /** Where the workspace of the caller's trajectory still is. */
+  occupiedContainerId: string | undefined;
+}
+
+export function describeShortage(
+  { slotsPerContainer, maxContainers, acquireTimeoutS }: PoolLimits,
+  { containers, slots }: PoolStats,
+  { startFailure, occupiedContainerId }: ShortageCauses,
+): string {
+  const { starting, ready, draining, stopping } = containers;
+  const inUse = slots.acquired + slots.executing + slots.releasing;
+  const full = starting === 0 && ready + draining + stopping >= maxContainers;
+  const sentences = [
+    `No slot was free within ${acquireTimeoutS} s: ${inUse} of ${maxContainers * slotsPerContainer} slots are in use, ` +
+      `${ready} of ${maxContainers} containers are ready, ${starting} starting, ${draining + stopping} ending.`,
+  ];
+  if (occupiedContainerId !== undefined) {
+    sentences.push(
+      `The workspace of this trajectory is in the container ${occupiedContainerId} until that has ended.`,
+    );
+  } else if (full) {
+    sentences.push(`Raise maxContainers (${maxContainers}) or slotsPerContainer (${slotsPerContainer}).`);
+  } else {
+    sentences.push(`If containers need longer to start, raise acquireTimeoutS (${acquireTimeoutS}).`);
+  }
+  // Last, for it may be the log of a container, of many lines.
+  if (startFailure !== undefined) sentences.push(`The last start failed: ${startFailure}`);
+  return sentences.join(' ');
+}
