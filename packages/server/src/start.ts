@@ -25,6 +25,7 @@ import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
+import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
@@ -115,7 +116,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       },
       async openTools(runId) {
         await mcp.tried();
-        return openTools(executor, runId, config.toolTimeoutSeconds, mcp);
+        return openTools(runId, { executor, maxTimeoutS: config.toolTimeoutSeconds, further: mcp, log });
       },
       mask,
       secrets,
@@ -178,11 +179,22 @@ function configuredModel(config: Config): Model {
   }
 }
 
+interface ToolSources {
+  executor: ToolExecutor;
+  maxTimeoutS: number;
+  further: FurtherTools;
+  log: Log;
+}
+
 /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
-function openTools(executor: ToolExecutor, runId: string, maxTimeoutS: number, further: FurtherTools) {
+function openTools(runId: string, { executor, maxTimeoutS, further, log }: ToolSources) {
   const call = createSandboxCall(executor, runId);
   return {
     tools: new ToolSet([...createSandboxTools(call, maxTimeoutS), todo], further),
-    close: () => executor.release(runId),
+    // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
+    close: () =>
+      executor.release(runId).catch((error: unknown) => {
+        log.warn({ runId, err: error }, 'the sandbox of the run could not be given back');
+      }),
   };
 }
