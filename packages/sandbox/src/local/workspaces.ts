@@ -101,7 +101,8 @@ export class Workspaces {
   async remove(name: string): Promise<void> {
     const { dir, stateDir } = this.#at(name);
     const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
-    for (const path of trashed) if (path) await removeTree(path);
+    // One process for both: a training loop resets a workspace with every episode.
+    await removeTree(...trashed.filter((path) => path !== undefined));
   }
 
   /** Deletes every workspace, and nothing in the directory that is not one. */
@@ -166,18 +167,23 @@ async function makeDirectory(path: string): Promise<boolean> {
  * rm(1) and not fs.rm: it walks by directory handle, so it neither follows a link swapped in under it nor fails
  * on a tree deeper than PATH_MAX, both of which a command can leave behind.
  */
-async function removeTree(path: string): Promise<void> {
+async function removeTree(...paths: string[]): Promise<void> {
+  if (paths.length === 0) return;
   const options = { env: { PATH: SYSTEM_PATH } };
-  const remove = () => run('rm', ['-rf', '--', path], options);
+  const remove = () => run('rm', ['-rf', '--', ...paths], options);
   try {
     await remove();
   } catch {
     // A directory without rights cannot be emptied before they are given back.
-    await run('chmod', ['-R', 'u+rwx', '--', path], options).catch(() => {});
+    await run('chmod', ['-R', 'u+rwx', '--', ...paths], options).catch(() => {});
     await remove().catch((cause) => {
-      throw new SandboxError('workspace_not_removed', `Could not delete ${path}: ${cause.message}`, {
-        cause,
-      });
+      throw new SandboxError(
+        'workspace_not_removed',
+        `Could not delete ${paths.join(', ')}: ${cause.message}`,
+        {
+          cause,
+        },
+      );
     });
   }
 }
