@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../../test/support/mcp/http-server.ts';
@@ -85,6 +86,50 @@ describe('a server that dies', () => {
     });
   });
 });
+
+test.each<[string, string, (response: ServerResponse, id: number) => void]>([
+  [
+    'a gateway that gives up leaves the outcome unknown',
+    "The MCP server 'example' answers HTTP 502 Bad Gateway: try later during this call, so its outcome is unknown.",
+    (response) => response.writeHead(502).end('try later'),
+  ],
+  [
+    'an answer that is no result of a tool does too',
+    "The MCP server 'example' answers with something that MCP does not allow there during this call",
+    (response, id) => answer(response, id, { content: 'not a list' }),
+  ],
+  [
+    'a request that is refused was not carried out',
+    "The MCP server 'example' did not carry out the call: it answers HTTP 403 Forbidden",
+    (response) => response.writeHead(403).end(),
+  ],
+])('%s', async (_what, words, respond) => {
+  const server = await listen(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const { id, method } = JSON.parse(body === '' ? '{}' : body) as { id: number; method: string };
+    const capabilities = { tools: {} };
+    const serverInfo = { name: 'x', version: '1' };
+    if (method === 'initialize')
+      answer(response, id, { protocolVersion: '2025-06-18', capabilities, serverInfo });
+    else if (method === 'tools/list')
+      answer(response, id, { tools: [{ name: 'x', inputSchema: { type: 'object' } }] });
+    else if (method === 'tools/call') respond(response, id);
+    else response.writeHead(request.method === 'POST' ? 202 : 405).end();
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const { ready, call } = startServers({ example: { url: server.url } });
+  await ready();
+  const outcome = await call('mcp__example__x');
+  expect(outcome.isError).toBe(true);
+  expect(outcome.output).toContain(words);
+  expect((await ready()).restarts).toBe(0);
+});
+
+function answer(response: ServerResponse, id: number, result: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+}
 
 test('a server that does not answer any more after a time-out is started again', async () => {
   const entry = { ...program('stdio-server'), timeout_seconds: 3, connect_timeout_seconds: 3 };
@@ -173,7 +218,7 @@ describe('a server that never gets ready', () => {
     await servers.tried();
     expect(servers.health().map(({ status }) => status)).toEqual(['connecting', 'ready']);
     expect(servers.list().map(({ definition }) => definition.name)).toEqual(['mcp__good__only']);
-    expect(servers.whyMissing('mcp__silent__x')).toMatch(/'silent' is being connected. Try again later/);
+    expect(servers.whyMissing('mcp__silent__x')).toMatch(/'silent' is being connected; try again later/);
     expect(servers.whyMissing('mcp__other__x')).toBeUndefined();
     expect(servers.whyMissing('terminal')).toBeUndefined();
   });

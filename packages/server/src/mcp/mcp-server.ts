@@ -38,7 +38,7 @@ export interface McpServerHealth {
   name: string;
   transport: 'stdio' | 'http';
   status: 'disabled' | 'connecting' | 'ready' | 'failed';
-  /** What went wrong, while it is failed. */
+  /** What last went wrong, while it is not ready. */
   reason?: string;
   /** When it got into this status, ISO 8601. */
   since: string;
@@ -90,7 +90,7 @@ export class McpServer {
       name: config.name,
       transport: config.transport.kind,
       status: this.#status,
-      ...(this.#status === 'failed' ? { reason: this.#reason } : {}),
+      ...(this.#reason === '' ? {} : { reason: this.#reason }),
       since: new Date(this.#since).toISOString(),
       restarts: this.#restarts,
       approval: config.approval,
@@ -101,18 +101,10 @@ export class McpServer {
   /** Why the tool of this name, which the server does not have now, cannot be called. */
   whyMissing(tool: string): string {
     const server = `The MCP server '${this.name}'`;
-    switch (this.#status) {
-      case 'disabled':
-        return `${server} is switched off.`;
-      case 'connecting':
-        return `${server} is being connected. Try again later, or go on without it.`;
-      case 'failed':
-        return this.#unavailable(this.#reason);
-      default: {
-        const names = this.health().tools.join(', ');
-        return `${server} has no tool '${tool}' now. Its tools: ${names === '' ? 'none' : names}`;
-      }
-    }
+    if (this.#status === 'disabled') return `${server} is switched off.`;
+    if (this.#status !== 'ready') return this.#unavailable(this.#reason);
+    const names = this.health().tools.join(', ');
+    return `${server} has no tool '${tool}' now. Its tools: ${names === '' ? 'none' : names}`;
   }
 
   /** Resolves when its processes are gone, in bounded time. */
@@ -157,8 +149,13 @@ export class McpServer {
       const { Session } = await import('./session.ts');
       const onTools = (tools: readonly ListedTool[]) => this.#offer(tools);
       const session = await Session.open({ ...this.#options, negotiation, signal, onTools });
+      if (signal.aborted) {
+        await session.close();
+        return undefined;
+      }
       this.#session = session;
       this.#offer(session.tools);
+      this.#reason = '';
       this.#enter('ready');
       log.info({ mcpServer: this.name, tools: this.#tools.length }, 'MCP server connected');
       return session;
@@ -247,6 +244,8 @@ export class McpServer {
   }
 
   #unavailable(reason: string): string {
-    return `The MCP server '${this.name}' is not available: it ${reason}. It is being connected again; try again later, or go on without it.`;
+    const later = 'try again later, or go on without it.';
+    if (reason === '') return `The MCP server '${this.name}' is being connected; ${later}`;
+    return `The MCP server '${this.name}' is not available: it ${reason}. It is being connected again; ${later}`;
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { processesWith } from '../../../../test/e2e/server-with-model.ts';
 import { waitFor } from '../../../../test/support/wait-for.ts';
@@ -84,5 +85,16 @@ describe('closing', () => {
     await waitFor('the process', () => processesWith('broken-server.ts\0silent').length > 0);
     await servers.close();
     expect(processesWith('broken-server.ts\0silent')).toEqual([]);
+  });
+
+  test('is over at whatever moment of connecting it comes', async () => {
+    const { url } = await httpServer('session');
+    let status: string | undefined;
+    for (let turns = 0; status !== 'ready'; turns += 3) {
+      const { servers, health } = startServers({ example: { url } });
+      for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+      ({ status } = health());
+      await servers.close();
+    }
   });
 });

@@ -15,13 +15,14 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 /** Errors of a connection that was never made. */
 const NEVER_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
-/** Of a call that failed, whatever else is known of the server. */
+/** Of a call that failed. Only what is certain not to have happened may be called refused or unreached. */
 export function failureKind(error: unknown): CallFailureKind {
-  if (isAnswer(error)) return 'refused';
+  if (error instanceof ProtocolError && error.code !== ANSWER_BROKEN_OFF) return 'refused';
   if (isTimeout(error)) return 'timeout';
   // A server that does not know the session has not looked at the call.
   if (isSessionGone(error)) return 'unreached';
-  if (error instanceof SdkHttpError) return 'refused';
+  // Above 499 it may be a gateway that did not wait for the answer.
+  if (error instanceof SdkHttpError && error.status < 500) return 'refused';
   return NEVER_CONNECTED.includes(rootCause(error).code ?? '') ? 'unreached' : 'unknown';
 }
 
