@@ -8,6 +8,7 @@ import { describeArtifacts } from './artifact-contract.ts';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
 import { describeBatches } from './contract/batch.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
+import { describeNeighbours } from './contract/neighbours.ts';
 import { describePatch } from './contract/patch.ts';
 import { describeProcesses } from './contract/processes.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
@@ -501,6 +502,7 @@ export function describeBackendContract(
     };
     describeStateful(tools);
     describeTimeouts(tools, timedOutCommands);
+    describeNeighbours(tools);
     describeProcesses(tools);
     describePatch(tools);
     describeSearchFiles(tools);

@@ -1,0 +1,122 @@
+/** The contract between slots: nothing of one shows in another, and nothing is left for the next who gets one. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { Slot } from '../backend.ts';
+import type { ContractTools } from './contract-tools.ts';
+import { processesWith, uniqueSeconds } from './host-processes.ts';
+
+export function describeNeighbours({ call, backend, slot, acquireAgain }: ContractTools): void {
+  const isolated = () => backend().stats().isolation.kind !== 'none';
+  const run = async (on: Slot, command: string, more: Record<string, unknown> = {}) =>
+    call('bash', { command, ...more }, {}, on);
+
+  /** Leaves a trace of this name wherever a command can leave one, and a process that keeps it up. */
+  async function leaveTraces(mark: string, seconds: string): Promise<void> {
+    // Without isolation shared memory is the host's, and stays.
+    const shared = isolated() ? `touch /dev/shm/${mark}; ipcmk -M 64; ` : '';
+    const started = await run(
+      slot(),
+      `${shared}mkdir ${mark}; touch "$TMPDIR/${mark}" .${mark} up; exec env ${mark}=1 sleep ${seconds}`,
+      { background: true },
+    );
+    expect(started.success, started.error).toBe(true);
+    await expect.poll(async () => (await run(slot(), 'ls up')).success, { timeout: 10_000 }).toBe(true);
+    await run(slot(), `export ${mark}=1`, { stateful: true });
+  }
+
+  /** Everything that has the name in it, as far as a command can look. The brackets keep it from finding itself. */
+  function lookFor(mark: string): string {
+    const pattern = `[${mark[0]}]${mark.slice(1)}`;
+    return [
+      `find / \\( -path /proc -o -path /usr \\) -prune -o -name '*${pattern}*' -print 2>/dev/null`,
+      `grep -la '${pattern}' /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null`,
+      'tail -n +2 /proc/sysvipc/shm',
+      `env | grep '${pattern}'`,
+    ].join('; ');
+  }
+
+  describe('neighbours', () => {
+    test('files, processes, variables and shared memory of a slot show in no other', async () => {
+      if (!isolated()) return;
+      const mark = newMark();
+      const seconds = uniqueSeconds();
+      await leaveTraces(mark, seconds);
+      // Else looking shows nothing.
+      const { workspaceDir } = slot();
+      const tmpDir = (await run(slot(), 'printf %s "$TMPDIR"')).output;
+      const own = (await run(slot(), lookFor(mark))).output.split('\n').filter(Boolean).sort();
+      expect(own).toEqual(
+        [`${tmpDir}/${mark}`, `${workspaceDir}/.${mark}`, `${workspaceDir}/${mark}`].sort(),
+      );
+
+      const other = await backend().acquire();
+      expect((await run(other, lookFor(mark))).output).toBe('');
+      expect((await run(other, lookFor(mark), { stateful: true })).output).toBe('');
+      expect((await run(other, 'kill -KILL -1; kill -KILL $$')).success).toBe(false);
+      expect(processesWith(seconds)).not.toEqual([]);
+      await backend().release(other);
+    });
+
+    test('what listens in a slot is reached from no other, where python3 is there to listen', async () => {
+      if (!isolated() || !(await run(slot(), 'python3 -c 1')).success) return;
+      const name = newMark();
+      const port = 20_000 + Math.floor(Math.random() * 10_000);
+      const listen = `python3 -c '
+import os, socket, time
+kept = []
+for family, address in [(socket.AF_INET, ("0.0.0.0", ${port})), (socket.AF_UNIX, "\\0${name}"), (socket.AF_UNIX, os.environ["TMPDIR"] + "/${name}")]:
+    s = socket.socket(family); s.bind(address); s.listen(); kept.append(s)
+open("up", "w").close()
+time.sleep(600)'`;
+      const reach = [
+        `(exec 3<> /dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo port`,
+        `grep -ao '[${name[0]}]${name.slice(1)}' /proc/net/unix`,
+        `(cd "$TMPDIR" && ls ${name} 2>/dev/null)`,
+      ].join('; ');
+      const own = await run(slot(), `${listen} & until [ -e up ]; do sleep 0.01; done; ${reach}`, {
+        timeout: 20,
+      });
+      // The port too, but where a backend has no loopback.
+      expect(own.output).toMatch(new RegExp(`^(port\n)?(${name}\n){3}$`));
+      await run(slot(), 'rm up');
+      await run(slot(), `rm "$TMPDIR/${name}"; ${listen}`, { background: true });
+      await expect.poll(async () => (await run(slot(), 'ls up')).success, { timeout: 10_000 }).toBe(true);
+      const other = await backend().acquire();
+      expect((await run(other, reach)).output).toBe('');
+      await backend().release(other);
+    });
+
+    test.each([
+      ['reset', true],
+      ['kept', false],
+    ])('a slot whose workspace is %s leaves nothing to whoever comes next', async (_, resetWorkspace) => {
+      const mark = newMark();
+      const seconds = uniqueSeconds();
+      await leaveTraces(mark, seconds);
+      expect(processesWith(seconds)).not.toEqual([]);
+      const { trajectoryId } = slot();
+      await backend().release(slot(), { resetWorkspace });
+      expect(processesWith(seconds)).toEqual([]);
+
+      const next = await Promise.all(
+        Array.from({ length: 4 }, () => backend().acquire(`next ${randomUUID()}`)),
+      );
+      const look = 'ls -A . "$TMPDIR" /dev/shm; env';
+      for (const each of next) {
+        expect((await run(each, look, { stateful: true })).output).not.toContain(mark);
+        expect((await call('process', { action: 'list' }, {}, each)).metadata.processes).toEqual([]);
+        if (isolated()) expect((await run(each, lookFor(mark))).output).toBe('');
+      }
+      await Promise.all(next.map((each) => backend().release(each, { resetWorkspace: true })));
+
+      await acquireAgain();
+      expect(slot().trajectoryId).toBe(trajectoryId);
+      expect((await run(slot(), look, { stateful: true })).output.includes(mark)).toBe(!resetWorkspace);
+      expect((await call('process', { action: 'list' })).metadata.processes).toEqual([]);
+    });
+  });
+}
+
+function newMark(): string {
+  return `mark_${randomBytes(6).toString('hex')}`;
+}
