@@ -10,6 +10,7 @@ import { describeBatches } from './contract/batch.ts';
 import type { ContractTools } from './contract/contract-tools.ts';
 import { describeNeighbours } from './contract/neighbours.ts';
 import { describePatch } from './contract/patch.ts';
+import { describePaths } from './contract/paths.ts';
 import { describeProcesses } from './contract/processes.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
 import { describeStateful } from './contract/stateful.ts';
@@ -439,48 +440,6 @@ export function describeBackendContract(
         expect(result.error).toContain('does not exist');
         expect(result.metadata.failure).toBeUndefined();
       });
-
-      test.each([
-        '../escape',
-        'a/../../escape',
-        '/etc/passwd',
-        '/',
-        '..',
-        'x/../..',
-        'a\0b',
-        '',
-        '/proc/self/environ',
-      ])('the path %j is refused', async (path) => {
-        for (const [tool, args] of [
-          ['read_file', { path }],
-          ['write_file', { path, content: 'x' }],
-        ] as const) {
-          expect(await call(tool, args)).toMatchObject({
-            success: false,
-            output: '',
-            metadata: { failure: 'invalid_request' },
-          });
-        }
-      });
-
-      test.each([
-        ['a link to a file outside', 'ln -s /etc/passwd target', 'target'],
-        ['a link to a directory outside', 'ln -s /etc target', 'target/passwd'],
-        ['a link that climbs out', 'ln -s ../.. target', 'target/etc/passwd'],
-        ['a dangling link', 'ln -s /tmp/talaria-contract-dangling target', 'target'],
-        ['a link to itself', 'ln -s target target', 'target'],
-        ['a device', 'ln -s /dev/zero target', 'target'],
-        ['a FIFO', 'mkfifo target', 'target'],
-        ['a directory', 'mkdir target', 'target'],
-      ])('%s is neither read nor written', async (_, prepare, path) => {
-        expect((await bash(prepare)).success).toBe(true);
-        const read = await call('read_file', { path });
-        const written = await call('write_file', { path, content: 'escaped' });
-        expect([read.success, written.success]).toEqual([false, false]);
-        expect(read.output).toBe('');
-        expect(read.error).not.toBe('');
-        expect((await bash('ls -A; cat /tmp/talaria-contract-dangling 2>/dev/null')).output).toBe('target\n');
-      });
     });
 
     describeBatches({ backend: () => backend, slot: () => slot });
@@ -504,6 +463,7 @@ export function describeBackendContract(
     describeTimeouts(tools, timedOutCommands);
     describeNeighbours(tools);
     describeProcesses(tools);
+    describePaths(tools);
     describePatch(tools);
     describeSearchFiles(tools);
 

@@ -1,0 +1,154 @@
+/** The contract of every tool that takes a path: it stays in the workspace, whatever lies there and whoever moves it. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ExecutionResult } from '../backend.ts';
+import type { ContractTools } from './contract-tools.ts';
+
+type PathCall = (path: string) => Promise<ExecutionResult>;
+
+/** What only the host has in a file. */
+const HOST_TEXT = 'only the host has this';
+const RACE_MS = 1_500;
+/** On a busy machine a tool may find the file at its place only now and then. */
+const RACE_LIMIT_MS = 20_000;
+
+export function describePaths({ call, bash, backend }: ContractTools): void {
+  const patch = (...lines: string[]) =>
+    call('patch', { patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
+
+  const reads: [string, PathCall][] = [
+    ['read_file', (path) => call('read_file', { path })],
+    ['search_files', (path) => call('search_files', { pattern: '.', path })],
+    ['search_files for names', (path) => call('search_files', { target: 'files', pattern: '*', path })],
+  ];
+  const writes: [string, PathCall][] = [
+    ['write_file', (path) => call('write_file', { path, content: 'escaped\n' })],
+    ['patch that replaces', (path) => call('patch', { path, old_string: 'mine', new_string: 'escaped' })],
+    ['patch that updates', (path) => patch(`*** Update File: ${path}`, '-mine', '+escaped')],
+    ['patch that adds', (path) => patch(`*** Add File: ${path}`, '+escaped')],
+    ['patch that deletes', (path) => patch(`*** Delete File: ${path}`)],
+    [
+      'patch that moves',
+      (path) => patch('*** Update File: own', `*** Move to: ${path}`, '-mine', '+escaped'),
+    ],
+  ];
+  const calls = [...reads, ...writes];
+
+  describe('paths', () => {
+    test.each([
+      '../escape',
+      'a/../../escape',
+      '/etc/passwd',
+      '/',
+      '..',
+      'x/../..',
+      'a\0b',
+      '/proc/self/environ',
+    ])('%j is refused by every tool', async (path) => {
+      await bash('echo mine > own');
+      const all: typeof calls = [
+        ...calls,
+        ['bash', (workdir) => bash('echo ran', { workdir })],
+        ['bash in the background', (workdir) => bash('echo ran', { workdir, background: true })],
+        ['stateful bash', (workdir) => bash('echo ran', { workdir, stateful: true })],
+      ];
+      for (const [name, make] of all) {
+        const result = await make(path);
+        expect(result, name).toMatchObject({ success: false, output: '' });
+        expect(result.metadata.failure, name).toBe('invalid_request');
+      }
+      expect((await bash('ls -A; cat own')).output).toBe('own\nmine\n');
+    });
+
+    test.each(['', '.', 'd'])('%j is no file, and no tool takes it for one', async (path) => {
+      await bash('echo mine > own; mkdir d');
+      for (const [name, make] of calls.filter(([name]) => !name.startsWith('search_files'))) {
+        expect(await make(path), name).toMatchObject({ success: false, output: '' });
+      }
+      expect((await bash('ls -A; cat own')).output).toBe('d\nown\nmine\n');
+    });
+
+    test.each([
+      ['a link to a file outside', 'ln -s /etc/passwd target', 'target'],
+      ['a path through a link to a directory outside', 'ln -s /etc target', 'target/passwd'],
+      ['a new file behind a link to a directory outside', 'ln -s /tmp target', 'target/talaria-escaped'],
+      ['a path through a link that climbs out', 'ln -s ../.. target', 'target/etc/passwd'],
+      ['a path through a link further down', 'mkdir d; ln -s /etc d/target', 'd/target/passwd'],
+      ['a dangling link', 'ln -s /tmp/talaria-escaped target', 'target'],
+      ['a link to itself', 'ln -s target target', 'target'],
+      ['a link to a device', 'ln -s /dev/zero target', 'target'],
+      ['a link into /proc', 'ln -s /proc/self/environ target', 'target'],
+      ['a FIFO', 'mkfifo target', 'target'],
+      ['a path through a file', 'echo mine > target', 'target/x'],
+      // The last two only where they can be made: with python3, and by an unisolated root.
+      [
+        'a socket',
+        `python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("target")' || mkfifo target`,
+        'target',
+      ],
+      ['a device', 'mknod target c 1 5 2>/dev/null || ln -s /dev/zero target', 'target'],
+    ])('%s is neither read nor changed by any tool', async (_, prepare, path) => {
+      await bash('echo mine > own');
+      expect((await bash(prepare)).success).toBe(true);
+      const look = 'ls -lAR --time-style=+ . "$TMPDIR"; cat own; ls -d /tmp/talaria-escaped';
+      const before = (await bash(look)).output;
+      for (const [name, make] of calls) {
+        const result = await make(path);
+        expect(result, name).toMatchObject({ success: false, output: '' });
+        expect(result.error, name).not.toBe('');
+        expect(result.metadata.failure, name).not.toBe('backend_down');
+      }
+      expect((await bash(look)).output).toBe(before);
+    });
+
+    test.each([
+      [
+        'a file and a link to one of the host',
+        'target',
+        (outside: string) =>
+          `while :; do echo mine > new; mv -T new target; ln -s ${outside}/file l; mv -T l target; done`,
+      ],
+      [
+        'a directory and a link to one of the host',
+        'target/file',
+        (outside: string) =>
+          `mkdir real; while :; do mkdir -p real; echo mine > real/file; mv -T real target; mv -T target real; ln -s ${outside} target; rm target; done`,
+      ],
+    ])(
+      '%s that take turns lead no tool outside',
+      async (_, path, swap) => {
+        const outside = mkdtempSync(join(tmpdir(), 'talaria-outside-'));
+        writeFileSync(join(outside, 'file'), `mine\n${HOST_TEXT}\n`);
+        const stop = new AbortController();
+        const swapping = bash(swap(outside), {}, { signal: stop.signal });
+        // Unisolated, a search is a command like the one that swaps, and may follow where that one leads.
+        const isolated = backend().stats().isolation.kind !== 'none';
+        const raced = calls.filter(([name]) => isolated || !name.startsWith('search_files'));
+        const succeeded = new Set<string>();
+        // Else the tools never met the file at its place, and nothing is shown.
+        const met = () => ['read_file', 'write_file'].every((name) => succeeded.has(name));
+        try {
+          for (const startedAt = Date.now(); Date.now() < startedAt + (met() ? RACE_MS : RACE_LIMIT_MS); ) {
+            await bash('echo mine > own');
+            for (const [name, make] of raced) {
+              const result = await make(path);
+              expect(result.output, name).not.toContain(HOST_TEXT);
+              if (result.success) succeeded.add(name);
+            }
+          }
+        } finally {
+          stop.abort();
+          await swapping;
+        }
+        expect(readdirSync(outside)).toEqual(['file']);
+        expect(readFileSync(join(outside, 'file'), 'utf8')).toBe(`mine\n${HOST_TEXT}\n`);
+        // Else the tools never met the file at its place, and nothing was shown.
+        expect([...succeeded]).toEqual(expect.arrayContaining(['read_file', 'write_file']));
+        rmSync(outside, { recursive: true });
+      },
+      30_000,
+    );
+  });
+}
