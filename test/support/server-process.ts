@@ -18,6 +18,8 @@ export interface ServerProcessOptions {
   /** Further settings, as environment variables. */
   env?: Record<string, string>;
   dataDir?: string;
+  /** Words before its command line. */
+  wrapper?: readonly string[];
 }
 
 export class ServerProcess {
@@ -111,7 +113,8 @@ export class ServerProcess {
   #spawn(env: Record<string, string>): void {
     this.#output = '';
     this.#errors = '';
-    const child = spawn(process.execPath, [BIN, 'serve'], {
+    const words = [...(this.#options.wrapper ?? []), process.execPath, BIN, 'serve'];
+    const child = spawn(words[0]!, words.slice(1), {
       env: {
         PATH: process.env.PATH,
         HOME: this.dataDir,

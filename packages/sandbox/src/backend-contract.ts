@@ -16,6 +16,8 @@ import { describeSearchFiles } from './contract/search-files.ts';
 import { describeStateful } from './contract/stateful.ts';
 import { describeTimeouts } from './contract/timeouts.ts';
 
+export { CONTRACT_LIMITS, describeLimitsContract } from './contract/limits.ts';
+
 export interface BackendUnderTest {
   /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */
   create(): ToolBackend;

@@ -2,6 +2,9 @@
  * Failures of a backend itself, and of taking files out of a workspace. What goes wrong inside a command is a result,
  * never an exception.
  */
+import { limitTitle } from './describe-limits.ts';
+import type { LimitStatus } from './limits.ts';
+
 export type SandboxErrorCode =
   | 'isolation_unavailable'
   | 'limit_unenforceable'
@@ -26,5 +29,16 @@ export class SandboxError extends Error {
     super(message, options);
     this.name = 'SandboxError';
     this.code = code;
+  }
+}
+
+/** Limits were asked for that nothing on this machine can enforce. */
+export class LimitUnenforceableError extends SandboxError {
+  readonly limits: readonly LimitStatus[];
+
+  constructor(limits: readonly LimitStatus[]) {
+    const each = limits.map(({ limit, description }) => `${limitTitle(limit)}: ${description}`);
+    super('limit_unenforceable', `There are limits that cannot be enforced here. ${each.join('. ')}.`);
+    this.limits = limits;
   }
 }

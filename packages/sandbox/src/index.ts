@@ -1,6 +1,7 @@
 export * from './artifacts.ts';
 export type * from './backend.ts';
-export { SandboxError, type SandboxErrorCode } from './errors.ts';
+export { formatLimit, limitTitle } from './describe-limits.ts';
+export { LimitUnenforceableError, SandboxError, type SandboxErrorCode } from './errors.ts';
 export {
   type ExecuteCallOptions,
   ToolExecutor,

@@ -6,7 +6,7 @@
  * connections, the MCP servers, the sandbox, the store.
  */
 import { join } from 'node:path';
-import { LocalBackend, ToolExecutor } from '@talaria/sandbox';
+import { LimitUnenforceableError, LocalBackend, ToolExecutor } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { createModel } from './agent/model/create-model.ts';
@@ -29,6 +29,13 @@ import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
+import {
+  configuredLimits,
+  limitsInBrief,
+  limitsInDetail,
+  unenforceable,
+  unenforcedLimits,
+} from './sandbox-limits.ts';
 import { version } from './version.ts';
 
 const SECOND_MS = 1000;
@@ -66,16 +73,21 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     allowNetwork: config.allowNetwork,
     isolation: config.sandboxIsolation,
     hiddenPaths: [config.dataDir],
+    ...configuredLimits(config),
   });
   // Both take a while, mostly waiting for others: a thread, a first command.
   const [store, sandbox] = await Promise.allSettled([opening, backend.start()]);
   if (store.status === 'fulfilled') opened.defer(() => store.value.close());
   if (sandbox.status === 'fulfilled') opened.defer(() => backend.stop());
-  for (const part of [store, sandbox]) if (part.status === 'rejected') throw part.reason;
+  for (const part of [store, sandbox]) {
+    if (part.status === 'fulfilled') continue;
+    const { reason } = part;
+    throw reason instanceof LimitUnenforceableError ? unenforceable(reason.limits) : reason;
+  }
   const executor = new ToolExecutor(backend);
   opened.defer(() => executor.stop());
   const journal = await opening;
-  const { isolation } = backend.stats();
+  const { isolation, limits } = backend.stats();
   const isolated = isolation.kind !== 'none';
 
   const mcp = new McpServers(config.mcpServers, {
@@ -135,7 +147,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     mcpServers: () => mcp.health(),
     checks: async (): Promise<Record<string, Check>> => ({
       store: await checkStore(journal, `SQLite, ${config.database.path}`),
-      sandbox: { status: isolated ? 'ok' : 'degraded', detail: isolation.description },
+      sandbox: {
+        status: isolated ? 'ok' : 'degraded',
+        detail: isolation.description,
+        limits: limitsInDetail(limits),
+      },
       model: { status: 'ok', detail: model.name },
       ...(config.mcpServers.length === 0 ? {} : { mcp: checkMcp(mcp.health()) }),
     }),
@@ -154,6 +170,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       store: `SQLite, ${config.database.path}`,
       sandbox: isolation.description,
       isolated,
+      limits: limitsInBrief(limits),
+      unenforcedLimits: unenforcedLimits(limits),
     }),
     close() {
       closing ??= (async () => {

@@ -13,23 +13,28 @@ export interface Running {
   readonly sandbox: string;
   /** Whether the sandbox keeps commands from the machine. */
   readonly isolated: boolean;
+  /** What commands may use. */
+  readonly limits: string;
+  /** What nothing here holds them to, and why. */
+  readonly unenforcedLimits: readonly string[];
 }
 
 export function banner(running: Running, config: Config, configWarnings: readonly string[]): string {
-  const { url, version, model, store, sandbox } = running;
+  const { url, version, model, store, sandbox, limits } = running;
   const warnings = [...configWarnings, ...partWarnings(running, config)];
   return [
     `Talaria ${version} listens on ${url}`,
     `  model    ${model}`,
     `  store    ${store}`,
     `  sandbox  ${sandbox}`,
+    `  limits   ${limits}`,
     ...warnings.map((warning) => `Warning: ${warning}`),
     '',
     ...nextCommands(url, config),
   ].join('\n');
 }
 
-function partWarnings({ model, isolated }: Running, config: Config): string[] {
+function partWarnings({ model, isolated, unenforcedLimits }: Running, config: Config): string[] {
   const warnings: string[] = [];
   if (/^demo\b/i.test(model)) {
     warnings.push(
@@ -44,7 +49,7 @@ function partWarnings({ model, isolated }: Running, config: Config): string[] {
         : 'and TALARIA_APPROVALS_UNISOLATED=skip lets them run without asking';
     warnings.push(`commands run without isolation, as the user of this server; ${approvals}`);
   }
-  return warnings;
+  return [...warnings, ...unenforcedLimits];
 }
 
 function nextCommands(url: string, config: Config): string[] {

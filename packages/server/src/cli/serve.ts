@@ -9,7 +9,7 @@
 import { flushCompileCache } from 'node:module';
 import { type Config, ConfigError } from '../config/index.ts';
 import { version } from '../version.ts';
-import { banner } from './banner.ts';
+import { banner, type Running } from './banner.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfigError, loadOrExplain } from './load-or-explain.ts';
 import { explainStartupError } from './startup-error.ts';
@@ -20,7 +20,7 @@ export interface ServerHandle {
   readonly url: string;
   /** Drains, then closes. Resolves when nothing is left open. */
   close(): Promise<void>;
-  describe(): { model: string; store: string; sandbox: string; isolated: boolean };
+  describe(): Omit<Running, 'url' | 'version'>;
 }
 
 /** Throws a `ConfigError` for what only the parts themselves can tell of their settings. */

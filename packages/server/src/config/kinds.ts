@@ -39,6 +39,8 @@ export const HIDDEN = '***';
 /** No reason of its own: "allowed: …" already says what is wrong. */
 const REFUSED = { refused: '' };
 
+const DECIMAL = /^[+-]?\d+(\.\d+)?$/;
+
 /** Long enough to recognise the value, short enough that a pasted file does not fill the terminal. */
 const SHOWN_CHARS = 100;
 
@@ -88,10 +90,16 @@ export function integer(range: { min: number; max: number }): Kind<number> {
   });
 }
 
+/** Fractions are fine. */
+export function number(range: { min: number; max: number }): Kind<number> {
+  const allowed = `a number from ${range.min} to ${range.max}`;
+  return numberKind('number', allowed, DECIMAL, (value) => value >= range.min && value <= range.max);
+}
+
 /** A length of time; fractions are fine. */
 export function seconds(range: { min: number; max: number }): Kind<number> {
   const allowed = `a number of seconds from ${range.min} to ${range.max}`;
-  return numberKind('seconds', allowed, /^[+-]?\d+(\.\d+)?$/, (value) => {
+  return numberKind('seconds', allowed, DECIMAL, (value) => {
     return value >= range.min && value <= range.max;
   });
 }

@@ -13,6 +13,7 @@ import {
   integer,
   type Kind,
   LONGEST_TIMER_SECONDS,
+  number,
   seconds,
   secret,
   string,
@@ -37,6 +38,9 @@ export type Group = (typeof groups)[number];
 
 /** Where the configuration file itself is named; not a setting, since a file cannot name itself. */
 export const configFileOption = { env: 'TALARIA_CONFIG', flag: 'config', fileName: 'config.json' } as const;
+
+/** An exabyte, so that bytes stay exact numbers. */
+const MAX_MB = 1_073_741_824;
 
 export const settings = {
   host: define({
@@ -249,6 +253,47 @@ export const settings = {
     default: false,
     group: 'Sandbox and approvals',
     about: 'whether commands in the sandbox reach the network',
+  }),
+  sandboxMemoryMb: define({
+    env: 'TALARIA_SANDBOX_MEMORY_MB',
+    key: 'sandbox_memory_mb',
+    kind: integer({ min: 0, max: MAX_MB }),
+    default: 4096,
+    group: 'Sandbox and approvals',
+    about: "memory of a run's commands; 0 is no limit",
+  }),
+  sandboxProcesses: define({
+    env: 'TALARIA_SANDBOX_PROCESSES',
+    key: 'sandbox_processes',
+    // Threads count: a parallel build on a large machine has hundreds.
+    kind: integer({ min: 0, max: 4_194_304 }),
+    default: 1024,
+    group: 'Sandbox and approvals',
+    about: "processes and threads of a run's commands; 0 is no limit",
+  }),
+  sandboxCpus: define({
+    env: 'TALARIA_SANDBOX_CPUS',
+    key: 'sandbox_cpus',
+    kind: number({ min: 0, max: 4096 }),
+    default: 0,
+    group: 'Sandbox and approvals',
+    about: "processors' worth of time for a run's commands, such as 1.5; 0 is no limit",
+  }),
+  sandboxFileSizeMb: define({
+    env: 'TALARIA_SANDBOX_FILE_SIZE_MB',
+    key: 'sandbox_file_size_mb',
+    kind: integer({ min: 0, max: MAX_MB }),
+    default: 10_240,
+    group: 'Sandbox and approvals',
+    about: 'size of a file that a command writes; 0 is no limit',
+  }),
+  sandboxWorkspaceMb: define({
+    env: 'TALARIA_SANDBOX_WORKSPACE_MB',
+    key: 'sandbox_workspace_mb',
+    kind: integer({ min: 0, max: MAX_MB }),
+    default: 10_240,
+    group: 'Sandbox and approvals',
+    about: "disk space of a run's workspace, its /tmp included; 0 is no limit",
   }),
   toolTimeoutSeconds: define({
     env: 'TALARIA_TOOL_TIMEOUT_SECONDS',

@@ -4,12 +4,13 @@
  *
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
-import { SandboxError } from '../../errors.ts';
+
+import { describeLimit } from '../../describe-limits.ts';
+import { LimitUnenforceableError, SandboxError } from '../../errors.ts';
 import type { LimitName, LimitStatus, SandboxLimits } from '../../limits.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { Observed, Trial } from '../isolation/trial.ts';
 import type { BackendLimits } from './backend-limits.ts';
-import { describeLimit, limitTitle } from './describe-limits.ts';
 import { findDiskUsage } from './disk-usage.ts';
 import { FreeSpace } from './free-space.ts';
 import type { GroupHome } from './group-homes.ts';
@@ -99,7 +100,10 @@ export class LimitChoice {
         description: describeLimit(limit, value, verdict),
       };
     });
-    refuseUnenforced(status.filter(({ limit }) => this.#required[limit] !== undefined));
+    const unenforced = status.filter(
+      ({ limit, by }) => this.#required[limit] !== undefined && by === 'nothing',
+    );
+    if (unenforced.length > 0) throw new LimitUnenforceableError(unenforced);
     const underRlimit = (limit: LimitName) =>
       status.some((each) => each.limit === limit && each.by === 'rlimit') ? limits[limit] : undefined;
     return {
@@ -178,14 +182,4 @@ function checked(limits: SandboxLimits): SandboxLimits {
     );
   }
   return Object.fromEntries(entries);
-}
-
-function refuseUnenforced(required: readonly LimitStatus[]): void {
-  const unenforced = required.filter(({ by }) => by === 'nothing');
-  if (unenforced.length === 0) return;
-  const each = unenforced.map(({ limit, description }) => `${limitTitle(limit)}: ${description}`);
-  throw new SandboxError(
-    'limit_unenforceable',
-    `There are limits that cannot be enforced here. ${each.join('. ')}.`,
-  );
 }

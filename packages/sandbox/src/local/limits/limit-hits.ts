@@ -1,6 +1,6 @@
 /** What a command ran into, in words for the model. */
 import type { FailureReason } from '../../backend.ts';
-import { formatLimit } from './describe-limits.ts';
+import { formatLimit } from '../../describe-limits.ts';
 
 export interface LimitHit {
   failure: Extract<FailureReason, 'oom' | 'disk_full'>;
@@ -39,7 +39,7 @@ export function workspaceOver(usedBytes: number, limitBytes: number, wasEnded: b
 export function workspaceFull(usedBytes: number, limitBytes: number, exitCode: number | undefined): LimitHit {
   return {
     failure: 'disk_full',
-    message: `The command exited with code ${exitCode}. It could delete files but write none, for the workspace and its /tmp hold ${fillOf(usedBytes, limitBytes)}.`,
+    message: `The command exited with code ${exitCode}. When it started the workspace and its /tmp held ${fillOf(usedBytes, limitBytes)}, so it could delete files but write none.`,
   };
 }
 

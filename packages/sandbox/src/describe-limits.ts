@@ -1,5 +1,5 @@
 /** Limits in words, for people who run a server and for models that run into them. */
-import type { LimitName, LimitStatus } from '../../limits.ts';
+import type { LimitName, LimitStatus } from './limits.ts';
 
 const TITLES: Record<LimitName, string> = {
   memoryBytes: 'memory',
@@ -20,6 +20,7 @@ const SCOPES: Record<LimitStatus['per'], string> = {
 
 const MB = 1024 * 1024;
 
+/** What a limit is on. */
 export function limitTitle(limit: LimitName): string {
   return TITLES[limit];
 }
