@@ -13,6 +13,7 @@ import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from
 import { processesWith, uniqueSeconds, zombieChildren } from '../contract/host-processes.ts';
 
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
+import { whyUnavailable } from './testing/why-unavailable.ts';
 
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
 const GB = 1024 ** 3;
@@ -447,20 +448,6 @@ function useBackend(options: Omit<LocalBackendOptions, 'workspacesDir'>) {
     call,
     bash: (command: string, more: Record<string, unknown> = {}) => call('bash', { command, ...more }),
   };
-}
-
-async function whyUnavailable(isolation: Isolation['kind']): Promise<string | undefined> {
-  const workspacesDir = await temporaryDirectory();
-  const backend = new LocalBackend({ workspacesDir, isolation });
-  try {
-    await backend.start();
-    await backend.stop();
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  } finally {
-    await rm(workspacesDir, { recursive: true, force: true });
-  }
 }
 
 function temporaryDirectory(): Promise<string> {

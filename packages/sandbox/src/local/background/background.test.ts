@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../../backend.ts';
+import { processesWith, uniqueSeconds, zombieChildren } from '../../contract/host-processes.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
+import { whyUnavailable } from '../testing/why-unavailable.ts';
 
 const KINDS = ['bubblewrap', 'unshare', 'none'] as const;
 
 for (const isolation of KINDS) {
-  const reason = await whyUnavailable({ isolation });
+  const reason = await whyUnavailable(isolation);
   const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
   describe.skipIf(reason !== undefined)(`background processes on the host: ${title}`, () => {
     let workspacesDir: string;
@@ -156,18 +158,6 @@ async function startBackend(options: LocalBackendOptions): Promise<LocalBackend>
   return backend;
 }
 
-async function whyUnavailable(options: Pick<LocalBackendOptions, 'isolation'>): Promise<string | undefined> {
-  const workspacesDir = await temporaryDirectory();
-  try {
-    await (await startBackend({ workspacesDir, ...options })).stop();
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  } finally {
-    await rm(workspacesDir, { recursive: true, force: true });
-  }
-}
-
 function temporaryDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'talaria-background-test-'));
 }
@@ -192,41 +182,8 @@ function startServer(options: LocalBackendOptions, command: string, wrapper: rea
   };
 }
 
-/** A duration no other process sleeps for, by which this test's processes are found in /proc. */
-function uniqueSeconds(): string {
-  return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
-}
-
-/** Processes that live and have this text as an argument of their own. */
-function processesWith(argument: string): string[] {
-  return pids()
-    .map((pid) => readIfThere(`/proc/${pid}/cmdline`))
-    .filter((line) => line.split('\0').includes(argument));
-}
-
-function zombieChildren(): string[] {
-  return pids().filter((pid) => {
-    const [state, ppid] = readIfThere(`/proc/${pid}/stat`)
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return state === 'Z' && ppid === String(process.pid);
-  });
-}
-
-function pids(): string[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-}
-
 function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** Returns how far resident memory has risen above where it was. */
