@@ -10,7 +10,10 @@ import { randomBytes } from 'node:crypto';
 
 export interface ScriptedTool {
   name: string;
-  /** An object is sent as JSON; a string is sent as it is, so that a test can send malformed arguments. */
+  /**
+   * An object is sent as JSON; a string is sent as it is, so that a test can send malformed arguments. `{{found …}}` in
+   * them stands for the last match of that regular expression in the results of tools: what a model has learned.
+   */
   arguments: Record<string, unknown> | string;
   id?: string;
 }
@@ -104,6 +107,15 @@ export interface WireMessage {
 export function textOf(message: WireMessage): string {
   if (typeof message.content === 'string') return message.content;
   return (message.content ?? []).map((part) => part.text ?? '').join('');
+}
+
+/** The arguments of a call, with what the conversation has told so far. */
+export function argumentsOf(tool: ScriptedTool, messages: readonly WireMessage[]): string {
+  const text = typeof tool.arguments === 'string' ? tool.arguments : JSON.stringify(tool.arguments);
+  return text.replace(/\{\{found (.+?)\}\}/g, (whole, pattern: string) => {
+    const told = messages.filter(({ role }) => role === 'tool').map(textOf);
+    return told.flatMap((result) => result.match(new RegExp(pattern, 'g')) ?? []).at(-1) ?? whole;
+  });
 }
 
 /** The text of a step in the pieces it is streamed in. */

@@ -89,6 +89,19 @@ test('arguments of a tool call come in several pieces, and usage comes last', as
   expect(all.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 7 } });
 });
 
+test('a call can name what the results of tools have told', async () => {
+  const tool = { name: 't', arguments: { id: '{{found id_[0-9]+}}', other: '{{found nothing}}' } };
+  const all = await frames(
+    await post([
+      user(script([{ text: 'first' }, { tools: [tool] }])),
+      assistant(),
+      { role: 'tool', content: 'id_1 and id_22' },
+    ]),
+  );
+  const pieces = all.flatMap((frame) => frame.choices[0]?.delta.tool_calls?.[0]?.function.arguments ?? []);
+  expect(JSON.parse(pieces.join(''))).toEqual({ id: 'id_22', other: '{{found nothing}}' });
+});
+
 test('a fault with `times` happens that often per script, and two scripts do not share the count', async () => {
   const steps: Step[] = [{ error: { status: 503, message: 'busy', retryAfter: 3 }, times: 2, text: 'fine' }];
   for (const prompt of [user(script(steps)), user(script(steps))]) {

@@ -13,6 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import {
+  argumentsOf,
   chunksOf,
   cut,
   findPosition,
@@ -262,7 +263,7 @@ async function play({ step, res, body, gates, closed, idPrefix, end }: Playing):
   if (step.truncated) return void res.end();
 
   for (const [index, tool] of (step.tools ?? []).entries()) {
-    const text = typeof tool.arguments === 'string' ? tool.arguments : JSON.stringify(tool.arguments);
+    const text = argumentsOf(tool, body.messages);
     const id = tool.id ?? `${idPrefix}_${index}`;
     stream.delta({
       tool_calls: [{ index, id, type: 'function', function: { name: tool.name, arguments: '' } }],

@@ -168,6 +168,23 @@ describe('the conversation', () => {
   });
 });
 
+test('a notice joins the conversation, but never between calls and their results or after the answer', () => {
+  const notice: NewRecord = { event: 'run.noticed', private: { text: 'restarted' } };
+  const told = { role: 'user', content: 'restarted' };
+  const roles = (records: NewRecord[]) => Progress.replay(log(records)).messages.map(({ role }) => role);
+  expect(Progress.replay(log([accepted, notice])).messages).toEqual([told]);
+  const open = [accepted, step('a'), started('a'), notice];
+  expect(roles(open)).toEqual(['assistant']);
+  expect(Progress.replay(log([...open, completed('a')])).messages.at(-1)).toEqual(told);
+  expect(roles([...open, completed('a'), step()])).toEqual(['assistant', 'tool', 'user', 'assistant']);
+  expect(roles([accepted, step(), notice])).toEqual(['assistant']);
+  const steered: NewRecord = { event: 'run.steered', public: { input: 'more' }, private: { steer_pos: 9 } };
+  expect(Progress.replay(log([accepted, step(), notice, steered])).messages.slice(1)).toEqual([
+    told,
+    { role: 'user', content: 'more' },
+  ]);
+});
+
 test('what a step has shown is settled by its end, and by a resumption', () => {
   const delta: NewRecord = { event: 'message.delta', public: { delta: 'x' } };
   expect(Progress.replay(log([accepted, claimed(1), delta])).settledPos).toBe(-1);
@@ -202,6 +219,7 @@ test('a replay and the same records one by one lead to the same place, wherever 
         (steer_pos): NewRecord => ({ event: 'run.steered', public: { input: 'x' }, private: { steer_pos } }),
       ),
     fc.constant<NewRecord>({ event: 'stop.requested', private: {} }),
+    fc.constant<NewRecord>({ event: 'run.noticed', private: { text: 'note' } }),
     fc.constant<NewRecord>({ event: 'message.delta', public: { delta: 'x' } }),
   );
   fc.assert(

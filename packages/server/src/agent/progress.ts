@@ -51,6 +51,8 @@ export class Progress {
   outstanding: ApprovalRequest | undefined;
   readonly decisions = new Map<string, ApprovalChoice>();
   lastPostedPos = -1;
+  /** What the model has to be told and was not yet. */
+  notices: string[] = [];
   /** After this position, what a step has shown belongs to a step that did not finish. */
   settledPos = -1;
 
@@ -78,6 +80,10 @@ export class Progress {
         break;
       case 'run.resumed':
         this.settledPos = record.pos;
+        break;
+      case 'run.noticed':
+        this.notices.push(record.private.text);
+        this.#deliverNotices();
         break;
       case 'tool.started':
         this.#update(record.public.tool_call_id, (call) => {
@@ -122,9 +128,10 @@ export class Progress {
       case 'run.steered': {
         const steer = this.steers.find(({ pos }) => pos === record.private.steer_pos);
         this.steers = this.steers.filter((other) => other !== steer);
+        this.answer = undefined;
+        this.#deliverNotices();
         // The event shows it without secrets; the model gets what was said.
         this.messages.push({ role: 'user', content: steer?.input ?? record.public.input });
-        this.answer = undefined;
         break;
       }
       case 'stop.requested':
@@ -155,20 +162,24 @@ export class Progress {
     return [...history, ...(this.context ?? []), { role: 'user', content: request.prompt }];
   }
 
-  /** The tool calls of this run before this one, in the order of the conversation. */
-  callsBefore(toolCallId: string): PastCall[] {
-    const failed = new Map<string, boolean>();
+  /** The tool calls of this run before this one, or all of them, in the order of the conversation. */
+  callsBefore(toolCallId?: string): PastCall[] {
+    const outcomes = new Map<string, { failed: boolean; output: string }>();
     for (const message of this.messages) {
-      if (message.role === 'tool') failed.set(message.tool_call_id, message.is_error);
+      if (message.role !== 'tool') continue;
+      outcomes.set(message.tool_call_id, { failed: message.is_error, output: message.output });
     }
-    for (const { call, outcome } of this.calls) failed.set(call.id, outcome?.isError ?? false);
+    for (const { call, outcome } of this.calls) {
+      if (outcome) outcomes.set(call.id, { failed: outcome.isError, output: outcome.output });
+    }
     const past: PastCall[] = [];
     for (const message of this.messages) {
       if (message.role !== 'assistant') continue;
       for (const part of message.content) {
         if (part.type !== 'tool_call') continue;
         if (part.id === toolCallId) return past;
-        past.push({ tool: part.tool, arguments: part.arguments, failed: failed.get(part.id) ?? false });
+        const { failed, output } = outcomes.get(part.id) ?? { failed: false, output: '' };
+        past.push({ tool: part.tool, arguments: part.arguments, failed, output });
       }
     }
     return past;
@@ -196,6 +207,13 @@ export class Progress {
       });
     }
     this.calls = [];
+    this.#deliverNotices();
+  }
+
+  /** Never between calls and their results, nor after the answer. */
+  #deliverNotices(): void {
+    if (this.calls.length > 0 || this.answer !== undefined) return;
+    for (const content of this.notices.splice(0)) this.messages.push({ role: 'user', content });
   }
 
   #update(toolCallId: string, change: (call: ToolCallProgress) => void): void {

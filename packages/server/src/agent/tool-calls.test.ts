@@ -78,7 +78,7 @@ describe('runToolCalls', () => {
     const asking = tool('late', async () => ({ output: 'here', isError: false }));
     present.push({
       ...asking,
-      prepare: (args) => ({ ...asking.prepare(args), question: { text: 'late {}', key: 'late' } }),
+      prepare: (...given) => ({ ...asking.prepare(...given), question: { text: 'late {}', key: 'late' } }),
     });
     run.step(call('late'));
     const calls = runToolCalls(run);

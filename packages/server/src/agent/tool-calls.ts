@@ -83,9 +83,9 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
 }
 
 function plan(run: AgentRun, progress: ToolCallProgress): Planned {
-  const { tool, arguments: json } = progress.call;
+  const { id, tool, arguments: json } = progress.call;
   try {
-    const prepared = run.tools.prepare(tool, json);
+    const prepared = run.tools.prepare(tool, json, () => run.progress.callsBefore(id));
     return { progress, prepared, verdict: run.gate(prepared) };
   } catch (error) {
     if (!(error instanceof InvalidArguments)) throw error;
@@ -221,8 +221,7 @@ async function execute(run: AgentRun, call: Planned): Promise<void> {
   } else if ('refusal' in prepared) {
     outcome = { output: prepared.refusal, isError: true };
   } else {
-    const { id } = call.progress.call;
-    outcome = await prepared.execute(run.signal, () => run.progress.callsBefore(id));
+    outcome = await prepared.execute(run.signal);
     failpoint('tool.after-effect');
   }
   await record(run, call, outcome);

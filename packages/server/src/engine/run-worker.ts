@@ -26,6 +26,8 @@ import type { Log } from '../log.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
+/** How long the end of a run that is cut short waits for the processes it left in the background. */
+const PROCESSES_GRACE_MS = 1_500;
 /** A run that takes the server down with it must not do so for ever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -120,10 +122,10 @@ export class RunWorker {
     const toolbox = await this.#deps.openTools(runId);
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
-      else await this.#begin();
+      else await this.#begin(toolbox.tools);
       for (;;) {
         const end = await this.#reachEnd(toolbox.tools);
-        if (await this.#finish(end)) return;
+        if (await this.#finish(end, () => toolbox.close())) return;
       }
     } finally {
       await toolbox.close();
@@ -131,13 +133,17 @@ export class RunWorker {
   }
 
   /** What has to be on record before the agent goes on. */
-  async #begin(): Promise<void> {
+  async #begin(tools: ToolSet): Promise<void> {
     const { journal } = this.#deps;
     const { run, runId } = this.claim;
     if (this.#progress.claims > 1) {
       const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
       const payload = discardFrom === undefined ? {} : { discard_from_seq: discardFrom };
-      await this.#append([{ event: 'run.resumed', public: payload }]);
+      const lost = tools.lostInRestart(this.#progress.callsBefore());
+      await this.#append([
+        { event: 'run.resumed', public: payload },
+        ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),
+      ]);
     }
     const { request, context } = this.#progress;
     if (context === undefined && request?.session_named === true && request.history === undefined) {
@@ -166,14 +172,17 @@ export class RunWorker {
   }
 
   /** Appends the end; false when something was posted meanwhile that keeps the run going. */
-  async #finish(end: NewRecord): Promise<boolean> {
+  async #finish(end: NewRecord, endProcesses = async () => {}): Promise<boolean> {
     let record = end;
     failpoint('run.before-terminal');
     for (;;) {
       // Whatever else ended the run: a stop that was accepted is what clients were promised.
       if (this.#progress.stopRequested) record = await this.#cancelled();
+      // Who reads that the run was cut short may rely on it that nothing of it goes on. One that completes may still be
+      // told to go on, and then has what it left in the background.
+      if (record.event !== 'run.completed') await atMost(PROCESSES_GRACE_MS, endProcesses());
       // Looked at in the turn of the append, which covers every post up to `lastPostedPos`.
-      else if (record.event === 'run.completed' && this.#progress.steers.length > 0) return false;
+      else if (this.#progress.steers.length > 0) return false;
       try {
         await this.#append([record], this.#progress.lastPostedPos);
         failpoint('run.after-terminal');
@@ -309,6 +318,16 @@ async function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     work.catch(() => {});
     aborted.catch(() => {});
   }
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  // What goes wrong is dealt with where the work is waited for to its end.
+  await Promise.race([work.catch(() => {}), over]);
+  clearTimeout(timer);
 }
 
 function isStoreError(error: unknown): boolean {

@@ -37,6 +37,8 @@ export interface PrivatePayloads {
   'run.released': { epoch: number };
   /** The earlier turns of the session, fixed at the first claim so that recovery sees the same context. */
   'run.context': { messages: Message[] };
+  /** What the server itself tells the model; it joins the conversation once no call waits for its result. */
+  'run.noticed': { text: string };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };
   /** A gated call is not running yet when it has started; an ungated one is. */
   'tool.started': { gated: boolean };

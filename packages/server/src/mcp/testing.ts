@@ -64,7 +64,7 @@ export function startServers(
     ready: (name = first) => reached('ready', name),
     failed: (name = first) => reached('failed', name),
     async call(tool, args = {}, signal = new AbortController().signal) {
-      return tools.prepare(tool, JSON.stringify(args)).execute(signal, () => []);
+      return tools.prepare(tool, JSON.stringify(args), () => []).execute(signal);
     },
   };
 }

@@ -2,11 +2,11 @@
  * Decides whether a tool call may run, has to be approved by a person first, or never runs. Pure.
  */
 import type { PreparedCall } from '../tools/tool.ts';
-import { classifyCommand, type Verdict } from './matcher/classify.ts';
+import { classifyCommand, PATTERN_KEYS, type Verdict } from './matcher/classify.ts';
 
 export type { Verdict };
 
-export type Gate = (call: Pick<PreparedCall, 'command' | 'question'>) => Verdict;
+export type Gate = (call: Pick<PreparedCall, 'command' | 'judged' | 'question'>) => Verdict;
 
 /** Asked for every command where nothing keeps it from the host. */
 const UNISOLATED_KEY = 'command outside a sandbox';
@@ -21,10 +21,10 @@ export interface GatePolicy {
 }
 
 export function createGate(policy: GatePolicy): Gate {
-  return ({ command, question }) => {
+  return ({ command, judged, question }) => {
     if (question !== undefined) return { kind: 'ask', keys: [question.key] };
     if (command === undefined) return { kind: 'allow' };
-    const verdict = classifyCommand(command);
+    const verdict = judge([{ text: command }, ...(judged ?? [])]);
     if (verdict.kind === 'never') return verdict;
     if (policy.isolated) return policy.whenIsolated === 'skip' ? { kind: 'allow' } : verdict;
     if (policy.whenUnisolated === 'skip') return verdict;
@@ -33,4 +33,20 @@ export function createGate(policy: GatePolicy): Gate {
       keys: verdict.kind === 'ask' ? [...verdict.keys, UNISOLATED_KEY] : [UNISOLATED_KEY],
     };
   };
+}
+
+/** The most severe of all: a reading may add findings, none removes one. */
+function judge(commands: NonNullable<PreparedCall['judged']>): Verdict {
+  const verdicts = commands.map(({ text, after = [] }) =>
+    classifyCommand(
+      text,
+      // What is never run has left nothing.
+      after.filter((earlier) => classifyCommand(earlier).kind !== 'never'),
+    ),
+  );
+  const never = verdicts.find(({ kind }) => kind === 'never');
+  if (never !== undefined) return never;
+  const found = new Set(verdicts.flatMap((verdict) => (verdict.kind === 'ask' ? verdict.keys : [])));
+  const [first, ...rest] = PATTERN_KEYS.filter((key) => found.has(key));
+  return first === undefined ? { kind: 'allow' } : { kind: 'ask', keys: [first, ...rest] };
 }

@@ -11,6 +11,7 @@ const call = (args: unknown, failed = false, tool = 'todo'): PastCall => ({
   tool,
   arguments: typeof args === 'string' ? args : JSON.stringify(args),
   failed,
+  output: '',
 });
 
 test('a list replaces the plan; merging changes what it names, keeps the order and adds at the end', () => {
@@ -58,11 +59,13 @@ test('the model reads counts and entries', async () => {
   expect(describePlan([entry('a', 'completed'), entry('b', 'in_progress'), entry('c'), entry('d')])).toBe(
     'The plan: 2 pending, 1 in_progress, 1 completed.\n[x] a: do a\n[>] b: do b\n[ ] c: do c\n[ ] d: do d',
   );
-  const { preview, execute } = todo.prepare({ todos: [{ id: 'b' }], merge: true });
-  expect(preview).toBe('1 todo');
+  const given = { todos: [{ id: 'b' }], merge: true };
   const signal = new AbortController().signal;
-  expect(await execute(signal, () => [])).toMatchObject({ isError: true });
-  expect(await execute(signal, () => [call({ todos: [entry('b')] })])).toEqual({
+  const empty = todo.prepare(given, () => []);
+  expect(empty.preview).toBe('1 todo');
+  expect(await empty.execute(signal)).toMatchObject({ isError: true });
+  const after = todo.prepare(given, () => [call({ todos: [entry('b')] })]);
+  expect(await after.execute(signal)).toEqual({
     output: 'The plan: 1 pending.\n[ ] b: do b',
     isError: false,
   });

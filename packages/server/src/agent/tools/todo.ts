@@ -58,11 +58,11 @@ export const todo: Tool = defineTool({
     required: [],
   },
   example: EXAMPLE,
-  prepare(args) {
+  prepare(args, callsBefore) {
     const { todos } = args as TodoArguments;
     return {
       preview: todos === undefined ? 'the plan' : `${todos.length} ${todos.length === 1 ? 'todo' : 'todos'}`,
-      async execute(_signal, callsBefore) {
+      async execute() {
         try {
           return {
             output: describePlan(applyTodos(planOf(callsBefore()), args as TodoArguments)),
@@ -84,7 +84,7 @@ export function planOf(calls: readonly PastCall[]): Todo[] {
     if (call.tool !== TOOL || call.failed) continue;
     try {
       const args = parseArguments(call.arguments);
-      todo.prepare(args);
+      todo.prepare(args, () => []);
       plan = applyTodos(plan, args);
     } catch (error) {
       // Of this step, and about to be refused.

@@ -13,6 +13,8 @@ function tool(name: string): Tool {
 
 const names = (tools: ToolSet) => tools.definitions.map(({ name }) => name);
 
+const none = () => [];
+
 test('tools that come and go are there for as long as they are', () => {
   const present: Tool[] = [];
   const further: FurtherTools = {
@@ -21,14 +23,16 @@ test('tools that come and go are there for as long as they are', () => {
   };
   const tools = new ToolSet([tool('fixed')], further);
   expect(names(tools)).toEqual(['fixed']);
-  expect(() => tools.prepare('further_1', '{}')).toThrow('further_1 is asleep');
+  expect(() => tools.prepare('further_1', '{}', none)).toThrow('further_1 is asleep');
 
   present.push(tool('further_1'));
   expect(names(tools)).toEqual(['fixed', 'further_1']);
-  expect(tools.prepare('further_1', '{"a":1}').preview).toBe('further_1 {"a":1}');
-  expect(() => tools.prepare('other', '{}')).toThrow("There is no tool 'other'. Tools: fixed, further_1");
+  expect(tools.prepare('further_1', '{"a":1}', none).preview).toBe('further_1 {"a":1}');
+  expect(() => tools.prepare('other', '{}', none)).toThrow(
+    "There is no tool 'other'. Tools: fixed, further_1",
+  );
 
   present.pop();
   expect(names(tools)).toEqual(['fixed']);
-  expect(() => tools.prepare('further_1', '{}')).toThrow('further_1 is asleep');
+  expect(() => tools.prepare('further_1', '{}', none)).toThrow('further_1 is asleep');
 });

@@ -14,12 +14,13 @@ export interface ToolOutcome {
 export interface PreparedCall {
   /** One line for people: the command, path or query. It is masked and cut before it is shown. */
   preview: string;
-  /** The shell command the call would run, for the gate; absent where there is none. */
+  /** The shell command the call would run, for the gate and for the person it asks; absent where there is none. */
   command?: string;
+  /** How else the gate reads it: other texts that it amounts to, with what ran before in the same shell. */
+  judged?: readonly { text: string; after?: readonly string[] }[];
   /** Asks a person whatever the gate makes of the call: what they read, and what a lasting answer is kept under. */
   question?: { text: string; key: string };
-  /** `callsBefore` tells of the calls of this run that come before this one in the conversation. */
-  execute(signal: AbortSignal, callsBefore: () => PastCall[]): Promise<ToolOutcome>;
+  execute(signal: AbortSignal): Promise<ToolOutcome>;
 }
 
 export interface PastCall {
@@ -28,12 +29,19 @@ export interface PastCall {
   arguments: string;
   /** False also while it has no outcome yet. */
   failed: boolean;
+  /** What the model read of it; empty while it has no outcome yet. */
+  output: string;
 }
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Checks the arguments; throws `InvalidArguments` with words for the model. */
-  prepare(args: Record<string, unknown>): PreparedCall;
+  /**
+   * Checks the arguments; throws `InvalidArguments` with words for the model. `callsBefore` tells of the calls of this
+   * run that come before this one in the conversation.
+   */
+  prepare(args: Record<string, unknown>, callsBefore: () => PastCall[]): PreparedCall;
+  /** What these calls have left that does not survive a restart of the server, in words for the model. */
+  lostInRestart?(calls: readonly PastCall[]): string | undefined;
 }
 
 export class InvalidArguments extends Error {
@@ -65,7 +73,7 @@ export class ToolSet {
   }
 
   /** Throws `InvalidArguments` also for an unknown tool and for arguments that are not a JSON object. */
-  prepare(name: string, argumentsJson: string): PreparedCall {
+  prepare(name: string, argumentsJson: string, callsBefore: () => PastCall[]): PreparedCall {
     const tool = this.#present().find(({ definition }) => definition.name === name);
     if (tool === undefined) {
       const names = this.definitions.map((definition) => definition.name);
@@ -73,7 +81,13 @@ export class ToolSet {
         this.#further.whyMissing(name) ?? `There is no tool '${name}'. Tools: ${names.join(', ')}`,
       );
     }
-    return tool.prepare(parseArguments(argumentsJson));
+    return tool.prepare(parseArguments(argumentsJson), callsBefore);
+  }
+
+  /** What the model has to know when the run goes on after a restart. */
+  lostInRestart(calls: readonly PastCall[]): string[] {
+    const losses = this.#present().map((tool) => tool.lostInRestart?.(calls));
+    return losses.filter((loss) => loss !== undefined);
   }
 
   #present(): Tool[] {

@@ -35,13 +35,16 @@ export const PATTERN_KEYS: readonly string[] = FAMILIES;
 const MAX_STEPS = 20_000;
 const MAX_CHARACTERS = 3_000_000;
 
-export function classifyCommand(command: string): Verdict {
+/** `after`: what ran before in the same shell, the oldest first. It explains the command and is not judged itself. */
+export function classifyCommand(command: string, after: readonly string[] = []): Verdict {
   const limits = { commands: MAX_STEPS, steps: MAX_STEPS, characters: MAX_CHARACTERS };
   const found = new Set<string>();
   for (const text of readings(command)) {
     const scope = new Scope(limits);
     try {
-      new Shell(scope).walk(text);
+      const shell = new Shell(scope);
+      for (const earlier of after) shell.recall(earlier);
+      shell.walk(text);
     } catch {
       // The walk has bounds for everything known; a limit of the JS engine itself shall ask, not crash a run.
       scope.report('command too complex to inspect');

@@ -47,6 +47,18 @@ export class Shell implements Host, ExpansionHost {
     if (this.#graph.multiplies()) this.scope.never = NEVER.bomb;
   }
 
+  /** Takes in what ran before: what it set stays known, what it did has been judged. */
+  recall(text: string): void {
+    const tooComplex = this.scope.keys.has('command too complex to inspect');
+    this.walk(text);
+    const spent = this.scope.limits.steps < 0 || this.scope.limits.characters < 0;
+    this.scope.keys.clear();
+    if (tooComplex || spent) this.scope.report('command too complex to inspect');
+    this.scope.never = undefined;
+    this.scope.positional = [];
+    for (const definition of this.scope.functions.values()) definition.called = true;
+  }
+
   run(argv: string[], input?: Input): string {
     // A long list of words passed on by wrapper after wrapper is copied each time.
     this.scope.limits.steps -= argv.length >> 5;

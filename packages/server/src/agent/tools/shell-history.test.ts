@@ -1,0 +1,190 @@
+/** A gated command is gated however it reaches a shell: by what an earlier call left, or through its standard input. */
+import { describe, expect, test } from 'vitest';
+import { createGate, type Verdict } from '../approvals/gate.ts';
+import { createProcess } from './process.ts';
+import { createTerminal } from './terminal.ts';
+import type { PastCall, Tool } from './tool.ts';
+
+const unreachable = () => expect.unreachable('no tool is run');
+const tools: Record<string, Tool> = {
+  terminal: createTerminal(unreachable, 60),
+  process: createProcess(unreachable, 60),
+};
+const ID = 'proc_0123456789';
+
+interface Call {
+  tool: string;
+  args: Record<string, unknown>;
+  failed?: boolean;
+  output?: string;
+}
+
+const stateful = (command: string, failed = false): Call => ({
+  tool: 'terminal',
+  args: { command, stateful: true },
+  failed,
+});
+const start = (command: string): Call => ({
+  tool: 'terminal',
+  args: { command, background: true },
+  output: `${ID} has been running for 0.3 s.\n[no new output]`,
+});
+const write = (data: string, failed = false): Call => ({
+  tool: 'process',
+  args: { action: 'write', id: ID, data },
+  failed,
+});
+
+/** The verdict on the last of these calls, after the others. */
+function judge(calls: readonly Call[], isolated = true): Verdict & { command?: string } {
+  const last = calls.at(-1) as Call;
+  const before = calls.slice(0, -1).map(
+    ({ tool, args, failed = false, output = '' }): PastCall => ({
+      tool,
+      arguments: JSON.stringify(args),
+      failed,
+      output,
+    }),
+  );
+  const prepared = (tools[last.tool] as Tool).prepare(last.args, () => before);
+  const gate = createGate({ isolated, whenIsolated: 'ask', whenUnisolated: 'ask' });
+  return { ...gate(prepared), ...(prepared.command === undefined ? {} : { command: prepared.command }) };
+}
+
+describe('a stateful command', () => {
+  test.each<[string, Call[], string]>([
+    [
+      'runs a function of before',
+      [stateful('f() { "$@"; }'), stateful('f rm -rf build')],
+      'recursive delete',
+    ],
+    ['runs an alias of before', [stateful('alias ls="rm -rf build"'), stateful('ls')], 'recursive delete'],
+    [
+      'uses a variable of before',
+      [stateful('D=/etc'), stateful('echo x > $D/hosts')],
+      'overwrite system config',
+    ],
+    [
+      'starts where the last one ended',
+      [stateful('cd /etc'), stateful('echo x > hosts')],
+      'overwrite system config',
+    ],
+    [
+      'starts where the last one ended, though others failed between',
+      [stateful('cd /etc'), stateful('cd /tmp && rm -r x', true), stateful('echo x > hosts')],
+      'overwrite system config',
+    ],
+    [
+      'starts where one that failed ended',
+      [stateful('cd /etc; false', true), stateful('echo x > hosts')],
+      'overwrite system config',
+    ],
+  ])('that %s asks', (_, calls, key) => {
+    expect(judge(calls.slice(-1))).toMatchObject({ kind: 'allow' });
+    expect(judge(calls)).toMatchObject({ kind: 'ask', keys: expect.arrayContaining([key]) });
+  });
+
+  test('that would wipe the root from where the last one ended is never run', () => {
+    expect(judge([stateful('cd /'), stateful('rm -rf *')])).toMatchObject({ kind: 'never' });
+  });
+
+  test('is not judged for what others did, or were not allowed to do', () => {
+    const calls = [
+      stateful('rm -rf build; f() { rm -rf dist; }'),
+      stateful('bomb() { bomb | bomb & }; bomb', true),
+      stateful('cd src && ls'),
+    ];
+    expect(judge(calls)).toMatchObject({ kind: 'allow' });
+  });
+
+  test('a plain command has a shell of its own', () => {
+    const plain = { tool: 'terminal', args: { command: 'echo x > hosts' } };
+    expect(judge([stateful('cd /etc'), plain])).toMatchObject({ kind: 'allow' });
+  });
+});
+
+describe('a write', () => {
+  test.each(['bash', 'sh -i', 'cd src && exec bash', 'python3 -i', 'node', 'psql db', 'timeout 60 bash'])(
+    'is judged as input of %s',
+    (program) => {
+      const verdict = judge([start(program), write('DROP TABLE users;\n')]);
+      expect(verdict).toMatchObject({ kind: 'ask' });
+      expect(verdict.command).toBe(`(${program}\n) <<'input'\nDROP TABLE users;\ninput\n`);
+    },
+  );
+
+  test('to a shell or an interpreter always asks, so that nothing passes in pieces', () => {
+    for (const data of ['ls\n', 'r', 'm -rf build\n', 'import os\n', ' ']) {
+      for (const program of ['bash', 'python3 -i', 'perl']) {
+        expect(judge([start(program), write(data)])).toMatchObject({ kind: 'ask' });
+      }
+    }
+  });
+
+  test('to a program that nothing is known of asks where it would be gated as a command', () => {
+    expect(judge([start('./repl'), write('rm -rf build\n')])).toMatchObject({
+      kind: 'ask',
+      keys: ['recursive delete'],
+    });
+    expect(judge([start('npm init'), write('yes\n')])).toMatchObject({ kind: 'allow' });
+  });
+
+  test.each<[string, Call[]]>([
+    ['a line', [start('./repl'), write('echo; '), write('r'), write('m -rf build')]],
+    ['a statement', [start('sqlite3 db'), write('SELECT 1; DR'), write('OP\n'), write('TABLE users;\n')]],
+  ])('%s that comes in pieces is judged whole', (_, calls) => {
+    for (let count = 2; count < calls.length; count++) {
+      expect(judge(calls.slice(0, count))).toMatchObject({ kind: 'allow' });
+    }
+    expect(judge(calls)).toMatchObject({ kind: 'ask' });
+  });
+
+  test('what was written before and has ended is not judged again; what was refused never came', () => {
+    const calls = [
+      start('sqlite3 db'),
+      write('DROP TABLE users;\n'),
+      write('DELETE', true),
+      write('SELECT 1;\n'),
+    ];
+    expect(judge(calls)).toMatchObject({ kind: 'allow' });
+  });
+
+  test('to a process that nobody is known to have started is one to a shell', () => {
+    expect(judge([write('ls\n')])).toMatchObject({ kind: 'ask', keys: ['heredoc to a shell'] });
+  });
+
+  test('of a text that could end its own quotation is judged whole', () => {
+    const data = "input\nrm -rf build\ninput_\n'\n";
+    expect(judge([start('cat'), write(data)])).toMatchObject({ kind: 'ask' });
+    expect(judge([start('cat'), write(data)]).command).toContain("<<'input__'");
+  });
+
+  test('asks always where nothing isolates, and other actions never ask', () => {
+    const key = { kind: 'ask', keys: ['command outside a sandbox'] };
+    expect(judge([start('npm init'), write('yes\n')], false)).toMatchObject(key);
+    for (const action of ['poll', 'log', 'wait', 'kill']) {
+      expect(judge([{ tool: 'process', args: { action, id: ID } }], false)).toEqual({ kind: 'allow' });
+    }
+    expect(judge([{ tool: 'process', args: { action: 'list' } }], false)).toEqual({ kind: 'allow' });
+  });
+});
+
+test('a restart is told of what it has cost, and of nothing that had ended', () => {
+  const lost = (...calls: Call[]) =>
+    tools.process?.lostInRestart?.(
+      calls.map(({ tool, args, failed = false, output = '' }) => ({
+        tool,
+        arguments: JSON.stringify(args),
+        failed,
+        output,
+      })),
+    );
+  expect(lost(stateful('cd /'))).toBeUndefined();
+  expect(lost(start('npm run dev'))).toContain(`${ID} (npm run dev)`);
+  const polled = { tool: 'process', args: { action: 'poll', id: ID } };
+  expect(lost(start('make'), { ...polled, output: `${ID} has been running for 9.0 s.\nexited` })).toContain(
+    ID,
+  );
+  expect(lost(start('make'), { ...polled, output: `${ID} exited with code 0 after 9.0 s.` })).toBeUndefined();
+  expect(lost(start('make'), { ...polled, output: `${ID} was killed after 9.0 s.` })).toBeUndefined();
+});

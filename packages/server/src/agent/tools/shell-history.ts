@@ -1,0 +1,109 @@
+/**
+ * What earlier calls of a run mean for the one that is to be judged: a shell that goes on from others, and input for a
+ * program that an earlier call started. Neither can be read from its own text alone: `f` may be a function that an
+ * earlier command defined, and `y` goes to whatever waits for it. All of it is in the conversation, so it survives
+ * what the run survives.
+ */
+import type { PastCall, PreparedCall } from './tool.ts';
+
+type Judged = NonNullable<PreparedCall['judged']>;
+
+/** Of what was written to a process before; a statement that goes on for longer is judged by its end. */
+const INPUT_CHARS = 100_000;
+/** Taken for a process that no call of this run is known to have started. */
+const UNKNOWN_PROCESS = 'bash';
+
+interface TerminalArguments {
+  command: string;
+  stateful?: boolean;
+  background?: boolean;
+}
+
+export interface WriteArguments {
+  data?: string | undefined;
+  enter?: boolean | undefined;
+}
+
+/**
+ * The readings of a stateful command. One that failed may have left something or nothing, so it is judged with those
+ * and without.
+ */
+export function judgeStateful(command: string, before: readonly PastCall[]): Judged {
+  const stateful = before
+    .map((call) => ({ failed: call.failed, args: terminalArguments(call) }))
+    .filter(({ args }) => args?.stateful === true && args.background !== true)
+    .map(({ failed, args }) => ({ failed, command: args?.command ?? '' }));
+  const succeeded = stateful.filter(({ failed }) => !failed);
+  const contexts = succeeded.length === stateful.length ? [stateful] : [stateful, succeeded];
+  return contexts.map((context) => ({ text: command, after: context.map((call) => call.command) }));
+}
+
+/** A write as the command that it amounts to, and how else to read it. */
+export function judgeInput(
+  id: string,
+  data: string,
+  before: readonly PastCall[],
+): { command: string; judged: Judged } {
+  const program = programOf(id, before);
+  const earlier = before.map((call) => (call.failed ? '' : writtenTo(id, call))).join('');
+  const recent = earlier.slice(-INPUT_CHARS);
+  // A statement ends with a semicolon, a line with its end: what came before that has been judged.
+  const statement = recent.slice(recent.lastIndexOf(';') + 1) + data;
+  const line = recent.slice(recent.lastIndexOf('\n') + 1) + data;
+  return {
+    command: withInput(program, data),
+    judged: [{ text: withInput(program, statement) }, { text: line }],
+  };
+}
+
+/** Processes in the background of which no answer says that they have ended, with what they run. */
+export function runningProcesses(calls: readonly PastCall[]): { id: string; command: string }[] {
+  const started = calls.flatMap((call) => {
+    const args = terminalArguments(call);
+    const id = args?.background === true ? /\bproc_\w+/.exec(call.output)?.[0] : undefined;
+    return args && id ? [{ id, command: args.command }] : [];
+  });
+  return started.filter(({ id }) => {
+    const ended = new RegExp(`^${id} (exited|was killed|was ended|could not be started)`, 'm');
+    return !calls.some(({ output }) => ended.test(output));
+  });
+}
+
+/** What a call writes, as the process reads it. */
+export function inputOf({ data, enter }: WriteArguments): string {
+  return `${data ?? ''}${enter ? '\n' : ''}`;
+}
+
+function programOf(id: string, before: readonly PastCall[]): string {
+  const start = before.find(
+    (call) => call.output.includes(id) && terminalArguments(call)?.background === true,
+  );
+  return (start && terminalArguments(start)?.command) ?? UNKNOWN_PROCESS;
+}
+
+function writtenTo(id: string, call: PastCall): string {
+  const args = argumentsOf(call, 'process');
+  if (args?.action !== 'write' || args.id !== id) return '';
+  return inputOf(args as WriteArguments);
+}
+
+function terminalArguments(call: PastCall): TerminalArguments | undefined {
+  const args = argumentsOf(call, 'terminal');
+  return typeof args?.command === 'string' ? (args as unknown as TerminalArguments) : undefined;
+}
+
+function argumentsOf(call: PastCall, tool: string): Record<string, unknown> | undefined {
+  if (call.tool !== tool) return undefined;
+  try {
+    return JSON.parse(call.arguments) as Record<string, unknown>;
+  } catch {
+    // It was refused for that.
+    return undefined;
+  }
+}
+
+function withInput(program: string, input: string): string {
+  let end = 'input';
+  while (input.includes(end)) end += '_';
+  return `(${program}\n) <<'${end}'\n${input}${input.endsWith('\n') ? '' : '\n'}${end}\n`;
+}
