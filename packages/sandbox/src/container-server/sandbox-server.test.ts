@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { LocalBackend } from '../local/local-backend.ts';
+import { MAX_FRAME_BYTES, type ToolResult } from './protocol.ts';
+import { SandboxClient } from './sandbox-client.ts';
+import { SandboxServer } from './sandbox-server.ts';
+
+const never = new AbortController().signal;
+
+describe('a client and its server', () => {
+  let dir: string;
+  let path: string;
+  let backend: LocalBackend;
+  let server: Server;
+  let client: SandboxClient;
+  let ended: Promise<void>;
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'talaria-server-test-'));
+    path = join(dir, 'socket');
+    backend = new LocalBackend({ workspacesDir: join(dir, 'workspaces') });
+    await backend.start();
+    const end = Promise.withResolvers<void>();
+    ended = end.promise;
+    server = await new SandboxServer(backend, end.resolve).listen(path);
+    client = await SandboxClient.attach(() => connect(path), never);
+  });
+
+  afterEach(async () => {
+    client.detach();
+    await ended;
+    await new Promise((resolve) => server.close(resolve));
+    await backend.stop();
+    await rm(dir, { recursive: true });
+  });
+
+  const call = (slotId: string, command: string, signal = never) => ({
+    slotId,
+    tool: 'bash',
+    args: { command },
+    signal,
+  });
+
+  async function execute(...calls: ReturnType<typeof call>[]): Promise<ToolResult[]> {
+    const results: ToolResult[] = [];
+    await client.execute(calls, undefined, (result) => results.push(result));
+    return results;
+  }
+
+  test('the owner learns what isolates commands, and is answered', async () => {
+    expect(client.isolation).toEqual(backend.stats().isolation);
+    await client.ping(never);
+  });
+
+  test('the server ends with the connection of its owner', async () => {
+    client.detach();
+    await ended;
+    await expect(client.ping(never)).rejects.toThrow('given up');
+    await expect(client.open('late')).rejects.toThrow('given up');
+  });
+
+  test('a slot is opened, used and closed', async () => {
+    const { slotId, workspaceDir } = await client.open('one');
+    expect(await execute(call(slotId, 'pwd'))).toMatchObject([
+      { success: true, output: `${workspaceDir}\n`, metadata: { exit_code: 0 } },
+    ]);
+    await client.close(slotId);
+    expect(await execute(call(slotId, 'pwd'))).toMatchObject([{ metadata: { failure: 'gone' } }]);
+    await client.close(slotId);
+  });
+
+  test('what cannot be opened says why', async () => {
+    await backend.stop();
+    await expect(client.open('one')).rejects.toThrow('not started');
+  });
+
+  test('results come as they are there, and one call can be ended alone', async () => {
+    const { slotId } = await client.open('one');
+    const controller = new AbortController();
+    const order: number[] = [];
+    const calls = [call(slotId, 'sleep 60', controller.signal), call(slotId, 'echo quick')];
+    await client.execute(calls, undefined, (result) => {
+      order.push(result.index);
+      if (result.index === 1) controller.abort();
+      else expect(result.metadata.failure).toBe('aborted');
+    });
+    expect(order).toEqual([1, 0]);
+  });
+
+  test('a connection that is closed ends the calls on it', async () => {
+    const { slotId } = await client.open('one');
+    const connection = connect(path);
+    const command = 'while :; do date +%N > beat; sleep 0.01; done';
+    connection.write(`{"call":"execute","count":1}\n`);
+    connection.write(`${JSON.stringify({ index: 0, slotId, tool: 'bash', args: { command } })}\n`);
+    const reader = await backend.openWorkspace('one');
+    await expect
+      .poll(async () => (await reader?.list('beat').catch(() => undefined))?.entries.length)
+      .toBe(1);
+    connection.destroy();
+    await expect.poll(() => backend.stats().slots.executing).toBe(0);
+  });
+
+  test('a call of 8 MB goes through, and a connection that breaks the protocol spoils no other', async () => {
+    const { slotId } = await client.open('one');
+    for (const nonsense of [
+      'nonsense\n',
+      '{"call":"dance"}\n',
+      '[]\n',
+      '{"call":"execute","count":"x"}\n',
+      'null\n',
+    ]) {
+      expect(await answerTo(nonsense)).toBe('');
+    }
+    expect(await answerTo('x'.repeat(MAX_FRAME_BYTES + 1))).toBe('');
+    const content = 'x'.repeat(8_000_000);
+    const results: ToolResult[] = [];
+    const write = { slotId, tool: 'write_file', args: { path: 'large', content }, signal: never };
+    await client.execute([write], undefined, (result) => results.push(result));
+    expect(results).toMatchObject([{ success: true }]);
+    const [size] = await execute(call(slotId, 'stat -c %s large'));
+    expect(size?.output).toBe(`${content.length}\n`);
+  });
+
+  /** What the server says to these bytes until it closes the connection. */
+  async function answerTo(bytes: string): Promise<string> {
+    const connection = connect(path);
+    connection.on('error', () => {});
+    connection.write(bytes);
+    const chunks: Buffer[] = [];
+    connection.on('data', (chunk) => chunks.push(chunk));
+    await new Promise((resolve) => connection.once('close', resolve));
+    return Buffer.concat(chunks).toString();
+  }
+});
+
+describe('a client and a server that is not to be trusted', () => {
+  const ATTACHED = '{"isolation":{"kind":"none","description":"x."}}';
+  let dir: string;
+  let server: Server | undefined;
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'talaria-server-test-'));
+  });
+
+  afterEach(async () => {
+    if (server) await new Promise((resolve) => server?.close(resolve));
+    server = undefined;
+    await rm(dir, { recursive: true });
+  });
+
+  /** A server that says these lines to the first line of a call. */
+  async function serve(
+    answers: Record<string, string | ((connection: Socket) => void)>,
+  ): Promise<() => Socket> {
+    const path = join(dir, randomUUID());
+    server = createServer((connection) => {
+      connection.on('error', () => {});
+      connection.once('data', (data) => {
+        const { call } = JSON.parse(data.toString().split('\n')[0] as string);
+        const answer = answers[call];
+        if (typeof answer === 'function') answer(connection);
+        else connection.write(`${answer}\n`);
+      });
+    });
+    await new Promise<void>((resolve) => server?.listen(path, resolve));
+    return () => connect(path);
+  }
+
+  const calls = [{ slotId: 's', tool: 'bash', args: {}, signal: never }];
+
+  test.each([
+    ['something else than JSON', 'oops'],
+    ['a result without its parts', '{"index":0}'],
+    ['a failure nobody knows', result({ failure: 'bored' })],
+    ['a time that is none', result({ duration_s: '1' })],
+    ['no object', '17'],
+  ])('%s in place of a result loses the server', async (_, line) => {
+    const client = await SandboxClient.attach(await serve({ attach: ATTACHED, execute: line }), never);
+    const results: ToolResult[] = [];
+    await client.execute(calls, undefined, (each) => results.push(each));
+    expect(results).toEqual([]);
+    expect(client.lost.aborted).toBe(true);
+  });
+
+  test('metadata that nobody asked for is left out', async () => {
+    const answer = (connection: Socket) => connection.end(`${result({ more: 'x', exit_code: 0 })}\n`);
+    const client = await SandboxClient.attach(await serve({ attach: ATTACHED, execute: answer }), never);
+    const results: ToolResult[] = [];
+    await client.execute(calls, undefined, (each) => results.push(each));
+    expect(results[0]?.metadata).toEqual({ duration_s: 1, timed_out: false, truncated: false, exit_code: 0 });
+    client.detach();
+  });
+
+  test('a server that hangs up loses all its calls', async () => {
+    const owners: Socket[] = [];
+    const answers = {
+      attach: (connection: Socket) => {
+        owners.push(connection);
+        connection.write(`${ATTACHED}\n`);
+      },
+      execute: () => owners[0]?.destroy(),
+      open: () => {},
+    };
+    const client = await SandboxClient.attach(await serve(answers), never);
+    const opening = client.open('x').catch((error: Error) => error.message);
+    await client.execute(calls, undefined, () => expect.unreachable());
+    expect(await opening).toContain('lost');
+    expect(client.lost.aborted).toBe(true);
+  });
+
+  test('a server that leaves pings unanswered is lost, and with it what waits for it', async () => {
+    const answers = { attach: ATTACHED, execute: () => {} };
+    const client = await SandboxClient.attach(await serve(answers), never, { pingEveryMs: 20 });
+    await client.execute(calls, undefined, () => expect.unreachable());
+    expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not answer') });
+  });
+
+  test('one that does not take its owner is given up when the caller wants it', async () => {
+    const signal = AbortSignal.timeout(50);
+    await expect(SandboxClient.attach(await serve({ attach: () => {} }), signal)).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+  });
+
+  function result(metadata: object): string {
+    const whole = { duration_s: 1, timed_out: false, truncated: false, ...metadata };
+    return JSON.stringify({
+      index: 0,
+      success: true,
+      output: '',
+      error: '',
+      executionId: 'e',
+      metadata: whole,
+    });
+  }
+});

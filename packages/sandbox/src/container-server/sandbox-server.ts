@@ -1,0 +1,158 @@
+/**
+ * The server inside a container: a backend of this machine, which here is the container, behind a socket. The protocol
+ * is in protocol.ts. A connection that breaks the protocol is closed; the others go on.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Slot, ToolBackend } from '../backend.ts';
+import { ProtocolError, readFrames, writeFrame } from './frames.ts';
+import {
+  type Attached,
+  type Call,
+  type Closed,
+  type Failed,
+  MAX_FRAME_BYTES,
+  type Opened,
+  type Pong,
+  parseCall,
+  parsePing,
+  parseToolCall,
+  type ToolCall,
+  type ToolResult,
+} from './protocol.ts';
+
+type Frames = AsyncGenerator<unknown, void>;
+
+const OWNER_WITHIN_MS = 60_000;
+
+export class SandboxServer {
+  readonly #backend: ToolBackend;
+  readonly #end: () => void;
+  readonly #slots = new Map<string, Slot>();
+  readonly #deadline: NodeJS.Timeout;
+
+  /** `end` is called when the connection of its owner has ended, or when no owner has come in time. */
+  constructor(backend: ToolBackend, end: () => void) {
+    this.#backend = backend;
+    this.#end = end;
+    this.#deadline = setTimeout(end, OWNER_WITHIN_MS);
+  }
+
+  listen(path: string): Promise<Server> {
+    const server = createServer((connection) => void this.#serve(connection));
+    return new Promise((resolve, reject) => {
+      server.once('error', reject).listen(path, () => resolve(server));
+    });
+  }
+
+  async #serve(connection: Socket): Promise<void> {
+    // A connection that breaks is one that ended; the frames stop.
+    connection.on('error', () => {});
+    const frames = readFrames(connection, MAX_FRAME_BYTES);
+    try {
+      const first = await frames.next();
+      if (first.done) return;
+      const call = parseCall(first.value);
+      await this.#answer(call, frames, connection);
+    } catch (error) {
+      if (error instanceof ProtocolError) console.error(`A connection was closed: ${error.message}.`);
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  async #answer(call: Call, frames: Frames, connection: Socket): Promise<void> {
+    switch (call.call) {
+      case 'attach':
+        return await this.#attach(frames, connection);
+      case 'open':
+        await writeFrame(connection, await orFailed(this.#open(call.trajectoryId)));
+        return await ended(connection);
+      case 'close':
+        await writeFrame(connection, await orFailed(this.#close(call.slotId)));
+        return await ended(connection);
+      case 'execute':
+        return await this.#execute(call, frames, connection);
+    }
+  }
+
+  async #attach(frames: Frames, connection: Socket): Promise<void> {
+    clearTimeout(this.#deadline);
+    const { isolation } = this.#backend.stats();
+    try {
+      await writeFrame(connection, { isolation } satisfies Attached);
+      for await (const frame of frames) {
+        await writeFrame(connection, { pong: parsePing(frame).ping } satisfies Pong);
+      }
+    } finally {
+      this.#end();
+    }
+  }
+
+  async #open(trajectoryId: string): Promise<Opened> {
+    const slot = await this.#backend.acquire(trajectoryId);
+    this.#slots.set(slot.slotId, slot);
+    return { slotId: slot.slotId, workspaceDir: slot.workspaceDir };
+  }
+
+  async #close(slotId: string): Promise<Closed> {
+    const slot = this.#slots.get(slotId);
+    if (slot) await this.#backend.release(slot);
+    this.#slots.delete(slotId);
+    return { closed: true };
+  }
+
+  async #execute(
+    { count, timeoutS }: Extract<Call, { call: 'execute' }>,
+    frames: Frames,
+    connection: Socket,
+  ): Promise<void> {
+    const running = new Map<number, AbortController>();
+    connection.once('close', () => {
+      for (const controller of running.values()) controller.abort();
+    });
+    let unfinished = count;
+    for await (const frame of frames) {
+      const call = parseToolCall(frame);
+      if ('abort' in call) {
+        running.get(call.abort)?.abort();
+        continue;
+      }
+      const controller = new AbortController();
+      running.set(call.index, controller);
+      void this.#run(call, timeoutS, controller.signal).then(async (result) => {
+        running.delete(call.index);
+        await writeFrame(connection, result);
+        if (--unfinished === 0) connection.end();
+      });
+    }
+  }
+
+  async #run(
+    { index, slotId, tool, args }: ToolCall,
+    timeoutS: number | undefined,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
+    // A slot that is not there any more has an answer too, and the backend gives it.
+    const slot = this.#slots.get(slotId) ?? ({ slotId } as Slot);
+    const [result] = await this.#backend.executeBatch([[slot, tool, args as Record<string, unknown>]], {
+      timeoutS,
+      signal,
+    });
+    if (!result) throw new Error('the backend gave no result');
+    const { slotId: _, ...rest } = result;
+    return { index, ...rest };
+  }
+}
+
+async function orFailed<T>(work: Promise<T>): Promise<T | Failed> {
+  try {
+    return await work;
+  } catch (error) {
+    return { failed: (error as Error).message };
+  }
+}
+
+/** What was written leaves before the connection is closed. */
+function ended(connection: Socket): Promise<void> {
+  return new Promise((resolve) => connection.end(resolve));
+}
