@@ -1,7 +1,7 @@
 /**
  * The containers of a pool: brings up as many as it is told to aim for, watches them, and ends them.
  *
- *   starting ─takes commands→ ready ─a slot in it could not be cleaned→ draining
+ *   starting ─takes commands→ ready ─a slot in it could not be cleaned, or was its only one→ draining
  *   starting ─failed→ nothing is left of it; the next start waits (backoff.ts)
  *   ready    ─empty for `idleContainerS`, and more are there than aimed for→ stopping
  *   draining ─its last slot was released→ stopping

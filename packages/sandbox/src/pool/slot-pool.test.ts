@@ -29,7 +29,7 @@ afterEach(async () => {
   expect(clock.pending).toBe(0);
 });
 
-function createPool(limits: Partial<PoolLimits> = {}) {
+function createPool(limits: Partial<PoolLimits> & { singleUse?: boolean } = {}) {
   const all = { ...LIMITS, ...limits };
   const driver = new FakeDriver(all);
   const clock = new FakeClock();
@@ -39,7 +39,7 @@ function createPool(limits: Partial<PoolLimits> = {}) {
   return { pool, driver, clock, troubles };
 }
 
-async function startPool(limits: Partial<PoolLimits> = {}) {
+async function startPool(limits: Parameters<typeof createPool>[0] = {}) {
   const created = createPool(limits);
   await created.pool.start();
   return created;
@@ -812,6 +812,19 @@ describe('releasing', () => {
     await pool.acquire('b');
     expect(pool.containerOf(slot)).toBeUndefined();
     await expect(pool.use(slot, async () => 1)).rejects.toMatchObject({ code: 'slot_gone' });
+  });
+});
+
+describe('containers for a single use', () => {
+  test('are ended with their slot and replaced, whatever there was in it', async () => {
+    const { pool, driver } = await startPool({ singleUse: true, slotsPerContainer: 1, warmSlots: 1 });
+    const slot = await pool.acquire('a');
+    const used = pool.containerOf(slot);
+    await pool.release(slot, { resetWorkspace: true });
+    expect(slot.state).toBe('available');
+    await atRest();
+    expect(driver.containers).not.toContain(used);
+    expect(pool.containerOf(await pool.acquire('a'))).not.toBe(used);
   });
 });
 

@@ -34,6 +34,8 @@ import { describeShortage } from './shortage.ts';
 
 export interface SlotPoolOptions<C extends Container> extends PoolLimits {
   driver: ContainerDriver<C>;
+  /** Nothing but the container keeps its slots apart, so one that had a slot in it is ended and not used again. */
+  singleUse?: boolean | undefined;
   /** One sentence for an operator's log: a container that died, did not start or could not be ended. */
   onTrouble?: ((message: string) => void) | undefined;
   clock?: Clock | undefined;
@@ -319,6 +321,7 @@ export class SlotPool<C extends Container> {
       if (resetWorkspace) this.#affinity.forget(trajectoryId);
       else this.#affinity.remember(trajectoryId, container);
     }
+    if (this.#options.singleUse) fleet.drain(container);
     fleet.vacated(container);
     this.#balance();
   }
