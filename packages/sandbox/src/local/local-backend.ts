@@ -72,6 +72,8 @@ export interface LocalBackendOptions {
   limits?: SandboxLimits;
   /** The same where `limits` has nothing, but one that cannot be enforced here is only told by `stats`. */
   preferredLimits?: SandboxLimits;
+  /** What the container that this process runs in holds all its commands to. */
+  containerLimits?: SandboxLimits;
 }
 
 interface Running {
@@ -110,8 +112,12 @@ export class LocalBackend implements ToolBackend {
 
   /** What isolates commands here, and what holds them to their limits. */
   async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'limits'>> {
-    const { limits: required = {}, preferredLimits: preferred = {} } = this.#options;
-    const choice = await LimitChoice.prepare({ required, preferred }, site.workspaces.baseDir);
+    const {
+      limits: required = {},
+      preferredLimits: preferred = {},
+      containerLimits: container = {},
+    } = this.#options;
+    const choice = await LimitChoice.prepare({ required, preferred, container }, site.workspaces.baseDir);
     try {
       const { driver, observed } = await chooseIsolation({
         wanted: this.#options.isolation ?? 'auto',

@@ -78,7 +78,7 @@ export class Workspaces {
   }
 
   async create(name: string): Promise<CreatedWorkspace> {
-    const workspace = this.#at(name);
+    const workspace = this.at(name);
     const makePrivate = async () => {
       await makeDirectory(workspace.stateDir);
       return makeDirectory(workspace.tmpDir);
@@ -89,7 +89,7 @@ export class Workspaces {
 
   /** The workspace with this name, if it was created and not removed since. */
   async find(name: string): Promise<Workspace | undefined> {
-    const workspace = this.#at(name);
+    const workspace = this.at(name);
     const stats = await lstat(workspace.dir).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw error;
@@ -99,7 +99,7 @@ export class Workspaces {
 
   /** Deletes a workspace and what belongs to it. It is out of the way at once, also if deleting takes long. */
   async remove(name: string): Promise<void> {
-    const { dir, stateDir } = this.#at(name);
+    const { dir, stateDir } = this.at(name);
     const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
     // One process for both: a training loop resets a workspace with every episode.
     await removeTree(...trashed.filter((path) => path !== undefined));
@@ -124,7 +124,8 @@ export class Workspaces {
     }
   }
 
-  #at(name: string): Workspace {
+  /** Where the workspace with this name is or would be. */
+  at(name: string): Workspace {
     const stateDir = join(this.#slotsDir, name);
     return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, 'tmp') };
   }
@@ -167,7 +168,7 @@ async function makeDirectory(path: string): Promise<boolean> {
  * rm(1) and not fs.rm: it walks by directory handle, so it neither follows a link swapped in under it nor fails
  * on a tree deeper than PATH_MAX, both of which a command can leave behind.
  */
-async function removeTree(...paths: string[]): Promise<void> {
+export async function removeTree(...paths: string[]): Promise<void> {
   if (paths.length === 0) return;
   const options = { env: { PATH: SYSTEM_PATH } };
   const remove = () => run('rm', ['-rf', '--', ...paths], options);

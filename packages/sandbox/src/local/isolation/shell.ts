@@ -22,6 +22,9 @@ const bashReader = (close: readonly number[]) => [
 /** Any POSIX shell: it cannot read up to a NUL, so both parts are one text, nor name a descriptor over 9. */
 const SH_READER = ['__script=$(tr "\\000" "\\n" <&3)', 'exec 3<&-', 'eval "unset __script; $__script"'];
 
+/** Before the server, and in a container before the one inside: the kernel ends the highest score first. */
+const FIRST_WHEN_MEMORY_RUNS_OUT = '{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null';
+
 export interface Script {
   command: string;
   /** As commands see it. */
@@ -51,7 +54,13 @@ export function shellArguments(
   { isFirst = false }: { isFirst?: boolean } = {},
 ): string[] {
   const reader = shell === 'bash' ? bashReader(inheritedDescriptors()) : SH_READER;
-  const steps = ['exec 2>&1', 'ulimit -c 0', ...renderRlimits(limits.rlimits, shell), ...reader];
+  const steps = [
+    'exec 2>&1',
+    'ulimit -c 0',
+    FIRST_WHEN_MEMORY_RUNS_OUT,
+    ...renderRlimits(limits.rlimits, shell),
+    ...reader,
+  ];
   return [shell, '-c', (isFirst ? renderEntry(limits) : '') + steps.join('; '), shell];
 }
 

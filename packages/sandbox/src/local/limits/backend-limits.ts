@@ -10,6 +10,8 @@ export interface BackendLimits {
   status: readonly LimitStatus[];
   /** Undefined where no limit is left to control groups. */
   groups: { homes: readonly GroupHome[]; limits: GroupLimits } | undefined;
+  /** With so much memory in use the kernel ends a process, if it is known with how much. */
+  oomBytes: number | undefined;
   rlimits: Rlimits;
   /** Undefined where workspaces are not limited. */
   space: SpaceOptions | undefined;

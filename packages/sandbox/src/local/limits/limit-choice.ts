@@ -1,6 +1,8 @@
 /**
  * What holds commands to each limit on this machine: a control group where the server can make one, else an rlimit, else
  * nothing; a workspace is measured. Each is tried out by a first command. What has to hold and does not fails the start.
+ * What the container around the server enforces is not enforced again, except that a command which starts too many
+ * processes is better stopped by its own rlimit, where that works, than by using up those of all others.
  *
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
@@ -25,6 +27,8 @@ export interface WantedLimits {
   required: SandboxLimits;
   /** Enforced where this machine can. */
   preferred: SandboxLimits;
+  /** Enforced already, by the container that this process runs in. */
+  container: SandboxLimits;
 }
 
 interface Verdict extends Pick<LimitStatus, 'by' | 'per'> {
@@ -47,14 +51,18 @@ const CONTROLLERS: Partial<Record<LimitName, Controller>> = {
 };
 const RLIMIT_SCOPES = { memoryBytes: 'process', processes: 'command', fileSizeBytes: 'file' } as const;
 
+const BY_CONTAINER: Verdict = { by: 'container', per: 'container' };
+
 export class LimitChoice {
   readonly #required: SandboxLimits;
+  readonly #container: SandboxLimits;
   readonly #limits: SandboxLimits;
   readonly #groups: TrialGroups;
   readonly #space: SpaceOptions | Error | undefined;
 
   private constructor(wanted: WantedLimits, limits: SandboxLimits, means: Means) {
     this.#required = wanted.required;
+    this.#container = wanted.container;
     this.#limits = limits;
     this.#groups = means.groups;
     this.#space = means.space;
@@ -62,8 +70,13 @@ export class LimitChoice {
 
   /** `workspacesDir` is on the file system that holds all workspaces. */
   static async prepare(wanted: WantedLimits, workspacesDir: string): Promise<LimitChoice> {
-    const limits = { ...checked(wanted.preferred), ...checked(wanted.required) };
+    const limits = {
+      ...checked(wanted.preferred),
+      ...checked(wanted.required),
+      ...checked(wanted.container),
+    };
     const controllers = LIMITS.filter((limit) => limits[limit] !== undefined)
+      .filter((limit) => wanted.container[limit] === undefined)
       .map((limit) => CONTROLLERS[limit])
       .filter((controller) => controller !== undefined);
     const [groups, space] = await Promise.all([
@@ -104,11 +117,15 @@ export class LimitChoice {
       ({ limit, by }) => this.#required[limit] !== undefined && by === 'nothing',
     );
     if (unenforced.length > 0) throw new LimitUnenforceableError(unenforced);
+    const memory = status.find(
+      ({ limit, by }) => limit === 'memoryBytes' && by !== 'rlimit' && by !== 'nothing',
+    );
     const underRlimit = (limit: LimitName) =>
       status.some((each) => each.limit === limit && each.by === 'rlimit') ? limits[limit] : undefined;
     return {
       status,
       groups: homes.length > 0 ? { homes, limits } : undefined,
+      oomBytes: memory?.value,
       rlimits: {
         fileSizeBytes: underRlimit('fileSizeBytes'),
         dataBytes: underRlimit('memoryBytes'),
@@ -127,13 +144,17 @@ export class LimitChoice {
   #rlimitTests(): Test[] {
     return LIMITS.filter((limit) => this.#limits[limit] !== undefined)
       .filter(canBeRlimited)
+      .filter((limit) => limit === 'processes' || this.#container[limit] === undefined)
       .filter((limit) => this.#whyNoGroup(limit) !== undefined)
       .map((limit) => RLIMIT_TESTS[limit]);
   }
 
   #whyNoGroup(limit: LimitName): string | undefined {
     const controller = CONTROLLERS[limit];
-    return controller === undefined ? 'there is no controller for it' : this.#groups.reasons.get(controller);
+    if (controller === undefined) return 'there is no controller for it';
+    return this.#container[limit] === undefined
+      ? this.#groups.reasons.get(controller)
+      : 'the container has one for all';
   }
 
   #judge(
@@ -143,12 +164,15 @@ export class LimitChoice {
     { kind }: IsolationDriver,
   ): Verdict {
     if (limit === 'workspaceBytes') return judgeSpace(this.#space);
+    const byContainer = this.#container[limit] !== undefined;
+    if (byContainer && limit !== 'processes') return BY_CONTAINER;
     const home = homes.find(({ controllers }) => controllers.some((each) => each === CONTROLLERS[limit]));
     if (home) return { by: `cgroup v${home.version}`, per: 'slot' };
     const noGroup = CONTROLLERS[limit] && `no control group: ${this.#whyNoGroup(limit)}`;
     if (!canBeRlimited(limit)) return { by: 'nothing', per: 'slot', reason: noGroup };
     const noRlimit = observed instanceof Error ? observed.message : whyNoRlimit(limit, observed, kind);
     if (noRlimit === undefined) return { by: 'rlimit', per: RLIMIT_SCOPES[limit], reason: noGroup };
+    if (byContainer) return BY_CONTAINER;
     const reasons = [noGroup, `no rlimit: ${noRlimit}`];
     return { by: 'nothing', per: RLIMIT_SCOPES[limit], reason: reasons.filter(Boolean).join('; ') };
   }

@@ -72,7 +72,7 @@ export class LimitedCommand implements SpaceWatcher {
   async hitBy(end: CommandEnd): Promise<LimitHit | undefined> {
     const { limits, space } = this.#means;
     if (end.cause === 'timeout') return undefined;
-    if (this.#isOomVictim(end)) return outOfMemory(limits.groups?.limits.memoryBytes);
+    if (this.#isOomVictim(end)) return outOfMemory(limits.oomBytes);
     const { fileSizeBytes } = limits.rlimits;
     if (end.signal === 'SIGXFSZ' && fileSizeBytes !== undefined) return fileTooLarge(fileSizeBytes);
     if (!space) return undefined;
