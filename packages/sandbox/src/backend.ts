@@ -141,13 +141,23 @@ export interface Isolation {
   description: string;
 }
 
+export interface BackendIsolation {
+  /** `container`: nothing but a container of its own keeps a slot from the host and from others. */
+  kind: Isolation['kind'] | 'container';
+  description: string;
+}
+
 export interface BackendStats {
   backend: string;
-  isolation: Isolation;
+  isolation: BackendIsolation;
   /** What commands may use, each limit that was asked for; empty until the start. */
   limits: readonly LimitStatus[];
   slots: Record<SlotState, number>;
+  /** Of a backend that has any. */
+  containers?: Record<ContainerPhase, number>;
 }
+
+export type ContainerPhase = 'starting' | 'ready' | 'draining' | 'stopping';
 
 export interface ToolBackend {
   readonly defaultTimeoutS: number;

@@ -9,6 +9,7 @@ export type SandboxErrorCode =
   | 'isolation_unavailable'
   | 'limit_unenforceable'
   | 'backend_down'
+  | 'container_failed'
   | 'slot_held'
   | 'slot_unavailable'
   | 'acquire_timeout'

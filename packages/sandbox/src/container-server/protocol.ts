@@ -13,7 +13,15 @@
  * Neither side believes the other: every line is checked before it is used. What a container sends is data made by
  * commands that nobody trusts.
  */
-import type { ExecutionMetadata, FailureReason, Isolation } from '../backend.ts';
+import type {
+  BackendIsolation,
+  ExecutionMetadata,
+  FailureReason,
+  ProcessDescription,
+  ProcessStatus,
+} from '../backend.ts';
+import type { LimitStatus } from '../limits.ts';
+import { boolean, integer, listOf, number, object, oneOf, optional, shape, string } from './checks.ts';
 import { ProtocolError } from './frames.ts';
 
 /** A file's content in a call is the largest thing that is sent. */
@@ -47,7 +55,8 @@ export interface Pong {
 }
 
 export interface Attached {
-  isolation: Isolation;
+  isolation: BackendIsolation;
+  limits: readonly LimitStatus[];
 }
 
 export interface Opened {
@@ -82,120 +91,114 @@ export function parseCall(frame: unknown): Call {
     case 'close':
       return { call, slotId: string(rest.slotId) };
     case 'execute':
-      return { call, count: integer(rest.count), timeoutS: optional(rest.timeoutS, number) };
+      return { call, count: integer(rest.count), timeoutS: optional(number)(rest.timeoutS) };
     default:
       throw new ProtocolError('a connection begins with an unknown call');
   }
 }
 
 export function parseToolCall(frame: unknown): ToolCall | Abort {
-  const { abort, index, slotId, tool, args } = object(frame);
-  if (abort !== undefined) return { abort: integer(abort) };
-  return { index: integer(index), slotId: string(slotId), tool: string(tool), args };
-}
-
-export function parsePing(frame: unknown): Ping {
-  return { ping: integer(object(frame).ping) };
-}
-
-export function parsePong(frame: unknown): Pong {
-  return { pong: integer(object(frame).pong) };
-}
-
-export function parseAttached(frame: unknown): Attached {
-  const { kind, description } = object(object(frame).isolation);
-  return { isolation: { kind: oneOf(kind, ISOLATIONS), description: string(description) } };
+  return 'abort' in object(frame) ? parseAbort(frame) : parseNewToolCall(frame);
 }
 
 export function parseOpened(frame: unknown): Opened | Failed {
-  const { failed, slotId, workspaceDir } = object(frame);
-  if (failed !== undefined) return { failed: string(failed) };
-  return { slotId: string(slotId), workspaceDir: string(workspaceDir) };
+  return 'failed' in object(frame) ? parseFailed(frame) : parseSuccess(frame);
 }
 
 export function parseClosed(frame: unknown): Closed | Failed {
-  const { failed, closed } = object(frame);
-  if (failed !== undefined) return { failed: string(failed) };
-  if (closed !== true) throw new ProtocolError('an answer to close says neither yes nor no');
-  return { closed };
+  if ('failed' in object(frame)) return parseFailed(frame);
+  if (object(frame).closed === true) return { closed: true };
+  throw new ProtocolError('an answer to close says neither yes nor no');
 }
 
-export function parseToolResult(frame: unknown): ToolResult {
-  const { index, success, output, error, executionId, metadata } = object(frame);
-  return {
-    index: integer(index),
-    success: boolean(success),
-    output: string(output),
-    error: string(error),
-    executionId: string(executionId),
-    metadata: parseMetadata(metadata),
-  };
-}
+const parseAbort = shape<Abort>({ abort: integer });
+const parseNewToolCall = shape<ToolCall>({
+  index: integer,
+  slotId: string,
+  tool: string,
+  args: (value) => value,
+});
+const parseFailed = shape<Failed>({ failed: string });
+const parseSuccess = shape<Opened>({ slotId: string, workspaceDir: string });
 
-const ISOLATIONS = ['bubblewrap', 'unshare', 'none'] as const satisfies Isolation['kind'][];
+export const parsePing = shape<Ping>({ ping: integer });
+export const parsePong = shape<Pong>({ pong: integer });
 
-const FAILURES = {
-  timeout: true,
-  aborted: true,
-  oom: true,
-  disk_full: true,
-  gone: true,
-  backend_down: true,
-  invalid_request: true,
-} satisfies Record<FailureReason, true>;
+const parseLimit = shape<LimitStatus>({
+  limit: oneOf<LimitStatus['limit']>({
+    memoryBytes: true,
+    processes: true,
+    cpus: true,
+    fileSizeBytes: true,
+    workspaceBytes: true,
+  }),
+  value: number,
+  by: oneOf<LimitStatus['by']>({
+    'cgroup v2': true,
+    'cgroup v1': true,
+    rlimit: true,
+    measurement: true,
+    container: true,
+    nothing: true,
+  }),
+  per: oneOf<LimitStatus['per']>({
+    slot: true,
+    workspace: true,
+    command: true,
+    process: true,
+    file: true,
+    container: true,
+  }),
+  description: string,
+});
 
-/** One check per key, so that a key added to the contract is an error here until it is checked too. */
-const METADATA: { [Key in keyof ExecutionMetadata]-?: (value: unknown) => ExecutionMetadata[Key] } = {
-  exit_code: (value) => optional(value, integer),
-  signal: (value) => optional(value, string),
+export const parseAttached = shape<Attached>({
+  isolation: shape<BackendIsolation>({
+    kind: oneOf<BackendIsolation['kind']>({ bubblewrap: true, unshare: true, container: true, none: true }),
+    description: string,
+  }),
+  limits: listOf(parseLimit),
+});
+
+const parseProcess = shape<ProcessDescription>({
+  id: string,
+  command: string,
+  status: oneOf<ProcessStatus>({ running: true, exited: true, killed: true, timed_out: true }),
+  exit_code: optional(integer),
+  signal: optional(string),
+  failure: optional(oneOf<'oom' | 'disk_full'>({ oom: true, disk_full: true })),
+  started_at: string,
   duration_s: number,
-  timed_out: boolean,
-  truncated: boolean,
-  total_bytes: (value) => optional(value, integer),
-  full_output_path: (value) => optional(value, string),
-  failure: (value) => optional(value, (given) => oneOf(given, Object.keys(FAILURES) as FailureReason[])),
-};
+  output_bytes: integer,
+  log_path: optional(string),
+});
 
-function parseMetadata(value: unknown): ExecutionMetadata {
-  const given = object(value);
-  const checked = Object.entries(METADATA)
-    .map(([key, check]) => [key, check(given[key])] as const)
-    .filter(([, content]) => content !== undefined);
-  return Object.fromEntries(checked) as unknown as ExecutionMetadata;
-}
-
-function object(value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
-  throw new ProtocolError('a line holds something else than an object');
-}
-
-function string(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new ProtocolError('a text is missing');
-}
-
-function boolean(value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new ProtocolError('a yes or no is missing');
-}
-
-function number(value: unknown): number {
-  if (typeof value === 'number') return value;
-  throw new ProtocolError('a number is missing');
-}
-
-function integer(value: unknown): number {
-  if (Number.isSafeInteger(value)) return value as number;
-  throw new ProtocolError('a whole number is missing');
-}
-
-function oneOf<T extends string>(value: unknown, allowed: readonly T[]): T {
-  if (allowed.includes(value as T)) return value as T;
-  throw new ProtocolError('a word is none of those that are known');
-}
-
-function optional<T>(value: unknown, check: (value: unknown) => T): T | undefined {
-  return value === undefined || value === null ? undefined : check(value);
-}
+export const parseToolResult = shape<ToolResult>({
+  index: integer,
+  success: boolean,
+  output: string,
+  error: string,
+  executionId: string,
+  metadata: shape<ExecutionMetadata>({
+    exit_code: optional(integer),
+    signal: optional(string),
+    duration_s: number,
+    timed_out: boolean,
+    truncated: boolean,
+    total_bytes: optional(integer),
+    full_output_path: optional(string),
+    failure: optional(
+      oneOf<FailureReason>({
+        timeout: true,
+        aborted: true,
+        oom: true,
+        disk_full: true,
+        gone: true,
+        backend_down: true,
+        invalid_request: true,
+      }),
+    ),
+    process: optional(parseProcess),
+    processes: optional(listOf(parseProcess)),
+  }),
+});

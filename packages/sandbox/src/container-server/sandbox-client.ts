@@ -8,10 +8,10 @@
  * to know how long the command it waits for may take.
  */
 import type { Socket } from 'node:net';
-import type { Isolation } from '../backend.ts';
 import { readFrames, writeFrame } from './frames.ts';
 import {
   type Abort,
+  type Attached,
   type Call,
   MAX_FRAME_BYTES,
   type Opened,
@@ -40,7 +40,7 @@ export class SandboxClient {
   readonly #pings = new Map<number, () => void>();
   #pingCount = 0;
   #owner: Socket | undefined;
-  #isolation: Isolation | undefined;
+  #attached: Attached | undefined;
 
   private constructor(connect: () => Socket) {
     this.#connect = connect;
@@ -57,9 +57,10 @@ export class SandboxClient {
     return client;
   }
 
-  get isolation(): Isolation {
-    if (!this.#isolation) throw new Error('not attached');
-    return this.#isolation;
+  /** What holds its commands, as it said when it took its owner. */
+  get attached(): Attached {
+    if (!this.#attached) throw new Error('not attached');
+    return this.#attached;
   }
 
   /** Aborted when the server is lost. */
@@ -146,7 +147,7 @@ export class SandboxClient {
       await orAborted(signal, async () => {
         await writeFrame(owner, { call: 'attach' } satisfies Call);
         const first = await frames.next();
-        this.#isolation = parseAttached(first.value).isolation;
+        this.#attached = parseAttached(first.value);
       });
     } catch (error) {
       this.#lose('it did not take its owner');

@@ -52,7 +52,8 @@ describe('a client and its server', () => {
   }
 
   test('the owner learns what isolates commands, and is answered', async () => {
-    expect(client.isolation).toEqual(backend.stats().isolation);
+    const { isolation, limits } = backend.stats();
+    expect(client.attached).toEqual({ isolation, limits });
     await client.ping(never);
   });
 
@@ -139,7 +140,7 @@ describe('a client and its server', () => {
 });
 
 describe('a client and a server that is not to be trusted', () => {
-  const ATTACHED = '{"isolation":{"kind":"none","description":"x."}}';
+  const ATTACHED = '{"isolation":{"kind":"none","description":"x."},"limits":[]}';
   let dir: string;
   let server: Server | undefined;
 

@@ -77,9 +77,9 @@ export class SandboxServer {
 
   async #attach(frames: Frames, connection: Socket): Promise<void> {
     clearTimeout(this.#deadline);
-    const { isolation } = this.#backend.stats();
+    const { isolation, limits } = this.#backend.stats();
     try {
-      await writeFrame(connection, { isolation } satisfies Attached);
+      await writeFrame(connection, { isolation, limits } satisfies Attached);
       for await (const frame of frames) {
         await writeFrame(connection, { pong: parsePing(frame).ping } satisfies Pong);
       }

@@ -1,0 +1,124 @@
+/**
+ * A batch of requests carried out in containers: one connection per container, and an answer to every request whatever
+ * becomes of its container.
+ *
+ * A request is answered by the server inside. Where that cannot be, the answer is made here: `gone` when the slot or its
+ * container is, `oom` when the container died for want of memory, `invalid_request` for arguments that cannot be sent.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
+import type { ClientCall } from '../container-server/sandbox-client.ts';
+import { SandboxError } from '../errors.ts';
+import type { SlotPool } from '../pool/slot-pool.ts';
+import { whyNotSent } from './check-arguments.ts';
+import type { DockerContainer } from './docker-container.ts';
+import { type DockerDriver, wasOutOfMemory } from './docker-driver.ts';
+
+type Answer = Omit<ExecutionResult, 'slotId'>;
+
+interface PendingCall {
+  call: ClientCall;
+  /** Undefined when the server was lost before it answered. */
+  settle(answer: Answer | undefined): void;
+}
+
+type Batches = Map<DockerContainer, PendingCall[]>;
+
+export class ContainerCalls {
+  readonly #pool: SlotPool<DockerContainer>;
+  readonly #driver: DockerDriver;
+
+  constructor(pool: SlotPool<DockerContainer>, driver: DockerDriver) {
+    this.#pool = pool;
+    this.#driver = driver;
+  }
+
+  /** `stopped` ends it like the caller's own signal. */
+  async execute(
+    requests: readonly ExecutionRequest[],
+    { timeoutS, signal, onResult }: ExecuteOptions,
+    stopped: AbortSignal,
+  ): Promise<ExecutionResult[]> {
+    const batches: Batches = new Map();
+    const results = requests.map(async (request, index) => {
+      const signals = [stopped, signal, request[3]?.signal].filter((each) => each !== undefined);
+      const answer = await this.#answer(request, AbortSignal.any(signals), batches);
+      const result = { ...answer, slotId: request[0].slotId };
+      onResult?.(result, index);
+      return result;
+    });
+    for (const [container, calls] of batches) void send(container, calls, timeoutS);
+    return Promise.all(results);
+  }
+
+  async #answer(request: ExecutionRequest, signal: AbortSignal, batches: Batches): Promise<Answer> {
+    const fail = failing();
+    try {
+      return await this.#pool.use(request[0], (container, gone) =>
+        this.#call(container, gone, request, signal, batches, fail),
+      );
+    } catch (error) {
+      if (error instanceof SandboxError && error.code === 'slot_gone') return fail('gone', error.message);
+      throw error;
+    }
+  }
+
+  /** Up to its first wait it has put the request into the batch of its container, or answered it. */
+  async #call(
+    container: DockerContainer,
+    gone: AbortSignal,
+    [slot, tool, args]: ExecutionRequest,
+    signal: AbortSignal,
+    batches: Batches,
+    fail: Fail,
+  ): Promise<Answer> {
+    const wrong = whyNotSent(args);
+    if (wrong !== undefined) return fail('invalid_request', wrong);
+    if (signal.aborted) return fail('aborted', 'The call was stopped before it began.');
+    const { promise, resolve: settle } = Promise.withResolvers<Answer | undefined>();
+    const innerSlotId = container.slots.get(slot.slotId)?.innerSlotId ?? '';
+    const batch = batches.get(container) ?? [];
+    batches.set(container, batch);
+    batch.push({ call: { slotId: innerSlotId, tool, args, signal }, settle });
+    const answer = await promise;
+    if (answer) return answer;
+    if (wasOutOfMemory(await this.#driver.endOf(container))) {
+      return fail('oom', 'The container of this slot ran out of memory and died; acquire again.');
+    }
+    const reason: Error = gone.aborted ? gone.reason : container.client.lost.reason;
+    return fail('gone', `The container of this slot died; acquire again. (${reason.message})`);
+  }
+}
+
+async function send(
+  { client }: DockerContainer,
+  calls: readonly PendingCall[],
+  timeoutS: number | undefined,
+): Promise<void> {
+  const sent = calls.map(({ call }) => call);
+  try {
+    await client.execute(sent, timeoutS, ({ index, ...answer }) => calls[index]?.settle(answer));
+  } finally {
+    // Those that were answered stay so.
+    for (const { settle } of calls) settle(undefined);
+  }
+}
+
+export type Fail = (failure: FailureReason, error: string) => Answer;
+
+/** Makes answers that no container gave. */
+export function failing(): Fail {
+  const startedAt = performance.now();
+  return (failure, error) => ({
+    success: false,
+    output: '',
+    error,
+    executionId: `exec_${randomUUID()}`,
+    metadata: {
+      duration_s: (performance.now() - startedAt) / 1000,
+      timed_out: false,
+      truncated: false,
+      failure,
+    },
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The host's directory of one container. What is mounted into the container is its own to fill with anything, so the
+ * host trusts no name and follows no link in it; what the host has to know again after a crash lies beside it.
+ *
+ *   run/            mounted: the socket of the server inside
+ *   workspaces/     mounted: the directories of the server inside, laid out as in local/workspaces.ts
+ *   slots/<name>    not mounted: one file per workspace that was put in, a `SlotNote`
+ */
+import { execFile } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { chmod, chown, lstat, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  ignoreMissing,
+  inside,
+  openDirectory,
+  openReference,
+  WorkspacePathError,
+} from '../local/files/workspace-path.ts';
+import { SYSTEM_PATH } from '../local/system-path.ts';
+import { removeTree, type Workspace } from '../local/workspaces.ts';
+import type { ContainerUser } from './container-spec.ts';
+
+const run = promisify(execFile);
+
+/** Where the server inside keeps what belongs to a workspace but not into it. */
+const STATES = ['.sandbox', 'slots'];
+
+export interface SlotNote {
+  /** Of no trajectory, so it goes with its slot. */
+  nobodys: boolean;
+  /** Only the server inside could write to what belongs to the workspace but does not lie in it. */
+  trustedState: boolean;
+}
+
+export class ContainerDirectory {
+  readonly path: string;
+  readonly runDir: string;
+  readonly workspacesDir: string;
+  readonly #slotsDir: string;
+
+  constructor(path: string) {
+    this.path = path;
+    this.runDir = join(path, 'run');
+    this.workspacesDir = join(path, 'workspaces');
+    this.#slotsDir = join(path, 'slots');
+  }
+
+  async create(user: ContainerUser): Promise<void> {
+    await mkdir(this.path, { mode: 0o700 });
+    await mkdir(this.#slotsDir, { mode: 0o700 });
+    for (const dir of [this.runDir, this.workspacesDir]) {
+      await mkdir(dir, { mode: 0o700 });
+      await giveTo(dir, user);
+    }
+  }
+
+  async remove(): Promise<void> {
+    await removeTree(this.path);
+  }
+
+  workspacePath(name: string): string {
+    return join(this.workspacesDir, name);
+  }
+
+  /** The workspaces that were put in and not taken out, as the host remembers them. */
+  async notes(): Promise<Map<string, SlotNote>> {
+    const names = (await ignoreMissing(readdir(this.#slotsDir))) ?? [];
+    const found = new Map<string, SlotNote>();
+    for (const name of names) found.set(name, await this.#readNote(name));
+    return found;
+  }
+
+  /** Before a workspace comes to be in here. */
+  async note(name: string, note: SlotNote): Promise<void> {
+    await writeFile(join(this.#slotsDir, name), JSON.stringify(note));
+  }
+
+  /** After it is out again. */
+  async strike(name: string): Promise<void> {
+    await ignoreMissing(unlink(join(this.#slotsDir, name)));
+  }
+
+  /** `moved` is called in the same turn in which the workspace changes its place. */
+  async putIn({ name, dir, stateDir }: Workspace, user: ContainerUser, moved: () => void): Promise<void> {
+    for (const path of [dir, stateDir]) await giveTreeTo(path, user);
+    await move(name, [dirname(stateDir)], [this.workspacesDir, ...STATES]);
+    await move(name, [dirname(dir)], [this.workspacesDir], moved);
+  }
+
+  async takeOut(
+    { name, dir, stateDir }: Workspace,
+    { trustedState }: SlotNote,
+    moved: () => void,
+  ): Promise<void> {
+    await move(name, [this.workspacesDir], [dirname(dir)], moved);
+    if (trustedState) await move(name, [this.workspacesDir, ...STATES], [dirname(stateDir)]);
+  }
+
+  /** A note that a crash left unfinished is of a workspace that was not put in yet. */
+  async #readNote(name: string): Promise<SlotNote> {
+    const text = await readFile(join(this.#slotsDir, name), 'utf8');
+    return text === '' ? { nobodys: false, trustedState: false } : (JSON.parse(text) as SlotNote);
+  }
+}
+
+/** A directory, and what lies below it and may be anything by now. */
+type Place = readonly [root: string, ...components: string[]];
+
+/** A directory moves, anything else stays; so does nothing, where there is nothing. */
+async function move(name: string, from: Place, to: Place, moved: () => void = () => {}): Promise<void> {
+  await using source = await orMissing(openDirectory(...place(from)));
+  await using entry = source && (await orMissing(openReference(source, name, [name])));
+  if (!source || !entry || !(await entry.stat()).isDirectory()) return moved();
+  await using target = await openDirectory(...place(to));
+  // Moving takes the right to write to it, which a command may have taken from its own.
+  await chmod(`/proc/self/fd/${entry.fd}`, 0o700);
+  renameSync(inside(source, name), inside(target, name));
+  moved();
+}
+
+function place([root, ...components]: Place): [string, string[]] {
+  return [root, components];
+}
+
+/** What a container made of its directories is no reason to fail. */
+async function orMissing<T>(opening: Promise<T>): Promise<T | undefined> {
+  return opening.catch((error: Error) => {
+    if (error instanceof WorkspacePathError) return undefined;
+    throw error;
+  });
+}
+
+async function giveTo(path: string, { uid, gid }: ContainerUser): Promise<void> {
+  if (process.getuid?.() === 0) await chown(path, uid, gid);
+}
+
+/** Only for what somebody else has worked in before: a container's own user owns what it wrote. */
+async function giveTreeTo(path: string, { uid, gid }: ContainerUser): Promise<void> {
+  const stats = await ignoreMissing(lstat(path));
+  if (process.getuid?.() !== 0 || !stats || stats.uid === uid) return;
+  await run('chown', ['-RhP', `${uid}:${gid}`, '--', path], { env: { PATH: SYSTEM_PATH } });
+}

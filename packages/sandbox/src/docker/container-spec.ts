@@ -1,0 +1,138 @@
+/**
+ * What a container is made with. Pure: the settings and places in, the body of Docker's `create` call out.
+ *
+ * Always: no capability, no new privileges, a user that is not root, a read-only root file system, bounded memory
+ * without swap, bounded processes and CPU, a bounded log, no network unless it is allowed, nothing of the host but the
+ * program it runs and its own directory.
+ *
+ * `nested` decides who separates the commands. With it they run in namespaces that the server in the container makes for
+ * each (local/isolation), which needs our seccomp profile in place of Docker's and a /proc without covered paths: the
+ * kernel lets nobody mount a second /proc that shows more than the first. Without it a container is all there is
+ * between a command and the host, so it keeps Docker's own profiles.
+ */
+import type { ContainerServerConfig } from '../container-server/main.ts';
+import { seccompProfile } from './seccomp-profile.ts';
+
+/** Where a container finds what is mounted into it. */
+export const INSIDE = {
+  node: '/talaria/node',
+  package: '/talaria/sandbox',
+  run: '/talaria/run',
+  workspaces: '/talaria/workspaces',
+} as const;
+
+const MEGABYTE = 1024 * 1024;
+/** Of what the server and programs that insist on /tmp put there; it counts as memory. */
+const TMP_BYTES = 64 * MEGABYTE;
+/** The kernel's own default: a daemon may have no right to give more than it has. */
+const OPEN_FILES = 4_096;
+/** For the server in the container, beyond what its commands may use: its own memory, its threads, and what starts a command. */
+const SERVER_MEMORY_BYTES = 128 * MEGABYTE;
+const SERVER_PROCESSES = 64;
+
+/** The exit code of a container whose server was killed; one that is killed as a whole has the signal's. */
+export const SERVER_KILLED = 99;
+
+/** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
+const FIRST_PROCESS = ['/bin/sh', '-c', `"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
+
+export interface ContainerLimits {
+  memoryBytes: number;
+  cpus: number;
+  /** Of each slot: what uses up those of all is stopped before, where the server inside can (local/limits). */
+  processes: number;
+}
+
+export interface ContainerUser {
+  uid: number;
+  gid: number;
+}
+
+export interface ContainerPlan {
+  image: string;
+  nested: boolean;
+  slots: number;
+  allowNetwork: boolean;
+  /** That the machine has; Docker refuses to promise more. */
+  processors: number;
+  limits: ContainerLimits;
+  user: ContainerUser;
+  labels: Record<string, string>;
+  /** On the host. */
+  nodePath: string;
+  packageDir: string;
+  runDir: string;
+  workspacesDir: string;
+  /** Of the server's program inside the package. */
+  entry: string;
+  server: ContainerServerConfig;
+  /** What the daemon says it has, such as `name=apparmor`. */
+  securityOptions: readonly string[];
+}
+
+export function containerSpec(plan: ContainerPlan): object {
+  const { limits, user } = plan;
+  return {
+    Image: plan.image,
+    User: `${user.uid}:${user.gid}`,
+    Entrypoint: [
+      ...FIRST_PROCESS,
+      ...[INSIDE.node, `${INSIDE.package}/${plan.entry}`, JSON.stringify(plan.server)],
+    ],
+    Cmd: [],
+    // The image's own stay, except for what would change the program we run.
+    Env: ['NODE_OPTIONS=', 'NODE_PATH=', 'LD_PRELOAD=', 'LD_LIBRARY_PATH='],
+    WorkingDir: '/',
+    Hostname: 'sandbox',
+    Labels: plan.labels,
+    Healthcheck: { Test: ['NONE'] },
+    // There is nothing to say good-bye for, and a first process ignores what it does not expect.
+    StopSignal: 'SIGKILL',
+    HostConfig: {
+      NetworkMode: plan.allowNetwork ? 'default' : 'none',
+      CapDrop: ['ALL'],
+      SecurityOpt: securityOptions(plan),
+      ...(plan.nested ? { MaskedPaths: [], ReadonlyPaths: [] } : {}),
+      ...(has(plan, 'userns') ? { UsernsMode: 'host' } : {}),
+      ReadonlyRootfs: true,
+      Tmpfs: {
+        '/tmp': `rw,nosuid,nodev,size=${TMP_BYTES},uid=${user.uid},gid=${user.gid},mode=0700`,
+      },
+      Mounts: [
+        bind(plan.nodePath, INSIDE.node, true),
+        bind(plan.packageDir, INSIDE.package, true),
+        bind(plan.runDir, INSIDE.run, false),
+        bind(plan.workspacesDir, INSIDE.workspaces, false),
+      ],
+      Memory: limits.memoryBytes + SERVER_MEMORY_BYTES,
+      MemorySwap: limits.memoryBytes + SERVER_MEMORY_BYTES,
+      NanoCpus: Math.round(Math.min(limits.cpus, plan.processors) * 1e9),
+      PidsLimit: limits.processes * plan.slots + SERVER_PROCESSES,
+      Ulimits: [
+        { Name: 'core', Soft: 0, Hard: 0 },
+        { Name: 'nofile', Soft: OPEN_FILES, Hard: OPEN_FILES },
+      ],
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
+      RestartPolicy: { Name: 'no' },
+    },
+  };
+}
+
+function securityOptions(plan: ContainerPlan): string[] {
+  const options = ['no-new-privileges'];
+  if (plan.nested) options.push(`seccomp=${seccompProfile()}`);
+  // Docker's profile for AppArmor forbids every mount, also those in a namespace of one's own.
+  if (plan.nested && has(plan, 'apparmor')) options.push('apparmor=unconfined');
+  // The workspaces carry the host's label, which a confined container may not touch.
+  if (has(plan, 'selinux')) options.push('label=disable');
+  return options;
+}
+
+function has({ securityOptions }: ContainerPlan, name: string): boolean {
+  return securityOptions.some((option) => option.split(',').includes(`name=${name}`));
+}
+
+/** Not a `Bind`: for that Docker would make a missing source itself. */
+function bind(source: string, target: string, readOnly: boolean): object {
+  return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
+}

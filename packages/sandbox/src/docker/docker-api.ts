@@ -1,0 +1,232 @@
+/**
+ * Docker's HTTP API, as far as it is needed to run containers. Every call ends in bounded time. A daemon that cannot be
+ * reached is a `SandboxError` with the code `backend_down` that says what to do; what the daemon refuses is a
+ * `DockerRefusal` in its own words.
+ */
+import { type IncomingMessage, request } from 'node:http';
+import { SandboxError } from '../errors.ts';
+import { type DockerEndpoint, parseDockerHost } from './docker-host.ts';
+import { plainLog } from './log-frames.ts';
+
+/** Docker 20.10's, which has all that is used here. A daemon that has dropped it is spoken to in its oldest. */
+const API_VERSION = '1.41';
+const QUICK_MS = 10_000;
+/** On a busy machine the storage and the kernel take their time. */
+const SLOW_MS = 60_000;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const LOG_LINES = 40;
+
+export class DockerRefusal extends SandboxError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super('backend_down', `Docker refused: ${message}`);
+    this.status = status;
+  }
+}
+
+export interface DaemonInfo {
+  NCPU: number;
+  SecurityOptions?: string[];
+  MemoryLimit?: boolean;
+  SwapLimit?: boolean;
+  PidsLimit?: boolean;
+  CpuCfsQuota?: boolean;
+  ServerVersion?: string;
+}
+
+export interface ContainerSummary {
+  Id: string;
+  Names: string[];
+  Labels: Record<string, string>;
+}
+
+export interface ContainerState {
+  Running: boolean;
+  OOMKilled: boolean;
+  ExitCode: number;
+}
+
+interface CallOptions {
+  query?: Record<string, string>;
+  body?: object;
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+interface Answer {
+  status: number;
+  body: Buffer;
+}
+
+export class DockerApi {
+  readonly #host: string;
+  readonly #endpoint: DockerEndpoint;
+  #prefix: string | undefined;
+
+  constructor(host: string) {
+    this.#host = host;
+    this.#endpoint = parseDockerHost(host);
+  }
+
+  info(): Promise<DaemonInfo> {
+    return this.#json('GET', '/info');
+  }
+
+  async hasImage(name: string): Promise<boolean> {
+    const { status, body } = await this.#versioned('GET', `/images/${encodeURIComponent(name)}/json`);
+    if (status === 404) return false;
+    accept({ status, body });
+    return true;
+  }
+
+  async createContainer(name: string, spec: object, signal?: AbortSignal): Promise<string> {
+    const options = { query: { name }, body: spec, timeoutMs: SLOW_MS, signal };
+    const { Id } = await this.#json<{ Id: string }>('POST', '/containers/create', options);
+    return Id;
+  }
+
+  async startContainer(id: string, signal?: AbortSignal): Promise<void> {
+    accept(await this.#versioned('POST', `/containers/${id}/start`, { timeoutMs: SLOW_MS, signal }));
+  }
+
+  /** Kills it, whatever state it is in, and deletes it; resolves too if there is none. `id` may be its name. */
+  async removeContainer(id: string): Promise<void> {
+    const options = { query: { force: '1', v: '1' }, timeoutMs: SLOW_MS };
+    for (;;) {
+      const answer = await this.#versioned('DELETE', `/containers/${id}`, options);
+      if (answer.status === 404) return;
+      // Somebody else is removing it: the next answer is that it is gone.
+      if (answer.status !== 409) return accept(answer);
+      await this.#versioned('POST', `/containers/${id}/wait`, {
+        query: { condition: 'removed' },
+        timeoutMs: QUICK_MS,
+      });
+    }
+  }
+
+  async inspectContainer(id: string): Promise<ContainerState> {
+    const { State } = await this.#json<{ State: ContainerState }>('GET', `/containers/${id}/json`);
+    return State;
+  }
+
+  /** Resolves when the container does not run any more. The only call without a time limit: the caller aborts it. */
+  async waitForExit(id: string, signal: AbortSignal): Promise<void> {
+    accept(await this.#versioned('POST', `/containers/${id}/wait`, { timeoutMs: 0, signal }));
+  }
+
+  /** The last lines it printed. */
+  async containerLog(id: string): Promise<string> {
+    const query = { stdout: '1', stderr: '1', tail: String(LOG_LINES) };
+    const answer = await this.#versioned('GET', `/containers/${id}/logs`, { query });
+    accept(answer);
+    return plainLog(answer.body);
+  }
+
+  /** Also those that do not run. */
+  listContainers(label: string): Promise<ContainerSummary[]> {
+    const filters = JSON.stringify({ label: [label] });
+    return this.#json('GET', '/containers/json', { query: { all: '1', filters } });
+  }
+
+  async #json<T>(method: string, path: string, options?: CallOptions): Promise<T> {
+    const answer = await this.#versioned(method, path, options);
+    accept(answer);
+    return JSON.parse(answer.body.toString('utf8')) as T;
+  }
+
+  async #versioned(method: string, path: string, options?: CallOptions): Promise<Answer> {
+    this.#prefix ??= `/v${await this.#chooseVersion()}`;
+    return this.#call(method, this.#prefix + path, options);
+  }
+
+  async #chooseVersion(): Promise<string> {
+    const answer = await this.#call('GET', '/version');
+    accept(answer);
+    const { ApiVersion, MinAPIVersion } = JSON.parse(answer.body.toString('utf8'));
+    if (comparable(ApiVersion) < comparable(API_VERSION)) {
+      throw new SandboxError(
+        'backend_down',
+        `Docker at ${this.#host} speaks version ${ApiVersion} of its API; ${API_VERSION} is needed, which Docker 20.10 and later have.`,
+      );
+    }
+    const oldest = String(MinAPIVersion ?? API_VERSION);
+    return comparable(oldest) > comparable(API_VERSION) ? oldest : API_VERSION;
+  }
+
+  #call(
+    method: string,
+    path: string,
+    { query, body, timeoutMs = QUICK_MS, signal }: CallOptions = {},
+  ): Promise<Answer> {
+    const search = query ? `?${new URLSearchParams(query)}` : '';
+    const limit = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
+    const signals = [limit, signal].filter((each) => each !== undefined);
+    return new Promise<Answer>((resolve, reject) => {
+      const outgoing = request(
+        {
+          ...this.#endpoint,
+          method,
+          path: path + search,
+          // The daemon looks at the name of the host although there is only the socket.
+          headers: { host: 'docker', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+          // One connection per call: a daemon that was restarted is found at once.
+          agent: false,
+          signal: AbortSignal.any(signals),
+        },
+        (incoming) => {
+          readAnswer(incoming).then(resolve, (error) => reject(this.#explain(error, limit, timeoutMs)));
+        },
+      );
+      outgoing.on('error', (error) => reject(this.#explain(error, limit, timeoutMs)));
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  #explain(error: NodeJS.ErrnoException, limit: AbortSignal | undefined, timeoutMs: number): Error {
+    if (error.name === 'AbortError' && !limit?.aborted) return error;
+    const down = (text: string) => new SandboxError('backend_down', text, { cause: error });
+    if (limit?.aborted) {
+      return down(
+        `Docker at ${this.#host} did not answer within ${timeoutMs / 1000} s; see whether the daemon is well.`,
+      );
+    }
+    if (error.code === 'EACCES' || error.code === 'EPERM') {
+      return down(
+        `This user may not use Docker's socket ${this.#host}: add the user to the group that owns it (usually docker) and log in again.`,
+      );
+    }
+    return down(
+      `Docker's daemon does not answer at ${this.#host} (${error.code ?? error.message}): start it, or name the right socket in DOCKER_HOST.`,
+    );
+  }
+}
+
+async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
+    chunks.push(chunk);
+  }
+  return { status: incoming.statusCode ?? 0, body: Buffer.concat(chunks) };
+}
+
+function accept({ status, body }: Answer): void {
+  if (status < 400) return;
+  const text = body.toString('utf8');
+  let message = text;
+  try {
+    message = String(JSON.parse(text).message ?? text);
+  } catch {
+    // Some proxies answer in plain text.
+  }
+  throw new DockerRefusal(status, message.trim() || `status ${status}`);
+}
+
+/** `1.9` is older than `1.41`. */
+function comparable(version: string): number {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major * 1000 + minor;
+}

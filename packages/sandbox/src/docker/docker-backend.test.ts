@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { describeBackendContract } from '../backend-contract.ts';
+import { CONTRACT_LIMITS, describeLimitsContract } from '../contract/limits.ts';
+import { DockerBackend } from './docker-backend.ts';
+import { describeCrash } from './suite/crash.ts';
+import { describeFailures } from './suite/failures.ts';
+import { describeIsolation } from './suite/isolation.ts';
+import { describeSharedLimits } from './suite/limits.ts';
+import { describePlain } from './suite/plain.ts';
+import { describeStarting } from './suite/starting.ts';
+import { openTestDaemon, TEST_IMAGE, type TestDaemon, whyNoDocker } from './testing/docker-daemon.ts';
+
+const reason = await whyNoDocker();
+const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
+
+describe.skipIf(reason !== undefined)(title, () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await openTestDaemon();
+  }, 120_000);
+  afterAll(() => daemon[Symbol.asyncDispose](), 60_000);
+
+  describeIsolation(() => daemon);
+  describeSharedLimits(() => daemon);
+  describeFailures(() => daemon);
+  describeCrash(() => daemon);
+  describeStarting(() => daemon);
+  describePlain(() => daemon);
+
+  describeLimitsContract('docker', async () => {
+    const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+    return {
+      create: () =>
+        new DockerBackend({
+          ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host },
+          ...{ slotsPerContainer: 2, limits: CONTRACT_LIMITS },
+        }),
+      dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+    };
+  });
+
+  describeBackendContract('several slots in a container', async () => {
+    const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+    return {
+      create: () =>
+        new DockerBackend({
+          ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host },
+          ...{ slotsPerContainer: 30, maxContainers: 4, limits: { processes: 2_000 } },
+        }),
+      dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+    };
+  });
+});

@@ -1,0 +1,159 @@
+/**
+ * Slots in Docker containers. HOW_IT_WORKS.md tells how the parts play together.
+ *
+ * A container holds `slotsPerContainer` slots, kept apart by the namespaces in which every command runs. Where those
+ * cannot be made inside a container it holds one slot and ends with it. So slots are kept apart either way, and the
+ * backend does not start where they would not be.
+ */
+import type {
+  ArchiveArtifactsOptions,
+  ArtifactArchive,
+  ArtifactContent,
+  ArtifactListing,
+  ListArtifactsOptions,
+  ReadArtifactOptions,
+  WorkspaceReader,
+} from '../artifacts.ts';
+import type {
+  AcquireOptions,
+  BackendStats,
+  ExecuteOptions,
+  ExecutionRequest,
+  ExecutionResult,
+  Slot,
+  ToolBackend,
+} from '../backend.ts';
+import { SandboxError } from '../errors.ts';
+import { Digests } from '../local/artifacts/digests.ts';
+import { LocalWorkspaceReader } from '../local/artifacts/local-workspace-reader.ts';
+import { archiveArtifacts, listArtifacts, readArtifact } from '../local/artifacts/slot-artifacts.ts';
+import { Workspaces, workspaceName } from '../local/workspaces.ts';
+import { failing } from './container-calls.ts';
+import { DockerApi } from './docker-api.ts';
+import { DEFAULT_DOCKER_HOST } from './docker-host.ts';
+import type { DockerBackendOptions } from './docker-options.ts';
+import { HostDirectory } from './host-directory.ts';
+import { RunningDocker } from './running-docker.ts';
+import { sweep } from './sweep.ts';
+import { WorkspacePlaces } from './workspace-places.ts';
+
+const DEFAULT_TIMEOUT_S = 180;
+
+export class DockerBackend implements ToolBackend {
+  readonly defaultTimeoutS: number;
+  readonly #options: DockerBackendOptions;
+  readonly #api: DockerApi;
+  readonly #digests = new Digests();
+  #running: RunningDocker | undefined;
+
+  constructor(options: DockerBackendOptions) {
+    this.#options = options;
+    this.#api = new DockerApi(options.dockerHost ?? DEFAULT_DOCKER_HOST);
+    this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
+  }
+
+  async start(): Promise<void> {
+    this.#running ??= await RunningDocker.start(this.#api, {
+      ...this.#options,
+      defaultTimeoutS: this.defaultTimeoutS,
+    });
+  }
+
+  async stop({ purge = false }: { purge?: boolean } = {}): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.stop();
+    if (purge) await this.#purge();
+  }
+
+  async acquire(trajectoryId?: string, options: AcquireOptions = {}): Promise<Slot> {
+    return this.#started().pool.acquire(trajectoryId, options);
+  }
+
+  async release(slot: Slot, options: { resetWorkspace?: boolean } = {}): Promise<void> {
+    await this.#running?.pool.release(slot, options);
+  }
+
+  async discard(trajectoryId: string): Promise<void> {
+    await this.#started().pool.discard(trajectoryId);
+  }
+
+  async executeBatch(
+    requests: readonly ExecutionRequest[],
+    options: ExecuteOptions = {},
+  ): Promise<ExecutionResult[]> {
+    if (this.#running) return this.#running.execute(requests, options);
+    return requests.map(([{ slotId }], index) => {
+      const result = { ...failing()('backend_down', 'The Docker backend is not started.'), slotId };
+      options.onResult?.(result, index);
+      return result;
+    });
+  }
+
+  async readArtifact(slot: Slot, path: string, options: ReadArtifactOptions = {}): Promise<ArtifactContent> {
+    return readArtifact(this.#readerOf(slot), path, options, this.defaultTimeoutS);
+  }
+
+  async listArtifacts(slot: Slot, path = '.', options: ListArtifactsOptions = {}): Promise<ArtifactListing> {
+    return listArtifacts(this.#readerOf(slot), path, options, this.defaultTimeoutS);
+  }
+
+  async archiveArtifacts(
+    slot: Slot,
+    path = '.',
+    options: ArchiveArtifactsOptions = {},
+  ): Promise<ArtifactArchive> {
+    return archiveArtifacts(this.#readerOf(slot), path, options, this.defaultTimeoutS);
+  }
+
+  async openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined> {
+    const running = this.#started();
+    const name = workspaceName(trajectoryId);
+    return (await running.places.exists(name)) ? this.#reader(running, name) : undefined;
+  }
+
+  stats(): BackendStats {
+    if (this.#running) return this.#running.stats();
+    return {
+      backend: 'docker',
+      isolation: { kind: 'none', description: 'The backend is not started.' },
+      limits: [],
+      slots: { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 },
+    };
+  }
+
+  #started(): RunningDocker {
+    if (this.#running) return this.#running;
+    throw new SandboxError('backend_down', 'The Docker backend is not started.');
+  }
+
+  #readerOf(slot: Slot): WorkspaceReader {
+    const running = this.#started();
+    const held = running.pool.containerOf(slot)?.slots.get(slot.slotId);
+    if (!held)
+      throw new SandboxError('slot_gone', `The slot ${slot.slotId} was released, or its container died.`);
+    return this.#reader(running, held.workspace);
+  }
+
+  #reader({ places, workspaceDirOf }: RunningDocker, name: string): WorkspaceReader {
+    return new LocalWorkspaceReader(() => places.dirOf(name), workspaceDirOf(name), this.#digests);
+  }
+
+  async #purge(): Promise<void> {
+    const workspaces = await Workspaces.open(this.#options.workspacesDir);
+    // Without the directories nobody would know the containers that a crash left.
+    if (await HostDirectory.exists(workspaces.baseDir)) await this.#sweep(workspaces);
+    await workspaces.removeAll();
+  }
+
+  async #sweep(workspaces: Workspaces): Promise<void> {
+    const { onTrouble = () => {} } = this.#options;
+    const host = await HostDirectory.open(workspaces.baseDir);
+    try {
+      const places = new WorkspacePlaces(workspaces);
+      await sweep({ api: this.#api, host, places, knows: () => false, onTrouble });
+    } finally {
+      await host.close();
+    }
+  }
+}

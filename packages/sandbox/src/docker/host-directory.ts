@@ -1,0 +1,119 @@
+/**
+ * The part of a workspaces directory that belongs to Docker.
+ *
+ *   <workspacesDir>/.sandbox/docker/server                     who this is, also after a restart
+ *   <workspacesDir>/.sandbox/docker/<instance>/lease           held by the process that is this instance (lease.ts)
+ *   <workspacesDir>/.sandbox/docker/<instance>/<container>/    container-directory.ts
+ *
+ * Every container carries the server's id and the path of its instance's lease as labels. So a server that starts after
+ * a crash knows which containers were its own, and which of those have nobody any more.
+ */
+import { randomUUID } from 'node:crypto';
+import { link, lstat, mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ignoreMissing } from '../local/files/workspace-path.ts';
+import { removeTree } from '../local/workspaces.ts';
+import { ContainerDirectory } from './container-directory.ts';
+import { holdLease, isLeaseHeld, type Lease } from './lease.ts';
+
+export const LABELS = { server: 'talaria.server', lease: 'talaria.lease' } as const;
+
+const LEASE = 'lease';
+const INSTANCE = 'instance-';
+const SERVER = 'server';
+
+export interface AbandonedInstance {
+  path: string;
+  containers: ContainerDirectory[];
+  remove(): Promise<void>;
+}
+
+export class HostDirectory {
+  readonly serverId: string;
+  readonly #dir: string;
+  readonly #instanceDir: string;
+  readonly #lease: Lease;
+
+  private constructor(dir: string, serverId: string, instanceDir: string, lease: Lease) {
+    this.#dir = dir;
+    this.serverId = serverId;
+    this.#instanceDir = instanceDir;
+    this.#lease = lease;
+  }
+
+  /** Whether containers were ever started from here. */
+  static async exists(workspacesDir: string): Promise<boolean> {
+    return (await ignoreMissing(lstat(join(dirOf(workspacesDir), SERVER)))) !== undefined;
+  }
+
+  static async open(workspacesDir: string): Promise<HostDirectory> {
+    const dir = dirOf(workspacesDir);
+    const id = randomUUID();
+    const openingDir = join(dir, `opening-${id}`);
+    await mkdir(openingDir, { recursive: true, mode: 0o700 });
+    const serverId = await readServerId(join(dir, SERVER));
+    const lease = await holdLease(join(openingDir, LEASE));
+    // Whoever sweeps sees it with its lease or not at all.
+    const instanceDir = join(dir, INSTANCE + id);
+    await rename(openingDir, instanceDir);
+    return new HostDirectory(dir, serverId, instanceDir, lease);
+  }
+
+  get labels(): Record<string, string> {
+    return { [LABELS.server]: this.serverId, [LABELS.lease]: this.#leasePath };
+  }
+
+  container(name: string): ContainerDirectory {
+    return new ContainerDirectory(join(this.#instanceDir, name));
+  }
+
+  /** Whether a container with these labels was started by a process that lives, and by which: this one or another. */
+  async ownerOf(labels: Readonly<Record<string, string>>): Promise<'this' | 'other' | 'nobody'> {
+    const lease = labels[LABELS.lease];
+    if (lease === this.#leasePath) return 'this';
+    return lease !== undefined && (await isLeaseHeld(lease)) ? 'other' : 'nobody';
+  }
+
+  /** Instances of which nothing lives any more, with what they left. */
+  async abandoned(): Promise<AbandonedInstance[]> {
+    const found: AbandonedInstance[] = [];
+    for (const name of await readdir(this.#dir)) {
+      const dir = join(this.#dir, name);
+      if (!name.startsWith(INSTANCE) || dir === this.#instanceDir) continue;
+      if (await isLeaseHeld(join(dir, LEASE))) continue;
+      const names = (await readdir(dir)).filter((each) => each !== LEASE);
+      const containers = names.map((each) => new ContainerDirectory(join(dir, each)));
+      found.push({ path: dir, containers, remove: () => removeTree(dir) });
+    }
+    return found;
+  }
+
+  /** What is left of it is for the next start. */
+  async close(): Promise<void> {
+    await this.#lease.release();
+    const left = (await readdir(this.#instanceDir)).filter((name) => name !== LEASE);
+    if (left.length === 0) await removeTree(this.#instanceDir);
+  }
+
+  get #leasePath(): string {
+    return join(this.#instanceDir, LEASE);
+  }
+}
+
+function dirOf(workspacesDir: string): string {
+  return join(workspacesDir, '.sandbox', 'docker');
+}
+
+/** Written whole or not at all, and by the first of several. */
+async function readServerId(path: string): Promise<string> {
+  const draft = `${path}-${randomUUID()}`;
+  await writeFile(draft, randomUUID());
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await unlink(draft);
+  }
+  return (await readFile(path, 'utf8')).trim();
+}

@@ -1,0 +1,121 @@
+/** Where slots cannot be kept apart inside a container: one slot for each, which ends with it, and nothing of it believed. */
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { workspaceName } from '../../local/workspaces.ts';
+import { importImage, type TestDaemon } from '../testing/docker-daemon.ts';
+import {
+  createTest,
+  type DockerTest,
+  inspectContainer,
+  newTrajectory,
+  startTest,
+} from '../testing/docker-fixture.ts';
+import { packTestRoot, TEST_PROGRAMS } from '../testing/test-image.ts';
+
+/** Without what makes namespaces. */
+const IMAGE = 'talaria-test:no-namespaces';
+
+export function describePlain(daemon: () => TestDaemon): void {
+  describe('without namespaces inside', () => {
+    let docker: DockerTest;
+    beforeAll(async () => {
+      const programs = TEST_PROGRAMS.filter((name) => name !== 'bwrap' && name !== 'unshare');
+      await using root = await packTestRoot({ programs });
+      await importImage(daemon().host, IMAGE, root.path);
+      docker = await startTest(daemon(), { image: IMAGE });
+    });
+    afterAll(() => docker[Symbol.asyncDispose]());
+
+    test('several slots in a container are refused, and what to change is said', async () => {
+      await using refused = await createTest(daemon(), { image: IMAGE, slotsPerContainer: 2 });
+      await expect(refused.backend.start()).rejects.toMatchObject({
+        code: 'isolation_unavailable',
+        message: expect.stringContaining('set the slots per container to 1'),
+      });
+    });
+
+    test('a slot has a container of its own, with the profiles of Docker, and the backend says so', async () => {
+      expect(docker.backend.stats().isolation).toMatchObject({
+        kind: 'container',
+        description: expect.stringContaining('a container of its own'),
+      });
+      const [one, two] = await Promise.all([docker.backend.acquire(), docker.backend.acquire()]);
+      expect(one.containerId).not.toBe(two.containerId);
+      const details = await inspectContainer(daemon(), one.containerId);
+      expect(details?.HostConfig).toMatchObject({
+        CapDrop: ['ALL'],
+        NetworkMode: 'none',
+        ReadonlyRootfs: true,
+      });
+      expect(details?.HostConfig.SecurityOpt).toEqual(['no-new-privileges']);
+      expect(details?.HostConfig.MaskedPaths).toContain('/proc/kcore');
+      expect((await docker.bash(one, 'id -u; pwd; ls /tmp | wc -l')).output).toMatch(
+        /^[1-9]\d*\n\/talaria\/workspaces\/\S+\n/,
+      );
+      await docker.backend.release(one);
+      await docker.backend.release(two);
+      await expect.poll(() => inspectContainer(daemon(), one.containerId)).toBeUndefined();
+    });
+
+    test('the workspace is kept for its trajectory, and its container is not used again', async () => {
+      const trajectory = newTrajectory();
+      const first = await docker.backend.acquire(trajectory);
+      const running = docker.bash(first, 'echo kept > note; sleep 600', { timeout: 600 });
+      await expect.poll(async () => (await docker.bash(first, 'cat note')).output).toBe('kept\n');
+      await docker.backend.release(first);
+      expect(await running).toMatchObject({ success: false, metadata: { failure: 'aborted' } });
+      const second = await docker.backend.acquire(trajectory);
+      expect(second.containerId).not.toBe(first.containerId);
+      expect((await docker.bash(second, 'cat note')).output).toBe('kept\n');
+      await docker.backend.release(second, { resetWorkspace: true });
+    });
+
+    test('a command that ends everything in its container loses its slot alone', async () => {
+      const trajectory = newTrajectory();
+      const slot = await docker.backend.acquire(trajectory);
+      await docker.bash(slot, 'echo kept > note');
+      expect(await docker.bash(slot, 'kill -KILL -1; sleep 60')).toMatchObject({
+        metadata: { failure: 'gone' },
+      });
+      await docker.backend.release(slot);
+      const next = await docker.backend.acquire(trajectory);
+      expect((await docker.bash(next, 'cat note')).output).toBe('kept\n');
+      await docker.backend.release(next, { resetWorkspace: true });
+    });
+
+    test('orphans leave no zombies', async () => {
+      const slot = await docker.backend.acquire();
+      for (let round = 0; round < 3; round++)
+        await docker.bash(slot, '(setsid sh -c "sleep 0.01; true" &) ; (true &)');
+      const zombies = 'cat /proc/[0-9]*/stat 2>/dev/null | grep -c " Z " || :';
+      await expect.poll(async () => (await docker.bash(slot, zombies)).output).toBe('0\n');
+      await docker.backend.release(slot);
+    });
+
+    test('what a container makes of its directories reaches neither other workspaces nor the host', async () => {
+      const [mine, theirs] = [newTrajectory(), newTrajectory()];
+      const slot = await docker.backend.acquire(mine);
+      const own = `/talaria/workspaces/${workspaceName(mine)}`;
+      await docker.bash(
+        slot,
+        [
+          `mkdir /talaria/workspaces/${workspaceName(theirs)}; echo forged > /talaria/workspaces/${workspaceName(theirs)}/note`,
+          'rm -rf /talaria/workspaces/.sandbox/slots; ln -s /etc /talaria/workspaces/.sandbox/slots',
+          `cd /; mv ${own} /talaria/workspaces/elsewhere; ln -s /etc ${own}`,
+          'rm -f /talaria/run/socket; ln -s /var/run/docker.sock /talaria/run/socket',
+        ].join('; '),
+      );
+      await docker.backend.release(slot);
+      expect(await docker.backend.openWorkspace(theirs)).toBeUndefined();
+      expect(await docker.backend.openWorkspace(mine)).toBeUndefined();
+      const left = await readdir(docker.workspacesDir);
+      expect(left).toEqual(['.sandbox']);
+      for (const name of left)
+        expect((await lstat(join(docker.workspacesDir, name))).isDirectory()).toBe(true);
+      const again = await docker.backend.acquire(mine);
+      expect((await docker.bash(again, 'ls -A')).output).toBe('');
+      await docker.backend.release(again, { resetWorkspace: true });
+    });
+  });
+}

@@ -1,0 +1,147 @@
+/**
+ * A Docker daemon for tests: the one that DOCKER_HOST names, else one of the test's own, with its own directories and
+ * without touching the machine's network, which takes root and an installed dockerd.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findProgram } from '../../local/system-path.ts';
+import { DockerApi } from '../docker-api.ts';
+import { parseDockerHost } from '../docker-host.ts';
+import { packTestRoot } from './test-image.ts';
+
+export const TEST_IMAGE = 'talaria-test:machine';
+
+const UP_WITHIN_MS = 60_000;
+
+export interface TestDaemon extends AsyncDisposable {
+  readonly host: string;
+  /** Only of a daemon of the test's own. */
+  readonly own: OwnDaemon | undefined;
+}
+
+export interface OwnDaemon {
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** Why there is none for tests on this machine; undefined where there is. */
+export async function whyNoDocker(): Promise<string | undefined> {
+  if (process.env.DOCKER_HOST) return undefined;
+  if (process.getuid?.() !== 0) return 'DOCKER_HOST is not set, and only root can start a daemon';
+  if (!(await findProgram('dockerd'))) return 'DOCKER_HOST is not set, and dockerd is not installed';
+  return undefined;
+}
+
+/** With the test image in it. */
+export async function openTestDaemon(): Promise<TestDaemon> {
+  const given = process.env.DOCKER_HOST;
+  if (given) {
+    await importTestImage(given);
+    return { host: given, own: undefined, [Symbol.asyncDispose]: async () => {} };
+  }
+  const dir = await mkdtemp(join(tmpdir(), 'talaria-dockerd-'));
+  const own = new DaemonProcess(dir);
+  const dispose = async () => {
+    await own.stop();
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await own.start();
+    await importTestImage(own.host);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { host: own.host, own, [Symbol.asyncDispose]: dispose };
+}
+
+class DaemonProcess implements OwnDaemon {
+  readonly host: string;
+  readonly #dir: string;
+  #ended: Promise<unknown> | undefined;
+  #kill = (): void => {};
+
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.host = `unix://${join(dir, 'docker.sock')}`;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn('dockerd', this.#arguments(), { stdio: ['ignore', 'ignore', 'pipe'] });
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-4_000);
+    });
+    this.#ended = once(child, 'exit');
+    this.#kill = () => child.kill('SIGTERM');
+    const api = new DockerApi(this.host);
+    for (const deadline = Date.now() + UP_WITHIN_MS; ; await delay(50)) {
+      if (await api.info().catch(() => undefined)) return;
+      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`dockerd did not start:\n${log}`);
+    }
+  }
+
+  /** By its pid, and with everything it runs. */
+  async stop(): Promise<void> {
+    this.#kill();
+    await this.#ended;
+  }
+
+  #arguments(): string[] {
+    const at = (name: string) => join(this.#dir, name);
+    return [
+      ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('pid'), '-H', this.host],
+      ...['--iptables=false', '--ip6tables=false', '--bridge=none', ...storageArguments()],
+    ];
+  }
+}
+
+/** On an overlay there is no second one; copying works everywhere. */
+function storageArguments(): string[] {
+  const root = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .findLast((line) => line.split(' ')[1] === '/');
+  return root?.split(' ')[2] === 'overlay' ? ['--storage-driver', 'vfs'] : [];
+}
+
+export interface DockerAnswer {
+  status: number;
+  text: string;
+}
+
+/** What the backend itself never asks of a daemon. */
+export async function callDocker(
+  host: string,
+  method: string,
+  path: string,
+  tar?: Readable,
+): Promise<DockerAnswer> {
+  const headers = { host: 'docker', ...(tar ? { 'content-type': 'application/x-tar' } : {}) };
+  const outgoing = request({ ...parseDockerHost(host), method, path, headers, agent: false });
+  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  if (tar) await pipeline(tar, outgoing);
+  else outgoing.end();
+  const [answer] = await answered;
+  return { status: answer.statusCode ?? 0, text: Buffer.concat(await answer.toArray()).toString() };
+}
+
+async function importTestImage(host: string): Promise<void> {
+  if (await new DockerApi(host).hasImage(TEST_IMAGE)) return;
+  await using root = await packTestRoot();
+  await importImage(host, TEST_IMAGE, root.path);
+}
+
+export async function importImage(host: string, image: string, tarPath: string): Promise<void> {
+  const [repository, tag] = image.split(':');
+  const path = `/images/create?fromSrc=-&repo=${repository}&tag=${tag}`;
+  const { status, text } = await callDocker(host, 'POST', path, createReadStream(tarPath));
+  if (status !== 200 || text.includes('errorDetail')) throw new Error(`${image} was not imported: ${text}`);
+}

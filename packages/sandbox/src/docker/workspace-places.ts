@@ -1,0 +1,70 @@
+/**
+ * Where each workspace is: kept, in the directory where every backend finds it, or in the directory of the container
+ * whose slot has it. In one of them at any time, and `dirOf` always says in which.
+ *
+ *   kept ─its slot is opened→ in a container ─its slot is closed, or the container is dead→ kept
+ *   in a container ─reset, or nobody's→ deleted
+ *   kept ─discarded→ deleted
+ *
+ * What is in a container is noted on disk before it is put in and struck out after it was taken out. So a crash at any
+ * moment leaves a note by which the next start finds what has to be taken out.
+ */
+import { lstat } from 'node:fs/promises';
+import { atPlace } from '../local/artifacts/workspace-place.ts';
+import { ignoreMissing } from '../local/files/workspace-path.ts';
+import type { Workspaces } from '../local/workspaces.ts';
+import type { ContainerDirectory, SlotNote } from './container-directory.ts';
+import type { ContainerUser } from './container-spec.ts';
+
+export class WorkspacePlaces {
+  readonly #workspaces: Workspaces;
+  readonly #containers = new Map<string, ContainerDirectory>();
+
+  constructor(workspaces: Workspaces) {
+    this.#workspaces = workspaces;
+  }
+
+  dirOf(name: string): string {
+    return this.#containers.get(name)?.workspacePath(name) ?? this.#workspaces.at(name).dir;
+  }
+
+  async exists(name: string): Promise<boolean> {
+    const stats = await atPlace(
+      () => this.dirOf(name),
+      (dir) => ignoreMissing(lstat(dir)),
+    );
+    return stats?.isDirectory() === true;
+  }
+
+  /** Where there is none yet, it is the server in the container that makes it. */
+  async putIn(
+    name: string,
+    container: ContainerDirectory,
+    note: SlotNote,
+    user: ContainerUser,
+  ): Promise<void> {
+    await container.note(name, note);
+    await container.putIn(this.#workspaces.at(name), user, () => this.#containers.set(name, container));
+  }
+
+  /** Only when nothing in the container can write to it any more. */
+  async takeOut(
+    name: string,
+    container: ContainerDirectory,
+    note: SlotNote,
+    { discard = false }: { discard?: boolean } = {},
+  ): Promise<void> {
+    await container.takeOut(this.#workspaces.at(name), note, () => this.#containers.delete(name));
+    if (discard || note.nobodys) await this.discard(name);
+    await container.strike(name);
+  }
+
+  /** Everything that is in the directory of a dead container. */
+  async takeOutAll(container: ContainerDirectory): Promise<void> {
+    for (const [name, note] of await container.notes()) await this.takeOut(name, container, note);
+  }
+
+  async discard(name: string): Promise<void> {
+    await this.#workspaces.remove(name);
+  }
+}
