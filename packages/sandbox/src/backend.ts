@@ -61,7 +61,7 @@ export type FailureReason =
   | 'backend_down'
   | 'invalid_request';
 
-/** Of a process in the background: `killed` by a call, `timed_out` by its own timeout, otherwise `exited`. */
+/** Of a process in the background: `killed` by a call or a limit, `timed_out` by its own timeout, otherwise `exited`. */
 export type ProcessStatus = 'running' | 'exited' | 'killed' | 'timed_out';
 
 export interface ProcessDescription {

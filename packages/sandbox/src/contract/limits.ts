@@ -261,6 +261,30 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
       });
     });
 
+    describe('in the background', () => {
+      async function endOf(command: string) {
+        const started = await call('bash', { command, background: true });
+        expect(started.error).toBe('');
+        const id = started.metadata.process?.id as string;
+        return call('process', { action: 'wait', id });
+      }
+
+      test('a hog is out of memory', async (context) => {
+        needs(context, 'memoryBytes', ['slot', 'container']);
+        const end = await endOf(`set -o pipefail; ${fillMemory(1024)}`);
+        expect(end.metadata.process).toMatchObject({ failure: 'oom', signal: 'SIGKILL' });
+        expect(end.output).toContain('128 MB');
+        expect(await bash('echo next')).toMatchObject({ success: true, output: 'next\n' });
+      });
+
+      test('what fills the workspace is ended', async (context) => {
+        needs(context, 'workspaceBytes');
+        const end = await endOf('for i in $(seq 100000); do head -c 16M /dev/zero > part$i; done');
+        expect(end.metadata.process).toMatchObject({ failure: 'disk_full' });
+        expect(end.output).toContain('80 MB');
+      });
+    });
+
     test('1 GB of output comes as its head, its tail and its size', async () => {
       const result = await bash('echo first; yes | head -c 1G; echo last');
       expect(result).toMatchObject({ success: true, metadata: { truncated: true } });

@@ -3,7 +3,7 @@
  *
  *   running ─ends by itself→ exited
  *   running ─its own timeout→ timed_out
- *   running ─a call, or its slot, ends it→ killed
+ *   running ─a call, a limit or its slot ends it→ killed
  *
  * It has an isolation of its own like any command and leaves nothing behind: when it has ended, everything it started
  * has.
@@ -61,8 +61,9 @@ export class BackgroundProcess {
   get status(): ProcessStatus {
     if (!this.#end) return 'running';
     const { end } = this.#end;
-    if (this.#killed) return 'killed';
-    return !(end instanceof Error) && end.cause === 'timeout' ? 'timed_out' : 'exited';
+    const cause = end instanceof Error ? 'exited' : end.cause;
+    if (this.#killed || cause === 'aborted') return 'killed';
+    return cause === 'timeout' ? 'timed_out' : 'exited';
   }
 
   /** Why it never ran; undefined where it did. */

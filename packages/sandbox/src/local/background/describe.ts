@@ -29,7 +29,7 @@ export function describeStatus(process: BackgroundProcess): string {
     case 'exited':
       return `${id} exited with ${how} after ${seconds}.${limit}`;
     case 'killed':
-      return `${id} was killed after ${seconds}${code === undefined ? '' : ` and exited with ${how}`}.`;
+      return `${id} was killed after ${seconds}${code === undefined ? '' : ` and exited with ${how}`}.${limit}`;
     case 'timed_out':
       return `${id} was ended after ${process.timeoutS} s, its timeout.`;
   }

@@ -22,12 +22,13 @@ export async function startInBackground(
   const { pipes, processes, signal } = context;
   const apart = await context.network.share();
   const process = await processes.start(async (id) => {
+    const input = await ProcessInput.open(pipes);
     const output = new ProcessOutput(context.limits, () => openLog(id, context));
     await output.open();
     return {
       command,
       timeoutS,
-      input: await ProcessInput.open(pipes),
+      input,
       output,
       run: ({ signal, ...options }) =>
         runLimited({ ...context, executionId: id, signal }, { ...options, script }),
