@@ -2,11 +2,13 @@
  * Where the control groups of slots can be made: beside or below the group this process is in.
  *
  * In version 1 below it, in each hierarchy that has a wanted controller. In version 2 the controllers first have to be
- * switched on for its children, which the kernel refuses while processes are in it. Then this process moves into a
- * child that it makes for itself; if others are left in the group it moves back, for they are not ours to move.
+ * switched on for its children, which the kernel refuses while processes are in it. Then this process moves, with what it
+ * has started, into a child that it makes for itself; if others are left in the group it moves back, for they are not
+ * ours to move.
  */
 import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { descendantsOf } from '../process/process-table.ts';
 import { isServerGroup, removeGroup, serverGroupName, sweepGroups } from './group-names.ts';
 import { type Controller, findOwnGroups } from './own-groups.ts';
 
@@ -90,11 +92,11 @@ async function switchOn(dir: string, controllers: readonly Controller[]): Promis
   const own = join(dir, serverGroupName());
   try {
     await mkdir(own);
-    await enter(own);
+    await moveOurs(dir, own);
     await enable();
     return undefined;
   } catch (error) {
-    await enter(dir).catch(() => {});
+    await moveOurs(own, dir).catch(() => {});
     await removeGroup(own);
     const { code, message } = error as NodeJS.ErrnoException;
     return code === 'EBUSY'
@@ -103,8 +105,14 @@ async function switchOn(dir: string, controllers: readonly Controller[]): Promis
   }
 }
 
-async function enter(dir: string): Promise<void> {
-  await writeFile(join(dir, 'cgroup.procs'), String(process.pid));
+/** This process first: what it starts from then on is born in the other group. */
+async function moveOurs(from: string, to: string): Promise<void> {
+  const move = (pid: number) => writeFile(join(to, 'cgroup.procs'), String(pid));
+  await move(process.pid);
+  const members = words(await readFile(join(from, 'cgroup.procs'), 'utf8')).map(Number);
+  const ours = descendantsOf([process.pid]);
+  // One that has ended meanwhile is in no group.
+  for (const pid of members.filter((pid) => ours.has(pid))) await move(pid).catch(() => {});
 }
 
 async function isWritable(dir: string): Promise<boolean> {

@@ -1,18 +1,22 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BackendStats } from '../../backend.ts';
+import { readMounts } from '../isolation/mounts.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
 import { processToken } from '../process/process-table.ts';
+import { removeGroup } from './group-names.ts';
 import { findOwnGroups } from './own-groups.ts';
 
 const MB = 1024 * 1024;
 const LIMITS = { memoryBytes: 256 * MB, processes: 64, cpus: 2 };
+const LIMIT_NAMES = Object.keys(LIMITS);
 
 const directories: string[] = [];
 afterEach(async () => {
@@ -92,7 +96,7 @@ describe.skipIf(!canHide)(`where control groups are out of reach${whyNotHidden}`
       { workspacesDir: await temporaryDirectory(), preferredLimits: LIMITS },
       hidden,
     );
-    const { stats, output } = await server.line<{ stats: BackendStats; output: string }>();
+    const { stats, output } = await server.line<Line>();
     const byLimit = Object.fromEntries(stats.limits.map((each) => [each.limit, each]));
     expect(byLimit.cpus).toMatchObject({ value: 2, by: 'nothing' });
     expect(byLimit.memoryBytes).toMatchObject({ by: 'rlimit', per: 'process' });
@@ -143,9 +147,73 @@ describe.skipIf(missing !== undefined)(unlessMissing('control groups'), () => {
 
   async function startHolding() {
     const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, []);
-    const { token } = await server.line<{ token: string }>();
+    const { token } = await server.line<Line>();
     return { ...server, token };
   }
+});
+
+const unified = await delegatedRoot();
+
+/** Where a group can be made for a server alone, with the controllers it needs. */
+async function delegatedRoot(): Promise<{ dir?: string; missing?: string }> {
+  const mount = (await readMounts()).findLast(({ type, root }) => type === 'cgroup2' && root === '/');
+  if (!mount) return { missing: 'a cgroup v2' };
+  const enabled = readFileSync(join(mount.path, 'cgroup.subtree_control'), 'utf8').trim().split(' ');
+  const controllers = ['memory', 'pids', 'cpu'].filter((controller) => !enabled.includes(controller));
+  if (controllers.length > 0) return { missing: `${controllers.join(', ')} of cgroup v2` };
+  if (process.getuid?.() !== 0) return { missing: 'the right to make one' };
+  return { dir: mount.path };
+}
+
+const whyNotUnified = unified.missing === undefined ? '' : ` (missing: ${unified.missing})`;
+
+describe.skipIf(unified.dir === undefined)(`a control group of version 2${whyNotUnified}`, () => {
+  let dir: string;
+  beforeEach(() => {
+    dir = join(unified.dir as string, `test-${randomUUID()}`);
+    mkdirSync(dir);
+  });
+  afterEach(async () => {
+    for (const name of readdirSync(dir)) if (name.startsWith('talaria-')) await removeGroup(join(dir, name));
+    await removeGroup(dir);
+  });
+  const inGroup = () => ['sh', '-c', `echo $$ > '${join(dir, 'cgroup.procs')}' && exec "$@"`, 'sh'];
+
+  test('holds the limits of a server that is alone in it', async () => {
+    const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, inGroup());
+    const { stats, token, output } = await server.line<Line>();
+    expect(stats.limits.map(({ by, per }) => [by, per])).toEqual(
+      LIMIT_NAMES.map(() => ['cgroup v2', 'slot']),
+    );
+    expect(output).toBe('ran\n');
+    const [slot = '', ...others] = readdirSync(dir)
+      .filter((name) => name.startsWith(`talaria-${token}-`))
+      .sort();
+    expect(others).toEqual([`talaria-${token}-server`]);
+    const set = (file: string) => readFileSync(join(dir, slot, file), 'utf8').trim();
+    expect(['memory.max', 'pids.max', 'cpu.max'].map(set)).toEqual([
+      String(LIMITS.memoryBytes),
+      String(LIMITS.processes),
+      '200000 100000',
+    ]);
+    server.kill('SIGKILL');
+    await server.ended;
+  });
+
+  test('is left as it was where others are in it', async () => {
+    const stranger = spawn('sh', [...inGroup().slice(1), 'sleep', '600']);
+    const members = () => readFileSync(join(dir, 'cgroup.procs'), 'utf8').trim().split('\n').map(Number);
+    await expect.poll(members).toEqual([stranger.pid]);
+    const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, inGroup());
+    expect(await server.line()).toMatchObject({
+      code: 'limit_unenforceable',
+      message: expect.stringContaining(`other processes are in the server's control group ${dir}`),
+    });
+    await server.ended;
+    expect(readdirSync(dir).filter((name) => name.startsWith('talaria-'))).toEqual([]);
+    stranger.kill('SIGKILL');
+    await once(stranger, 'exit');
+  });
 });
 
 /** The names of a process's slot groups, in whatever hierarchies they are. */
@@ -156,6 +224,13 @@ async function groupsOf(token: string): Promise<string[]> {
     .flatMap((dir) => readdirSync(dir))
     .filter((name) => name.startsWith(`talaria-${token}-`));
   return [...new Set(names)].filter((name) => !name.endsWith('-server')).sort();
+}
+
+/** What a server tells of itself when it has run a command. */
+interface Line {
+  token: string;
+  stats: BackendStats;
+  output: string;
 }
 
 /** A process of its own that holds a slot in which it has run a command; it prints a line about itself. */

@@ -4,7 +4,7 @@
  */
 import { readdirSync, type Stats, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readProcesses } from '../process/process-table.ts';
+import { descendantsOf } from '../process/process-table.ts';
 
 const BLOCK_BYTES = 512;
 /** Descriptors looked at before other work gets its turn, and altogether: a command may hold very many. */
@@ -28,13 +28,6 @@ export async function unlinkedBytes(roots: readonly number[], device: number): P
     }
   }
   return bytes;
-}
-
-function descendantsOf(roots: readonly number[]): Set<number> {
-  const children = Map.groupBy(readProcesses(), ({ ppid }) => ppid);
-  const found = new Set(roots);
-  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
-  return found;
 }
 
 function statIfThere(path: string): Stats | undefined {

@@ -51,6 +51,14 @@ export function childrenOf(pid: number): number[] {
     .map((entry) => entry.pid);
 }
 
+/** These processes and everything below them. */
+export function descendantsOf(roots: readonly number[]): Set<number> {
+  const children = Map.groupBy(readProcesses(), ({ ppid }) => ppid);
+  const found = new Set(roots);
+  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
+  return found;
+}
+
 /** One variable of the environment a process was started with; undefined where it is absent or not ours to see. */
 export function readVariable(pid: number, name: string): string | undefined {
   const prefix = `${name}=`;
