@@ -374,6 +374,26 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
       expect((await bash(ask)).success).toBe(false);
     });
 
+    test('later commands are in the network of a process, and those of other slots are not', async ({
+      skip,
+    }) => {
+      const look = 'readlink /proc/self/ns/net';
+      const result = await start(look);
+      const apart = /other commands cannot reach its ports: .*(?=\])/.exec(result.output)?.[0];
+      if (apart !== undefined) skip(apart);
+      const network = (await collect(result, ']\n')).trim();
+      expect(network).toMatch(/^net:\[\d+\]$/);
+      const other = await backend().acquire();
+      const results = await backend().executeBatch([
+        [slot(), 'bash', { command: look }],
+        [slot(), 'bash', { command: look, stateful: true }],
+        [other, 'bash', { command: look }],
+      ]);
+      await backend().release(other);
+      const isolated = backend().stats().isolation.kind !== 'none';
+      expect(results.map(({ output }) => output.trim() === network)).toEqual([true, true, !isolated]);
+    });
+
     test('processes end with the release of their slot, and the next owner knows nothing of them', async () => {
       const id = await started(`setsid bash -c '${beat('beat')}' & ${beat('other')}`);
       await expectAlive('beat');
