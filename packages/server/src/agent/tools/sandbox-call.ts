@@ -4,8 +4,8 @@ import type { ToolOutcome } from './tool.ts';
 
 const REPLACED =
   'The sandbox of this run was lost while it had this call, and is replaced with the next one. The files in the workspace ' +
-  'are kept; processes and the state of shells are gone. The call may have run completely, partly or not at all: check ' +
-  'the state before you repeat it.';
+  'are kept; processes are gone, and so may be what stateful commands had left. The call may have run completely, partly ' +
+  'or not at all: check the state before you repeat it.';
 
 export type SandboxCall = (
   tool: string,
