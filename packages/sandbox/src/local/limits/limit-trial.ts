@@ -17,9 +17,8 @@ const FORK = '( ( (echo forked); : ); : )';
 const TESTS = {
   groups: 'while read -r line; do echo "group $line"; done < /proc/self/cgroup',
   fileSize: `(ulimit -f 1; trap '' XFSZ; printf '%4096s' x 2>/dev/null > large && echo 'wrote it all')`,
-  // Up to 32 MB. A shell that runs into its limit of 16 ends.
-  dataSize:
-    '(ulimit -d 16384; t=12345678; i=0; while [ $i -lt 22 ]; do t=$t$t; i=$((i+1)); done; echo filled) 2>/dev/null',
+  // No program can be loaded with so little.
+  dataSize: "(ulimit -d 32; exec true) 2>/dev/null && echo 'loaded it'",
   processRlimit: `ulimit -u 1 2>/dev/null || ulimit -p 1; ${FORK}`,
   processGroup: FORK,
 };
@@ -61,7 +60,7 @@ export function whyNoRlimit(
     case 'fileSizeBytes':
       return output.includes('wrote it all') ? 'a first command wrote a file over the limit' : undefined;
     case 'memoryBytes':
-      return output.includes('filled') ? 'a first command used memory over the limit' : undefined;
+      return output.includes('loaded it') ? 'a first command used memory over the limit' : undefined;
     case 'processes':
       return whyNoProcessRlimit(output, isolation);
   }
