@@ -303,6 +303,11 @@ function describeIsolation(kind: Isolation['kind']): void {
       expect(result.output).toBe('/workspace\n/tmp\n/dev/shm\n');
     });
 
+    test('/dev/shm is no way around a limit on memory', async () => {
+      const { output } = await bash('df -k --output=size /dev/shm | tail -1');
+      expect(Number(output)).toBe(256 * 1024);
+    });
+
     test('the settings of the kernel cannot be written', async () => {
       // Anybody may write to /proc/pressure: it only asks to be woken.
       const result = await bash(

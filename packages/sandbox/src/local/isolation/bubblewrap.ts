@@ -10,7 +10,7 @@ import type { Workspace } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
+import { SANDBOX_UID, SHM_BYTES, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const run = promisify(execFile);
 
@@ -21,7 +21,8 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
   const options = [
     ...namespaceOptions(help.includes('--disable-userns')),
     ...['--die-with-parent', '--as-pid-1'],
-    ...systemOptions(view),
+    // Older versions cannot limit a tmpfs.
+    ...systemOptions(view, help.includes('--size') ? ['--size', String(SHM_BYTES)] : []),
   ];
   const ownNetwork = allowNetwork ? [] : ['--unshare-net'];
   const shell = await findShell();
@@ -78,11 +79,11 @@ function rootOptions(view: SystemView): string[] {
   ];
 }
 
-function systemOptions(view: SystemView): string[] {
+function systemOptions(view: SystemView, shmSize: readonly string[]): string[] {
   return [
     ...rootOptions(view),
     ...view.hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
-    ...['--dev', '/dev', '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--dev', '/dev', ...shmSize, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--proc', '/proc'],
     ...view.procReadOnly.flatMap((path) => ['--ro-bind', path, path]),
   ];

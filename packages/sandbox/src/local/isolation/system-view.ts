@@ -73,6 +73,8 @@ const PROC_READ_ONLY_FOR_ROOT = [
 /** The user that commands run as, inside. */
 export const SANDBOX_UID = 1000;
 export const WORKSPACE_DIR = '/workspace';
+/** Of a command's /dev/shm. It is memory, which no rlimit counts; left alone it could be half of the machine's. */
+export const SHM_BYTES = 256 * 1024 * 1024;
 
 export interface SystemView {
   rootDir: string;

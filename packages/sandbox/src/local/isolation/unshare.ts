@@ -19,10 +19,9 @@ import type { IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
 import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import { SANDBOX_UID, type SystemView, WORKSPACE_DIR } from './system-view.ts';
+import { SANDBOX_UID, SHM_BYTES, type SystemView, WORKSPACE_DIR } from './system-view.ts';
 
 const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
-const SHM_SIZE = '256m';
 
 export async function createUnshare(view: SystemView, allowNetwork: boolean): Promise<IsolationDriver> {
   for (const program of PROGRAMS) {
@@ -99,7 +98,7 @@ function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string 
       fstabLine('tmpfs', inside(path), 'tmpfs', ['ro', 'nosuid', 'nodev', 'mode=0555', 'size=4k']),
     ),
     ...view.devices.map((path) => fstabLine(path, inside(path), 'none', ['bind'])),
-    fstabLine('tmpfs', inside('/dev/shm'), 'tmpfs', ['nosuid', 'nodev', `size=${SHM_SIZE}`]),
+    fstabLine('tmpfs', inside('/dev/shm'), 'tmpfs', ['nosuid', 'nodev', `size=${SHM_BYTES}`]),
     fstabLine('devpts', inside('/dev/pts'), 'devpts', ['newinstance', 'ptmxmode=0666', 'mode=0620']),
     fstabLine('proc', inside('/proc'), 'proc', ['nosuid', 'nodev', 'noexec']),
     ...view.procReadOnly.map((path) =>
