@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  createSseDecoder,
   createSseParser,
   encodeEventJson,
   encodeSseFrame,
@@ -192,5 +193,50 @@ describe('the parser on streams of other servers', () => {
     const messages: SseMessage[] = [];
     createSseParser({ onMessage: (m) => messages.push(m) }).feed(': hi\nretry: 1\ndata: a\n\n');
     expect(messages).toEqual([message({ data: 'a' })]);
+  });
+});
+
+describe('the decoder of bytes', () => {
+  const encoder = new TextEncoder();
+  // Half of a surrogate pair has no UTF-8: JSON text escapes it, other text does not contain it.
+  const payload = fc.dictionary(fc.string(), fc.string({ unit: 'grapheme' }));
+
+  function decode(chunks: readonly Uint8Array[]): SseMessage[] {
+    const messages: SseMessage[] = [];
+    const decoder = createSseDecoder({ onMessage: (message) => messages.push(message) });
+    for (const chunk of chunks) decoder.feed(chunk);
+    return messages;
+  }
+
+  function cutBytes(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
+    const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+    return [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
+  }
+
+  it('gives the same messages wherever the bytes are cut, inside a character too', () => {
+    fc.assert(
+      fc.property(fc.array(payload), fc.boolean(), cuts, (payloads, withBom, places) => {
+        const data = payloads.map((fields) => JSON.stringify({ ...fields, wings: 'ü🪽' }));
+        const stream = data.map((json, seq) => encodeSseFrame(seq, json)).join('');
+        const bytes = encoder.encode((withBom ? '\uFEFF' : '') + stream);
+        const expected = data.map((json, seq) => ({ id: String(seq), event: '', data: json }));
+
+        expect(decode(cutBytes(bytes, places))).toEqual(expected);
+        expect(decode(Array.from(bytes, (_, i) => bytes.subarray(i, i + 1)))).toEqual(expected);
+      }),
+    );
+  });
+
+  it('throws at bytes that are not UTF-8, also when the cut hides them at first', () => {
+    const bytes = encoder.encode('data: ü\n\n');
+    const damaged = bytes.with(bytes.indexOf(0xc3) + 1, 0xff);
+    for (let at = 0; at <= damaged.length; at++) {
+      expect(() => decode([damaged.subarray(0, at), damaged.subarray(at)])).toThrow(TypeError);
+    }
+  });
+
+  it('takes off one BOM and no second one', () => {
+    expect(decode([encoder.encode('\uFEFFdata: a\n\n')])).toHaveLength(1);
+    expect(decode([encoder.encode('\uFEFF\uFEFFdata: a\n\n')])).toEqual([]);
   });
 });

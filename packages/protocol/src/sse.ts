@@ -1,5 +1,5 @@
 /**
- * Server-sent events, both ways. No I/O: the encoder makes strings, the parser takes them.
+ * Server-sent events, both ways. No I/O: the encoder makes strings, the parser takes them, the decoder takes bytes.
  *
  * The encoder writes what PROTOCOL.md fixes: an `id:` line with the event's seq and one `data:` line, never an
  * `event:` line. The parser follows the WHATWG rules (any of CR, LF, CRLF ends a line; a chunk may be cut
@@ -98,4 +98,19 @@ export function createSseParser(handlers: SseHandlers): SseParser {
       rest += text.slice(from);
     },
   };
+}
+
+export interface SseDecoder {
+  feed(bytes: Uint8Array): void;
+}
+
+/**
+ * The parser for bytes, which may be cut inside a character. Throws a `TypeError` on bytes that are not UTF-8: what
+ * was damaged on the way must not be read as if it were what was sent.
+ */
+export function createSseDecoder(handlers: SseHandlers): SseDecoder {
+  const parser = createSseParser(handlers);
+  // The parser takes off the BOM; two would be one too many.
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return { feed: (bytes) => parser.feed(decoder.decode(bytes, { stream: true })) };
 }
