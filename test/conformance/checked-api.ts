@@ -11,6 +11,10 @@ import { type Answer, Api, type Frame, type Streamed, type StreamOptions } from 
 
 const ID = '[^/]*';
 const ANSWERS: [string, RegExp, TSchema][] = [
+  ['GET', /^\/(v1\/)?health$/, schemas.HealthSchema],
+  ['GET', /^\/health\/detailed$/, schemas.HealthDetailedSchema],
+  ['GET', /^\/v1\/models$/, schemas.ModelListSchema],
+  ['GET', /^\/v1\/capabilities$/, schemas.CapabilitiesSchema],
   ['POST', /^\/v1\/runs$/, schemas.RunCreatedSchema],
   ['GET', /^\/v1\/runs$/, schemas.RunListSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}$`), schemas.RunSchema],

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { EVENT_PAYLOADS } from './schemas.ts';
+import type { EVENT_PAYLOADS } from './schemas/runs.ts';
 
 type Payloads = typeof EVENT_PAYLOADS;
 

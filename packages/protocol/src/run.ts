@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type * as schemas from './schemas.ts';
+import type * as schemas from './schemas/runs.ts';
 
 export type Usage = Static<typeof schemas.UsageSchema>;
 export type RunStatus = Static<typeof schemas.RunStatusSchema>;
@@ -14,6 +14,7 @@ export type ArtifactList = Static<typeof schemas.ArtifactListSchema>;
 export type ApprovalRequest = Static<typeof schemas.ApprovalRequestSchema>;
 export type ApprovalChoice = Static<typeof schemas.ApprovalChoiceSchema>;
 export type CreateRunRequest = Static<typeof schemas.CreateRunRequestSchema>;
+export type ApprovalAnswerRequest = Static<typeof schemas.ApprovalAnswerSchema>;
 export type InputMessage = Static<typeof schemas.MessageSchema>;
 
 export const RUN_STATUSES: readonly RunStatus[] = [
@@ -39,7 +40,7 @@ export function isRunId(value: string): boolean {
 }
 
 /** An id with a prefix and 128 random bits, as `apr_<32 hex>`. */
-export function createId(prefix: 'apr' | 'worker'): string {
+export function createId(prefix: 'apr' | 'worker' | 'idem'): string {
   return `${prefix}_${randomHex(16)}`;
 }
 

@@ -1,9 +1,9 @@
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from './errors.ts';
-import { isTerminalEvent } from './events.ts';
-import { addUsage, createRunId, isRunId, isTerminalStatus, NO_USAGE, RUN_STATUSES } from './run.ts';
-import { ErrorSchema, EVENT_PAYLOADS, RunCreatedSchema, RunSchema, RunStatusSchema } from './schemas.ts';
+import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from '../errors.ts';
+import { isTerminalEvent } from '../events.ts';
+import { addUsage, createRunId, isRunId, isTerminalStatus, NO_USAGE, RUN_STATUSES } from '../run.ts';
+import { ErrorSchema, EVENT_PAYLOADS, RunCreatedSchema, RunSchema, RunStatusSchema } from './runs.ts';
 
 describe('events', () => {
   it('are exactly those of PROTOCOL.md', () => {

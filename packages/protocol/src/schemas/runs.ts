@@ -1,9 +1,4 @@
-/**
- * The wire shapes, once. The types of this package are derived from these schemas, the server puts
- * them into its OpenAPI document, and the conformance suite checks real responses against them.
- *
- * Objects are open (unknown fields are allowed): additive fields are not a breaking change.
- */
+/** `/v1/runs`: runs, their events and artifacts, and the envelope of errors. */
 import Type from 'typebox';
 
 const RunId = Type.String({ pattern: '^run_[0-9a-f]{32}$' });

@@ -41,12 +41,27 @@ const ERRORS: Record<number, string> = {
 };
 
 const OPERATIONS: Record<string, Operation> = {
-  'GET /health': { tag: 'health', summary: 'Is it up?', open: true },
-  'GET /v1/health': { tag: 'health', summary: 'Is it up?', open: true },
-  'GET /health/detailed': { tag: 'health', summary: 'How is it?', errors: [401] },
+  'GET /health': { tag: 'health', summary: 'Is it up?', open: true, answer: schemas.HealthSchema },
+  'GET /v1/health': { tag: 'health', summary: 'Is it up?', open: true, answer: schemas.HealthSchema },
+  'GET /health/detailed': {
+    tag: 'health',
+    summary: 'How is it?',
+    answer: schemas.HealthDetailedSchema,
+    errors: [401],
+  },
   'GET /openapi.json': { tag: 'discovery', summary: 'This document', errors: [401] },
-  'GET /v1/models': { tag: 'discovery', summary: 'The model this server offers', errors: [401] },
-  'GET /v1/capabilities': { tag: 'discovery', summary: 'What this server can do', errors: [401] },
+  'GET /v1/models': {
+    tag: 'discovery',
+    summary: 'The model this server offers',
+    answer: schemas.ModelListSchema,
+    errors: [401],
+  },
+  'GET /v1/capabilities': {
+    tag: 'discovery',
+    summary: 'What this server can do',
+    answer: schemas.CapabilitiesSchema,
+    errors: [401],
+  },
   'POST /v1/runs': {
     tag: 'runs',
     summary: 'Start a run',

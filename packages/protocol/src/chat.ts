@@ -1,0 +1,9 @@
+import type { Static } from 'typebox';
+import type * as schemas from './schemas/chat.ts';
+
+export type ChatMessage = Static<typeof schemas.ChatMessageSchema>;
+export type ChatRequest = Static<typeof schemas.ChatRequestSchema>;
+export type ChatUsage = Static<typeof schemas.ChatUsageSchema>;
+export type ChatCompletion = Static<typeof schemas.ChatCompletionSchema>;
+export type ChatCompletionChunk = Static<typeof schemas.ChatCompletionChunkSchema>;
+export type ToolProgress = Static<typeof schemas.ToolProgressSchema>;

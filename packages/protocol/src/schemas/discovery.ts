@@ -1,0 +1,51 @@
+/** What a server says of itself: models, capabilities, health. */
+import Type from 'typebox';
+
+export const ModelSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('model'),
+  created: Type.Integer(),
+  owned_by: Type.String(),
+  permission: Type.Array(Type.Unknown()),
+  root: Type.String(),
+  parent: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const ModelListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(ModelSchema),
+});
+
+export const CapabilitiesSchema = Type.Object({
+  object: Type.Literal('hermes.api_server.capabilities'),
+  platform: Type.String(),
+  model: Type.String(),
+  auth: Type.Object({ type: Type.String(), required: Type.Boolean() }),
+  runtime: Type.Object({
+    mode: Type.String(),
+    tool_execution: Type.String(),
+    split_runtime: Type.Boolean(),
+    description: Type.String(),
+  }),
+  features: Type.Record(Type.String(), Type.Boolean()),
+  endpoints: Type.Record(Type.String(), Type.Object({ method: Type.String(), path: Type.String() })),
+});
+
+export const HealthSchema = Type.Object({
+  status: Type.String(),
+  platform: Type.String(),
+  version: Type.String(),
+});
+
+export const HealthDetailedSchema = Type.Object({
+  ...HealthSchema.properties,
+  gateway_state: Type.String(),
+  active_agents: Type.Integer({ minimum: 0 }),
+  platforms: Type.Record(Type.String(), Type.Object({ state: Type.String() })),
+  pid: Type.Integer(),
+  updated_at: Type.String({ description: 'ISO 8601' }),
+  readiness: Type.Object({
+    status: Type.String(),
+    checks: Type.Record(Type.String(), Type.Object({ status: Type.String(), detail: Type.String() })),
+  }),
+});

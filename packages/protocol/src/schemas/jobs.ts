@@ -1,0 +1,52 @@
+/** `/api/jobs`: runs on a schedule. Times are ISO 8601. */
+import Type from 'typebox';
+
+const Time = Type.Union([Type.String(), Type.Null()]);
+const display = Type.String({ description: 'The schedule, for people' });
+
+export const JobScheduleSchema = Type.Union([
+  Type.Object({ kind: Type.Literal('once'), run_at: Type.String(), display }),
+  Type.Object({ kind: Type.Literal('interval'), minutes: Type.Integer({ minimum: 1 }), display }),
+  Type.Object({ kind: Type.Literal('cron'), expr: Type.String(), display }),
+]);
+
+export const JobSchema = Type.Object({
+  id: Type.String({ pattern: '^[0-9a-f]{12}$' }),
+  name: Type.String(),
+  prompt: Type.String(),
+  skills: Type.Array(Type.String()),
+  schedule: JobScheduleSchema,
+  schedule_display: Type.String(),
+  repeat: Type.Object({
+    times: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+    completed: Type.Integer({ minimum: 0 }),
+  }),
+  enabled: Type.Boolean(),
+  state: Type.Union([Type.Literal('scheduled'), Type.Literal('paused')]),
+  paused_at: Time,
+  paused_reason: Type.Union([Type.String(), Type.Null()]),
+  created_at: Type.String(),
+  next_run_at: Time,
+  last_run_at: Time,
+  last_status: Type.Union([Type.Literal('ok'), Type.Literal('error'), Type.Null()]),
+  last_error: Type.Union([Type.String(), Type.Null()]),
+  deliver: Type.String(),
+});
+
+export const JobAnswerSchema = Type.Object({ job: JobSchema });
+export const JobListSchema = Type.Object({ jobs: Type.Array(JobSchema) });
+export const JobDeletedSchema = Type.Object({ ok: Type.Literal(true) });
+
+export const CreateJobRequestSchema = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  schedule: Type.String({
+    minLength: 1,
+    description: 'A duration (`30m`), a time (ISO 8601), an interval (`every 30m`), or five fields of cron',
+  }),
+  prompt: Type.Optional(Type.String()),
+  skills: Type.Optional(Type.Array(Type.String())),
+  repeat: Type.Optional(Type.Integer({ minimum: 1, description: 'How many times it runs' })),
+  deliver: Type.Optional(Type.String()),
+});
+
+export const UpdateJobRequestSchema = Type.Partial(CreateJobRequestSchema);
