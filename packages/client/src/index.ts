@@ -1,0 +1,43 @@
+export {
+  type ApprovalAnswerRequest,
+  type ApprovalChoice,
+  type ApprovalRequest,
+  type Artifact,
+  type ArtifactList,
+  type Capabilities,
+  type ChatCompletion,
+  type ChatCompletionChunk,
+  type ChatMessage,
+  type EventName,
+  type Health,
+  type HealthDetailed,
+  isTerminalEvent,
+  isTerminalStatus,
+  type Job,
+  type Model,
+  type ModelList,
+  type ResponseEvent,
+  type ResponseItem,
+  type ResponseObject,
+  type Run,
+  type RunCreated,
+  type RunEvent,
+  type RunFailureCode,
+  type RunList,
+  type RunStatus,
+  type TerminalEvent,
+  type ToolProgress,
+  type Usage,
+} from '@talaria/protocol';
+export * from './errors.ts';
+export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';
+export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
+export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
+export type { CreateJobParams, UpdateJobParams } from './resources/jobs.ts';
+export type { ResponseParams, ResponseStream } from './resources/responses.ts';
+export type { CreateRunParams, RunOptions } from './resources/runs.ts';
+export type { SessionOptions } from './resources/session.ts';
+export type { RunFilter, RunPages } from './run-pages.ts';
+export type { RunStream, StreamOptions } from './run-stream.ts';
+export { Talaria, type TalariaOptions } from './talaria.ts';
+export type { RequestOptions, ResponseHead } from './transport.ts';

@@ -1,0 +1,90 @@
+/** `/v1/runs/{id}/artifacts`: the files of a run's workspace. */
+import type { ArtifactList } from '@talaria/protocol';
+import type { Connection } from '../connection.ts';
+import { toDownload } from '../download.ts';
+import { ConnectionError } from '../errors.ts';
+import { type RequestOptions, segment, type Transport } from '../transport.ts';
+
+export interface ArtifactListQuery {
+  /** A directory or file of the workspace; the whole workspace by default. */
+  path?: string | undefined;
+  recursive?: boolean | undefined;
+}
+
+export interface ArtifactReadOptions extends RequestOptions {
+  /** The first byte that is wanted. */
+  start?: number | undefined;
+  /** The first byte that is not wanted any more. */
+  end?: number | undefined;
+}
+
+export interface ArchiveQuery {
+  /** A directory or file of the workspace; the whole workspace by default. */
+  path?: string | undefined;
+  format?: 'tar.gz' | 'tar' | 'zip' | undefined;
+}
+
+/** The server reads all of a file before it sends the first byte, to tell its digest. */
+const TIMEOUT_MS = 600_000;
+const STALL_MS = 60_000;
+
+export class Artifacts {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(runId: string, query: ArtifactListQuery = {}, options?: RequestOptions): Promise<ArtifactList> {
+    const path = pathOf(runId);
+    return this.#transport.json<ArtifactList>({ method: 'GET', path, query, repeat: true }, options);
+  }
+
+  /**
+   * One file, or a part of it. The body streams, and goes on by itself after a lost connection; `ETag` is the sha256
+   * of the whole file.
+   */
+  async read(runId: string, path: string, options: ArtifactReadOptions = {}): Promise<Response> {
+    const { start = 0, end, ...request } = options;
+    const open = (offset: number): Promise<Connection> => {
+      const from = start + offset;
+      const range =
+        from === 0 && end === undefined ? undefined : `bytes=${from}-${end === undefined ? '' : end - 1}`;
+      const call = {
+        method: 'GET',
+        path: `${pathOf(runId)}/content`,
+        query: { path },
+        headers: { range },
+        timeout: TIMEOUT_MS,
+        repeat: true,
+      } as const;
+      return this.#transport.open(call, request);
+    };
+    const first = await open(0);
+    const { headers } = first.response;
+    const tag = headers.get('etag');
+    const resume = async (offset: number): Promise<Connection> => {
+      const next = await open(offset);
+      if (next.response.status === 206 && next.response.headers.get('etag') === tag) return next;
+      next.close();
+      throw new ConnectionError(`'${path}' changed while it was read; read it again`);
+    };
+    return toDownload(first, {
+      stallMs: STALL_MS,
+      signal: request.signal,
+      // Without a tag nobody knows whether the rest belongs to the same file; a range counts bytes as they are stored.
+      resume: tag === null || headers.has('content-encoding') ? undefined : resume,
+    });
+  }
+
+  /** A directory as an archive. The body streams. */
+  async archive(runId: string, query: ArchiveQuery = {}, options: RequestOptions = {}): Promise<Response> {
+    const path = `${pathOf(runId)}/archive`;
+    const connection = await this.#transport.open({ method: 'GET', path, query, repeat: true }, options);
+    return toDownload(connection, { stallMs: STALL_MS, signal: options.signal });
+  }
+}
+
+function pathOf(runId: string): string {
+  return `/v1/runs/${segment(runId)}/artifacts`;
+}

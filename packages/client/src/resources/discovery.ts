@@ -1,0 +1,46 @@
+/** What a server says of itself: `/v1/models`, `/v1/capabilities`, `/health`. */
+import type { Capabilities, Health, HealthDetailed, ModelList } from '@talaria/protocol';
+import type { RequestOptions, Transport } from '../transport.ts';
+
+export class Models {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(options?: RequestOptions): Promise<ModelList> {
+    return this.#transport.json<ModelList>({ method: 'GET', path: '/v1/models', repeat: true }, options);
+  }
+}
+
+export class CapabilitiesResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  get(options?: RequestOptions): Promise<Capabilities> {
+    const call = { method: 'GET', path: '/v1/capabilities', repeat: true } as const;
+    return this.#transport.json<Capabilities>(call, options);
+  }
+}
+
+export class HealthResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Needs no key. */
+  get(options?: RequestOptions): Promise<Health> {
+    return this.#transport.json<Health>({ method: 'GET', path: '/health', repeat: true }, options);
+  }
+
+  detailed(options?: RequestOptions): Promise<HealthDetailed> {
+    const call = { method: 'GET', path: '/health/detailed', repeat: true } as const;
+    return this.#transport.json<HealthDetailed>(call, options);
+  }
+}

@@ -1,0 +1,158 @@
+/** `/v1/runs`: create, get, list, watch, stop, approve, steer. */
+import {
+  type ApprovalAnswerRequest,
+  type Capabilities,
+  type CreateRunRequest,
+  createId,
+  isTerminalStatus,
+  type Run,
+  type RunApprovalResponse,
+  type RunCreated,
+  type RunSteer,
+  type RunStop,
+} from '@talaria/protocol';
+import { sleep } from '../abort.ts';
+import { type FinishOptions, finishRun } from '../finish-run.ts';
+import type { Params } from '../params.ts';
+import { backoffMs, isTransient } from '../retry.ts';
+import { type RunFilter, RunPages } from '../run-pages.ts';
+import { RunStream, type StreamOptions } from '../run-stream.ts';
+import { type RequestOptions, segment, type Transport } from '../transport.ts';
+import { Artifacts } from './artifacts.ts';
+
+export type CreateRunParams = Params<CreateRunRequest>;
+
+export interface RunOptions extends Omit<StreamOptions, 'after'>, FinishOptions {}
+
+const STALL_MS = 45_000;
+const RECONNECT_MS = 300_000;
+
+const RECONNECT_FIRST_MS = 100;
+const RECONNECT_LAST_MS = 10_000;
+
+const POLL_FIRST_MS = 250;
+const POLL_LAST_MS = 2_000;
+
+export class Runs {
+  readonly artifacts: Artifacts;
+  readonly #transport: Transport;
+  #honoursKeys: boolean | undefined;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+    this.artifacts = new Artifacts(transport);
+  }
+
+  /** Starts a run. Carries an idempotency key, so that sending it again never starts a second one. */
+  create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
+    const idempotencyKey = options.idempotencyKey ?? createId('idem');
+    return this.#transport.json<RunCreated>(
+      { method: 'POST', path: '/v1/runs', body: params, repeat: () => this.#keysAreHonoured(options) },
+      { ...options, idempotencyKey },
+    );
+  }
+
+  get(runId: string, options?: RequestOptions): Promise<Run> {
+    return this.#transport.json<Run>({ method: 'GET', path: pathOf(runId), repeat: true }, options);
+  }
+
+  /** Newest first. A loop over it goes through all pages; awaited, it is one page. */
+  list(filter: RunFilter = {}, options?: RequestOptions): RunPages {
+    return new RunPages(filter, (query) =>
+      this.#transport.json({ method: 'GET', path: '/v1/runs', query, repeat: true }, options),
+    );
+  }
+
+  /** Asks the run to stop. Returns when that is accepted; `wait` returns when it has happened. */
+  stop(runId: string, options?: RequestOptions): Promise<RunStop> {
+    const call = { method: 'POST', path: `${pathOf(runId)}/stop`, body: {}, repeat: true } as const;
+    return this.#transport.json<RunStop>(call, options);
+  }
+
+  /** Text for the model, before its next step. */
+  steer(runId: string, text: string, options?: RequestOptions): Promise<RunSteer> {
+    const path = `${pathOf(runId)}/steer`;
+    return this.#transport.json<RunSteer>(
+      { method: 'POST', path, body: { input: text }, repeat: false },
+      options,
+    );
+  }
+
+  /** Answers the pending approval. With its `request_id` it can answer no other one. */
+  respondApproval(
+    runId: string,
+    answer: ApprovalAnswerRequest,
+    options?: RequestOptions,
+  ): Promise<RunApprovalResponse> {
+    // Without an id, an answer that is sent again could meet the question after the one it was meant for.
+    const repeat = answer.request_id !== undefined;
+    const path = `${pathOf(runId)}/approval`;
+    return this.#transport.json<RunApprovalResponse>({ method: 'POST', path, body: answer, repeat }, options);
+  }
+
+  /** The events of a run. Connects when it is read. */
+  streamEvents(runId: string, options: StreamOptions = {}): RunStream {
+    const path = `${pathOf(runId)}/events`;
+    const { after, stallTimeout = STALL_MS, reconnectTimeout = RECONNECT_MS, ...request } = options;
+    return new RunStream({
+      runId,
+      after,
+      stallMs: stallTimeout,
+      reconnectMs: reconnectTimeout,
+      waitMs: (retries) => backoffMs(retries, RECONNECT_FIRST_MS, RECONNECT_LAST_MS),
+      signal: request.signal,
+      connect: (cursor, again) => {
+        const headers = { 'last-event-id': cursor?.toString() };
+        return this.#transport.open(
+          { method: 'GET', path, headers, events: true, repeat: true },
+          again ? { ...request, maxRetries: 0 } : request,
+        );
+      },
+    });
+  }
+
+  /** Polls until the run has finished. Does not mind when the server is away for a while. */
+  async wait(runId: string, options: RequestOptions = {}): Promise<Run> {
+    let answeredAt = performance.now();
+    for (let polls = 0; ; polls++) {
+      try {
+        const run = await this.get(runId, options);
+        if (isTerminalStatus(run.status)) return run;
+        answeredAt = performance.now();
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (!isTransient(error) || performance.now() - answeredAt > RECONNECT_MS) throw error;
+      }
+      await sleep(backoffMs(polls, POLL_FIRST_MS, POLL_LAST_MS), options.signal);
+    }
+  }
+
+  /** Creates a run, follows it to its end and returns it, however it ended. */
+  async run(params: CreateRunParams, options: RunOptions = {}): Promise<Run> {
+    const { idempotencyKey, ...others } = options;
+    const { run_id } = await this.create(params, { ...others, idempotencyKey });
+    return finishRun(this, run_id, others);
+  }
+
+  /**
+   * Whether a create of unknown outcome may be sent again. Servers that do not know idempotency keys exist, and they
+   * would start a second run; asking costs one request, and only after a failure.
+   */
+  async #keysAreHonoured({ signal, timeout, headers, maxRetries }: RequestOptions): Promise<boolean> {
+    const call = { method: 'GET', path: '/v1/capabilities', repeat: true } as const;
+    const options = { signal, timeout, headers, maxRetries };
+    try {
+      this.#honoursKeys ??= (
+        await this.#transport.json<Capabilities>(call, options)
+      ).features.run_idempotency;
+    } catch {
+      signal?.throwIfAborted();
+      return false;
+    }
+    return this.#honoursKeys === true;
+  }
+}
+
+function pathOf(runId: string): string {
+  return `/v1/runs/${segment(runId)}`;
+}

@@ -1,0 +1,43 @@
+/** The messages of an answer, as they come. Leaving the loop closes the connection. */
+import { createSseDecoder, type SseHandlers, type SseMessage } from '@talaria/protocol';
+import type { Connection } from './connection.ts';
+import { ConnectionError } from './errors.ts';
+
+export async function* readMessages(
+  connection: Connection,
+  idleMs: number,
+  handlers: Omit<SseHandlers, 'onMessage'> = {},
+): AsyncGenerator<SseMessage, void, undefined> {
+  const messages: SseMessage[] = [];
+  const decoder = createSseDecoder({ ...handlers, onMessage: (message) => messages.push(message) });
+  try {
+    for (;;) {
+      const bytes = await connection.read(idleMs);
+      if (bytes === undefined) return;
+      try {
+        decoder.feed(bytes);
+      } catch (error) {
+        throw damaged(error);
+      }
+      yield* messages.splice(0);
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+/** The JSON object in a message. */
+export function parseData(data: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (error) {
+    throw damaged(error);
+  }
+  if (typeof value !== 'object' || value === null) throw damaged();
+  return value;
+}
+
+function damaged(cause?: unknown): ConnectionError {
+  return new ConnectionError('The stream holds something that is not an event', { cause });
+}

@@ -1,0 +1,80 @@
+/** The client. Each part of the API is a property: `client.runs.create(…)`. */
+import { Chat } from './resources/chat.ts';
+import { CapabilitiesResource, HealthResource, Models } from './resources/discovery.ts';
+import { Jobs } from './resources/jobs.ts';
+import { Responses } from './resources/responses.ts';
+import { Runs } from './resources/runs.ts';
+import { type Fetch, Transport } from './transport.ts';
+
+export interface TalariaOptions {
+  /** Default: the environment's `TALARIA_BASE_URL`, else `http://127.0.0.1:8642`. */
+  baseUrl?: string | undefined;
+  /** Default: the environment's `TALARIA_API_KEY`, else its `HERMES_API_KEY`. `null` is none. */
+  apiKey?: string | null | undefined;
+  /** Milliseconds for each try of a request. Default a minute, and ten for answers of a model. */
+  timeout?: number | undefined;
+  /** How often a request is sent again, where that is safe. Default 3. */
+  maxRetries?: number | undefined;
+  /** Default: the global one. */
+  fetch?: Fetch | undefined;
+  /** Sent with every request. */
+  headers?: Record<string, string> | undefined;
+}
+
+const BASE_URL = 'http://127.0.0.1:8642';
+const MAX_RETRIES = 3;
+
+export class Talaria {
+  readonly baseUrl: string;
+  readonly runs: Runs;
+  readonly chat: Chat;
+  readonly responses: Responses;
+  readonly models: Models;
+  readonly capabilities: CapabilitiesResource;
+  readonly health: HealthResource;
+  readonly jobs: Jobs;
+
+  constructor(options: TalariaOptions = {}) {
+    const { headers = {}, timeout, maxRetries = MAX_RETRIES } = options;
+    const apiKey =
+      options.apiKey === undefined ? (env('TALARIA_API_KEY') ?? env('HERMES_API_KEY')) : options.apiKey;
+    this.baseUrl = toBaseUrl(options.baseUrl ?? env('TALARIA_BASE_URL') ?? BASE_URL);
+    const transport = new Transport({
+      baseUrl: this.baseUrl,
+      apiKey: apiKey?.trim() || undefined,
+      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      headers,
+      timeout,
+      maxRetries,
+    });
+    this.runs = new Runs(transport);
+    this.chat = new Chat(transport);
+    this.responses = new Responses(transport);
+    this.models = new Models(transport);
+    this.capabilities = new CapabilitiesResource(transport);
+    this.health = new HealthResource(transport);
+    this.jobs = new Jobs(transport);
+  }
+}
+
+/** Without the `/v1` that clients of one part of the API are given; a password in it would end up in messages. */
+function toBaseUrl(given: string): string {
+  let url: URL | undefined;
+  try {
+    url = new URL(given);
+  } catch {}
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new TypeError('baseUrl must be an http or https URL without a user name or password');
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+}
+
+/** Browsers have no environment, and some runtimes ask before they show it. */
+function env(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  try {
+    return process?.env?.[name] || undefined;
+  } catch {
+    return undefined;
+  }
+}
