@@ -1,0 +1,202 @@
+/** Every call of the client against the real server: what it sends is understood, what it gives is what was sent. */
+import { execFileSync } from 'node:child_process';
+import {
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  NotFoundError,
+  PermissionError,
+  RateLimitError,
+  Talaria,
+} from '@talaria/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServerWithModel, terminal, waitForApproval, waitForStatus } from '../e2e/server-with-model.ts';
+import { errorOf } from '../support/error-of.ts';
+import { script } from '../support/model-server.ts';
+
+const KEY = 'sk-client-routes';
+
+let world: ServerWithModel;
+let client: Talaria;
+beforeAll(async () => {
+  world = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+  client = new Talaria({ baseUrl: world.server.url, apiKey: KEY });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe('runs', () => {
+  test('create, get, wait', async () => {
+    const created = await client.runs.create({ input: 'hello', session_id: 's' });
+    expect(created).toMatchObject({ status: 'started', replayed: false });
+    expect(await client.runs.get(created.run_id)).toMatchObject({ object: 'hermes.run', session_id: 's' });
+    expect(await client.runs.wait(created.run_id)).toMatchObject({ output: 'You said: hello' });
+  });
+
+  test('the same key gives the same run', async () => {
+    const idempotencyKey = 'the-same';
+    const first = await client.runs.create({ input: 'once' }, { idempotencyKey });
+    const second = await client.runs.create({ input: 'once' }, { idempotencyKey });
+    expect(second).toMatchObject({ run_id: first.run_id, replayed: true });
+    const other = client.runs.create({ input: 'twice' }, { idempotencyKey });
+    expect(await errorOf(other)).toMatchObject({ code: 'idempotency_key_conflict' });
+  });
+
+  test('list goes through all pages in a loop, and is one page when awaited', async () => {
+    const session_id = 'pages';
+    const made: string[] = [];
+    for (let i = 0; i < 7; i++) made.unshift((await client.runs.create({ input: 'x', session_id })).run_id);
+    const looped: string[] = [];
+    for await (const { run_id } of client.runs.list({ session_id, limit: 3 })) looped.push(run_id);
+    expect(looped).toEqual(made);
+
+    const page = await client.runs.list({ session_id, limit: 3 });
+    expect(page).toMatchObject({ object: 'list', has_more: true });
+    expect(page.data.map(({ run_id }) => run_id)).toEqual(made.slice(0, 3));
+    const next = await client.runs.list({ session_id, limit: 3, after: page.next_cursor! });
+    expect(next.data.map(({ run_id }) => run_id)).toEqual(made.slice(3, 6));
+  });
+
+  test('stop', async () => {
+    const { run_id } = await client.runs.create({ input: script([{ hang: 'before' }]) });
+    expect(await client.runs.stop(run_id)).toEqual({ run_id, status: 'stopping' });
+    expect(await client.runs.streamEvents(run_id).result()).toMatchObject({ event: 'run.cancelled' });
+    expect(await errorOf(client.runs.stop(run_id))).toMatchObject({ code: 'run_not_active', status: 404 });
+  });
+
+  test('steer', async () => {
+    const { run_id } = await client.runs.create({ input: script([{ gate: 'steer', text: 'a' }]) });
+    await world.model.waitingAt('steer');
+    expect(await client.runs.steer(run_id, 'more, please')).toMatchObject({ accepted: true });
+    world.model.open('steer');
+    const steered: string[] = [];
+    for await (const event of client.runs.streamEvents(run_id)) {
+      if (event.event === 'run.steered') steered.push(event.input);
+    }
+    expect(steered).toEqual(['more, please']);
+  });
+
+  test('respondApproval', async () => {
+    const { run_id } = await client.runs.create({
+      input: script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]),
+    });
+    const { request_id } = await waitForApproval(world.api, run_id);
+    const stale = client.runs.respondApproval(run_id, { choice: 'once', request_id: 'apr_0' });
+    expect(await errorOf(stale)).toBeInstanceOf(ConflictError);
+    expect(await client.runs.respondApproval(run_id, { choice: 'once', request_id })).toMatchObject({
+      resolved: 1,
+      request_id,
+    });
+    expect(await client.runs.wait(run_id)).toMatchObject({ status: 'completed' });
+  });
+
+  test('streamEvents after a cursor, and after one that is not there', async () => {
+    const { run_id } = await client.runs.create({
+      input: script([{ text: 'a b c', chunks: 3, delayMs: 30 }]),
+    });
+    const all: number[] = [];
+    for await (const { seq } of client.runs.streamEvents(run_id)) all.push(seq);
+    const rest: number[] = [];
+    for await (const { seq } of client.runs.streamEvents(run_id, { after: 0 })) rest.push(seq);
+    expect(rest).toEqual(all.slice(1));
+    const atEnd = client.runs.streamEvents(run_id, { after: all.at(-1)! });
+    for await (const event of atEnd) expect.fail(`there is nothing after the end: ${event.event}`);
+    const beyond = client.runs.streamEvents(run_id, { after: 999 }).result();
+    expect(await errorOf(beyond)).toMatchObject({ status: 400, code: 'invalid_cursor' });
+  });
+});
+
+describe('artifacts', () => {
+  let runId: string;
+  beforeAll(async () => {
+    const command = 'mkdir -p src && printf "hello ü" > a.txt && printf 0123456789 > src/b.txt';
+    const input = script([{ tools: [terminal(command)] }, { text: 'done' }]);
+    runId = (await client.runs.run({ input })).run_id;
+  });
+
+  test('list', async () => {
+    const { data } = await client.runs.artifacts.list(runId);
+    expect(data.map(({ path, type }) => [path, type])).toEqual([
+      ['a.txt', 'file'],
+      ['src', 'directory'],
+    ]);
+    const deep = await client.runs.artifacts.list(runId, { recursive: true, path: 'src' });
+    expect(deep.data.map(({ path }) => path)).toEqual(['src/b.txt']);
+  });
+
+  test('read: as text, in part, as a stream that may be left', async () => {
+    const { artifacts } = client.runs;
+    expect(await (await artifacts.read(runId, 'a.txt')).text()).toBe('hello ü');
+    const part = await artifacts.read(runId, 'src/b.txt', { start: 2, end: 5 });
+    expect(part.status).toBe(206);
+    expect(await part.text()).toBe('234');
+    expect(await (await artifacts.read(runId, 'src/b.txt', { start: 7 })).text()).toBe('789');
+    const left = await artifacts.read(runId, 'src/b.txt');
+    expect(left.headers.get('content-length')).toBe('10');
+    await left.body!.cancel();
+  });
+
+  test('archive', async () => {
+    const response = await client.runs.artifacts.archive(runId, { format: 'tar' });
+    const tar = Buffer.from(await response.arrayBuffer());
+    const names = execFileSync('tar', ['-t'], { input: tar, encoding: 'utf8' }).split('\n').filter(Boolean);
+    expect(
+      names
+        .map((name) => name.replace(/^\.\/|\/$/g, ''))
+        .filter(Boolean)
+        .sort(),
+    ).toEqual(['a.txt', 'src', 'src/b.txt']);
+  });
+
+  test.each(['missing.txt', '../../etc/passwd'])('%s is an error, not an empty file', async (path) => {
+    const error = await errorOf(client.runs.artifacts.read(runId, path));
+    expect(['artifact_not_found', 'invalid_path']).toContain((error as NotFoundError).code);
+  });
+});
+
+test('what the server says of itself', async () => {
+  expect(await client.health.get()).toMatchObject({ status: 'ok', platform: 'hermes-agent' });
+  expect(await client.health.detailed()).toMatchObject({ gateway_state: 'running' });
+  expect((await client.models.list()).data[0]).toMatchObject({ object: 'model' });
+  expect((await client.capabilities.get()).features).toMatchObject({ run_idempotency: true });
+});
+
+describe('errors', () => {
+  test('are of the class of their status, with what the server says', async () => {
+    const { url } = world.server;
+    const missing = 'run_00000000000000000000000000000000';
+    expect(await errorOf(client.runs.get(missing))).toMatchObject({
+      status: 404,
+      code: 'run_not_found',
+      type: 'invalid_request_error',
+      message: `Run not found: ${missing} (404 run_not_found)`,
+    });
+    expect(await errorOf(client.runs.get(missing))).toBeInstanceOf(NotFoundError);
+    expect(await errorOf(client.runs.create({ input: '' }))).toBeInstanceOf(BadRequestError);
+    expect(await errorOf(client.runs.create({ input: '' }))).toMatchObject({ param: 'input' });
+    const wrong = new Talaria({ baseUrl: url, apiKey: 'sk-wrong' });
+    expect(await errorOf(wrong.models.list())).toBeInstanceOf(AuthenticationError);
+    expect(await wrong.health.get()).toMatchObject({ status: 'ok' });
+    const page = new Talaria({ baseUrl: url, apiKey: KEY, headers: { origin: 'https://evil.example' } });
+    expect(await errorOf(page.models.list())).toBeInstanceOf(PermissionError);
+  });
+
+  test('a full queue is tried again after as long as the server says, and then an error', async () => {
+    await using full = await ServerWithModel.start({
+      TALARIA_MAX_CONCURRENT_RUNS: '1',
+      TALARIA_MAX_QUEUED_RUNS: '1',
+    });
+    const impatient = new Talaria({ baseUrl: full.server.url, maxRetries: 0 });
+    const first = await impatient.runs.create({ input: script([{ gate: 'full', text: 'a' }]) });
+    await waitForStatus(full.api, first.run_id, 'running');
+    const second = await impatient.runs.create({ input: 'waits' });
+    const refused = await errorOf(impatient.runs.create({ input: 'no room' }));
+    expect(refused).toBeInstanceOf(RateLimitError);
+    expect(Number((refused as RateLimitError).headers.get('retry-after'))).toBeGreaterThan(0);
+
+    const patient = new Talaria({ baseUrl: full.server.url, maxRetries: 10 });
+    const third = patient.runs.run({ input: 'in the end' });
+    full.model.open('full');
+    expect(await third).toMatchObject({ status: 'completed' });
+    expect(await impatient.runs.wait(second.run_id)).toMatchObject({ status: 'completed' });
+  });
+});

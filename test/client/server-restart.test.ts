@@ -1,0 +1,82 @@
+/** A client that watches while the server is killed and started again on the same data. */
+import { type RunEvent, Talaria } from '@talaria/client';
+import { expect, test } from 'vitest';
+import { ServerWithModel, terminal } from '../e2e/server-with-model.ts';
+import { script } from '../support/model-server.ts';
+import { UnreliableProxy } from '../support/unreliable-proxy.ts';
+
+/** A server that comes back at another port, behind an address that stays. */
+async function startWorld() {
+  const world = await ServerWithModel.start();
+  const proxy = await UnreliableProxy.start(() => world.server.url, 1);
+  return {
+    ...world,
+    model: world.model,
+    server: world.server,
+    client: new Talaria({ baseUrl: proxy.url }),
+    restart: async () => {
+      await world.server.kill('SIGKILL');
+      await world.server.start();
+    },
+    truth: async (runId: string) => (await world.api.stream(runId)).frames.map(({ event }) => event),
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a stream goes on through kill -9 in the middle of a step, and the text has nothing twice', async () => {
+  await using world = await startWorld();
+  const { client, model } = world;
+  const chunks = ['one ', 'two ', { gate: 'rest' }, 'three'];
+  const { run_id } = await client.runs.create({ input: script([{ chunks }]) });
+  const stream = client.runs.streamEvents(run_id);
+  const events: RunEvent[] = [];
+  let restarted = false;
+  for await (const event of stream) {
+    events.push(event);
+    if (restarted || event.event !== 'message.delta' || !event.delta.includes('two')) continue;
+    restarted = true;
+    await world.restart();
+    await model.waitingAt('rest');
+    model.open('rest');
+  }
+  expect(events).toEqual(await world.truth(run_id));
+  expect(events.map(({ event }) => event)).toContain('run.resumed');
+  expect(await stream.text()).toBe('one two three');
+  expect(await stream.result()).toMatchObject({ event: 'run.completed', output: 'one two three' });
+});
+
+test('an approval is asked for before a kill -9 and answered after it, by the same call of run()', async () => {
+  await using world = await startWorld();
+  const { client } = world;
+  const questions: string[] = [];
+  const run = await client.runs.run(
+    { input: script([{ tools: [terminal('rm -rf build; echo gone')] }, { text: 'done' }]) },
+    {
+      onApproval: async ({ command, request_id }) => {
+        questions.push(request_id);
+        expect(command).toBe('rm -rf build; echo gone');
+        await world.restart();
+        return 'once';
+      },
+    },
+  );
+  expect(run).toMatchObject({ status: 'completed', output: 'done' });
+  expect(questions).toHaveLength(1);
+  const outcome = (await world.truth(run.run_id)).find((event) => event.event === 'tool.completed');
+  expect(outcome).toMatchObject({ error: false, preview: expect.stringContaining('gone') });
+});
+
+test('wait does not mind that the server is away', async () => {
+  await using world = await startWorld();
+  const { client, model, server } = world;
+  const { run_id } = await client.runs.create({ input: script([{ chunks: [{ gate: 'go' }, 'done'] }]) });
+  await model.waitingAt('go');
+  await server.kill('SIGKILL');
+  const waiting = client.runs.wait(run_id, { maxRetries: 0 });
+  await server.start();
+  model.open('go');
+  expect(await waiting).toMatchObject({ status: 'completed', output: 'done' });
+});
