@@ -18,8 +18,8 @@ export interface Environment {
 
 const envNames = new Set<string>([...settingList.map(([, setting]) => setting.env), configFileOption.env]);
 
-/** Variables of our own that are no settings: tests arm failpoints with it. */
-const otherNames = new Set(['TALARIA_FAILPOINTS']);
+/** Variables of our own that are no settings of the server: tests arm failpoints with one, clients read the others. */
+const otherNames = new Set(['TALARIA_FAILPOINTS', 'TALARIA_API_KEY', 'TALARIA_BASE_URL']);
 
 export function readEnvironment(env: Env, cwd: string): Environment {
   const given = new Map<SettingName, Given>();

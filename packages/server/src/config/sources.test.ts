@@ -62,6 +62,10 @@ describe('the environment', () => {
       }).warnings,
     ).toEqual([]);
   });
+
+  it('leaves the names of its clients alone', () => {
+    expect(load({ env: { TALARIA_API_KEY: 'x', TALARIA_BASE_URL: 'http://h' } }).warnings).toEqual([]);
+  });
 });
 
 describe('the file', () => {
