@@ -82,10 +82,10 @@ export function describePaths({ call, bash, backend }: ContractTools): void {
       ['a link into /proc', 'ln -s /proc/self/environ target', 'target'],
       ['a FIFO', 'mkfifo target', 'target'],
       ['a path through a file', 'echo mine > target', 'target/x'],
-      // The last two only where they can be made: with python3, and by an unisolated root.
+      // The last two only where they can be made: with perl, and by an unisolated root.
       [
         'a socket',
-        `python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("target")' || mkfifo target`,
+        `LC_ALL=C perl -e 'socket(S, 1, 1, 0) && bind(S, pack("Sa*", 1, "target")) or die $!' || mkfifo target`,
         'target',
       ],
       ['a device', 'mknod target c 1 5 2>/dev/null || ln -s /dev/zero target', 'target'],

@@ -42,15 +42,19 @@ describe.skipIf(reason !== undefined)(title, () => {
     };
   });
 
-  describeBackendContract('several slots in a container', async () => {
-    const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
-    return {
-      create: () =>
-        new DockerBackend({
-          ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host },
-          ...{ slotsPerContainer: 30, maxContainers: 4, limits: { processes: 2_000 } },
-        }),
-      dispose: () => rm(workspacesDir, { recursive: true, force: true }),
-    };
-  });
+  describeBackendContract(
+    'several slots in a container',
+    async () => {
+      const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+      return {
+        create: () =>
+          new DockerBackend({
+            ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host },
+            ...{ slotsPerContainer: 30, maxContainers: 4, limits: { processes: 2_000 } },
+          }),
+        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+      };
+    },
+    { timedOutCommands: 1_000 },
+  );
 });
