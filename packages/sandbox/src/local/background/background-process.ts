@@ -10,6 +10,7 @@
  */
 import type { ProcessDescription, ProcessStatus } from '../../backend.ts';
 import type { LimitedEnd } from '../limits/run-limited.ts';
+import { waitWithin } from '../patience.ts';
 import type { CommandOptions, RunningCommand } from '../process/run-command.ts';
 import type { ProcessInput } from './process-input.ts';
 import type { ProcessOutput } from './process-output.ts';
@@ -97,32 +98,19 @@ export class BackgroundProcess {
     };
   }
 
-  /** Ends it. Other signals than KILL go to everything it runs, and what has not followed them in time is killed. */
-  async kill(signal: EndSignal): Promise<void> {
+  /**
+   * Ends it. Other signals than KILL go to everything it runs, and what has not followed them in time, or by the time
+   * the caller is aborted, is killed.
+   */
+  async kill(signal: EndSignal, aborted?: AbortSignal): Promise<void> {
     if (this.#end) return;
     this.#killed = true;
     if (signal !== 'KILL' && this.#running) {
       this.#running.signal(`SIG${signal}`);
-      await this.endedWithin(KILL_GRACE_MS);
+      await waitWithin(this.ended, { timeoutMs: KILL_GRACE_MS, signal: aborted });
     }
     this.#abort.abort();
     await this.ended;
-  }
-
-  /** True when it has ended by then. */
-  async endedWithin(ms: number, signal?: AbortSignal): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    let onAbort = (): void => {};
-    const given = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-      onAbort = resolve;
-      if (signal?.aborted) resolve();
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
-    await Promise.race([this.ended, given]);
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
-    return this.#end !== undefined;
   }
 
   async #follow(run: RunBackground): Promise<void> {

@@ -3,6 +3,7 @@ import type { BackgroundProcess, EndSignal } from '../background/background-proc
 import { describeList, describeStatus, report } from '../background/describe.ts';
 import { readLog } from '../background/read-log.ts';
 import { settle } from '../background/settle.ts';
+import { waitWithin } from '../patience.ts';
 import {
   InvalidArgumentError,
   optionalBoolean,
@@ -29,7 +30,7 @@ const wait: Action = async (args, process, context) => {
     optionalPositive(args, 'timeout') ?? context.defaultTimeoutS,
     context.maxTimeoutS,
   );
-  await process.endedWithin(timeoutS * 1000, context.signal);
+  await waitWithin(process.ended, { timeoutMs: timeoutS * 1000, signal: context.signal });
   if (!context.signal.aborted) return report(process);
   return { output: '', error: `Waiting for ${process.id} was stopped.`, metadata: { failure: 'aborted' } };
 };
@@ -45,6 +46,7 @@ const log: Action = async (args, process, context) =>
 
 const write: Action = async (args, process, context) => {
   const { input, output } = process;
+  const { signal } = context;
   const text = optionalString(args, 'data') ?? '';
   const data = Buffer.from(optionalBoolean(args, 'enter') ? `${text}\n` : text);
   const eof = optionalBoolean(args, 'eof') ?? false;
@@ -60,21 +62,21 @@ const write: Action = async (args, process, context) => {
     return refused(`${process.id} has not yet read what was written before; nothing was written.`);
   }
   const knownBytes = output.totalBytes;
-  if (data.length > 0) await within(input.write(data), WRITE_PATIENCE_MS);
+  if (data.length > 0) await waitWithin(input.write(data), { timeoutMs: WRITE_PATIENCE_MS, signal });
   const notes = input.waitingBytes > 0 ? ['[it has not read all of it yet]'] : [];
   if (eof) input.end();
-  await settle(process, knownBytes, context.signal);
+  await settle(process, knownBytes, signal);
   return report(process, notes);
 };
 
-const kill: Action = async (args, process) => {
+const kill: Action = async (args, process, context) => {
   const signal = optionalString(args, 'signal') ?? 'TERM';
   if (!isEndSignal(signal)) {
     throw new InvalidArgumentError(
       `The argument signal should be one of ${SIGNALS.join(', ')}, not ${signal}.`,
     );
   }
-  await process.kill(signal);
+  await process.kill(signal, context.signal);
   return report(process);
 };
 
@@ -130,13 +132,4 @@ function isEndSignal(signal: string): signal is EndSignal {
 
 function refused(error: string): ToolOutcome {
   return { output: '', error, metadata: {} };
-}
-
-async function within(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }
