@@ -2,11 +2,12 @@
 import { realpathSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { CheckedDaemon } from './check-daemon.ts';
 import { SOCKET_NAME } from './container-socket.ts';
 import { INSIDE } from './container-spec.ts';
+import type { DaemonInfo } from './docker-api.ts';
 import type { ContainerBlueprint } from './docker-driver.ts';
-import { containerUser, type DockerBackendOptions, poolLimits, splitLimits } from './docker-options.ts';
+import type { DockerLimits } from './docker-limits.ts';
+import { containerUser, type DockerBackendOptions, poolLimits } from './docker-options.ts';
 
 const PACKAGE = new URL('../..', import.meta.url);
 /** The server's program beside this file, in the form this file has: TypeScript here, JavaScript once it was built. */
@@ -15,12 +16,12 @@ const ENTRY = new URL(`../container-server/main${extname(import.meta.url)}`, imp
 export function blueprintOf(
   options: DockerBackendOptions,
   nested: boolean,
-  daemon: CheckedDaemon,
+  daemon: DaemonInfo,
+  limits: DockerLimits,
 ): ContainerBlueprint {
   const { image, allowNetwork = false, defaultTimeoutS, outputLimitBytes, spoolLimitBytes } = options;
-  const limits = splitLimits(options);
   return {
-    ...{ image, nested, allowNetwork, ...daemon },
+    ...{ image, nested, allowNetwork, daemon },
     slots: poolLimits(options).slotsPerContainer,
     limits: limits.container,
     user: containerUser(),
@@ -33,7 +34,7 @@ export function blueprintOf(
         workspacesDir: INSIDE.workspaces,
         isolation: nested ? 'auto' : 'none',
         allowNetwork,
-        limits: limits.inside,
+        ...limits.inside,
         containerLimits: limits.container,
         ...defined({ defaultTimeoutS, outputLimitBytes, spoolLimitBytes }),
       },

@@ -1,9 +1,9 @@
 /**
  * What a container is made with. Pure: the settings and places in, the body of Docker's `create` call out.
  *
- * Always: no capability, no new privileges, a user that is not root, a read-only root file system, bounded memory
- * without swap, bounded processes and CPU, a bounded log, no network unless it is allowed, nothing of the host but the
- * program it runs and its own directory.
+ * Always: no capability, no new privileges, a user that is not root, a read-only root file system, a bounded log, no
+ * network unless it is allowed, nothing of the host but the program it runs and its own directory. Memory, processes and
+ * processor time are bounded unless the operator wants them not to be.
  *
  * `nested` decides who separates the commands. With it they run in namespaces that the server in the container makes for
  * each (local/isolation), which needs our seccomp profile in place of Docker's and a /proc without covered paths: the
@@ -11,6 +11,9 @@
  * between a command and the host, so it keeps Docker's own profiles.
  */
 import type { ContainerServerConfig } from '../container-server/main.ts';
+import type { SandboxLimits } from '../limits.ts';
+import { hasSecurityOption } from './check-daemon.ts';
+import type { DaemonInfo } from './docker-api.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 
 /** Where a container finds what is mounted into it. */
@@ -36,13 +39,6 @@ export const SERVER_KILLED = 99;
 /** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
 const FIRST_PROCESS = ['/bin/sh', '-c', `"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
 
-export interface ContainerLimits {
-  memoryBytes: number;
-  cpus: number;
-  /** Of each slot: what uses up those of all is stopped before, where the server inside can (local/limits). */
-  processes: number;
-}
-
 export interface ContainerUser {
   uid: number;
   gid: number;
@@ -53,9 +49,8 @@ export interface ContainerPlan {
   nested: boolean;
   slots: number;
   allowNetwork: boolean;
-  /** That the machine has; Docker refuses to promise more. */
-  processors: number;
-  limits: ContainerLimits;
+  /** Of all slots together, except that processes are those of each. */
+  limits: SandboxLimits;
   user: ContainerUser;
   labels: Record<string, string>;
   /** On the host. */
@@ -66,12 +61,12 @@ export interface ContainerPlan {
   /** Of the server's program inside the package. */
   entry: string;
   server: ContainerServerConfig;
-  /** What the daemon says it has, such as `name=apparmor`. */
-  securityOptions: readonly string[];
+  /** What the daemon says of itself. */
+  daemon: DaemonInfo;
 }
 
 export function containerSpec(plan: ContainerPlan): object {
-  const { limits, user } = plan;
+  const { user } = plan;
   return {
     Image: plan.image,
     User: `${user.uid}:${user.gid}`,
@@ -93,7 +88,7 @@ export function containerSpec(plan: ContainerPlan): object {
       CapDrop: ['ALL'],
       SecurityOpt: securityOptions(plan),
       ...(plan.nested ? { MaskedPaths: [], ReadonlyPaths: [] } : {}),
-      ...(has(plan, 'userns') ? { UsernsMode: 'host' } : {}),
+      ...(hasSecurityOption(plan.daemon, 'userns') ? { UsernsMode: 'host' } : {}),
       ReadonlyRootfs: true,
       Tmpfs: {
         '/tmp': `rw,nosuid,nodev,size=${TMP_BYTES},uid=${user.uid},gid=${user.gid},mode=0700`,
@@ -104,10 +99,7 @@ export function containerSpec(plan: ContainerPlan): object {
         bind(plan.runDir, INSIDE.run, false),
         bind(plan.workspacesDir, INSIDE.workspaces, false),
       ],
-      Memory: limits.memoryBytes + SERVER_MEMORY_BYTES,
-      MemorySwap: limits.memoryBytes + SERVER_MEMORY_BYTES,
-      NanoCpus: Math.round(Math.min(limits.cpus, plan.processors) * 1e9),
-      PidsLimit: limits.processes * plan.slots + SERVER_PROCESSES,
+      ...limitOptions(plan),
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: OPEN_FILES, Hard: OPEN_FILES },
@@ -118,18 +110,27 @@ export function containerSpec(plan: ContainerPlan): object {
   };
 }
 
+function limitOptions({ limits, slots, daemon }: ContainerPlan): object {
+  const { memoryBytes, cpus, processes } = limits;
+  // Both the same: no swap beyond it.
+  const memory = memoryBytes === undefined ? undefined : memoryBytes + SERVER_MEMORY_BYTES;
+  return {
+    Memory: memory,
+    MemorySwap: memory,
+    // Docker refuses to promise more than there are.
+    NanoCpus: cpus === undefined ? undefined : Math.round(Math.min(cpus, daemon.NCPU) * 1e9),
+    PidsLimit: processes === undefined ? undefined : processes * slots + SERVER_PROCESSES,
+  };
+}
+
 function securityOptions(plan: ContainerPlan): string[] {
   const options = ['no-new-privileges'];
   if (plan.nested) options.push(`seccomp=${seccompProfile()}`);
   // Docker's profile for AppArmor forbids every mount, also those in a namespace of one's own.
-  if (plan.nested && has(plan, 'apparmor')) options.push('apparmor=unconfined');
+  if (plan.nested && hasSecurityOption(plan.daemon, 'apparmor')) options.push('apparmor=unconfined');
   // The workspaces carry the host's label, which a confined container may not touch.
-  if (has(plan, 'selinux')) options.push('label=disable');
+  if (hasSecurityOption(plan.daemon, 'selinux')) options.push('label=disable');
   return options;
-}
-
-function has({ securityOptions }: ContainerPlan, name: string): boolean {
-  return securityOptions.some((option) => option.split(',').includes(`name=${name}`));
 }
 
 /** Not a `Bind`: for that Docker would make a missing source itself. */

@@ -1,6 +1,6 @@
 import type { SandboxLimits } from '../limits.ts';
 import type { PoolLimits } from '../pool/pool-limits.ts';
-import type { ContainerLimits, ContainerUser } from './container-spec.ts';
+import type { ContainerUser } from './container-spec.ts';
 
 export interface DockerBackendOptions extends Partial<PoolLimits> {
   /** Holds the workspaces and nothing else. Created if missing. The daemon has to see it under the same path. */
@@ -10,10 +10,12 @@ export interface DockerBackendOptions extends Partial<PoolLimits> {
   /** Like DOCKER_HOST: `unix:///path` or `tcp://host:port`. The usual socket by default. */
   dockerHost?: string | undefined;
   /**
-   * Memory and processor time are those of a container, shared by its slots. Where nothing is said of one of them, of
-   * processes included, it has a default: no container is without.
+   * What commands may use; one that cannot be enforced makes `start` fail. Memory and processor time are those of a
+   * container, shared by its slots. 2 GB and 512 processes where nothing is given; `{}` is no limit at all.
    */
   limits?: SandboxLimits | undefined;
+  /** The same where `limits` has nothing, but one that cannot be enforced here is only told by `stats`. */
+  preferredLimits?: SandboxLimits | undefined;
   /** Whether containers are on Docker's default network. None by default. */
   allowNetwork?: boolean | undefined;
   /** For commands that name no timeout of their own. 180 by default. */
@@ -37,14 +39,6 @@ const DEFAULT_POOL: PoolLimits = {
   healthTimeoutS: 5,
 };
 
-const GIGABYTE = 1024 ** 3;
-
-const DEFAULT_LIMITS = {
-  memoryBytes: 2 * GIGABYTE,
-  cpus: 2,
-  processes: 512,
-} satisfies SandboxLimits;
-
 /** Nobody's on every system we know of: below it are accounts, above it the number that stands for nobody. */
 const SANDBOX_USER: ContainerUser = { uid: 65_533, gid: 65_533 };
 
@@ -54,20 +48,6 @@ export function poolLimits(options: DockerBackendOptions): PoolLimits {
     options[name as keyof PoolLimits] ?? value,
   ]);
   return Object.fromEntries(entries);
-}
-
-/** Those that a container enforces, and those that the server inside does. */
-export function splitLimits({ limits = {} }: DockerBackendOptions): {
-  container: ContainerLimits;
-  inside: SandboxLimits;
-} {
-  const { memoryBytes, cpus, processes, ...inside } = limits;
-  const container = {
-    memoryBytes: memoryBytes ?? DEFAULT_LIMITS.memoryBytes,
-    cpus: cpus ?? DEFAULT_LIMITS.cpus,
-    processes: processes ?? DEFAULT_LIMITS.processes,
-  };
-  return { container, inside };
 }
 
 /** The server's own user, so that it can read what commands wrote; unless that is root, which no command may be. */

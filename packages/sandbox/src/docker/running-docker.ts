@@ -11,6 +11,7 @@ import { INSIDE } from './container-spec.ts';
 import type { DockerApi } from './docker-api.ts';
 import type { DockerContainer } from './docker-container.ts';
 import { DockerDriver } from './docker-driver.ts';
+import { divideLimits } from './docker-limits.ts';
 import { type DockerBackendOptions, poolLimits } from './docker-options.ts';
 import { HostDirectory } from './host-directory.ts';
 import { sweep } from './sweep.ts';
@@ -43,6 +44,7 @@ export class RunningDocker {
   static async start(api: DockerApi, options: DockerBackendOptions): Promise<RunningDocker> {
     const { onTrouble = () => {} } = options;
     const daemon = await checkDaemon(api, options.image);
+    const limits = divideLimits(options, daemon);
     await using resources = new AsyncDisposableStack();
     const workspaces = await Workspaces.open(options.workspacesDir);
     resources.defer(() => workspaces.close());
@@ -56,7 +58,7 @@ export class RunningDocker {
     const create = (nested: boolean) =>
       new DockerDriver({
         ...{ api, host, places },
-        blueprint: blueprintOf(options, nested, daemon),
+        blueprint: blueprintOf(options, nested, daemon, limits),
         onLost: (container, reason) => pool?.containerFailed(container, reason),
       });
     const pooling = poolLimits(options);
@@ -77,7 +79,10 @@ export class RunningDocker {
       clearInterval(sweeper);
       await sweeping;
     });
-    return new RunningDocker({ ...choice, pool, places, onTrouble, resources: resources.move() });
+    return new RunningDocker({
+      ...{ ...choice, limits: [...choice.limits, ...limits.unenforced] },
+      ...{ pool, places, onTrouble, resources: resources.move() },
+    });
   }
 
   /** Answers what runs, then ends the containers. What cannot be ended now is for the next start. */

@@ -27,7 +27,10 @@ export function describeIsolation(daemon: () => TestDaemon): void {
     const bash = (command: string, on = slot) => docker.bash(on, command);
 
     beforeAll(async () => {
-      docker = await startTest(daemon(), { slotsPerContainer: 3 });
+      docker = await startTest(daemon(), {
+        slotsPerContainer: 3,
+        limits: { memoryBytes: 1e9, processes: 200, cpus: 1 },
+      });
       slot = await docker.backend.acquire(newTrajectory());
     });
     afterAll(() => docker[Symbol.asyncDispose]());

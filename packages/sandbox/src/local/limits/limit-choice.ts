@@ -71,9 +71,9 @@ export class LimitChoice {
   /** `workspacesDir` is on the file system that holds all workspaces. */
   static async prepare(wanted: WantedLimits, workspacesDir: string): Promise<LimitChoice> {
     const limits = {
-      ...checked(wanted.preferred),
-      ...checked(wanted.required),
-      ...checked(wanted.container),
+      ...checkedLimits(wanted.preferred),
+      ...checkedLimits(wanted.required),
+      ...checkedLimits(wanted.container),
     };
     const controllers = LIMITS.filter((limit) => limits[limit] !== undefined)
       .filter((limit) => wanted.container[limit] === undefined)
@@ -195,7 +195,7 @@ function canBeRlimited(limit: LimitName): limit is keyof typeof RLIMIT_TESTS {
 }
 
 /** Only those that are there. */
-function checked(limits: SandboxLimits): SandboxLimits {
+export function checkedLimits(limits: SandboxLimits): SandboxLimits {
   const entries = Object.entries(limits).filter(([, value]) => value !== undefined);
   for (const [limit, value] of entries) {
     const isWhole = limit === 'cpus' || Number.isSafeInteger(value);
