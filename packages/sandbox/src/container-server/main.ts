@@ -4,6 +4,7 @@
  */
 import { rename } from 'node:fs/promises';
 import { LocalBackend, type LocalBackendOptions } from '../local/local-backend.ts';
+import { imageEnvironment } from './image-environment.ts';
 import { SandboxServer } from './sandbox-server.ts';
 
 export interface ContainerServerConfig {
@@ -12,7 +13,7 @@ export interface ContainerServerConfig {
 }
 
 const { socketPath, backend: options } = JSON.parse(process.argv[2] ?? '') as ContainerServerConfig;
-const backend = new LocalBackend(options);
+const backend = new LocalBackend({ ...options, environment: imageEnvironment(process.env) });
 await backend.start();
 const server = new SandboxServer(backend, () => process.exit());
 await server.listen(`${socketPath}.new`);

@@ -38,6 +38,7 @@ import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts'
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
 import { observeTrial, type TrialSite } from './isolation/trial.ts';
+import { withEnvironment } from './isolation/with-environment.ts';
 import type { BackendLimits } from './limits/backend-limits.ts';
 import { LimitChoice } from './limits/limit-choice.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
@@ -68,6 +69,8 @@ export interface LocalBackendOptions {
   isolation?: Isolation['kind'] | 'auto';
   /** Directories that commands must not see even where they lie inside the system's, such as a data directory in /opt. */
   hiddenPaths?: readonly string[];
+  /** What commands find in their environment besides the usual variables. */
+  environment?: Readonly<Record<string, string>>;
   /** What commands may use. One that cannot be enforced here makes `start` fail. */
   limits?: SandboxLimits;
   /** The same where `limits` has nothing, but one that cannot be enforced here is only told by `stats`. */
@@ -127,7 +130,7 @@ export class LocalBackend implements ToolBackend {
         ...site,
       });
       const limits = await choice.decide(driver, observed, (trial) => observeTrial(driver, trial, site));
-      return { isolation: driver, limits };
+      return { isolation: withEnvironment(driver, this.#options.environment ?? {}), limits };
     } finally {
       await choice.close();
     }

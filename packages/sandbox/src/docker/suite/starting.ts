@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { importImage, type TestDaemon } from '../testing/docker-daemon.ts';
-import { createTest, listContainers } from '../testing/docker-fixture.ts';
+import { createTest, listContainers, startTest } from '../testing/docker-fixture.ts';
 import { packTestRoot, TEST_PROGRAMS } from '../testing/test-image.ts';
 
 const NO_LIBRARIES = 'talaria-test:no-libraries';
@@ -21,6 +21,27 @@ export function describeStarting(daemon: () => TestDaemon): void {
       await importImage(daemon().host, NO_SHELL, noShell.path);
       await using noDu = await packTestRoot({ programs: TEST_PROGRAMS.filter((name) => name !== 'du') });
       await importImage(daemon().host, NO_DU, noDu.path);
+    });
+
+    test('what an image says of its programs holds for commands, and not for the server inside', async () => {
+      await using root = await packTestRoot();
+      const image = 'talaria-test:opinionated';
+      await importImage(daemon().host, image, root.path, [
+        ...['ENV GREETING="hello there"', 'ENV PATH=/opt/tools:/bin', 'ENV HOME=/nowhere'],
+        ...[
+          'ENV NODE_OPTIONS=--no-such-option',
+          'ENV LD_PRELOAD=/nowhere.so',
+          'USER root',
+          'WORKDIR /nowhere',
+        ],
+        ...['ENTRYPOINT ["/bin/false"]', 'CMD ["nothing"]', 'VOLUME /volume'],
+      ]);
+      await using docker = await startTest(daemon(), { image });
+      const slot = await docker.backend.acquire();
+      const { output } = await docker.bash(slot, 'echo "$GREETING"; echo "$PATH"; echo "$HOME"; id -u; env');
+      expect(output).toMatch(/^hello there\n\/opt\/tools:\/bin:\S+\n\/workspace\n[1-9]\d*\n/);
+      expect(output).not.toContain('NODE_OPTIONS');
+      expect(output).not.toContain('LD_PRELOAD');
     });
 
     const containerIds = async () => (await listContainers(daemon())).map(({ Id }) => Id);

@@ -139,9 +139,21 @@ async function importTestImage(host: string): Promise<void> {
   await importImage(host, TEST_IMAGE, root.path);
 }
 
-export async function importImage(host: string, image: string, tarPath: string): Promise<void> {
-  const [repository, tag] = image.split(':');
-  const path = `/images/create?fromSrc=-&repo=${repository}&tag=${tag}`;
-  const { status, text } = await callDocker(host, 'POST', path, createReadStream(tarPath));
+/** `changes` are lines of a Dockerfile. */
+export async function importImage(
+  host: string,
+  image: string,
+  tarPath: string,
+  changes: readonly string[] = [],
+): Promise<void> {
+  const [repo = '', tag = ''] = image.split(':');
+  const query = new URLSearchParams({ fromSrc: '-', repo, tag });
+  for (const change of changes) query.append('changes', change);
+  const { status, text } = await callDocker(
+    host,
+    'POST',
+    `/images/create?${query}`,
+    createReadStream(tarPath),
+  );
   if (status !== 200 || text.includes('errorDetail')) throw new Error(`${image} was not imported: ${text}`);
 }

@@ -1,0 +1,16 @@
+/**
+ * What an image says about the environment of its programs, such as where they lie: a command in a container finds it,
+ * as it would in any other. What belongs to this process, and what every command gets from us, is left out.
+ */
+import { SYSTEM_PATH } from '../local/system-path.ts';
+
+const OURS = ['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', '_', 'TERM', 'TMPDIR', 'USER', 'LOGNAME'];
+
+export function imageEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const found: Record<string, string> = {};
+  // What we took from this process is empty (docker/container-spec.ts).
+  for (const [name, value] of Object.entries(env)) if (value && !OURS.includes(name)) found[name] = value;
+  // The programs that build a sandbox are found in any case.
+  if (found.PATH) found.PATH = `${found.PATH}:${SYSTEM_PATH}`;
+  return found;
+}
