@@ -62,6 +62,15 @@ test('a full workspace is measured each time, until there is room again', async 
   expect(disk.measured).toBe(3);
 });
 
+test('a large write is measured for, whatever others have freed meanwhile', async () => {
+  const { disk, space, write } = setUp();
+  await space.usedIfOver();
+  write(800);
+  disk.free += 5000;
+  expect(await space.usedIfOver(300)).toBe(800);
+  expect(disk.measured).toBe(1);
+});
+
 test('what is to be added counts', async () => {
   const { disk, space, write } = setUp();
   await space.usedIfOver();

@@ -22,6 +22,8 @@ const PAUSE = 10;
 const MAX_AGE_MS = 10_000;
 /** What a full workspace may grow by, for directories grow too when files are moved about. */
 const SLACK_BYTES = 16 * 1024 * 1024;
+/** The share of the limit that is not written without measuring. */
+const MUCH = 0.25;
 /** The share of the limit that may be missing from the file system and not be found in the tree. */
 const UNEXPLAINED = 0.1;
 
@@ -74,7 +76,9 @@ export class WorkspaceSpace {
     const freeBytes = await this.#options.free.now();
     this.#last ??= this.#isNew ? emptyAt(freeBytes) : undefined;
     const room = this.limitBytes - moreBytes;
-    if (this.#last && mostUsed(this.#last, freeBytes) <= room) return undefined;
+    // Others may have freed space meanwhile, and before so large a write a walk costs little.
+    const isMuch = moreBytes > this.limitBytes * MUCH;
+    if (!isMuch && this.#last && mostUsed(this.#last, freeBytes) <= room) return undefined;
     const { usedBytes } = await this.#measure();
     const full = usedBytes > this.limitBytes;
     this.#ceilingBytes = full ? usedBytes + SLACK_BYTES : this.limitBytes;
