@@ -8,6 +8,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
 import { LocalBackend } from '../../packages/sandbox/src/local/local-backend.ts';
 import { medianTime, medianTimeWide, rateOf, runBatch, runCommand, timeOf } from '../client/commands.ts';
@@ -30,6 +31,10 @@ const BATCH_ROUNDS = 3;
 const BATCH = 200;
 const SLOTS = 50;
 const MOST_OVER_BUBBLEWRAP = 1.3;
+/** Longer than the kernel keeps ready for moving processes between control groups. */
+const PAUSE_MS = 150;
+const GB = 1024 ** 3;
+const LIMITS = { memoryBytes: 4 * GB, processes: 1024, fileSizeBytes: 10 * GB, workspaceBytes: 10 * GB };
 
 export async function sandboxLocal(stage: Stage): Promise<(Row | Missing)[]> {
   const backend = new LocalBackend({ workspacesDir: stage.directory(), isolation: 'bubblewrap' });
@@ -46,6 +51,7 @@ export async function sandboxLocal(stage: Stage): Promise<(Row | Missing)[]> {
       await acquireCold(stage, bareBubblewrap),
       ...(await exec(backend, slot, bareBubblewrap)),
       await execWide(backend, slot, bareBubblewrap),
+      ...(await execUnderLimits(stage, backend, slot)),
       await batch(backend, bareBubblewrap),
     ];
   } finally {
@@ -133,6 +139,41 @@ async function exec(backend: ToolBackend, slot: Slot, bareBubblewrap: Command): 
     },
     { ...row, floor: { name: 'bare spawn', rounds: spawn } },
   ];
+}
+
+/** As a server has it: with limits, which are preferred, so that the row is there on every machine. */
+async function execUnderLimits(stage: Stage, backend: ToolBackend, slot: Slot): Promise<Row[]> {
+  const options = { workspacesDir: stage.directory(), isolation: 'bubblewrap' } as const;
+  const limited = new LocalBackend({ ...options, preferredLimits: LIMITS });
+  await limited.start();
+  try {
+    const limitedSlot = await limited.acquire('bench');
+    const after = (pauseMs: number, on: ToolBackend, commands: Slot) => async () => {
+      await delay(pauseMs);
+      return medianTime(pauseMs === 0 ? COMMANDS : 1, () => runCommand(on, commands));
+    };
+    const rows: Row[] = [];
+    for (const pauseMs of [0, PAUSE_MS]) {
+      const { ours, floor } = await alternate(WIDE_ROUNDS, {
+        floor: after(pauseMs, backend, slot),
+        ours: after(pauseMs, limited, limitedSlot),
+      });
+      rows.push({
+        what: `local exec, p50, under limits${pauseMs === 0 ? '' : ', after a pause'}`,
+        unit: 'ms',
+        better: 'less',
+        ours,
+        floor: { name: 'without limits', rounds: floor },
+        note: limited
+          .stats()
+          .limits.map(({ limit, by }) => `${limit} by ${by}`)
+          .join(', '),
+      });
+    }
+    return rows;
+  } finally {
+    await limited.stop({ purge: true });
+  }
 }
 
 async function execWide(backend: ToolBackend, slot: Slot, bareBubblewrap: Command): Promise<Row> {
