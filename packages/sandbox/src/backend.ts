@@ -155,6 +155,8 @@ export interface BackendStats {
   slots: Record<SlotState, number>;
   /** Of a backend that has any. */
   containers?: Record<ContainerPhase, number>;
+  /** Why no slot can be had at present; undefined while one can, or nothing has been heard of a reason. */
+  trouble?: string | undefined;
 }
 
 export type ContainerPhase = 'starting' | 'ready' | 'draining' | 'stopping';

@@ -6,7 +6,13 @@
  * connections, the MCP servers, the sandbox, the store.
  */
 import { join } from 'node:path';
-import { LimitUnenforceableError, LocalBackend, ToolExecutor } from '@talaria/sandbox';
+import {
+  DockerBackend,
+  LimitUnenforceableError,
+  LocalBackend,
+  type ToolBackend,
+  ToolExecutor,
+} from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { createModel } from './agent/model/create-model.ts';
@@ -17,6 +23,7 @@ import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { todo } from './agent/tools/todo.ts';
 import { type FurtherTools, ToolSet } from './agent/tools/tool.ts';
 import { checkMcp } from './checks/check-mcp.ts';
+import { checkSandbox } from './checks/check-sandbox.ts';
 import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, ConfigError, configSecrets } from './config/index.ts';
@@ -29,13 +36,7 @@ import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
-import {
-  configuredLimits,
-  limitsInBrief,
-  limitsInDetail,
-  unenforceable,
-  unenforcedLimits,
-} from './sandbox-limits.ts';
+import { configuredLimits, limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import { version } from './version.ts';
 
 const SECOND_MS = 1000;
@@ -67,14 +68,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       process.exit(1);
     },
   });
-  const backend = new LocalBackend({
-    workspacesDir: join(config.dataDir, 'workspaces'),
-    defaultTimeoutS: config.toolTimeoutSeconds,
-    allowNetwork: config.allowNetwork,
-    isolation: config.sandboxIsolation,
-    hiddenPaths: [config.dataDir],
-    ...configuredLimits(config),
-  });
+  const backend = createBackend(config, log, mask);
   // Both take a while, mostly waiting for others: a thread, a first command.
   const [store, sandbox] = await Promise.allSettled([opening, backend.start()]);
   if (store.status === 'fulfilled') opened.defer(() => store.value.close());
@@ -147,11 +141,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     mcpServers: () => mcp.health(),
     checks: async (): Promise<Record<string, Check>> => ({
       store: await checkStore(journal, `SQLite, ${config.database.path}`),
-      sandbox: {
-        status: isolated ? 'ok' : 'degraded',
-        detail: isolation.description,
-        limits: limitsInDetail(limits),
-      },
+      sandbox: checkSandbox(backend.stats()),
       model: { status: 'ok', detail: model.name },
       ...(config.mcpServers.length === 0 ? {} : { mcp: checkMcp(mcp.health()) }),
     }),
@@ -181,6 +171,30 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       return closing;
     },
   };
+}
+
+function createBackend(config: Config, log: Log, mask: (text: string) => string): ToolBackend {
+  const common = {
+    workspacesDir: join(config.dataDir, 'workspaces'),
+    defaultTimeoutS: config.toolTimeoutSeconds,
+    allowNetwork: config.allowNetwork,
+    ...configuredLimits(config),
+  };
+  if (config.backend === 'local') {
+    return new LocalBackend({ ...common, isolation: config.sandboxIsolation, hiddenPaths: [config.dataDir] });
+  }
+  return new DockerBackend({
+    ...common,
+    // The configuration has none without an image.
+    image: config.dockerImage ?? '',
+    dockerHost: config.dockerHost,
+    slotsPerContainer: config.slotsPerContainer,
+    minContainers: config.minContainers,
+    maxContainers: config.maxContainers,
+    warmSlots: config.warmSlots,
+    acquireTimeoutS: config.acquireTimeoutSeconds,
+    onTrouble: (message) => log.warn({ part: 'sandbox' }, mask(message)),
+  });
 }
 
 function configuredModel(config: Config): Model {

@@ -104,9 +104,10 @@ export class RunningDocker {
   }
 
   stats(): BackendStats {
-    const { slots, containers } = this.pool.stats();
+    const { slots, containers, startFailure } = this.pool.stats();
     const { isolation, limits } = this.#parts;
-    return { backend: 'docker', isolation, limits, slots, containers };
+    const trouble = containers.ready === 0 ? startFailure : undefined;
+    return { backend: 'docker', isolation, limits, slots, containers, trouble };
   }
 
   /** The workspace as commands in a slot see it. */

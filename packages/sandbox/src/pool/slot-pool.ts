@@ -45,6 +45,8 @@ export interface PoolStats {
   containers: { starting: number; ready: number; draining: number; stopping: number };
   slots: Record<SlotState, number>;
   waiting: number;
+  /** Why the last container did not start; undefined again when one does. */
+  startFailure: string | undefined;
 }
 
 export class SlotPool<C extends Container> {
@@ -159,7 +161,7 @@ export class SlotPool<C extends Container> {
       for (const { state } of container.slots) slots[state]++;
       slots.error += container.failed.size;
     }
-    return { containers, slots, waiting: this.#queue.size };
+    return { containers, slots, waiting: this.#queue.size, startFailure: this.#fleet?.startFailure };
   }
 
   async #inOrder(action: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Turns the error of a failed start into one line that says what to do. A stack trace helps nobody whose port is
+ * Turns the error of a failed start into a line that says what to do. A stack trace helps nobody whose port is
  * taken; `TALARIA_LOG_LEVEL=debug` brings it back. Secrets are masked: a driver may quote its settings.
  */
 import { type Config, configSecrets } from '../config/index.ts';
@@ -31,6 +31,8 @@ function explain(error: NodeJS.ErrnoException, config: Config): string {
   if (code === 'ERR_SQLITE_ERROR') {
     return `the database ${config.database.path} cannot be used: ${firstLine(error)}`;
   }
+  // What the container printed comes after the first line, and is all there is to go by.
+  if (code === 'container_failed') return error.message;
   return firstLine(error);
 }
 

@@ -3,14 +3,16 @@
  * sense together, and the rules between settings.
  */
 import { join } from 'node:path';
+import { CONTAINER_SETTINGS, checkContainers, neededContainers } from './containers.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 
 export type Config = Readonly<
-  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database'> & {
+  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers'> & {
     /** Every key that is let in; empty means that no key is asked for. `API_SERVER_KEY` is named `default`. */
     apiKeys: readonly ApiKey[];
     database: Database;
+    maxContainers: number;
     /** The file that was read, if one was. */
     configFile: string | undefined;
     /** Where each setting came from: `default`, `environment`, `flag --…` or `file …`. */
@@ -43,6 +45,7 @@ export function assembleConfig(
     ...plain,
     apiKeys,
     database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
+    maxContainers: values.maxContainers ?? neededContainers(values),
     configFile: origins.configFile,
     sources: origins.sources,
   };
@@ -82,6 +85,11 @@ export function assembleConfig(
       `${label('corsOrigins')} is * and no key is set: any web page opened on this machine can start runs ` +
         'here; set API_SERVER_KEY or name the origins',
     );
+  }
+  if (config.backend === 'docker' && !CONTAINER_SETTINGS.some((name) => failed.has(name))) {
+    const containers = checkContainers(config, label);
+    problems.push(...containers.problems);
+    warnings.push(...containers.warnings);
   }
   return { config, problems, warnings };
 }

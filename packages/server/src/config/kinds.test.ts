@@ -70,9 +70,9 @@ describe('choices', () => {
     expect(load({ env: { TALARIA_LOG_LEVEL: 'WARN' } }).config.logLevel).toBe('warn');
   });
 
-  it.each(['docker', 'nomad', 'modal'])('say that %s is not supported yet', (backend) => {
+  it.each(['nomad', 'modal'])('say that %s is not supported yet', (backend) => {
     expect(problemsOf({ argv: ['--backend', backend] })).toEqual([
-      `--backend is "${backend}": not supported yet in this version; allowed: only local`,
+      `--backend is "${backend}": not supported yet in this version; allowed: local or docker`,
     ]);
   });
 });

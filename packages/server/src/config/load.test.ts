@@ -60,6 +60,13 @@ it('starts from the documented defaults', () => {
     maxRunSeconds: 86_400,
     maxRunTokens: 0,
     backend: 'local',
+    dockerImage: undefined,
+    dockerHost: 'unix:///var/run/docker.sock',
+    slotsPerContainer: 1,
+    minContainers: 1,
+    maxContainers: 10,
+    warmSlots: 1,
+    acquireTimeoutSeconds: 60,
     sandboxIsolation: 'auto',
     sandboxMemoryMb: 4096,
     sandboxProcesses: 1024,
@@ -170,12 +177,12 @@ describe('the configuration file', () => {
 it('reports every problem together', () => {
   const problems = problemsOf({
     argv: ['--prot', '1', '--max-steps', '0'],
-    env: { TALARIA_LOG_LEVEL: 'loud', TALARIA_BACKEND: 'docker' },
+    env: { TALARIA_LOG_LEVEL: 'loud', TALARIA_BACKEND: 'nomad' },
     files: { [FILE]: '{"lease_seconds": "15", "approvals": {"isolated": "maybe", "x": 1}}' },
   });
   expect([...problems].sort()).toEqual([
     '--max-steps is "0"; allowed: an integer from 1 to 1000000',
-    'TALARIA_BACKEND is "docker": not supported yet in this version; allowed: only local',
+    'TALARIA_BACKEND is "nomad": not supported yet in this version; allowed: local or docker',
     'TALARIA_LOG_LEVEL is "loud"; allowed: trace, debug, info, warn, error, fatal or silent',
     `approvals.isolated in ${FILE} is "maybe"; allowed: ask or skip`,
     `lease_seconds in ${FILE} is "15"; allowed: a number of seconds from 1 to 3600`,

@@ -20,6 +20,7 @@ import { packTestRoot } from './test-image.ts';
 export const TEST_IMAGE = 'talaria-test:machine';
 
 const UP_WITHIN_MS = 60_000;
+const CAP_SYS_ADMIN = 1n << 21n;
 
 export interface TestDaemon extends AsyncDisposable {
   readonly host: string;
@@ -37,6 +38,10 @@ export async function whyNoDocker(): Promise<string | undefined> {
   if (process.env.DOCKER_HOST) return undefined;
   if (process.getuid?.() !== 0) return 'DOCKER_HOST is not set, and only root can start a daemon';
   if (!(await findProgram('dockerd'))) return 'DOCKER_HOST is not set, and dockerd is not installed';
+  // A root that is one in a container only.
+  const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+  if (!(BigInt(`0x${capabilities ?? 0}`) & CAP_SYS_ADMIN)) return 'this root may not mount file systems';
+  if (!/ cgroup2? /.test(readFileSync('/proc/self/mounts', 'utf8'))) return 'no control groups are mounted';
   return undefined;
 }
 

@@ -6,8 +6,6 @@ import type { McpServerHealth } from '../../mcp/mcp-server.ts';
 export interface Check {
   status: 'ok' | 'degraded' | 'failed';
   detail: string;
-  /** What holds commands to each of their limits, by its name. */
-  limits?: Record<string, string>;
 }
 
 export interface HealthOptions {

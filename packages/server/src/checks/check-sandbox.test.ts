@@ -1,0 +1,32 @@
+import type { BackendStats } from '@talaria/sandbox';
+import { expect, test } from 'vitest';
+import { checkSandbox } from './check-sandbox.ts';
+
+const STATS: BackendStats = {
+  backend: 'docker',
+  isolation: { kind: 'container', description: 'Docker.' },
+  limits: [],
+  slots: { available: 1, acquired: 0, executing: 2, releasing: 0, error: 0 },
+  containers: { starting: 0, ready: 3, draining: 0, stopping: 0 },
+};
+
+test('a sandbox that works says what it is made of', () => {
+  expect(checkSandbox(STATS)).toEqual({
+    status: 'ok',
+    detail: 'Docker.',
+    backend: 'docker',
+    limits: {},
+    slots: STATS.slots,
+    containers: STATS.containers,
+  });
+});
+
+test('one without isolation is degraded, and one that gives no slots has failed, with the reason', () => {
+  expect(checkSandbox({ ...STATS, isolation: { kind: 'none', description: 'none.' } }).status).toBe(
+    'degraded',
+  );
+  expect(checkSandbox({ ...STATS, trouble: 'the daemon is gone' })).toMatchObject({
+    status: 'failed',
+    detail: expect.stringContaining('the daemon is gone'),
+  });
+});

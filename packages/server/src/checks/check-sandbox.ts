@@ -1,0 +1,24 @@
+/** What `/health/detailed` says of the sandbox: what isolates and limits commands, and whether a run can have a place in it. */
+import type { BackendStats } from '@talaria/sandbox';
+import type { Check } from '../http/routes/health.ts';
+import { limitsInDetail } from '../sandbox-limits.ts';
+
+export interface SandboxCheck extends Check {
+  backend: string;
+  limits: Record<string, string>;
+  slots: BackendStats['slots'];
+  containers?: NonNullable<BackendStats['containers']>;
+}
+
+export function checkSandbox(stats: BackendStats): SandboxCheck {
+  const { backend, isolation, limits, slots, containers, trouble } = stats;
+  const isolated = isolation.kind === 'none' ? 'degraded' : 'ok';
+  return {
+    status: trouble === undefined ? isolated : 'failed',
+    detail: trouble === undefined ? isolation.description : `No run can have a sandbox: ${trouble}`,
+    backend,
+    limits: limitsInDetail(limits),
+    slots,
+    ...(containers === undefined ? {} : { containers }),
+  };
+}

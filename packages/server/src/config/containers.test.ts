@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { load, problemsOf } from './testing.ts';
+
+const DOCKER = { TALARIA_BACKEND: 'docker', TALARIA_DOCKER_IMAGE: 'debian:stable' };
+
+describe('a backend with containers', () => {
+  it('needs an image', () => {
+    expect(problemsOf({ env: { TALARIA_BACKEND: 'docker' } })).toEqual([
+      expect.stringMatching(/^TALARIA_BACKEND is docker and no image is named; set TALARIA_DOCKER_IMAGE /),
+    ]);
+    expect(load({ env: DOCKER }).config).toMatchObject({ backend: 'docker', dockerImage: 'debian:stable' });
+  });
+
+  it('has by default as many containers as its runs need', () => {
+    const containers = (env: Record<string, string>) =>
+      load({ env: { ...DOCKER, ...env } }).config.maxContainers;
+    expect(containers({})).toBe(10);
+    expect(containers({ TALARIA_SLOTS_PER_CONTAINER: '4' })).toBe(3);
+    expect(containers({ TALARIA_MIN_CONTAINERS: '12' })).toBe(12);
+    expect(containers({ TALARIA_WARM_SLOTS: '20', TALARIA_SLOTS_PER_CONTAINER: '2' })).toBe(10);
+  });
+
+  it('says what does not fit together', () => {
+    const env = {
+      ...DOCKER,
+      TALARIA_MIN_CONTAINERS: '3',
+      TALARIA_MAX_CONTAINERS: '2',
+      TALARIA_WARM_SLOTS: '5',
+    };
+    expect(problemsOf({ env })).toEqual([
+      'TALARIA_MIN_CONTAINERS is 3 and TALARIA_MAX_CONTAINERS is 2; allowed: a minimum up to the maximum',
+      'TALARIA_WARM_SLOTS is 5, but TALARIA_MAX_CONTAINERS and TALARIA_SLOTS_PER_CONTAINER make 2 slots; allowed: up to that many',
+    ]);
+    expect(load({ env: { ...DOCKER, TALARIA_MAX_CONTAINERS: '4' } }).warnings).toEqual([
+      '10 runs may be worked on at the same time, but TALARIA_MAX_CONTAINERS and TALARIA_SLOTS_PER_CONTAINER make 4 slots; the others wait for one',
+    ]);
+  });
+
+  it('looks at DOCKER_HOST only where it is used', () => {
+    const env = { DOCKER_HOST: 'ssh://somebody@somewhere' };
+    expect(load({ env }).config.backend).toBe('local');
+    expect(problemsOf({ env: { ...DOCKER, ...env } })).toEqual([
+      'DOCKER_HOST is "ssh://somebody@somewhere"; allowed: unix:///path/to/docker.sock or tcp://host:port',
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+/** A run whose tools run in Docker: the same to its client as any other, and nothing is left when the server is gone. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  openTestDaemon,
+  TEST_IMAGE,
+  type TestDaemon,
+  whyNoDocker,
+} from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
+import { listContainers } from '../../packages/sandbox/src/docker/testing/docker-fixture.ts';
+import { script } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { inTurn, play } from './played-run.ts';
+import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
+
+const reason = await whyNoDocker();
+const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
+
+describe.skipIf(reason !== undefined)(title, () => {
+  let daemon: TestDaemon;
+  let world: ServerWithModel;
+
+  const settings = () => ({
+    TALARIA_BACKEND: 'docker',
+    TALARIA_DOCKER_IMAGE: TEST_IMAGE,
+    DOCKER_HOST: daemon.host,
+    TALARIA_WARM_SLOTS: '0',
+    TALARIA_APPROVALS_ISOLATED: 'skip',
+  });
+
+  beforeAll(async () => {
+    daemon = await openTestDaemon();
+    world = await ServerWithModel.start(settings());
+  }, 120_000);
+
+  afterAll(async () => {
+    await world.server.kill('SIGTERM');
+    const left = await listContainers(daemon);
+    await world[Symbol.asyncDispose]();
+    await daemon[Symbol.asyncDispose]();
+    expect(left).toEqual([]);
+  }, 60_000);
+
+  const text = async (runId: string, path: string) =>
+    (await fetch(`${world.server.url}/v1/runs/${runId}/artifacts/content?path=${path}`)).text();
+
+  test('tools work in a container, and the files of the run can be had after it', async () => {
+    const { runId, output, completed, told } = await play(
+      world,
+      ...inTurn(
+        { name: 'write_file', arguments: { path: 'greeting', content: 'hello\n' } },
+        terminal('tr a-z A-Z < greeting > loud; cat loud; ls /talaria 2>/dev/null; id -u'),
+        { name: 'search_files', arguments: { pattern: 'HELLO' } },
+      ),
+    );
+    expect(output).toBe('I see');
+    expect(completed.map(({ error }) => error)).toEqual([false, false, false]);
+    expect(told[1]?.content).toContain('HELLO\n1000\n');
+    expect(told[2]?.content).toContain('loud:1:HELLO');
+    expect(await text(runId, 'loud')).toBe('HELLO\n');
+  });
+
+  test('/health/detailed shows the sandbox', async () => {
+    const { body } = await world.api.request<{ readiness: { checks: { sandbox: object } } }>(
+      'GET',
+      '/health/detailed',
+    );
+    expect(body.readiness.checks.sandbox).toMatchObject({
+      status: 'ok',
+      backend: 'docker',
+      detail: expect.stringContaining('Docker'),
+      containers: { ready: 1 },
+      slots: { executing: 0 },
+      limits: { memory: expect.stringContaining('4096 MB') },
+    });
+  });
+
+  test('a run goes on after kill -9 with its files, and the containers from before are gone', async () => {
+    const steps = [
+      { tools: [terminal('echo kept > note; echo started > started; sleep 600')] },
+      { tools: [terminal('cat note')] },
+      { text: 'done' },
+    ];
+    const runId = await world.api.create(script(steps));
+    await waitFor('the command to run', async () => (await text(runId, 'started')) === 'started\n');
+    const before = (await listContainers(daemon)).map(({ Id }) => Id);
+    await world.server.kill();
+    await world.server.start();
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
+    expect(frames.map(({ event }) => event)).toContainEqual(
+      expect.objectContaining({ event: 'tool.completed', preview: expect.stringContaining('kept') }),
+    );
+    const after = (await listContainers(daemon)).map(({ Id }) => Id);
+    expect(after.filter((id) => before.includes(id))).toEqual([]);
+  });
+
+  test('a server that cannot start its containers says why, and does not start', async () => {
+    const server = new ServerProcess({
+      env: { ...settings(), TALARIA_DOCKER_IMAGE: 'talaria-test:missing' },
+    });
+    expect(await server.startAndExit()).toMatchObject({ code: 1 });
+    expect(server.errors).toContain('docker pull talaria-test:missing');
+    await server[Symbol.asyncDispose]();
+  });
+});
