@@ -23,6 +23,7 @@ import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
 import { modelToSubscriber } from './scenarios/model-to-subscriber.ts';
 import { replay } from './scenarios/replay.ts';
 import { restart } from './scenarios/restart.ts';
+import { sandboxDocker } from './scenarios/sandbox-docker.ts';
 import { sandboxLocal } from './scenarios/sandbox-local.ts';
 import { start } from './scenarios/start.ts';
 import { Stage } from './stage.ts';
@@ -44,6 +45,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   start,
   archive,
   'sandbox-local': sandboxLocal,
+  'sandbox-docker': sandboxDocker,
 };
 
 const { values, positionals } = parseArgs({
