@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { plainLog } from './log-frames.ts';
+
+function block(stream: number, text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const header = Buffer.alloc(8);
+  header[0] = stream;
+  header.writeUInt32BE(bytes.length, 4);
+  return Buffer.concat([header, bytes]);
+}
+
+test('both streams in order, as text that does a terminal no harm', () => {
+  const log = Buffer.concat([
+    block(1, 'one\n'),
+    block(2, '\x1b[31mtwo\x1b[0m\x07\n'),
+    block(1, 'thr'),
+    block(1, 'ee'),
+  ]);
+  expect(plainLog(log)).toBe('one\n[31mtwo[0m\nthree');
+});
+
+test('what is cut off, empty or no log at all', () => {
+  expect(plainLog(block(1, 'whole\n').subarray(0, 11))).toBe('who');
+  expect(plainLog(Buffer.alloc(0))).toBe('');
+  expect(plainLog(Buffer.from('short'))).toBe('');
+});
+
+test('of a long log the end', () => {
+  expect(plainLog(block(1, `${'x'.repeat(10_000)}the end`))).toMatch(/^x{3993}the end$/);
+});

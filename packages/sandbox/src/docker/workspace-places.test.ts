@@ -1,0 +1,127 @@
+/** Moves of workspaces, with containers that are only directories. */
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workspaces } from '../local/workspaces.ts';
+import { ContainerDirectory } from './container-directory.ts';
+import { containerUser } from './docker-options.ts';
+import { WorkspacePlaces } from './workspace-places.ts';
+
+const KEPT = { nobodys: false, trustedState: true };
+const user = containerUser();
+
+let base: string;
+let workspaces: Workspaces;
+let places: WorkspacePlaces;
+let container: ContainerDirectory;
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'talaria-places-'));
+  workspaces = await Workspaces.open(base);
+  places = new WorkspacePlaces(workspaces);
+  container = await newContainer('one');
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+/** As the server inside would have laid it out. */
+async function newContainer(name: string): Promise<ContainerDirectory> {
+  const created = new ContainerDirectory(join(base, name));
+  await created.create(user);
+  await mkdir(join(created.workspacesDir, '.sandbox/slots'), { recursive: true });
+  return created;
+}
+
+async function newWorkspace(name: string, content: string): Promise<void> {
+  const { dir, tmpDir } = await workspaces.create(name);
+  await writeFile(join(dir, 'file'), content);
+  await writeFile(join(tmpDir, 'file'), content);
+}
+
+const read = (name: string) => readFile(join(places.dirOf(name), 'file'), 'utf8');
+
+test('a workspace and its temporary files are in one place at a time', async () => {
+  await newWorkspace('t-a', 'mine');
+  await places.putIn('t-a', container, KEPT, user);
+  expect(places.dirOf('t-a')).toBe(container.workspacePath('t-a'));
+  expect(await read('t-a')).toBe('mine');
+  expect(existsSync(workspaces.at('t-a').dir)).toBe(false);
+  expect(await readdir(join(container.workspacesDir, '.sandbox/slots/t-a/tmp'))).toEqual(['file']);
+
+  await places.takeOut('t-a', container, KEPT);
+  expect(places.dirOf('t-a')).toBe(workspaces.at('t-a').dir);
+  expect(await read('t-a')).toBe('mine');
+  expect(await readFile(join(workspaces.at('t-a').tmpDir, 'file'), 'utf8')).toBe('mine');
+  expect((await container.notes()).size).toBe(0);
+});
+
+test("what the container makes is taken out like what it was given, and nobody's is deleted", async () => {
+  for (const [name, nobodys] of [
+    ['t-new', false],
+    ['t-slot', true],
+  ] as const) {
+    await places.putIn(name, container, { nobodys, trustedState: true }, user);
+    await mkdir(container.workspacePath(name));
+    await writeFile(join(container.workspacePath(name), 'file'), name);
+    expect(await places.exists(name)).toBe(true);
+  }
+  await places.takeOutAll(container);
+  expect(await read('t-new')).toBe('t-new');
+  expect(await places.exists('t-slot')).toBe(false);
+});
+
+test('a workspace without rights moves, and is private again', async () => {
+  await newWorkspace('t-a', 'mine');
+  await chmod(workspaces.at('t-a').dir, 0);
+  await places.putIn('t-a', container, KEPT, user);
+  await chmod(container.workspacePath('t-a'), 0);
+  await places.takeOut('t-a', container, KEPT);
+  expect(await read('t-a')).toBe('mine');
+});
+
+test('after a crash at any step the notes lead to what has to be taken out', async () => {
+  await newWorkspace('t-noted', 'never put in');
+  await container.note('t-noted', KEPT);
+  await newWorkspace('t-in', 'put in');
+  await places.putIn('t-in', container, KEPT, user);
+  await newWorkspace('t-out', 'taken out');
+  await container.note('t-out', KEPT);
+  const restarted = new WorkspacePlaces(workspaces);
+  await restarted.takeOutAll(new ContainerDirectory(container.path));
+  for (const [name, content] of [
+    ['t-noted', 'never put in'],
+    ['t-in', 'put in'],
+    ['t-out', 'taken out'],
+  ] as const) {
+    expect(await readFile(join(restarted.dirOf(name), 'file'), 'utf8')).toBe(content);
+  }
+});
+
+test('links and forgeries in the directory of a container lead nowhere', async () => {
+  const outside = await mkdtemp(join(tmpdir(), 'talaria-outside-'));
+  await mkdir(join(outside, 't-a'));
+  await writeFile(join(outside, 't-a/file'), 'outside');
+  for (const name of ['t-a', 't-b']) await places.putIn(name, container, KEPT, user);
+  // One workspace is a link, where the states should be is another, and one was never put in.
+  await symlink(join(outside, 't-a'), container.workspacePath('t-a'));
+  await mkdir(container.workspacePath('t-b'));
+  await rm(join(container.workspacesDir, '.sandbox'), { recursive: true });
+  await symlink(outside, join(container.workspacesDir, '.sandbox'));
+  await mkdir(container.workspacePath('t-forged'));
+
+  await places.takeOutAll(container);
+  expect(await places.exists('t-a')).toBe(false);
+  expect(await places.exists('t-b')).toBe(true);
+  expect(await places.exists('t-forged')).toBe(false);
+  expect(await readdir(outside, { recursive: true })).toEqual(['t-a', 't-a/file']);
+  await rm(outside, { recursive: true });
+});
+
+test('the state of a container that could write to it itself is left behind', async () => {
+  await newWorkspace('t-a', 'mine');
+  await places.putIn('t-a', container, { nobodys: false, trustedState: false }, user);
+  await places.takeOutAll(container);
+  expect(await read('t-a')).toBe('mine');
+  expect(existsSync(workspaces.at('t-a').stateDir)).toBe(false);
+});
