@@ -13,8 +13,8 @@ import type { LimitName, LimitStatus, SandboxLimits } from '../../limits.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { Observed, Trial } from '../isolation/trial.ts';
 import type { BackendLimits } from './backend-limits.ts';
+import { DiskMeter } from './disk-meter.ts';
 import { findDiskUsage } from './disk-usage.ts';
-import { FreeSpace } from './free-space.ts';
 import type { GroupHome } from './group-homes.ts';
 import { RLIMIT_TESTS, type Test, trialOf, whyNoRlimit } from './limit-trial.ts';
 import { ownOomKills } from './oom-kills.ts';
@@ -180,7 +180,7 @@ export class LimitChoice {
 
 async function prepareSpace(limitBytes: number, workspacesDir: string): Promise<SpaceOptions | Error> {
   return findDiskUsage().then(
-    (usage) => ({ limitBytes, usage, free: new FreeSpace(workspacesDir) }),
+    (usage) => ({ limitBytes, usage, meter: new DiskMeter(workspacesDir) }),
     (error: Error) => error,
   );
 }

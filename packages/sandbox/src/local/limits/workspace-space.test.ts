@@ -3,11 +3,11 @@ import { WorkspaceSpace } from './workspace-space.ts';
 
 /** A file system with 10 000 bytes free and a workspace in it with a limit of 1000, both under the test's control. */
 function setUp({ isNew = true } = {}) {
-  const disk = { free: 10_000, used: 0, measured: 0 };
-  const free = async () => disk.free;
+  const disk = { free: 10_000, written: 0, used: 0, measured: 0 };
+  const read = async () => ({ freeBytes: disk.free, writtenBytes: disk.written });
   const space = new WorkspaceSpace(['/'], isNew, {
     limitBytes: 1000,
-    free: { now: free, recent: free },
+    meter: { now: read, recent: read },
     usage: async () => {
       disk.measured++;
       return disk.used;
@@ -15,6 +15,7 @@ function setUp({ isNew = true } = {}) {
   });
   const write = (bytes: number) => {
     disk.free -= bytes;
+    disk.written += Math.max(0, bytes);
     disk.used += bytes;
   };
   return { disk, space, write };
@@ -62,13 +63,24 @@ test('a full workspace is measured each time, until there is room again', async 
   expect(disk.measured).toBe(3);
 });
 
-test('a large write is measured for, whatever others have freed meanwhile', async () => {
+test('what is written counts, whatever others have freed meanwhile', async () => {
   const { disk, space, write } = setUp();
   await space.usedIfOver();
   write(800);
   disk.free += 5000;
   expect(await space.usedIfOver(300)).toBe(800);
-  expect(disk.measured).toBe(1);
+  write(300);
+  disk.free += 5000;
+  expect(await space.usedIfOver()).toBe(1100);
+  expect(disk.measured).toBe(2);
+});
+
+test('space that is taken without writing counts', async () => {
+  const { disk, space } = setUp();
+  await space.usedIfOver();
+  disk.free -= 1200;
+  disk.used += 1200;
+  expect(await space.usedIfOver()).toBe(1200);
 });
 
 test('what is to be added counts', async () => {

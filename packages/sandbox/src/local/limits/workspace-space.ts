@@ -2,9 +2,8 @@
  * How much of its limit a workspace has used, /tmp included.
  *
  * No kernel limits the space under a directory for ordinary users, so it is measured. Measuring is a walk through the
- * tree; asking the file system for its free space costs nothing, and what that has lost since the last measurement is
- * the most that can have been written meanwhile, unless others freed space at the same time. So the tree is measured
- * when it could be over the limit by now, and now and then anyway.
+ * tree; how much can have been written at most since the last one is known without (disk-meter.ts). So the tree is
+ * measured when it could be over the limit by now, and now and then anyway.
  *
  *   below ─measured over the limit→ full: what runs is ended, and further commands can delete files but write none
  *   full ─measured below it→ below
@@ -12,33 +11,38 @@
  * A command can exceed the limit by what it writes until the next look and the measurement after it.
  */
 import { statSync } from 'node:fs';
+import { type DiskMeter, type DiskReading, writtenBelow } from './disk-meter.ts';
 import type { DiskUsage } from './disk-usage.ts';
-import type { FreeSpace } from './free-space.ts';
 import { unlinkedBytes } from './unlinked-files.ts';
 
 const LOOK_MS = 100;
+/** What running commands have written takes a look at each of their processes. */
+const LOOKS_PER_CLOSE_LOOK = 10;
 /** After a measurement that took long the next one waits so many times as long. */
 const PAUSE = 10;
 const MAX_AGE_MS = 10_000;
 /** What a full workspace may grow by, for directories grow too when files are moved about. */
 const SLACK_BYTES = 16 * 1024 * 1024;
-/** The share of the limit that is not written without measuring. */
-const MUCH = 0.25;
-/** The share of the limit that may be missing from the file system and not be found in the tree. */
+/** The share of the limit that may have been written and not be found in the tree. */
 const UNEXPLAINED = 0.1;
 
 export interface SpaceOptions {
   limitBytes: number;
   usage: DiskUsage;
-  free: Pick<FreeSpace, 'now' | 'recent'>;
+  meter: Pick<DiskMeter, 'now' | 'recent'>;
 }
 
 interface Measurement {
   usedBytes: number;
-  /** Of the file system, before the walk. */
-  freeBytes: number;
+  /** Before the walk. */
+  reading: Reading;
   at: number;
   tookMs: number;
+}
+
+interface Reading extends DiskReading {
+  /** Written by what runs in the slot, as far as was looked. */
+  runningBytes: number;
 }
 
 export interface SpaceWatcher {
@@ -59,6 +63,8 @@ export class WorkspaceSpace {
   /** What it may grow to. */
   #ceilingBytes: number;
   #timer: NodeJS.Timeout | undefined;
+  #looks = 0;
+  #runningBytes = 0;
 
   /** A new workspace is known to be empty. */
   constructor(dirs: readonly string[], isNew: boolean, options: SpaceOptions) {
@@ -72,13 +78,11 @@ export class WorkspaceSpace {
   /** What is used if that is over the limit with `moreBytes` added, else undefined. */
   async usedIfOver(moreBytes = 0): Promise<number | undefined> {
     // One that is going on may have passed by what was written last.
-    await this.#measuring;
-    const freeBytes = await this.#options.free.now();
-    this.#last ??= this.#isNew ? emptyAt(freeBytes) : undefined;
+    await this.#measuring?.catch(() => {});
+    const reading = this.#complete(await this.#options.meter.now());
+    this.#last ??= this.#isNew ? emptyAt(reading) : undefined;
     const room = this.limitBytes - moreBytes;
-    // Others may have freed space meanwhile, and before so large a write a walk costs little.
-    const isMuch = moreBytes > this.limitBytes * MUCH;
-    if (!isMuch && this.#last && mostUsed(this.#last, freeBytes) <= room) return undefined;
+    if (this.#last && mostUsed(this.#last, reading) <= room) return undefined;
     const { usedBytes } = await this.#measure();
     const full = usedBytes > this.limitBytes;
     this.#ceilingBytes = full ? usedBytes + SLACK_BYTES : this.limitBytes;
@@ -98,19 +102,28 @@ export class WorkspaceSpace {
   }
 
   async #look(): Promise<void> {
+    if (this.#looks++ % LOOKS_PER_CLOSE_LOOK === 0) this.#runningBytes = writtenBelow(this.#pids());
     if (this.#measuring) return;
-    const freeBytes = await this.#options.free.recent();
-    if (!this.#isDue(freeBytes)) return;
+    const reading = this.#complete(await this.#options.meter.recent());
+    if (!this.#isDue(reading)) return;
     const { usedBytes } = await this.#measure();
     if (usedBytes <= this.#ceilingBytes) return;
     for (const watcher of this.#watchers) watcher.onOver(usedBytes);
   }
 
-  #isDue(freeBytes: number): boolean {
+  #complete(reading: DiskReading): Reading {
+    return { ...reading, runningBytes: this.#runningBytes };
+  }
+
+  #pids(): number[] {
+    return [...this.#watchers].map(({ pid }) => pid).filter((pid) => pid !== undefined);
+  }
+
+  #isDue(reading: Reading): boolean {
     if (!this.#last) return true;
     const ageMs = performance.now() - this.#last.at;
     if (ageMs < this.#last.tookMs * PAUSE) return false;
-    return ageMs > MAX_AGE_MS || mostUsed(this.#last, freeBytes) > this.#ceilingBytes;
+    return ageMs > MAX_AGE_MS || mostUsed(this.#last, reading) > this.#ceilingBytes;
   }
 
   #measure(): Promise<Measurement> {
@@ -122,29 +135,31 @@ export class WorkspaceSpace {
 
   async #walk(): Promise<Measurement> {
     const startedAt = performance.now();
-    const freeBytes = await this.#options.free.now();
+    const reading = this.#complete(await this.#options.meter.now());
     const found = await this.#options.usage(this.#dirs);
-    const usedBytes = found + (await this.#unlinked(found, freeBytes));
+    const usedBytes = found + (await this.#unlinked(found, reading));
     const at = performance.now();
-    this.#last = { usedBytes, freeBytes, at, tookMs: at - startedAt };
+    this.#last = { usedBytes, reading, at, tookMs: at - startedAt };
     return this.#last;
   }
 
-  /** Looked for only where more space is gone than the walk has found. */
-  async #unlinked(foundBytes: number, freeBytes: number): Promise<number> {
-    const pids = [...this.#watchers].map(({ pid }) => pid).filter((pid) => pid !== undefined);
+  /** Looked for only where more was written than the walk has found. */
+  async #unlinked(foundBytes: number, reading: Reading): Promise<number> {
+    const pids = this.#pids();
     const [dir = '/'] = this.#dirs;
     if (pids.length === 0 || !this.#last) return 0;
-    const unexplained = mostUsed(this.#last, freeBytes) - foundBytes;
+    const unexplained = mostUsed(this.#last, reading) - foundBytes;
     if (unexplained < this.limitBytes * UNEXPLAINED) return 0;
     return unlinkedBytes(pids, statSync(dir).dev);
   }
 }
 
-function emptyAt(freeBytes: number): Measurement {
-  return { usedBytes: 0, freeBytes, at: performance.now(), tookMs: 0 };
+function emptyAt(reading: Reading): Measurement {
+  return { usedBytes: 0, reading, at: performance.now(), tookMs: 0 };
 }
 
-function mostUsed({ usedBytes, freeBytes }: Measurement, freeNow: number): number {
-  return usedBytes + Math.max(0, freeBytes - freeNow);
+function mostUsed({ usedBytes, reading: then }: Measurement, now: Reading): number {
+  const lost = then.freeBytes - now.freeBytes;
+  const running = Math.max(0, now.runningBytes - then.runningBytes);
+  return usedBytes + Math.max(0, lost, now.writtenBytes - then.writtenBytes + running);
 }

@@ -1,0 +1,81 @@
+/**
+ * What tells without a walk how much can have been written at most.
+ *
+ * - The space the file system has lost: whatever wrote it, but less by what others freed meanwhile.
+ * - What this process and every command that has ended wrote, as the kernel counts it for whoever waits for a process:
+ *   nothing is taken off it, but space reserved without writing and a tmpfs are not in it.
+ *
+ * Each misses what the other sees, so the larger counts.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+
+export interface DiskReading {
+  freeBytes: number;
+  writtenBytes: number;
+}
+
+/** What counts as the same moment, for those who look again and again. */
+const RECENT_MS = 50;
+/** A fork bomb has more, but they write nothing. */
+const MOST_PROCESSES = 200;
+
+/** Of the file system that holds all workspaces: one answer serves all who watch theirs. */
+export class DiskMeter {
+  readonly #dir: string;
+  #recent: { at: number; reading: Promise<DiskReading> } | undefined;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  async now(): Promise<DiskReading> {
+    const { bavail, bsize } = await statfs(this.#dir);
+    return { freeBytes: bavail * bsize, writtenBytes: writtenBy('self') };
+  }
+
+  recent(): Promise<DiskReading> {
+    if (!this.#recent || performance.now() - this.#recent.at > RECENT_MS) {
+      this.#recent = { at: performance.now(), reading: this.now() };
+    }
+    return this.#recent.reading;
+  }
+}
+
+/** By these processes and all below them, those that have ended too if somebody waited for them. */
+export function writtenBelow(pids: readonly number[]): number {
+  let bytes = 0;
+  const found = new Set(pids);
+  for (const pid of found) {
+    bytes += writtenBy(pid);
+    if (found.size < MOST_PROCESSES) for (const child of childrenOf(pid)) found.add(child);
+  }
+  return bytes;
+}
+
+function writtenBy(pid: number | 'self'): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readIfThere(`/proc/${pid}/io`))?.[1] ?? 0);
+}
+
+/** Of all its threads: any of them may have started one. */
+function childrenOf(pid: number): number[] {
+  return threadsOf(pid).flatMap((thread) =>
+    readIfThere(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
+  );
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
