@@ -9,46 +9,16 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
-import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from '../backend-contract.ts';
 import { processesWith, uniqueSeconds, zombieChildren } from '../contract/host-processes.ts';
-
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
 import { whyUnavailable } from './testing/why-unavailable.ts';
 
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
-const GB = 1024 ** 3;
-const GENEROUS_LIMITS = {
-  memoryBytes: 4 * GB,
-  processes: 512,
-  cpus: 64,
-  fileSizeBytes: 32 * GB,
-  workspaceBytes: 8 * GB,
-};
 
 for (const kind of KINDS) {
   const reason = await whyUnavailable(kind);
   const title = reason === undefined ? kind : `${kind} (missing: ${reason})`;
   describe.skipIf(reason !== undefined)(title, () => {
-    describeBackendContract(
-      kind,
-      async () => {
-        const workspacesDir = await temporaryDirectory();
-        return {
-          // As a server has it: with limits, where this machine can enforce them.
-          create: () =>
-            new LocalBackend({ workspacesDir, isolation: kind, preferredLimits: GENEROUS_LIMITS }),
-          dispose: () => rm(workspacesDir, { recursive: true, force: true }),
-        };
-      },
-      { timedOutCommands: kind === 'bubblewrap' ? 1_000 : 200 },
-    );
-    describeLimitsContract(kind, async () => {
-      const workspacesDir = await temporaryDirectory();
-      return {
-        create: () => new LocalBackend({ workspacesDir, isolation: kind, preferredLimits: CONTRACT_LIMITS }),
-        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
-      };
-    });
     describeHost(kind);
     if (kind !== 'none') describeIsolation(kind);
   });

@@ -1,0 +1,39 @@
+/** The contract suites on one isolation of the local backend. Each has a test file of its own, so that they run side by side. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe } from 'vitest';
+import type { Isolation } from '../../backend.ts';
+import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from '../../backend-contract.ts';
+import type { SandboxLimits } from '../../limits.ts';
+import { LocalBackend } from '../local-backend.ts';
+import { whyUnavailable } from './why-unavailable.ts';
+
+const GB = 1024 ** 3;
+const GENEROUS_LIMITS = {
+  memoryBytes: 4 * GB,
+  processes: 512,
+  cpus: 64,
+  fileSizeBytes: 32 * GB,
+  workspaceBytes: 8 * GB,
+};
+
+export async function describeLocalContract(
+  isolation: Isolation['kind'],
+  { timedOutCommands }: { timedOutCommands: number },
+): Promise<void> {
+  const reason = await whyUnavailable(isolation);
+  const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
+  // As a server has it: with limits, where this machine can enforce them.
+  const setUp = async (preferredLimits: SandboxLimits) => {
+    const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-sandbox-test-'));
+    return {
+      create: () => new LocalBackend({ workspacesDir, isolation, preferredLimits }),
+      dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+    };
+  };
+  describe.skipIf(reason !== undefined)(title, () => {
+    describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands });
+    describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
+  });
+}
