@@ -1,6 +1,7 @@
 /** The contract of stateful commands: what a shell leaves is there for the next one. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ContractTools } from './contract-tools.ts';
+import { processesWith, uniqueSeconds } from './host-processes.ts';
 
 export function describeStateful({ call, bash, slot, acquireAgain, restart }: ContractTools): void {
   const stateful = (command: string, more: Record<string, unknown> = {}) =>
@@ -223,6 +224,14 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart }: Co
       );
       // What it made itself is its own.
       expect(await outputOf('ls -A "$TMPDIR" | wc -l')).toBe('1\n');
+    });
+
+    test('what a command leaves running is ended with it, also after an earlier one', async () => {
+      const seconds = uniqueSeconds();
+      await stateful('export A=1');
+      const daemon = `setsid sleep ${seconds} > /dev/null 2>&1 < /dev/null`;
+      expect(await outputOf(`(${daemon} &); echo up`)).toBe('up\n');
+      expect(processesWith(seconds)).toEqual([]);
     });
 
     test.each([['yes'], [1]])('stateful %j is an invalid request', async (value) => {

@@ -1,12 +1,16 @@
 /**
  * What a shell says of itself, as source text for the next one. Both run in a subshell whose output is the state, under
  * whatever options and IFS the command left, with its umask in `__talaria_umask`.
+ *
+ * The marker is each command's own: one that carried over would hide what the next command starts from whoever ends it.
  */
+import { MARKER_VARIABLE } from '../process/terminate.ts';
 
 /** Names that bash sets by itself, or that are ours. BASH_ENV is the one of its family that people set. */
 const NOT_SAVED = [
   ...[
     '__talaria_*',
+    MARKER_VARIABLE,
     '_',
     'BASH',
     'BASHOPTS',
@@ -75,5 +79,6 @@ export const SAVE_IN_SH = String.raw`
 __talaria_quoted=$(printf %s "$PWD" | sed "s/'/'\\\\''/g")
 printf "cd -- '%s' || __talaria_gone='%s'\n" "$__talaria_quoted" "$__talaria_quoted"
 printf 'umask %s\n' "$__talaria_umask"
+unset ${MARKER_VARIABLE}
 export -p
 `;
