@@ -25,8 +25,7 @@ export class LimitedCommand implements SpaceWatcher {
   readonly #oomKillsBefore: number;
   /** Whether no other command has run in the slot beside it. */
   #isAlone: boolean;
-  /** What the workspace held at its start, if that was over the limit. */
-  readonly #usedBefore: number | undefined;
+  readonly usedBefore: number | undefined;
   /** What the workspace held when it was ended for that. */
   #usedWhenEnded: number | undefined;
   readonly #callerSignal: AbortSignal;
@@ -42,7 +41,7 @@ export class LimitedCommand implements SpaceWatcher {
   ) {
     const { rlimits } = means.limits;
     this.#means = means;
-    this.#usedBefore = usedIfOver;
+    this.usedBefore = usedIfOver;
     this.launch = {
       entrances: means.group?.entrances ?? [],
       rlimits: usedIfOver === undefined ? rlimits : { ...rlimits, fileSizeBytes: 0 },
@@ -76,8 +75,8 @@ export class LimitedCommand implements SpaceWatcher {
     const { fileSizeBytes } = limits.rlimits;
     if (end.signal === 'SIGXFSZ' && fileSizeBytes !== undefined) return fileTooLarge(fileSizeBytes);
     if (!space) return undefined;
-    if (this.#usedBefore !== undefined && end.cause === 'exited') {
-      return end.exitCode === 0 ? undefined : workspaceFull(this.#usedBefore, space.limitBytes, end.exitCode);
+    if (this.usedBefore !== undefined && end.cause === 'exited') {
+      return end.exitCode === 0 ? undefined : workspaceFull(this.usedBefore, space.limitBytes, end.exitCode);
     }
     if (this.#usedWhenEnded !== undefined) return workspaceOver(this.#usedWhenEnded, space.limitBytes, true);
     if (end.cause === 'aborted') return undefined;

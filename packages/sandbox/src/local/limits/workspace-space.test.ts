@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { WorkspaceSpace } from './workspace-space.ts';
 
+const MB = 1024 * 1024;
+
 /** A file system with 10 000 bytes free and a workspace in it with a limit of 1000, both under the test's control. */
-function setUp({ isNew = true } = {}) {
+function setUp({ isNew = true, walk = async () => {} } = {}) {
   const disk = { free: 10_000, written: 0, used: 0, measured: 0 };
   const read = async () => ({ freeBytes: disk.free, writtenBytes: disk.written });
   const space = new WorkspaceSpace(['/'], isNew, {
@@ -10,6 +12,7 @@ function setUp({ isNew = true } = {}) {
     meter: { now: read, recent: read },
     usage: async () => {
       disk.measured++;
+      await walk();
       return disk.used;
     },
   });
@@ -97,7 +100,7 @@ test('whoever watches is called when it is over, and not before', async () => {
   const { disk, space, write } = setUp();
   await space.usedIfOver();
   const { promise: over, resolve } = Promise.withResolvers<number>();
-  const watcher = { pid: undefined, onOver: resolve };
+  const watcher = { pid: undefined, usedBefore: undefined, onOver: resolve };
   write(900);
   space.watch(watcher);
   disk.free -= 900;
@@ -105,5 +108,49 @@ test('whoever watches is called when it is over, and not before', async () => {
   write(200);
   disk.free -= 900;
   expect(await over).toBe(1100);
+  space.unwatch(watcher);
+});
+
+test('what writes is ended also when it is another call that finds the workspace full', async () => {
+  const { space, write } = setUp();
+  await space.usedIfOver();
+  const ended: number[] = [];
+  const watcher = { pid: undefined, usedBefore: undefined, onOver: (bytes: number) => ended.push(bytes) };
+  space.watch(watcher);
+  write(1500);
+  expect(await space.usedIfOver()).toBe(1500);
+  expect(ended).toEqual([1500]);
+  space.unwatch(watcher);
+});
+
+test('what began in a full workspace is ended when that grows on', async () => {
+  const { space, write } = setUp();
+  await space.usedIfOver();
+  write(100 * MB);
+  const usedBefore = await space.usedIfOver();
+  const ended: number[] = [];
+  const watcher = { pid: undefined, usedBefore, onOver: (bytes: number) => ended.push(bytes) };
+  space.watch(watcher);
+  write(MB);
+  await space.usedIfOver();
+  expect(ended).toEqual([]);
+  write(1);
+  await space.usedIfOver();
+  expect(ended).toEqual([101 * MB + 1]);
+  space.unwatch(watcher);
+});
+
+test('a walk that takes long is no cover for who writes after it', async () => {
+  const { promise: walked, resolve: endWalk } = Promise.withResolvers<void>();
+  const { space, write } = setUp({ isNew: false, walk: () => walked });
+  const ended: number[] = [];
+  const watcher = { pid: undefined, usedBefore: undefined, onOver: (bytes: number) => ended.push(bytes) };
+  const measured = space.usedIfOver();
+  // The pause after it is ten times as long: longer than is waited below.
+  setTimeout(endWalk, 1_000);
+  await measured;
+  space.watch(watcher);
+  write(1001);
+  await expect.poll(() => ended[0], { timeout: 5_000 }).toBe(1001);
   space.unwatch(watcher);
 });

@@ -5,7 +5,8 @@
  * tree; how much can have been written at most since the last one is known without (disk-meter.ts). So the tree is
  * measured when it could be over the limit by now, and now and then anyway.
  *
- *   below ─measured over the limit→ full: what runs is ended, and further commands can delete files but write none
+ *   below ─measured over the limit→ full: what runs is ended, whoever had it measured, and further commands can delete
+ *     files but write none
  *   full ─measured below it→ below
  *
  * A command can exceed the limit by what it writes until the next look and the measurement after it.
@@ -21,8 +22,10 @@ const LOOKS_PER_CLOSE_LOOK = 10;
 /** After a measurement that took long the next one waits so many times as long. */
 const PAUSE = 10;
 const MAX_AGE_MS = 10_000;
-/** What a full workspace may grow by, for directories grow too when files are moved about. */
+/** What a full workspace may grow to over its limit, for directories grow too when files are moved about. */
 const SLACK_BYTES = 16 * 1024 * 1024;
+/** What one command may add where it holds more than that already. */
+const COMMAND_SLACK_BYTES = 1024 * 1024;
 /** The share of the limit that may have been written and not be found in the tree. */
 const UNEXPLAINED = 0.1;
 
@@ -46,7 +49,9 @@ interface Reading extends DiskReading {
 }
 
 export interface SpaceWatcher {
-  /** Called when the workspace is over its limit, and again until it stops watching. */
+  /** What the workspace held when it began, if that was over the limit: it can write no file. */
+  readonly usedBefore: number | undefined;
+  /** Called when the workspace holds more than the watcher may fill, and again until it stops watching. */
   onOver(usedBytes: number): void;
   /** The process below which everything of the watcher's runs. */
   pid: number | undefined;
@@ -60,8 +65,6 @@ export class WorkspaceSpace {
   readonly #watchers = new Set<SpaceWatcher>();
   #last: Measurement | undefined;
   #measuring: Promise<Measurement> | undefined;
-  /** What it may grow to. */
-  #ceilingBytes: number;
   #timer: NodeJS.Timeout | undefined;
   #looks = 0;
   #runningBytes = 0;
@@ -72,7 +75,6 @@ export class WorkspaceSpace {
     this.#options = options;
     this.#dirs = dirs;
     this.#isNew = isNew;
-    this.#ceilingBytes = options.limitBytes;
   }
 
   /** What is used if that is over the limit with `moreBytes` added, else undefined. */
@@ -84,8 +86,6 @@ export class WorkspaceSpace {
     const room = this.limitBytes - moreBytes;
     if (this.#last && mostUsed(this.#last, reading) <= room) return undefined;
     const { usedBytes } = await this.#measure();
-    const full = usedBytes > this.limitBytes;
-    this.#ceilingBytes = full ? usedBytes + SLACK_BYTES : this.limitBytes;
     return usedBytes > room ? usedBytes : undefined;
   }
 
@@ -105,10 +105,7 @@ export class WorkspaceSpace {
     if (this.#looks++ % LOOKS_PER_CLOSE_LOOK === 0) this.#runningBytes = writtenBelow(this.#pids());
     if (this.#measuring) return;
     const reading = this.#complete(await this.#options.meter.recent());
-    if (!this.#isDue(reading)) return;
-    const { usedBytes } = await this.#measure();
-    if (usedBytes <= this.#ceilingBytes) return;
-    for (const watcher of this.#watchers) watcher.onOver(usedBytes);
+    if (this.#isDue(reading)) await this.#measure();
   }
 
   #complete(reading: DiskReading): Reading {
@@ -122,8 +119,17 @@ export class WorkspaceSpace {
   #isDue(reading: Reading): boolean {
     if (!this.#last) return true;
     const ageMs = performance.now() - this.#last.at;
-    if (ageMs < this.#last.tookMs * PAUSE) return false;
-    return ageMs > MAX_AGE_MS || mostUsed(this.#last, reading) > this.#ceilingBytes;
+    const lostBytes = this.#last.reading.freeBytes - reading.freeBytes;
+    // A tree that takes long to walk would else give cover to whoever writes during the pause.
+    if (ageMs < this.#last.tookMs * PAUSE && lostBytes < this.limitBytes) return false;
+    const lowest = Math.min(...[...this.#watchers].map((watcher) => this.#ceilingOf(watcher)));
+    return ageMs > MAX_AGE_MS || mostUsed(this.#last, reading) > lowest;
+  }
+
+  /** What the workspace may hold while this one runs. */
+  #ceilingOf({ usedBefore }: SpaceWatcher): number {
+    if (usedBefore === undefined) return this.limitBytes;
+    return Math.max(this.limitBytes + SLACK_BYTES, usedBefore + COMMAND_SLACK_BYTES);
   }
 
   #measure(): Promise<Measurement> {
@@ -140,6 +146,9 @@ export class WorkspaceSpace {
     const usedBytes = found + (await this.#unlinked(found, reading));
     const at = performance.now();
     this.#last = { usedBytes, reading, at, tookMs: at - startedAt };
+    for (const watcher of this.#watchers) {
+      if (usedBytes > this.#ceilingOf(watcher)) watcher.onOver(usedBytes);
+    }
     return this.#last;
   }
 
