@@ -205,6 +205,19 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect(await call('write_file', { path: 'more', content: 'x' })).toMatchObject({ success: true });
       });
 
+      test('in a full workspace long outputs are not kept', async () => {
+        if (statusOf('workspaceBytes')?.by !== 'measurement') return;
+        await bash(FILL);
+        const printed = await bash('yes | head -c 8M');
+        expect(printed.output).toContain('the whole output could not be kept: There is no room');
+        expect(printed.metadata).not.toHaveProperty('full_output_path');
+        const started = await call('bash', { command: 'echo said', background: true });
+        const id = started.metadata.process?.id as string;
+        const end = await call('process', { action: 'wait', id });
+        expect(end.metadata.process).not.toHaveProperty('log_path');
+        expect((await bash('find . -name "*.log" | wc -l')).output).toBe('0\n');
+      });
+
       test('a command that ends before anybody looks is told as well', async (context) => {
         needs(context, 'workspaceBytes');
         const result = await bash(`${PART} > a; cp a b; cp a c; echo done`);

@@ -53,7 +53,9 @@ export async function startInBackground(
 }
 
 /** Under the workspace, as with the long outputs of other commands. */
-async function openLog(id: string, { isolation, workspace }: ToolContext): Promise<Spool> {
+async function openLog(id: string, context: ToolContext): Promise<Spool> {
+  const { isolation, workspace, limits } = context;
+  await context.slotLimits.admit(limits.limitBytes);
   const components = ['.talaria', 'output', `${id}.log`];
   const handle = await createFile(workspace.dir, components);
   return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };

@@ -41,8 +41,13 @@ export async function runInForeground(
   return { end, outcome };
 }
 
-/** Under the workspace, so that the model can reach the rest of a long output with its own tools. */
-async function openSpool({ executionId, isolation, workspace }: ToolContext): Promise<Spool> {
+/**
+ * Under the workspace, so that the model can reach the rest of a long output with its own tools. It is the server that
+ * writes it, whom no rlimit keeps from that in a full one.
+ */
+async function openSpool(context: ToolContext): Promise<Spool> {
+  const { executionId, isolation, workspace, limits } = context;
+  await context.slotLimits.admit(limits.limitBytes);
   const components = ['.talaria', 'output', `${executionId}.log`];
   const handle = await createFile(workspace.dir, components);
   return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };
