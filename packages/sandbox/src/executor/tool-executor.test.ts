@@ -80,15 +80,18 @@ describe('trajectories', () => {
     await releasing;
   });
 
-  test('a slot that cannot be acquired is a result, and the next call tries again', async () => {
+  test.each([
+    new SandboxError('acquire_timeout', 'No slot was free within 30 s.'),
+    new Error('ENOSPC: no space left on device'),
+  ])('a slot that cannot be acquired is a result, and the next call tries again: %s', async (error) => {
     backend.beforeAcquire = async () => {
-      throw new SandboxError('acquire_timeout', 'No slot was free within 30 s.');
+      throw error;
     };
     const results = await Promise.all([bash('a', 'ls'), bash('a', 'ls')]);
     for (const result of results) {
       expect(result).toMatchObject({
         success: false,
-        error: 'The sandbox is not available: No slot was free within 30 s.',
+        error: `The sandbox is not available: ${error.message}`,
         slotId: '',
         metadata: { failure: 'backend_down' },
       });

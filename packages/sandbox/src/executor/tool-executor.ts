@@ -14,7 +14,6 @@
  *   tools refuse arguments they do not know.
  */
 import type { ExecutionResult, ToolBackend } from '../backend.ts';
-import { SandboxError } from '../errors.ts';
 import { CallBatcher } from './call-batcher.ts';
 import { aborted, notRun } from './not-run.ts';
 import { GaveUp, TrajectorySlots, type Use } from './trajectory-slots.ts';
@@ -59,8 +58,7 @@ export class ToolExecutor {
       use = await this.#slots.use(trajectoryId, signal);
     } catch (error) {
       if (error instanceof GaveUp) return aborted();
-      if (!(error instanceof SandboxError)) throw error;
-      return notRun('backend_down', `The sandbox is not available: ${error.message}`);
+      return notRun('backend_down', `The sandbox is not available: ${(error as Error).message}`);
     }
     const ended = signal ? AbortSignal.any([signal, use.released]) : use.released;
     const result = await this.#batcher.send([use.slot, tool, args, { signal: ended }], timeoutS);

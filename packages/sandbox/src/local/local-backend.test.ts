@@ -24,6 +24,22 @@ for (const kind of KINDS) {
   });
 }
 
+test('two starts at once are one, and a stop undoes it whole', async () => {
+  const workspacesDir = await temporaryDirectory();
+  const backend = new LocalBackend({ workspacesDir, isolation: 'none' });
+  const open = () => readdirSync('/proc/self/fd').length;
+  await backend.start();
+  await backend.stop();
+  const before = open();
+  await Promise.all([backend.start(), backend.start()]);
+  await backend.stop();
+  expect(open()).toBeLessThanOrEqual(before);
+  void backend.start();
+  await backend.stop();
+  expect(open()).toBeLessThanOrEqual(before);
+  await rm(workspacesDir, { recursive: true });
+});
+
 describe.skipIf((await whyUnavailable('unshare')) !== undefined)('where namespaces are forbidden', () => {
   const wrapper = [
     ...['unshare', '--user', '--map-root-user', 'sh', '-c'],

@@ -94,13 +94,22 @@ export class LocalBackend implements ToolBackend {
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #digests = new Digests();
   #running: Running | undefined;
+  #starting: Promise<void> | undefined;
 
   constructor(options: LocalBackendOptions) {
     this.#options = options;
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
   }
 
-  async start(): Promise<void> {
+  /** Two calls at once are one start. */
+  start(): Promise<void> {
+    this.#starting ??= this.#bringUp().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #bringUp(): Promise<void> {
     if (this.#running) return;
     const workspaces = await Workspaces.open(this.#options.workspacesDir);
     const pipes = new PipeStock();
@@ -137,6 +146,7 @@ export class LocalBackend implements ToolBackend {
   }
 
   async stop({ purge = false }: { purge?: boolean } = {}): Promise<void> {
+    await this.#starting?.catch(() => {});
     const running = this.#running;
     this.#running = undefined;
     const slots = [...this.#slots.values()];
