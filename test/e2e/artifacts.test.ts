@@ -43,7 +43,7 @@ const text = async (runId: string, path: string) =>
 
 test('files are there while the run goes on, after its end, and after a restart', async () => {
   const steps = [
-    { tools: [terminal('echo one > first')] },
+    { tools: [terminal('echo one > new && mv new first')] },
     { tools: [terminal('while [ ! -e go ]; do sleep 0.05; done; echo two > second')] },
     { text: 'done' },
   ];
