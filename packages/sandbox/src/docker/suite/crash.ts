@@ -1,16 +1,19 @@
 /** A server that is killed: what it started ends, the next start finds what it left, and nobody else loses anything. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { DockerBackendOptions } from '../docker-options.ts';
 import { TEST_IMAGE, type TestDaemon } from '../testing/docker-daemon.ts';
-import { listContainers, newTrajectory, startTest } from '../testing/docker-fixture.ts';
+import { createTest, listContainers, newTrajectory, startTest } from '../testing/docker-fixture.ts';
+
+/** Who a server is, in its directory. */
+const ID = '.sandbox/docker/server';
 
 const SLOTS = 50;
-const SLOTS_PER_CONTAINER = 10;
+const SLOTS_PER_CONTAINER = 25;
 
 export function describeCrash(daemon: () => TestDaemon): void {
   describe('crash', () => {
@@ -49,15 +52,20 @@ export function describeCrash(daemon: () => TestDaemon): void {
       expect(names).toEqual([]);
     });
 
-    test('a second server on the same directory leaves the first alone, and takes over when that is gone', async () => {
+    test('a second server on the same directory, or on a copy of it, leaves the first alone', async () => {
       await using first = await startTest(daemon(), { warmSlots: 0 });
-      const trajectory = newTrajectory();
-      const slot = await first.backend.acquire(trajectory);
+      const slot = await first.backend.acquire(newTrajectory());
       await first.bash(slot, 'echo first > note');
-      const second = await startTest(daemon(), { workspacesDir: first.workspacesDir });
-      expect(await first.bash(slot, 'cat note')).toMatchObject({ output: 'first\n' });
-      await second.backend.stop();
-      expect(await first.bash(slot, 'cat note')).toMatchObject({ output: 'first\n' });
+      const copy = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+      await cp(join(first.workspacesDir, ID), join(copy, ID), { recursive: true });
+      for (const workspacesDir of [first.workspacesDir, copy]) {
+        const second = await createTest(daemon(), { workspacesDir, warmSlots: 0 });
+        await second.backend.start();
+        expect(await first.bash(slot, 'cat note')).toMatchObject({ output: 'first\n' });
+        await second.backend.stop();
+        expect(await first.bash(slot, 'cat note')).toMatchObject({ output: 'first\n' });
+      }
+      await rm(copy, { recursive: true });
       expect(await listContainers(daemon())).toHaveLength(1);
     });
   });
