@@ -44,6 +44,8 @@ export class DockerBackend implements ToolBackend {
   readonly #options: DockerBackendOptions;
   readonly #api: DockerApi;
   readonly #digests = new Digests();
+  /** `start` and `stop` happen in the order in which they were called. */
+  #lifecycle: Promise<void> = Promise.resolve();
   #running: RunningDocker | undefined;
 
   constructor(options: DockerBackendOptions) {
@@ -52,18 +54,20 @@ export class DockerBackend implements ToolBackend {
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
   }
 
-  async start(): Promise<void> {
-    this.#running ??= await RunningDocker.start(this.#api, {
-      ...this.#options,
-      defaultTimeoutS: this.defaultTimeoutS,
+  start(): Promise<void> {
+    return this.#inOrder(async () => {
+      const options = { ...this.#options, defaultTimeoutS: this.defaultTimeoutS };
+      this.#running ??= await RunningDocker.start(this.#api, options);
     });
   }
 
-  async stop({ purge = false }: { purge?: boolean } = {}): Promise<void> {
-    const running = this.#running;
-    this.#running = undefined;
-    await running?.stop();
-    if (purge) await this.#purge();
+  stop({ purge = false }: { purge?: boolean } = {}): Promise<void> {
+    return this.#inOrder(async () => {
+      const running = this.#running;
+      this.#running = undefined;
+      await running?.stop();
+      if (purge) await this.#purge();
+    });
   }
 
   async acquire(trajectoryId?: string, options: AcquireOptions = {}): Promise<Slot> {
@@ -120,6 +124,11 @@ export class DockerBackend implements ToolBackend {
       limits: [],
       slots: { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 },
     };
+  }
+
+  #inOrder(action: () => Promise<void>): Promise<void> {
+    this.#lifecycle = this.#lifecycle.then(action, action);
+    return this.#lifecycle;
   }
 
   #started(): RunningDocker {

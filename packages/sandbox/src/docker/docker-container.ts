@@ -1,6 +1,7 @@
 /** A container that runs, as the host knows it: its directory, the hold on the server inside, and its slots. */
 import type { FileHandle } from 'node:fs/promises';
 import type { SandboxClient } from '../container-server/sandbox-client.ts';
+import { SandboxError } from '../errors.ts';
 import type { Container } from '../pool/container-driver.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
 import type { ContainerState } from './docker-api.ts';
@@ -40,8 +41,10 @@ export class DockerContainer implements Container {
     this.#socket = socket;
   }
 
-  /** For work on its slots, which has to be over before their workspaces are saved. */
+  /** For work on its slots, which has to be over before their workspaces are saved, and must not begin after. */
   async during<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#released)
+      throw new SandboxError('slot_gone', `The container ${this.containerId} has been ended.`);
     const settled = work();
     this.#underWay.add(settled);
     try {
