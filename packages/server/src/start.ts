@@ -1,22 +1,14 @@
 /**
- * Puts a server together: the only place that names concrete drivers.
+ * Puts a server together: the only place that names concrete drivers, beside configured-backend.ts for the sandbox.
  *
  * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and the MCP servers,
  * which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
  * connections, the MCP servers, the sandbox, the store.
  */
 import { join } from 'node:path';
-import {
-  DockerBackend,
-  LimitUnenforceableError,
-  LocalBackend,
-  type ToolBackend,
-  ToolExecutor,
-} from '@talaria/sandbox';
+import { LimitUnenforceableError, ToolExecutor } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
-import { createModel } from './agent/model/create-model.ts';
-import type { Model } from './agent/model/model.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { createSandboxCall } from './agent/tools/sandbox-call.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
@@ -26,7 +18,9 @@ import { checkMcp } from './checks/check-mcp.ts';
 import { checkSandbox } from './checks/check-sandbox.ts';
 import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
-import { type Config, ConfigError, configSecrets } from './config/index.ts';
+import { type Config, configSecrets } from './config/index.ts';
+import { configuredBackend } from './configured-backend.ts';
+import { configuredModel } from './configured-model.ts';
 import { Engine } from './engine/engine.ts';
 import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -36,7 +30,7 @@ import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
-import { configuredLimits, limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
+import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import { version } from './version.ts';
 
 const SECOND_MS = 1000;
@@ -68,7 +62,9 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       process.exit(1);
     },
   });
-  const backend = createBackend(config, log, mask);
+  const backend = configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
+    log.warn({ part: 'sandbox' }, mask(message)),
+  );
   // Both take a while, mostly waiting for others: a thread, a first command.
   const [store, sandbox] = await Promise.allSettled([opening, backend.start()]);
   if (store.status === 'fulfilled') opened.defer(() => store.value.close());
@@ -171,44 +167,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       return closing;
     },
   };
-}
-
-function createBackend(config: Config, log: Log, mask: (text: string) => string): ToolBackend {
-  const common = {
-    workspacesDir: join(config.dataDir, 'workspaces'),
-    defaultTimeoutS: config.toolTimeoutSeconds,
-    allowNetwork: config.allowNetwork,
-    ...configuredLimits(config),
-  };
-  if (config.backend === 'local') {
-    return new LocalBackend({ ...common, isolation: config.sandboxIsolation, hiddenPaths: [config.dataDir] });
-  }
-  return new DockerBackend({
-    ...common,
-    // The configuration has none without an image.
-    image: config.dockerImage ?? '',
-    dockerHost: config.dockerHost,
-    slotsPerContainer: config.slotsPerContainer,
-    minContainers: config.minContainers,
-    maxContainers: config.maxContainers,
-    warmSlots: config.warmSlots,
-    acquireTimeoutS: config.acquireTimeoutSeconds,
-    onTrouble: (message) => log.warn({ part: 'sandbox' }, mask(message)),
-  });
-}
-
-function configuredModel(config: Config): Model {
-  try {
-    return createModel({
-      model: config.model,
-      baseUrl: config.openaiBaseUrl,
-      apiKey: config.openaiApiKey,
-      anthropicApiKey: config.anthropicApiKey,
-      googleApiKey: config.googleApiKey,
-    });
-  } catch (error) {
-    throw new ConfigError([(error as Error).message]);
-  }
 }
 
 interface ToolSources {

@@ -1,0 +1,32 @@
+/** The sandbox the settings name. `onTrouble` is told, in a sentence for a log, what goes wrong with it later. */
+import { DockerBackend, LocalBackend, type ToolBackend } from '@talaria/sandbox';
+import type { Config } from './config/index.ts';
+import { configuredLimits } from './sandbox-limits.ts';
+
+export function configuredBackend(
+  config: Config,
+  workspacesDir: string,
+  onTrouble: (message: string) => void,
+): ToolBackend {
+  const common = {
+    workspacesDir,
+    defaultTimeoutS: config.toolTimeoutSeconds,
+    allowNetwork: config.allowNetwork,
+    ...configuredLimits(config),
+  };
+  if (config.backend === 'local') {
+    return new LocalBackend({ ...common, isolation: config.sandboxIsolation, hiddenPaths: [config.dataDir] });
+  }
+  return new DockerBackend({
+    ...common,
+    // The configuration has none without an image.
+    image: config.dockerImage ?? '',
+    dockerHost: config.dockerHost,
+    slotsPerContainer: config.slotsPerContainer,
+    minContainers: config.minContainers,
+    maxContainers: config.maxContainers,
+    warmSlots: config.warmSlots,
+    acquireTimeoutS: config.acquireTimeoutSeconds,
+    onTrouble,
+  });
+}
