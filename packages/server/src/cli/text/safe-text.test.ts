@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { safeCommand, safeCommandLine, safeJson, safeLine, safeText } from './safe-text.ts';
+
+/** Everything a terminal obeys rather than shows, and everything that reorders what is shown. */
+const DRIVES = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+
+const anyText = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        '\x1b[2J',
+        '\x1b]0;title\x07',
+        '\x9b31m',
+        '\r',
+        '\b',
+        '\u202e',
+        '\ufeff',
+        '\u200b',
+        '\n',
+        '\t',
+      ),
+    ),
+  )
+  .map((parts) => parts.join(''));
+
+describe('whatever the text, nothing in it drives a terminal:', () => {
+  it.each([
+    ['safeText', safeText],
+    ['safeCommand', safeCommand],
+    ['safeLine', safeLine],
+    ['safeCommandLine', safeCommandLine],
+  ])('%s', (_, safe) => {
+    fc.assert(fc.property(anyText, (text) => !DRIVES.test(safe(text))));
+  });
+
+  it('safeLine and safeCommandLine give one line', () => {
+    fc.assert(fc.property(anyText, (text) => !/[\n\t]/.test(safeLine(text) + safeCommandLine(text))));
+  });
+
+  it('safeJson, which still says the same', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const json = safeJson({ text });
+        return !DRIVES.test(json) && !json.includes('\n') && JSON.parse(json).text === text;
+      }),
+    );
+  });
+});
+
+it('text without such characters is not changed', () => {
+  const text = 'Grüße, 世界! 👩‍👩‍👧 ❤️ שלום\n\tindented — “quoted”';
+  expect(safeText(text)).toBe(text);
+});
+
+it('control characters are shown as pictures', () => {
+  expect(safeText('a\x1b[31mb\x07\x7f\x9bc\r\n')).toBe('a␛[31mb␇␡<U+009B>c\n');
+});
+
+it('a command shows every character that it has', () => {
+  expect(safeCommand('rm \u202efdp.\u200bx\u00ad\ufeff\u{e0041}\r')).toBe(
+    'rm <U+202E>fdp.<U+200B>x<U+00AD><U+FEFF><U+E0041>␍',
+  );
+});

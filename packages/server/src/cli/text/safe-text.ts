@@ -1,0 +1,58 @@
+/**
+ * Text from elsewhere (a model, a tool, a file name, a server's error) as it may be shown on a terminal.
+ *
+ * - No character of it can drive the terminal: control characters, the escape character first, are shown as pictures
+ *   (U+241B for escape), so nothing moves the cursor, sets a title or reads the clipboard.
+ * - No character of it can change the order in which others are shown, so a command reads as it will run.
+ * - Line feeds and tabs stay where lines are meant to stay.
+ */
+
+/** C0, delete, C1, and the characters that embed, override or isolate a direction of writing. */
+const UNSAFE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Beside those: everything that takes no room, with which a command can look like another. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu;
+
+/** Running text: what a model says. */
+export function safeText(text: string): string {
+  return text.replaceAll('\r', '').replace(UNSAFE, picture);
+}
+
+/** What is going to be run, every character visible; lines stay. */
+export function safeCommand(text: string): string {
+  return text.replace(UNSAFE, picture).replace(INVISIBLE, codePoint);
+}
+
+/** Running text as one line: white space of every kind is a blank. */
+export function safeLine(text: string): string {
+  return oneLine(text).replace(UNSAFE, picture);
+}
+
+/** What is going to be run as one line. */
+export function safeCommandLine(text: string): string {
+  return safeCommand(oneLine(text));
+}
+
+/** JSON as it may be printed on a terminal: still the same JSON. Its writer has escaped everything below a blank. */
+export function safeJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, jsonEscape);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+function picture(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? '\u2421' : codePoint(character);
+}
+
+/** `<U+202E>` */
+function codePoint(character: string): string {
+  return `<U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
+}
+
+function jsonEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
