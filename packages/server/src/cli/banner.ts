@@ -1,6 +1,6 @@
 /**
  * What a server says on the terminal once it listens: where, with what, what to be careful about, and what to type
- * next. The commands can be copied as they are; a key is named by its variable and never printed.
+ * next. The command can be copied as it is; a key is named by its variable and never printed.
  */
 import type { Config } from '../config/index.ts';
 
@@ -19,7 +19,16 @@ export interface Running {
   readonly unenforcedLimits: readonly string[];
 }
 
-export function banner(running: Running, config: Config, configWarnings: readonly string[]): string {
+/** Where commands look for a server unless they are told otherwise. */
+const DEFAULT_URL = 'http://127.0.0.1:8642';
+
+/** `program` is how this command is called here. */
+export function banner(
+  running: Running,
+  config: Config,
+  configWarnings: readonly string[],
+  program: string,
+): string {
   const { url, version, model, store, sandbox, limits } = running;
   const warnings = [...configWarnings, ...partWarnings(running, config)];
   return [
@@ -30,7 +39,7 @@ export function banner(running: Running, config: Config, configWarnings: readonl
     `  limits   ${limits}`,
     ...warnings.map((warning) => `Warning: ${warning}`),
     '',
-    ...nextCommands(url, config),
+    ...nextCommand(url, config, program),
   ].join('\n');
 }
 
@@ -52,14 +61,8 @@ function partWarnings({ model, isolated, unenforcedLimits }: Running, config: Co
   return [...warnings, ...unenforcedLimits];
 }
 
-function nextCommands(url: string, config: Config): string[] {
-  const needsKey = config.apiKeys.length > 0;
-  const authorization = needsKey ? ' -H "Authorization: Bearer $API_SERVER_KEY"' : '';
-  const body = `'{"input": "Run \`echo hello\` and tell me what it says"}'`;
-  return [
-    needsKey ? 'Start a run (with one of your keys in API_SERVER_KEY):' : 'Start a run:',
-    `  RUN_ID=$(curl -sS ${url}/v1/runs${authorization} -H "Content-Type: application/json" -d ${body} | grep -o 'run_[0-9a-f]\\{32\\}'); echo $RUN_ID`,
-    'Watch its events:',
-    `  curl -sSN ${url}/v1/runs/$RUN_ID/events${authorization}`,
-  ];
+function nextCommand(url: string, config: Config, program: string): string[] {
+  const title = config.apiKeys.length > 0 ? 'Try it, with one of your keys in TALARIA_API_KEY:' : 'Try it:';
+  const server = url === DEFAULT_URL ? '' : ` --server ${url}`;
+  return [title, `  ${program} run${server} 'Run \`echo hello\` and tell me what it says'`];
 }

@@ -1,10 +1,40 @@
-/** How the command ends. Scripts and service managers rely on these. */
-export const exitCodes = {
-  ok: 0,
-  /** It could not be done: a port in use, a directory that cannot be written. */
-  failed: 1,
-  /** It was asked for wrongly: an unknown command, a configuration with problems. */
-  usage: 2,
-  /** Ended by a second signal, as shells report it: 128 + the number of the signal. */
-  interrupted: { SIGINT: 130, SIGTERM: 143 },
+/**
+ * How the command ends. Scripts and service managers rely on these; docs/cli.md lists them, and a test compares.
+ *
+ * What became of a run has codes of its own, so that a script can tell a run that failed from a command that did.
+ */
+export const EXITS = {
+  ok: { code: 0, means: 'it was done; of `run` and `watch`: the run completed' },
+  failed: {
+    code: 1,
+    means: 'it could not be done: the server said no, a file is in the way, a check of `doctor` failed',
+  },
+  usage: {
+    code: 2,
+    means: 'it was asked for wrongly: an unknown command or flag, a configuration with problems',
+  },
+  runFailed: { code: 3, means: 'the run failed' },
+  runCancelled: { code: 4, means: 'the run was cancelled' },
+  unreachable: { code: 5, means: 'no server answered, or the connection was lost for too long' },
+  refused: { code: 6, means: 'the server refused the API key, or asks for one' },
+  hungUp: { code: 129, means: 'the terminal went away; a run that was watched goes on' },
+  interrupted: {
+    code: 130,
+    means: 'Ctrl-C; a run that was watched goes on. Of `serve`: a second signal ended it at once',
+  },
+  terminated: { code: 143, means: 'as 130, by `SIGTERM`' },
 } as const;
+
+/** Just the codes, by name. */
+export const exitCodes = Object.fromEntries(
+  Object.entries(EXITS).map(([name, { code }]) => [name, code]),
+) as { readonly [Name in keyof typeof EXITS]: (typeof EXITS)[Name]['code'] };
+
+export type EndingSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
+
+/** As shells report the end of a process by a signal: 128 and its number. */
+export const signalExitCodes: Readonly<Record<EndingSignal, number>> = {
+  SIGHUP: exitCodes.hungUp,
+  SIGINT: exitCodes.interrupted,
+  SIGTERM: exitCodes.terminated,
+};

@@ -1,46 +1,58 @@
 import { describe, expect, it } from 'vitest';
 import { version } from '../version.ts';
+import { commandList, commands, groups } from './commands.ts';
+import { findCommand, topWords, wordsOf } from './find-command.ts';
 import { main } from './main.ts';
+import { parseArguments } from './parse-arguments.ts';
+import { TestTerminal } from './testing.ts';
 
 async function run(argv: string[], env: Record<string, string> = {}) {
-  const output = { stdout: '', stderr: '' };
-  const code = await main(argv, {
-    out: (text) => {
-      output.stdout += `${text}\n`;
-    },
-    err: (text) => {
-      output.stderr += `${text}\n`;
-    },
-    env,
-    homeDir: '/nonexistent/home',
-  });
-  return { code, ...output };
+  const terminal = new TestTerminal(env);
+  const code = await main(argv, terminal);
+  return { code, stdout: terminal.stdout.written, stderr: terminal.stderr.written };
 }
 
 describe('help', () => {
   it.each([['--help'], ['-h'], ['help']])('lists the commands for %s', async (word) => {
     const { code, stdout, stderr } = await run([word]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/serve .*\n.*config /);
+    for (const name of topWords().slice(0, -1)) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
   });
 
-  it.each([
-    [['serve', '--help']],
-    [['help', 'serve']],
-    [['--help', 'serve']],
-    [['serve', '--port', 'x', '-h']],
-  ])('shows the settings for %j', async (argv) => {
-    const { code, stdout } = await run(argv);
+  it.each(commandList.map(([, spec]) => spec))(
+    'of $name has its usage, its flags and an example',
+    async (spec) => {
+      const words = spec.name.split(' ');
+      const { code, stdout, stderr } = await run([...words, '--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain(`Usage: talaria ${spec.name}`);
+      for (const name of Object.keys(spec.options)) expect(stdout).toContain(`--${name}`);
+      for (const { line } of spec.examples) expect(stdout).toContain(`\n  ${line}`);
+      if (!spec.takesSettings) expect(stdout.split('\n').filter((line) => line.length > 100)).toEqual([]);
+      for (const asked of [
+        ['help', ...words],
+        ['--help', ...words],
+        [...words, '-h', 'more'],
+      ]) {
+        expect((await run(asked)).stdout).toBe(stdout);
+      }
+    },
+  );
+
+  it.each(Object.keys(groups))('of the group %s lists its commands', async (group) => {
+    const { code, stdout } = await run([group, '--help']);
     expect(code).toBe(0);
-    expect(stdout).toContain('Usage: talaria serve [settings]');
+    expect((await run(['help', group])).stdout).toBe(stdout);
+    for (const word of wordsOf(group)) expect(stdout).toMatch(new RegExp(`^  ${word} +\\S`, 'm'));
+    expect(await run([group])).toEqual({ code: 2, stdout: '', stderr: stdout });
+  });
+
+  it('of serve has every setting', async () => {
+    const { stdout } = await run(['serve', '--port', 'x', '-h']);
     expect(stdout).toContain('--port <integer>');
     expect(stdout).toContain('[API_SERVER_PORT; default 8642]');
     expect(stdout).toContain('--[no-]allow-network');
     expect(stdout).toContain('TALARIA_CONFIG');
-  });
-
-  it('shows the option of config', async () => {
-    expect((await run(['config', '--help'])).stdout).toContain('--json');
   });
 
   it('is what a missing command gets, as a mistake', async () => {
@@ -55,13 +67,74 @@ it('prints the version', async () => {
   expect(version).toMatch(/^\d+\.\d+\.\d+/);
 });
 
-describe('an unknown command', () => {
+describe('wrong usage ends with 2 and a hint:', () => {
   it.each([
-    [['sevre'], 'unknown command "sevre"; there are: serve, config, help; did you mean serve?\n'],
-    [['help', 'dance'], 'unknown command "dance"; there are: serve, config, help\n'],
-    [['--api-key=s3cret'], 'expected a command before --api-key; there are: serve, config, help\n'],
-  ])('%j is answered with those that exist', async (argv, message) => {
+    [['sevre'], 'unknown command "sevre"; did you mean serve?\n'],
+    [['help', 'dance'], 'unknown command "dance"; talaria help lists them\n'],
+    [['--api-key=s3cret'], 'expected a command before --api-key; talaria help lists them\n'],
+    [['jobs', '--json'], 'expected a command before --json; talaria help jobs lists them\n'],
+    [['run'], 'expected <prompt>: what to do; - reads it from stdin\nSee talaria help run\n'],
+    [['run', 'hi', '--detch'], 'unknown flag --detch; did you mean --detach?\nSee talaria help run\n'],
+    [['run', '--sesion=s3cret'], 'unknown flag --sesion; did you mean --session?\nSee talaria help run\n'],
+    [['run', 'a', 'b'], 'unexpected argument "b"; quote what belongs together\nSee talaria help run\n'],
+    [['run', ' '], 'the prompt is empty\nSee talaria help run\n'],
+    [['run', 'hi', '--session'], '--session has no value; expected <id>\nSee talaria help run\n'],
+    [['run', 'hi', '--session', '--json'], '--session has no value; expected <id>\nSee talaria help run\n'],
+    [['run', 'hi', '--json=yes'], '--json takes no value\nSee talaria help run\n'],
+    [['runs', '-n', '0'], '-n is "0"; expected a number from 1 to 100000\nSee talaria help runs\n'],
+    [
+      ['runs', '--status', 'complete'],
+      '--status is "complete"; expected started, running, waiting_for_approval, stopping, completed, failed, cancelled; did you mean completed?\nSee talaria help runs\n',
+    ],
+    [
+      ['approve', 'run_1', 'yes'],
+      'the choice is "yes"; expected once, session, always, deny\nSee talaria help approve\n',
+    ],
+    [['show', 'x y'], '"x y" is not the id of a run; expected run_ and hex digits\nSee talaria help show\n'],
+    [
+      ['runs', '--api-key', 's3cret'],
+      '--api-key would show the key in the list of processes; set TALARIA_API_KEY instead\nSee talaria help runs\n',
+    ],
+    [
+      ['runs', '--server', 'localhost'],
+      '--server is not the address of a server; expected http://host:port\nSee talaria help runs\n',
+    ],
+  ])('%j', async (argv, message) => {
     expect(await run(argv)).toEqual({ code: 2, stdout: '', stderr: message });
+  });
+});
+
+describe('the examples in help', () => {
+  const lines = commandList.flatMap(([, { examples }]) => examples.map(({ line }) => line));
+
+  it.each(lines)('%s is a right use of a command', (line) => {
+    for (const words of commandsIn(line)) {
+      const found = findCommand(words);
+      expect(found.kind).toBe('command');
+      if (found.kind === 'command') parseArguments(commands[found.key], found.rest);
+    }
+  });
+
+  /** The words after each `talaria` of a shell's line. */
+  function commandsIn(line: string): string[][] {
+    const words = line.match(/'[^']*'|[^\s()|]+|[()|]/g)!.map((word) => word.replaceAll("'", ''));
+    return words.flatMap((word, index) => {
+      if (word !== 'talaria') return [];
+      const end = words.findIndex((other, at) => at > index && /^[()|>]|^\$\(/.test(other));
+      return [words.slice(index + 1, end < 0 ? undefined : end)];
+    });
+  }
+});
+
+it('a server that is not there is said at once, and as JSON to programs', async () => {
+  const env = { TALARIA_BASE_URL: 'http://127.0.0.1:1' };
+  const { code, stdout, stderr } = await run(['runs'], env);
+  expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
+  expect(stderr).toMatch(/^(No server answers at|The server at) http:\/\/127\.0\.0\.1:1 .*\n$/);
+  const inJson = await run(['runs', '--json'], env);
+  expect(inJson).toMatchObject({ code: 5, stdout: '' });
+  expect(JSON.parse(inJson.stderr)).toEqual({
+    error: { message: stderr.trimEnd(), code: null, status: null, exit_code: 5 },
   });
 });
 

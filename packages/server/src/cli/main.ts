@@ -2,33 +2,14 @@
  * The command `talaria`: finds the command that was asked for and runs it. Answers with the exit code and never
  * exits by itself. Imports stay light, so that help and mistakes are answered at once.
  */
-import { settingsHelp } from '../config/help.ts';
-import { didYouMean } from '../nearest.ts';
 import { version } from '../version.ts';
+import { commands } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
-import { printConfig } from './print-config.ts';
-import { serve } from './serve.ts';
+import { findCommand, isHelp } from './find-command.ts';
+import { type ParsedValue, parseArguments } from './parse-arguments.ts';
+import { runProgram } from './programs.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-
-interface Command {
-  readonly about: string;
-  readonly usage: string;
-  readonly options: string;
-  run(argv: readonly string[], terminal: Terminal): Promise<number>;
-}
-
-const commands = new Map<string, Command>([
-  ['serve', { about: 'start the server', usage: 'talaria serve [settings]', options: '', run: serve }],
-  [
-    'config',
-    {
-      about: 'show the configuration and where each value comes from',
-      usage: 'talaria config [--json] [settings]',
-      options: '  --json                          print JSON\n',
-      run: printConfig,
-    },
-  ],
-]);
+import { UsageError } from './usage-error.ts';
 
 export async function main(argv: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   const [word, ...rest] = argv;
@@ -37,60 +18,63 @@ export async function main(argv: readonly string[], terminal: Terminal = process
     return exitCodes.ok;
   }
   if (word === undefined) {
-    terminal.err(overview());
+    terminal.err((await import('./help.ts')).overview());
     return exitCodes.usage;
   }
-  const wantsHelp = isHelp(word) || word === 'help';
-  const name = wantsHelp ? rest.find((argument) => !isHelp(argument)) : word;
-  if (name === undefined) {
-    terminal.out(overview());
-    return exitCodes.ok;
-  }
-  const command = commands.get(name);
-  if (command === undefined) {
-    terminal.err(unknownCommand(name));
+  const asked = isHelp(word) || word === 'help';
+  const words = asked ? rest.filter((argument) => !isHelp(argument)) : argv;
+  try {
+    if (words.length === 0) {
+      terminal.out((await import('./help.ts')).overview());
+      return exitCodes.ok;
+    }
+    return await runCommand(words, asked, terminal);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    terminal.err(error.message);
     return exitCodes.usage;
   }
-  if (wantsHelp || rest.some(isHelp)) {
-    terminal.out(commandHelp(command));
+}
+
+async function runCommand(words: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
+  const found = findCommand(words);
+  if (found.kind === 'group') {
+    const { groupHelp } = await import('./help.ts');
+    const help = groupHelp(found.group);
+    if (wantsHelp || words.some(isHelp)) {
+      terminal.out(help);
+      return exitCodes.ok;
+    }
+    terminal.err(help);
+    return exitCodes.usage;
+  }
+  const { key, rest } = found;
+  const spec = commands[key];
+  if (wantsHelp || beforeDashes(rest).some(isHelp)) {
+    const { commandHelp } = await import('./help.ts');
+    terminal.out(commandHelp(spec, 'takesSettings' in spec ? await settingsHelp() : ''));
     return exitCodes.ok;
   }
-  return command.run(rest, terminal);
-}
-
-function isHelp(argument: string): boolean {
-  return argument === '--help' || argument === '-h';
-}
-
-function overview(): string {
-  const list = [...commands].map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
-  return [
-    'Talaria: a durable server for long-running AI agent runs',
-    '',
-    'Usage: talaria <command> [settings]',
-    '',
-    ...list,
-    '  help      show the settings of a command: talaria help serve',
-    '',
-    '  --version, --help',
-  ].join('\n');
-}
-
-function commandHelp({ usage, about, options }: Command): string {
-  return [
-    `Usage: ${usage}`,
-    '',
-    `${about[0]!.toUpperCase()}${about.slice(1)}. A flag wins over the environment, which wins over the file.`,
-    '',
-    `${options}${settingsHelp()}`,
-  ].join('\n');
-}
-
-/** A flag in the place of the command is shown without its value, which may be a secret. */
-function unknownCommand(given: string): string {
-  const names = [...commands.keys(), 'help'];
-  if (given.startsWith('-')) {
-    return `expected a command before ${/^-+[\w-]*/.exec(given)![0]}; there are: ${names.join(', ')}`;
+  let args: Record<string, ParsedValue> = {};
+  try {
+    args = parseArguments(spec, rest);
+    return await runProgram(key, args, terminal);
+  } catch (error) {
+    if (error instanceof UsageError) throw new UsageError(`${error.message}\nSee talaria help ${spec.name}`);
+    const { explainFailure, failureJson } = await import('./explain-failure.ts');
+    const failure = explainFailure(error, args.server as string | undefined, terminal.env);
+    if (failure === undefined) throw error;
+    terminal.err(args.json === true ? failureJson(failure) : failure.message);
+    return failure.exitCode;
   }
-  return `unknown command ${JSON.stringify(given)}; there are: ${names.join(', ')}${didYouMean(given, names)}`;
+}
+
+/** After `--` a word that looks like a flag is none. */
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const at = words.indexOf('--');
+  return at < 0 ? words : words.slice(0, at);
+}
+
+async function settingsHelp(): Promise<string> {
+  return (await import('../config/help.ts')).settingsHelp();
 }

@@ -1,6 +1,7 @@
 /** `talaria config`: the configuration a server would start with, and where each value came from. */
 import { type Config, describeConfig } from '../config/index.ts';
 import { flagOf, settingList } from '../config/settings.ts';
+import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-or-explain.ts';
 import type { Terminal } from './terminal.ts';
@@ -8,12 +9,11 @@ import type { Terminal } from './terminal.ts';
 /** A prompt of pages would push everything else off the screen; `--json` shows it whole. */
 const SHOWN_CHARS = 60;
 
-export async function printConfig(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const json = argv.includes('--json');
-  const loaded = loadOrExplain(
-    argv.filter((argument) => argument !== '--json'),
-    terminal,
-  );
+export async function printConfig(
+  { json, settings }: Arguments<'config'>,
+  terminal: Terminal,
+): Promise<number> {
+  const loaded = loadOrExplain(settings, terminal);
   if (loaded === undefined) return exitCodes.usage;
   const { config, warnings } = loaded;
   if (json) {

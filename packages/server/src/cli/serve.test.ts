@@ -12,7 +12,7 @@ const program = fileURLToPath(new URL('./fixtures/serve-stand-in.ts', import.met
 describe('serve', () => {
   it('says where it listens, what it uses and what to type next', async () => {
     const server = start();
-    await server.printed('stdout', /Watch its events/);
+    await server.printed('stdout', /Try it/);
     const [, url] = /listens on (http:\/\/127\.0\.0\.1:\d+)/.exec(server.output.stdout)!;
     expect(server.output.stdout).toMatch(
       /model +demo\/commands\n +store +SQLite\n +sandbox +local, no isolation/,
@@ -20,15 +20,18 @@ describe('serve', () => {
     expect(server.output.stdout).toMatch(/Warning: the built-in demo model/);
     expect(server.output.stdout).toMatch(/Warning: commands run without isolation.*every command asks/);
     expect(server.output.stdout).toContain(
-      `curl -sS ${url}/v1/runs -H "Content-Type: application/json" -d '{"input"`,
+      `Try it:\n  talaria run --server ${url} 'Run \`echo hello\` and tell me what it says'\n`,
     );
-    expect(server.output.stdout).toContain(`curl -sSN ${url}/v1/runs/$RUN_ID/events\n`);
+  });
+
+  it('names the command as it was called', async () => {
+    const server = start({ env: { npm_execpath: '/usr/lib/npm-cli.js' } });
+    await server.printed('stdout', /\n {2}npx talaria run/);
   });
 
   it('names the key by its variable and never prints it', async () => {
     const server = start({ env: { API_SERVER_KEY: 's3cret-key' } });
-    await server.printed('stdout', /Watch its events/);
-    expect(server.output.stdout.match(/-H "Authorization: Bearer \$API_SERVER_KEY"/g)).toHaveLength(2);
+    await server.printed('stdout', /Try it, with one of your keys in TALARIA_API_KEY:/);
     expect(server.output.stdout + server.output.stderr).not.toContain('s3cret');
   });
 

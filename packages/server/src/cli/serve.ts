@@ -10,6 +10,7 @@ import { flushCompileCache } from 'node:module';
 import { type Config, ConfigError } from '../config/index.ts';
 import { version } from '../version.ts';
 import { banner, type Running } from './banner.ts';
+import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfigError, loadOrExplain } from './load-or-explain.ts';
 import { explainStartupError } from './startup-error.ts';
@@ -30,11 +31,11 @@ export type StartServer = (config: Config) => Promise<ServerHandle>;
 const importStart = async (): Promise<StartServer> => (await import('../start.ts')).startServer;
 
 export async function serve(
-  argv: readonly string[],
+  { settings }: Arguments<'serve'>,
   terminal: Terminal,
   loadStart: () => Promise<StartServer> = importStart,
 ): Promise<number> {
-  const loaded = loadOrExplain(argv, terminal);
+  const loaded = loadOrExplain(settings, terminal);
   if (loaded === undefined) return exitCodes.usage;
   const { config, warnings } = loaded;
   using signals = stopSignals();
@@ -53,7 +54,9 @@ export async function serve(
   }
   // Node would write it when the process exits in good order, which a killed one never does.
   flushCompileCache();
-  terminal.out(banner({ url: server.url, version, ...server.describe() }, config, warnings));
+  // Started by npm, the command is one of the project and not of the whole machine.
+  const program = terminal.env.npm_execpath === undefined ? 'talaria' : 'npx talaria';
+  terminal.out(banner({ url: server.url, version, ...server.describe() }, config, warnings, program));
 
   try {
     const signal = await signals.first;

@@ -12,7 +12,8 @@ export function explainStartupError(error: unknown, config: Config): string {
   return mask(debug && failure.stack !== undefined ? `${line}\n${failure.stack}` : line, config);
 }
 
-function explain(error: NodeJS.ErrnoException, config: Config): string {
+/** What is wrong, and behind a semicolon what to do about it. */
+export function explain(error: NodeJS.ErrnoException, config: Config): string {
   const { code, path } = error;
   const address = `${config.host} port ${config.port}`;
   if (code === 'EADDRINUSE') {

@@ -2,7 +2,7 @@
  * Signals that ask the server to stop. The first one resolves `first`; a second one, of either kind, ends the
  * process at once: nothing durable is lost by that, and someone who presses Ctrl-C twice means it.
  */
-import { exitCodes } from './exit-codes.ts';
+import { signalExitCodes } from './exit-codes.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
@@ -14,7 +14,7 @@ export function stopSignals(): StopSignals {
   const { promise: first, resolve } = Promise.withResolvers<StopSignal>();
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(exitCodes.interrupted[signal as StopSignal]);
+    if (stopping) process.exit(signalExitCodes[signal as StopSignal]);
     stopping = true;
     resolve(signal as StopSignal);
   };

@@ -1,28 +1,72 @@
 /** What a command sees of the process it runs in, so that tests can run commands without one. */
 import { homedir } from 'node:os';
 import type { Env } from '../config/environment.ts';
+import { createStyle, type Style } from './style.ts';
+
+export interface Output {
+  write(text: string): void;
+  readonly isTerminal: boolean;
+  /** Whether the cursor can be moved: a terminal that is not a dumb one. */
+  readonly canRedraw: boolean;
+  /** Of the terminal; where it is none, as many as it takes. */
+  readonly columns: number;
+  readonly rows: number;
+  readonly style: Style;
+  /** Whoever read it has gone: what is written goes nowhere. */
+  readonly closed: AbortSignal;
+  onResize(call: () => void): Disposable;
+}
 
 export interface Terminal {
   /** Prints one or more lines. */
   out(text: string): void;
   /** The same, for problems and notices that do not belong into piped output. */
   err(text: string): void;
+  readonly stdout: Output;
+  readonly stderr: Output;
   readonly env: Env;
   readonly homeDir: string;
 }
 
 export function processTerminal(): Terminal {
-  // Who reads the output may go away first (`talaria serve | head`); that is no reason to stop a server.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
+  const stdout = toOutput(process.stdout);
+  const stderr = toOutput(process.stderr);
   return {
-    out: (text) => process.stdout.write(`${text}\n`),
-    err: (text) => process.stderr.write(`${text}\n`),
+    out: (text) => stdout.write(`${text}\n`),
+    err: (text) => stderr.write(`${text}\n`),
+    stdout,
+    stderr,
     env: process.env,
     homeDir: homeDirectory(),
+  };
+}
+
+function toOutput(stream: NodeJS.WriteStream): Output {
+  const isTerminal = stream.isTTY === true;
+  const gone = new AbortController();
+  // Who reads the output may go away first (`talaria serve | head`); whether that is a reason to end is for each
+  // command to say. A terminal that was closed answers with EIO.
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    gone.abort();
+  });
+  return {
+    write: (text) => stream.write(text),
+    isTerminal,
+    canRedraw: isTerminal && process.env.TERM !== 'dumb',
+    get columns() {
+      return isTerminal ? stream.columns || 80 : Number.POSITIVE_INFINITY;
+    },
+    get rows() {
+      return isTerminal ? stream.rows || 24 : Number.POSITIVE_INFINITY;
+    },
+    // Knows NO_COLOR, FORCE_COLOR and TERM.
+    style: createStyle(isTerminal && stream.hasColors()),
+    closed: gone.signal,
+    onResize(call) {
+      stream.on('resize', call);
+      return { [Symbol.dispose]: () => void stream.off('resize', call) };
+    },
   };
 }
 

@@ -1,0 +1,25 @@
+/** The client the commands use. */
+import { Talaria, type TalariaOptions } from '@talaria/client';
+import type { Terminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+import { serverAddress } from './server-address.ts';
+
+/** A person is told at once that no server is there, rather than after some tries. */
+const MAX_RETRIES = 0;
+
+export function connect(
+  args: { readonly server: string | undefined },
+  { env }: Pick<Terminal, 'env'>,
+  options: Pick<TalariaOptions, 'fetch' | 'maxRetries'> = {},
+): Talaria {
+  const { url, apiKey = null } = serverAddress(args.server, env);
+  try {
+    return new Talaria({ baseUrl: url, apiKey, maxRetries: MAX_RETRIES, ...options });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const problem = /^baseUrl/.test(error.message)
+      ? `${args.server === undefined ? 'TALARIA_BASE_URL' : '--server'} is not the address of a server; expected http://host:port`
+      : error.message;
+    throw new UsageError(problem);
+  }
+}

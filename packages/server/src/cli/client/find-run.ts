@@ -1,0 +1,60 @@
+/**
+ * The id of a run from what a person typed: the whole id, or its beginning where no other run begins so. `run_` may be
+ * left out. A whole id is not looked up: whether there is such a run is for the request that needs it to say.
+ */
+import { APIError, NotFoundError, type Run, type Talaria } from '@talaria/client';
+import { isRunId } from '@talaria/protocol';
+import { CommandError } from '../command-error.ts';
+import { UsageError } from '../usage-error.ts';
+
+const PAGE = 200;
+const SHOWN_MAX = 5;
+
+export async function findRun(client: Talaria, given: string): Promise<string> {
+  const start = given.startsWith('run_') ? given : `run_${given}`;
+  if (isRunId(start)) return start;
+  if (!/^run_[0-9a-f]{1,31}$/.test(start)) {
+    throw new UsageError(`${JSON.stringify(given)} is not the id of a run; expected run_ and hex digits`);
+  }
+  const found: string[] = [];
+  try {
+    for await (const { run_id } of client.runs.list({ limit: PAGE })) {
+      if (run_id.startsWith(start)) found.push(run_id);
+    }
+  } catch (error) {
+    if (!cannotList(error)) throw error;
+    throw new CommandError('This server does not list its runs; give the whole id');
+  }
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0) throw new CommandError(`No run begins with ${start}; talaria runs lists them`);
+  const shown = found.slice(0, SHOWN_MAX).join(', ');
+  const more = found.length > SHOWN_MAX ? ` and ${found.length - SHOWN_MAX} more` : '';
+  throw new CommandError(`${found.length} runs begin with ${start}: ${shown}${more}; give more of the id`);
+}
+
+/** Servers of the older dialect have no such route. */
+export function cannotList(error: unknown): boolean {
+  return error instanceof NotFoundError || (error instanceof APIError && error.status === 405);
+}
+
+/** Begins with the time, so that so much of it is rarely that of another. */
+const SHORT_DIGITS = 12;
+
+/** The ids as short as they can be while no two begin alike. */
+export function shortIds(runs: readonly Pick<Run, 'run_id'>[]): Map<string, string> {
+  const ids = runs.map(({ run_id }) => run_id);
+  const sorted = ids.toSorted();
+  let digits = SHORT_DIGITS;
+  for (const [index, id] of sorted.entries()) {
+    const next = sorted[index + 1];
+    if (next !== undefined && next !== id)
+      digits = Math.max(digits, sharedLength(id, next) + 1 - 'run_'.length);
+  }
+  return new Map(ids.map((id) => [id, id.slice(0, 'run_'.length + digits)]));
+}
+
+function sharedLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
+}

@@ -1,0 +1,12 @@
+/** A command could not do what it was asked for. The message says why and what to do; there is nothing to trace. */
+import { exitCodes } from './exit-codes.ts';
+
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = exitCodes.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}

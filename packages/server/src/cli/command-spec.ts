@@ -1,0 +1,94 @@
+/**
+ * The form of a command: what it takes, what it is for, how it is used. Parsing, help and shell completion all read it,
+ * and the types of a command's arguments follow from it.
+ */
+
+export interface FlagOption {
+  readonly type: 'flag';
+  readonly short?: string;
+  readonly about: string;
+}
+
+export interface TextOption {
+  readonly type: 'text';
+  readonly short?: string;
+  /** What stands for the value in help: `id`, `file`. */
+  readonly value: string;
+  readonly about: string;
+  /** The only values there are. */
+  readonly choices?: readonly string[];
+  /** What a shell can complete it with. */
+  readonly completes?: 'file' | 'session';
+}
+
+export interface IntegerOption {
+  readonly type: 'integer';
+  readonly short?: string;
+  readonly value: string;
+  readonly about: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+export type OptionSpec = FlagOption | TextOption | IntegerOption;
+
+export interface PositionalSpec {
+  readonly name: string;
+  readonly about: string;
+  readonly optional?: boolean;
+  /** Takes all words that are left. */
+  readonly many?: boolean;
+  readonly choices?: readonly string[];
+  /** What a shell can complete it with: ids of runs, ids of jobs. */
+  readonly completes?: 'run' | 'job';
+}
+
+export interface Example {
+  readonly line: string;
+  readonly about: string;
+}
+
+export interface CommandSpec {
+  /** One word, or two for a command of a group: `artifacts ls`. */
+  readonly name: string;
+  /** Other words for the last one of its name. */
+  readonly aliases?: readonly string[];
+  /** What it does, as the end of "talaria … : "; no capital, no full stop. */
+  readonly about: string;
+  /** Sentences for its own help, where one line is not enough. */
+  readonly details?: string;
+  readonly positionals: readonly PositionalSpec[];
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  /** Takes the settings of the server as flags too, which the configuration reads. */
+  readonly takesSettings?: boolean;
+  readonly examples: readonly [Example, ...Example[]];
+}
+
+/** What a command is given: its options and positionals by name. */
+export type ArgumentsOf<Spec extends CommandSpec> = {
+  readonly [Name in keyof Spec['options']]: OptionValue<Spec['options'][Name]>;
+} & {
+  readonly [P in Spec['positionals'][number] as P['name']]: PositionalValue<P>;
+} & (Spec extends { takesSettings: true } ? { readonly settings: readonly string[] } : unknown);
+
+type OptionValue<Option extends OptionSpec> = Option extends { type: 'flag' }
+  ? boolean
+  : Option extends { type: 'integer' }
+    ? number | undefined
+    : (Option extends { choices: readonly (infer Choice)[] } ? Choice : string) | undefined;
+
+type PositionalValue<P extends PositionalSpec> = P extends { many: true }
+  ? readonly string[]
+  :
+      | (P extends { choices: readonly (infer Choice)[] } ? Choice : string)
+      | (P extends { optional: true } ? undefined : never);
+
+export function defineCommand<const Spec extends CommandSpec>(spec: Spec): Spec {
+  return spec;
+}
+
+/** `artifacts` of `artifacts ls`. */
+export function groupOf({ name }: Pick<CommandSpec, 'name'>): string | undefined {
+  const space = name.indexOf(' ');
+  return space < 0 ? undefined : name.slice(0, space);
+}

@@ -1,0 +1,293 @@
+/**
+ * Every command there is: one table for parsing, help, completion and the types of what a command is given. It imports
+ * nothing of what the commands do, so that help and mistakes are answered at once.
+ */
+import { type ArgumentsOf, type CommandSpec, defineCommand } from './command-spec.ts';
+
+const server = {
+  type: 'text',
+  value: 'url',
+  about: 'where the server is [TALARIA_BASE_URL; default http://127.0.0.1:8642]',
+} as const;
+
+const json = { type: 'flag', about: 'print JSON, for programs' } as const;
+const jsonLines = { type: 'flag', about: 'print each event as a line of JSON, for programs' } as const;
+const verbose = { type: 'flag', short: 'v', about: 'show what every tool answered' } as const;
+
+const run = {
+  name: 'run',
+  about: 'id of a run; its beginning is enough where no other run begins so',
+  completes: 'run',
+} as const;
+
+const job = { name: 'job', about: 'id of a job; its beginning is enough', completes: 'job' } as const;
+
+export const APPROVAL_CHOICES = ['once', 'session', 'always', 'deny'] as const;
+
+export const commands = {
+  serve: defineCommand({
+    name: 'serve',
+    about: 'start the server',
+    details: 'A flag wins over the environment, which wins over the file.',
+    positionals: [],
+    options: {},
+    takesSettings: true,
+    examples: [
+      { line: 'talaria serve', about: 'on its defaults, with a demo model' },
+      { line: 'talaria serve --port 8700 --model anthropic/claude-sonnet-5', about: 'with settings' },
+    ],
+  }),
+  run: defineCommand({
+    name: 'run',
+    about: 'start a run and watch it',
+    details:
+      'Ctrl-C leaves the run to itself; a second Ctrl-C stops it. Dangerous commands ask on the spot. Where the ' +
+      'output is no terminal, the answer goes to it and everything else to stderr.',
+    positionals: [{ name: 'prompt', about: 'what to do; - reads it from stdin' }],
+    options: {
+      session: {
+        type: 'text',
+        short: 's',
+        value: 'id',
+        about: 'go on with this session: its runs so far are the context',
+        completes: 'session',
+      },
+      instructions: {
+        type: 'text',
+        short: 'i',
+        value: 'text',
+        about: "added to the agent's own instructions",
+      },
+      detach: { type: 'flag', short: 'd', about: 'print the id of the run and leave it to itself' },
+      quiet: { type: 'flag', short: 'q', about: 'print the answer and nothing else' },
+      verbose,
+      'idempotency-key': {
+        type: 'text',
+        value: 'key',
+        about: 'the same key and prompt never start a second run: safe to repeat',
+      },
+      json: jsonLines,
+      server,
+    },
+    examples: [
+      { line: "talaria run 'Run `uname -a` and tell me what it says'", about: 'watch it work' },
+      { line: 'git diff | talaria run -', about: 'the prompt from a pipe' },
+      { line: "talaria run -d -s nightly 'Tidy up the workspace'", about: 'start it and go on' },
+    ],
+  }),
+  watch: defineCommand({
+    name: 'watch',
+    about: 'watch a run from its first event on, and answer its approvals',
+    details: 'As `run` does, for a run that is there already. A finished run is shown as it was.',
+    positionals: [run],
+    options: {
+      after: {
+        type: 'integer',
+        value: 'seq',
+        min: 0,
+        max: Number.MAX_SAFE_INTEGER,
+        about: 'begin after the event with this number',
+      },
+      verbose,
+      json: jsonLines,
+      server,
+    },
+    examples: [{ line: 'talaria watch run_0193c7e8a1b2', about: 'come back to a run' }],
+  }),
+  runs: defineCommand({
+    name: 'runs',
+    aliases: ['ps'],
+    about: 'list runs, newest first',
+    positionals: [],
+    options: {
+      status: {
+        type: 'text',
+        value: 'status',
+        about: 'only runs of this status',
+        choices: [
+          'started',
+          'running',
+          'waiting_for_approval',
+          'stopping',
+          'completed',
+          'failed',
+          'cancelled',
+        ],
+      },
+      session: {
+        type: 'text',
+        short: 's',
+        value: 'id',
+        about: 'only runs of this session',
+        completes: 'session',
+      },
+      limit: {
+        type: 'integer',
+        short: 'n',
+        value: 'count',
+        min: 1,
+        max: 100_000,
+        about: 'how many; default 20',
+      },
+      all: { type: 'flag', short: 'a', about: 'all that are kept' },
+      quiet: { type: 'flag', short: 'q', about: 'print ids only' },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria runs', about: 'the latest' },
+      { line: 'talaria runs --status waiting_for_approval', about: 'those that need you' },
+      { line: 'talaria stop $(talaria runs -q --status running)', about: 'stop everything that runs' },
+    ],
+  }),
+  show: defineCommand({
+    name: 'show',
+    about: 'show a run: its state, what it asks, its answer',
+    positionals: [run],
+    options: { json, server },
+    examples: [
+      { line: 'talaria show run_0193c7e8a1b2', about: 'by the beginning of its id' },
+      { line: 'talaria show --json run_0193c7e8a1b2 | jq -r .output', about: 'just the answer' },
+    ],
+  }),
+  approve: defineCommand({
+    name: 'approve',
+    about: 'answer what a run asks',
+    details: 'Without an answer it shows the command and asks.',
+    positionals: [
+      run,
+      {
+        name: 'choice',
+        optional: true,
+        choices: APPROVAL_CHOICES,
+        about: 'this time, for the session, for good, or no',
+      },
+    ],
+    options: {
+      request: { type: 'text', value: 'id', about: 'only this question, by its request_id' },
+      all: { type: 'flag', about: 'the same answer for what waits behind it' },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria approve run_0193c7e8a1b2', about: 'see the command, then decide' },
+      { line: 'talaria approve run_0193c7e8a1b2 once', about: 'allow it this time' },
+      { line: 'talaria approve run_0193c7e8a1b2 deny', about: 'refuse it; the run goes on without' },
+    ],
+  }),
+  stop: defineCommand({
+    name: 'stop',
+    about: 'stop runs, and wait until they have stopped',
+    positionals: [{ ...run, many: true }],
+    options: { json, server },
+    examples: [{ line: 'talaria stop run_0193c7e8a1b2', about: 'its commands are ended too' }],
+  }),
+  steer: defineCommand({
+    name: 'steer',
+    about: 'tell a running run something; the model reads it before its next step',
+    positionals: [run, { name: 'text', about: 'what to tell it; - reads it from stdin' }],
+    options: { json, server },
+    examples: [
+      { line: "talaria steer run_0193c7e8a1b2 'Leave the tests alone'", about: 'change its course' },
+    ],
+  }),
+  jobsList: defineCommand({
+    name: 'jobs list',
+    aliases: ['ls'],
+    about: 'list scheduled runs',
+    positionals: [],
+    options: {
+      all: { type: 'flag', short: 'a', about: 'paused ones, too' },
+      quiet: { type: 'flag', short: 'q', about: 'print ids only' },
+      json,
+      server,
+    },
+    examples: [{ line: 'talaria jobs list -a', about: 'all of them' }],
+  }),
+  jobsShow: defineCommand({
+    name: 'jobs show',
+    about: 'show a job',
+    positionals: [job],
+    options: { json, server },
+    examples: [{ line: 'talaria jobs show 4f2a', about: 'by the beginning of its id' }],
+  }),
+  jobsCreate: defineCommand({
+    name: 'jobs create',
+    about: 'schedule runs',
+    positionals: [
+      { name: 'name', about: 'what to call it' },
+      { name: 'prompt', about: 'what to do; - reads it from stdin' },
+    ],
+    options: {
+      schedule: {
+        type: 'text',
+        value: 'when',
+        about: '"30m" or a time (once), "every 30m", or the five fields of cron',
+      },
+      repeat: {
+        type: 'integer',
+        value: 'times',
+        min: 1,
+        max: 1_000_000_000,
+        about: 'how often; default for ever',
+      },
+      json,
+      server,
+    },
+    examples: [
+      {
+        line: "talaria jobs create logs 'Look through the logs' --schedule '0 6 * * *'",
+        about: 'every morning at six',
+      },
+    ],
+  }),
+  jobsPause: defineCommand({
+    name: 'jobs pause',
+    about: 'stop starting runs of a job, until it is resumed',
+    positionals: [job],
+    options: { json, server },
+    examples: [{ line: 'talaria jobs pause 4f2a', about: 'it keeps its schedule' }],
+  }),
+  jobsResume: defineCommand({
+    name: 'jobs resume',
+    about: 'go on with a paused job',
+    positionals: [job],
+    options: { json, server },
+    examples: [{ line: 'talaria jobs resume 4f2a', about: 'from now on' }],
+  }),
+  jobsRun: defineCommand({
+    name: 'jobs run',
+    about: 'run a job now, beside its schedule',
+    positionals: [job],
+    options: { json, server },
+    examples: [{ line: 'talaria jobs run 4f2a', about: 'once, at once' }],
+  }),
+  jobsDelete: defineCommand({
+    name: 'jobs delete',
+    aliases: ['rm'],
+    about: 'delete a job',
+    positionals: [job],
+    options: { json, server },
+    examples: [{ line: 'talaria jobs delete 4f2a', about: 'its runs stay' }],
+  }),
+  config: defineCommand({
+    name: 'config',
+    about: 'show the configuration and where each value comes from',
+    details: 'A flag wins over the environment, which wins over the file.',
+    positionals: [],
+    options: { json },
+    takesSettings: true,
+    examples: [{ line: 'talaria config', about: 'what `talaria serve` would use' }],
+  }),
+};
+
+export type CommandKey = keyof typeof commands;
+export type Arguments<Key extends CommandKey> = ArgumentsOf<(typeof commands)[Key]>;
+
+/** What stands above the commands of a group in help. */
+export const groups: Readonly<Record<string, string>> = {
+  jobs: 'runs on a schedule',
+};
+
+/** The table for code that treats all commands alike. */
+export const commandList = Object.entries(commands) as readonly (readonly [CommandKey, CommandSpec])[];

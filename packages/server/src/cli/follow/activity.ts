@@ -1,0 +1,94 @@
+/** What goes on at the moment, as rows of the footer: tools that work or wait, or that nothing has come for a while. */
+import type { Style } from '../style.ts';
+import { elapsed } from '../text/time.ts';
+import { fit } from '../text/width.ts';
+import { type EventOf, toolLine } from './event-lines.ts';
+import type { ConnectionState } from './stream-watch.ts';
+
+interface ActiveTool {
+  readonly tool: string;
+  readonly preview: string;
+  /** Seconds since the epoch. */
+  readonly since: number;
+  waiting: boolean;
+}
+
+const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
+const SPINNER_MS = 100;
+
+/** A pause shorter than this is none. */
+const SILENT_MS = 400;
+
+export class Activity {
+  connection: ConnectionState = 'open';
+  stopping = false;
+  readonly #style: Style;
+  readonly #tools = new Map<string, ActiveTool>();
+  #lastEventMs = Date.now();
+
+  constructor(style: Style) {
+    this.#style = style;
+  }
+
+  eventCame(): void {
+    this.#lastEventMs = Date.now();
+  }
+
+  start(event: EventOf<'tool.started'>): void {
+    const { tool, preview = '', timestamp: since } = event;
+    this.#tools.set(keyOf(event), { tool, preview, since, waiting: false });
+  }
+
+  /** Answers with what the tool was doing. */
+  complete(event: EventOf<'tool.completed'>): string {
+    const preview = this.#tools.get(keyOf(event))?.preview ?? '';
+    this.#tools.delete(keyOf(event));
+    return preview;
+  }
+
+  ask(toolCallId: string): void {
+    const tool = this.#tools.get(toolCallId);
+    if (tool !== undefined) tool.waiting = true;
+  }
+
+  answered(): void {
+    for (const tool of this.#tools.values()) tool.waiting = false;
+  }
+
+  /** Lines for the tools that the end of the run has cut off. */
+  cutOff(columns: number): string[] {
+    const mark = this.#style.careful('■');
+    const lines = [...this.#tools.values()].map(({ tool, preview }) =>
+      toolLine({ mark, tool, preview, note: 'cut off' }, columns, this.#style),
+    );
+    this.#tools.clear();
+    return lines;
+  }
+
+  /** `asking` says that a question is below them, which is activity enough. */
+  rows(columns: number, asking: boolean): string[] {
+    const spin = this.#style.busy(SPINNER[Math.floor(Date.now() / SPINNER_MS) % SPINNER.length]!);
+    const tools = [...this.#tools.values()].map((tool) => this.#toolRow(tool, spin, columns));
+    const state = this.#state(tools.length > 0 || asking);
+    return state === undefined ? tools : [...tools, `${spin} ${this.#style.faint(fit(state, columns - 3))}`];
+  }
+
+  #toolRow({ tool, preview, since, waiting }: ActiveTool, spin: string, columns: number): string {
+    const note = waiting ? 'waits for approval' : elapsed(Date.now() / 1000 - since);
+    const mark = waiting ? this.#style.careful('?') : spin;
+    // One column stays free: a row that fills the window may or may not wrap.
+    return toolLine({ mark, tool, preview, note }, columns - 1, this.#style);
+  }
+
+  #state(busy: boolean): string | undefined {
+    if (this.connection !== 'open') return 'connection lost; trying again';
+    if (this.stopping) return 'stopping';
+    const silentMs = Date.now() - this.#lastEventMs;
+    return busy || silentMs < SILENT_MS ? undefined : `working ${elapsed(silentMs / 1000)}`;
+  }
+}
+
+/** Servers of the older dialect do not tell calls of the same tool apart. */
+function keyOf({ tool, tool_call_id }: EventOf<'tool.started' | 'tool.completed'>): string {
+  return tool_call_id ?? tool;
+}

@@ -1,0 +1,105 @@
+/**
+ * Follows a run to its end, or until the person in front of it leaves: shows its events, asks for its approvals, and
+ * answers with the exit code that says what became of it.
+ */
+import {
+  APIError,
+  isTerminalEvent,
+  isTerminalStatus,
+  type Run,
+  StreamInterruptedError,
+  type Talaria,
+} from '@talaria/client';
+import { exitCodes } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+import { safeLine } from '../text/safe-text.ts';
+import { handleInterrupts } from './interrupts.ts';
+import { Questions } from './questions.ts';
+import type { RunView } from './run-view.ts';
+import type { StreamWatch } from './stream-watch.ts';
+
+export interface FollowOptions {
+  readonly client: Talaria;
+  readonly runId: string;
+  readonly after?: number | undefined;
+  readonly view: RunView;
+  readonly watch: StreamWatch;
+  readonly terminal: Terminal;
+}
+
+/** A server that is updated or moved is back by then; somebody who does not want to wait has Ctrl-C. */
+const RECONNECT_MS = 15 * 60_000;
+
+/** Whoever has pressed it twice wants it stopped, also over a bad line; to ask twice does no harm. */
+const STOP_RETRIES = 3;
+
+export async function followRun(options: FollowOptions): Promise<number> {
+  const { client, runId, view, watch, terminal } = options;
+  const left = new AbortController();
+  watch.onChange = (state) => view.connection(state);
+
+  using _interrupts = handleInterrupts({
+    onLeaving: () =>
+      view.note(`Leaving; the run goes on. Ctrl-C again stops it.\nCome back: talaria watch ${runId}`),
+    onStop() {
+      view.stopping();
+      client.runs.stop(runId, { maxRetries: STOP_RETRIES }).catch((error: unknown) => {
+        // It has ended meanwhile, which its last event will tell.
+        if (error instanceof APIError && error.status === 404) return;
+        view.note(`The run could not be stopped: ${safeLine((error as Error).message)}`);
+      });
+    },
+    onLeft: (exitCode) => left.abort(new Left(exitCode)),
+  });
+  // Whoever read the output (`| head`) has what they wanted.
+  terminal.stdout.closed.addEventListener('abort', () => left.abort(new Left(exitCodes.ok)));
+
+  const questions = new Questions(options, left.signal);
+  try {
+    const { signal } = left;
+    const { after } = options;
+    for await (const event of client.runs.streamEvents(runId, {
+      after,
+      signal,
+      reconnectTimeout: RECONNECT_MS,
+    })) {
+      view.show(event);
+      questions.see(event);
+      if (isTerminalEvent(event.event)) return outcomeOf(event.event);
+    }
+    // Older servers end the stream of a run that was stopped without a last event.
+    return endAs(await client.runs.wait(runId, { signal }), view);
+  } catch (error) {
+    if (error instanceof StreamInterruptedError) {
+      // What became of it may be known, though not how.
+      const run = await client.runs.get(runId).catch(() => undefined);
+      if (run !== undefined && isTerminalStatus(run.status)) return endAs(run, view);
+    }
+    if (!(error instanceof Left)) throw error;
+    if (error.exitCode !== exitCodes.interrupted && error.exitCode !== exitCodes.ok) {
+      view.note(`Leaving; the run goes on.\nCome back: talaria watch ${runId}`);
+    }
+    return error.exitCode;
+  } finally {
+    questions.settle();
+  }
+}
+
+class Left extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('left');
+    this.exitCode = exitCode;
+  }
+}
+
+function endAs(run: Run, view: RunView): number {
+  view.end(run);
+  return outcomeOf(`run.${run.status}`);
+}
+
+function outcomeOf(event: string): number {
+  if (event === 'run.completed') return exitCodes.ok;
+  return event === 'run.cancelled' ? exitCodes.runCancelled : exitCodes.runFailed;
+}

@@ -1,0 +1,76 @@
+/** The questions of a run, asked one after the other while its events go on. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ApprovalChoice, ConflictError, type RunEvent, type Talaria } from '@talaria/client';
+import { howToApprove, type Question } from '../runs/approval-question.ts';
+import { safeLine } from '../text/safe-text.ts';
+import type { EventOf } from './event-lines.ts';
+import type { RunView } from './run-view.ts';
+
+export interface QuestionsOptions {
+  readonly client: Talaria;
+  readonly runId: string;
+  readonly view: RunView;
+}
+
+/** In the events of the past, the answer to a question comes right behind it. */
+const PAST_MS = 150;
+
+/** Sending an answer again is safe: it names its question. */
+const ANSWER_RETRIES = 3;
+
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #left: AbortSignal;
+  #settled = new AbortController();
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: QuestionsOptions, left: AbortSignal) {
+    this.#options = options;
+    this.#left = left;
+  }
+
+  see(event: RunEvent): void {
+    if (event.event === 'approval.responded') this.settle();
+    if (event.event !== 'approval.request') return;
+    this.settle();
+    this.#settled = new AbortController();
+    const signal = AbortSignal.any([this.#settled.signal, this.#left]);
+    this.#turn = this.#turn.then(() => this.#ask(event, signal));
+  }
+
+  settle(): void {
+    this.#settled.abort();
+  }
+
+  async #ask(question: EventOf<'approval.request'>, signal: AbortSignal): Promise<void> {
+    const { view, runId } = this.#options;
+    if (await isSettledSoon(signal)) return;
+    if (view.prompt === undefined) {
+      view.note(howToApprove(question, runId));
+      return;
+    }
+    while (!signal.aborted) {
+      const choice = await view.prompt.ask(question, signal);
+      if (choice === undefined || (await this.#answer(question, choice))) return;
+    }
+  }
+
+  async #answer({ request_id }: Question, choice: ApprovalChoice): Promise<boolean> {
+    const { client, runId, view } = this.#options;
+    try {
+      const answer = { choice, ...(request_id === undefined ? {} : { request_id }) };
+      await client.runs.respondApproval(runId, answer, { maxRetries: ANSWER_RETRIES });
+    } catch (error) {
+      // Somebody else was faster, or time was; the event that tells is on its way.
+      if (error instanceof ConflictError) return true;
+      view.note(`The answer did not arrive: ${safeLine((error as Error).message)}`);
+      return false;
+    }
+    return true;
+  }
+}
+
+async function isSettledSoon(signal: AbortSignal): Promise<boolean> {
+  await delay(PAST_MS, undefined, { signal }).catch(() => {});
+  return signal.aborted;
+}

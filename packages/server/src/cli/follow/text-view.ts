@@ -1,0 +1,203 @@
+/**
+ * A run for people: what the model says, its tools with their outcomes, its questions, its end.
+ *
+ * Where stdout is a terminal, text is shown as it streams. Elsewhere stdout gets the answer of a completed run and
+ * nothing else; what was said on the way goes to the screen (stderr) once its step has ended and it stands. A tool is a
+ * row of the footer while it works and a line when it is done.
+ *
+ * After a restart of the server the model says again what the step that was cut off had said. What was shown of that on
+ * a terminal stays in its scrollback, so a line says from where on it is void.
+ */
+import type { Run, RunEvent } from '@talaria/client';
+import { questionLines } from '../runs/approval-question.ts';
+import type { ApprovalPrompt } from '../screen/approval-prompt.ts';
+import type { Screen } from '../screen/screen.ts';
+import type { Style } from '../style.ts';
+import type { Output } from '../terminal.ts';
+import { safeLine, safeText } from '../text/safe-text.ts';
+import { fit } from '../text/width.ts';
+import { Activity } from './activity.ts';
+import {
+  completedToolLines,
+  type EventOf,
+  endLine,
+  reasoningLines,
+  respondedLine,
+  steeredLine,
+  type TerminalEvent,
+  toolLine,
+} from './event-lines.ts';
+import { HeldText } from './held-text.ts';
+import type { RunView } from './run-view.ts';
+import type { ConnectionState } from './stream-watch.ts';
+
+export interface TextViewOptions {
+  readonly screen: Screen;
+  readonly style: Style;
+  /** Where the answer goes; undefined where it is on the screen already. */
+  readonly answer: Output | undefined;
+  /** Only questions, the answer, and how it ended if it did not complete. */
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly prompt: ApprovalPrompt | undefined;
+}
+
+/** Of text that is void, so much is quoted. */
+const VOID_COLUMNS = 40;
+
+export class TextView implements RunView {
+  readonly prompt: ApprovalPrompt | undefined;
+  readonly #options: TextViewOptions;
+  readonly #activity: Activity;
+  /** What has been said in this step. */
+  readonly #text = new HeldText();
+  #startedAt: number | undefined;
+  #ended = false;
+
+  constructor(options: TextViewOptions) {
+    this.#options = options;
+    this.prompt = options.prompt;
+    this.#activity = new Activity(options.style);
+    options.screen.setFooter((columns) => this.#footer(columns));
+  }
+
+  show(event: RunEvent): void {
+    const { style, screen } = this.#options;
+    this.#startedAt ??= event.timestamp;
+    this.#activity.eventCame();
+    switch (event.event) {
+      case 'message.delta':
+        this.#say(event);
+        break;
+      case 'reasoning.available':
+        this.#lines(reasoningLines(event, style));
+        break;
+      case 'tool.started':
+        this.#startTool(event);
+        break;
+      case 'tool.completed':
+        this.#completeTool(event);
+        break;
+      case 'approval.request':
+        this.#settleText();
+        this.#activity.ask(event.tool_call_id);
+        for (const line of questionLines(event, screen.columns, style)) screen.line(line);
+        break;
+      case 'approval.responded':
+        this.#activity.answered();
+        screen.line(respondedLine(event, style));
+        break;
+      case 'run.steered':
+        this.#lines([steeredLine(event, style)]);
+        break;
+      case 'run.resumed':
+        this.#resume(event);
+        break;
+      case 'run.completed':
+      case 'run.failed':
+      case 'run.cancelled':
+        this.#end(event);
+        break;
+      // Events of a later version are nothing to stumble over.
+    }
+  }
+
+  end(run: Run): void {
+    const event = { ...run, event: `run.${run.status}`, timestamp: run.updated_at ?? Date.now() / 1000 };
+    this.show(event as unknown as TerminalEvent);
+  }
+
+  note(text: string): void {
+    this.#options.screen.line(text);
+  }
+
+  stopping(): void {
+    this.#activity.stopping = true;
+    this.#options.screen.refresh();
+  }
+
+  connection(state: ConnectionState): void {
+    const { screen, style } = this.#options;
+    const before = this.#activity.connection;
+    // A try after one that failed is no news.
+    if (state === 'trying' && before === 'failed') return;
+    this.#activity.connection = state;
+    // There is no footer below an unfinished line; one that is not back at once is worth to break it.
+    if (state === 'failed') screen.endText();
+    screen.refresh();
+    if (screen.live) return;
+    // A connection that is back at the first try is not worth a line.
+    if (state === 'failed' && before !== 'failed') screen.line(style.faint('Connection lost; trying again'));
+    if (state === 'open' && before === 'failed') screen.line(style.faint('Connected again'));
+  }
+
+  [Symbol.dispose](): void {
+    this.#ended = true;
+    this.#options.screen[Symbol.dispose]();
+  }
+
+  /** Lines that nobody needs who wants the answer only. */
+  #lines(lines: readonly string[]): void {
+    this.#settleText();
+    if (!this.#options.quiet) for (const line of lines) this.#options.screen.line(line);
+  }
+
+  #say(event: EventOf<'message.delta'>): void {
+    this.#text.add(event);
+    if (this.#options.answer === undefined) this.#options.screen.text(safeText(event.delta));
+  }
+
+  /** The step has ended: what it said stands, and was not the answer. */
+  #settleText(): void {
+    const text = safeText(this.#text.take()).trim();
+    this.#options.screen.endText();
+    if (text === '' || this.#options.answer === undefined || this.#options.quiet) return;
+    this.#options.screen.line(text);
+  }
+
+  #startTool(event: EventOf<'tool.started'>): void {
+    const { screen, style } = this.#options;
+    const { tool, preview = '' } = event;
+    this.#activity.start(event);
+    const line = toolLine({ mark: style.busy('>'), tool, preview, note: '' }, screen.columns, style);
+    this.#lines(screen.live ? [] : [line]);
+    screen.refresh();
+  }
+
+  #completeTool(event: EventOf<'tool.completed'>): void {
+    const { screen, style, verbose } = this.#options;
+    const preview = this.#activity.complete(event);
+    this.#lines(completedToolLines(event, preview, { style, verbose, columns: screen.columns }));
+    screen.refresh();
+  }
+
+  #resume({ discard_from_seq }: EventOf<'run.resumed'>): void {
+    const { screen, style, answer } = this.#options;
+    const dropped = discard_from_seq === undefined ? '' : this.#text.discardFrom(discard_from_seq);
+    const start = fit(safeLine(dropped), VOID_COLUMNS);
+    screen.line(style.careful('↻ The server was restarted and the run goes on'));
+    if (start !== '' && answer === undefined) {
+      screen.line(style.careful(`  What it said since “${start}” is void and comes again:`));
+    }
+  }
+
+  #end(event: TerminalEvent): void {
+    const { screen, style, answer, quiet } = this.#options;
+    const completed = event.event === 'run.completed';
+    if (!completed) this.#settleText();
+    const cutOff = this.#activity.cutOff(screen.columns);
+    if (!quiet) for (const line of cutOff) screen.line(line);
+    this.#ended = true;
+    screen.refresh();
+    if (completed) answer?.write(`${safeText(event.output ?? this.#text.take()).trimEnd()}\n`);
+    if (completed && quiet) return;
+    if (screen.live) screen.line('');
+    screen.line(endLine(event, this.#startedAt, style));
+  }
+
+  #footer(columns: number): string[] {
+    if (this.#ended) return [];
+    const question = this.prompt?.rows() ?? [];
+    return [...this.#activity.rows(columns, question.length > 0), ...question];
+  }
+}

@@ -1,0 +1,31 @@
+/** What each command does, imported when it is asked for: a listing need not wait for a server to load. */
+import type { Arguments, CommandKey } from './commands.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Answers with the exit code. */
+export type Program<Key extends CommandKey> = (args: Arguments<Key>, terminal: Terminal) => Promise<number>;
+
+const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = {
+  serve: async () => (await import('./serve.ts')).serve,
+  run: async () => (await import('./follow/run.ts')).run,
+  watch: async () => (await import('./follow/watch.ts')).watch,
+  runs: async () => (await import('./runs/list.ts')).listRuns,
+  show: async () => (await import('./runs/show.ts')).showRun,
+  approve: async () => (await import('./runs/approve.ts')).approve,
+  stop: async () => (await import('./runs/stop.ts')).stop,
+  steer: async () => (await import('./runs/steer.ts')).steer,
+  jobsList: async () => (await import('./jobs.ts')).listJobs,
+  jobsShow: async () => (await import('./jobs.ts')).showJob,
+  jobsCreate: async () => (await import('./jobs.ts')).createJob,
+  jobsPause: async () => (await import('./jobs.ts')).pauseJob,
+  jobsResume: async () => (await import('./jobs.ts')).resumeJob,
+  jobsRun: async () => (await import('./jobs.ts')).runJob,
+  jobsDelete: async () => (await import('./jobs.ts')).deleteJob,
+  config: async () => (await import('./print-config.ts')).printConfig,
+};
+
+/** The arguments were read by the spec of the same key. */
+export async function runProgram(key: CommandKey, args: unknown, terminal: Terminal): Promise<number> {
+  const program = (await programs[key]()) as (args: unknown, terminal: Terminal) => Promise<number>;
+  return program(args, terminal);
+}

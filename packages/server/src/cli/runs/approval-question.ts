@@ -1,0 +1,50 @@
+/** A question of a run for a person: the command in full, why it is asked, and until when. */
+import type { ApprovalChoice, ApprovalRequest } from '@talaria/client';
+import type { Style } from '../style.ts';
+import { safeCommand, safeLine } from '../text/safe-text.ts';
+import { elapsed } from '../text/time.ts';
+import { wrapHard } from '../text/width.ts';
+
+/** Servers of the older dialect leave fields out. */
+export type Question = Partial<ApprovalRequest>;
+
+/**
+ * Each row of the command stands behind a line, also those that are wrapped: nothing in it can look like something
+ * this program says.
+ */
+export function questionLines(question: Question, columns: number, style: Style): string[] {
+  const { command = '', description, pattern_key } = question;
+  const rows = safeCommand(command)
+    .split('\n')
+    .flatMap((line) => wrapHard(line, columns - GUTTER.length));
+  return [
+    `${style.careful('?')} ${style.strong('Approval needed')}: ${safeLine(description ?? pattern_key ?? 'a command')}`,
+    ...rows.map((row) => `${style.careful(GUTTER)}${row}`),
+  ];
+}
+
+const GUTTER = '  │ ';
+
+/** How long there is to answer. */
+export function remaining({ expires_at }: Question, nowMs: number = Date.now()): string | undefined {
+  if (expires_at === undefined) return undefined;
+  const seconds = expires_at - nowMs / 1000;
+  return seconds > 0 ? `denied in ${elapsed(Math.ceil(seconds))} without an answer` : undefined;
+}
+
+/** How to answer from elsewhere, and until when. */
+export function howToApprove(question: Question, runId: string): string {
+  const time = remaining(question);
+  return `  Answer it with: talaria approve ${runId}${time === undefined ? '' : ` (${time})`}`;
+}
+
+export function answeredLine(choice: string, { good, bad }: Style): string {
+  return choice === 'deny' ? `${bad('✗')} denied` : `${good('✓')} approved ${safeLine(choice)}`;
+}
+
+export const MEANINGS: Readonly<Record<ApprovalChoice, string>> = {
+  once: 'this time',
+  session: 'for this session',
+  always: 'for good',
+  deny: 'no',
+};

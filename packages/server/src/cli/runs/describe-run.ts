@@ -1,0 +1,21 @@
+/** A run in a few words. */
+import type { Run } from '@talaria/client';
+import type { Style } from '../style.ts';
+import { safeCommandLine, safeLine } from '../text/safe-text.ts';
+
+/** An answer may be as long as a book; nobody reads more of it in a list. */
+const SHOWN_CHARS = 300;
+
+/** What matters most about it now, in one line: its question, its error, its answer, or what it did last. */
+export function describeRun(run: Run): string {
+  if (run.approval !== undefined)
+    return `asks: ${safeCommandLine(run.approval.command.slice(0, SHOWN_CHARS))}`;
+  return safeLine((run.error ?? run.output ?? run.last_event ?? '').slice(0, SHOWN_CHARS));
+}
+
+export function paintStatus(status: string, style: Style): (text: string) => string {
+  if (status === 'completed') return style.good;
+  if (status === 'failed') return style.bad;
+  if (status === 'waiting_for_approval' || status === 'stopping') return style.careful;
+  return status === 'cancelled' ? style.faint : style.busy;
+}

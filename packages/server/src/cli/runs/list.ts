@@ -1,0 +1,50 @@
+/** `talaria runs`: a table of runs, newest first. */
+import type { Run, RunFilter } from '@talaria/client';
+import { connect } from '../client/connect.ts';
+import { cannotList, shortIds } from '../client/find-run.ts';
+import { CommandError } from '../command-error.ts';
+import type { Arguments } from '../commands.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+import { safeJson, safeLine } from '../text/safe-text.ts';
+import { type Cell, table } from '../text/table.ts';
+import { age } from '../text/time.ts';
+import { describeRun, paintStatus } from './describe-run.ts';
+
+const DEFAULT_LIMIT = 20;
+const PAGE_MAX = 200;
+
+export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Promise<number> {
+  const { status, session: session_id } = args;
+  const limit = args.all ? Number.POSITIVE_INFINITY : (args.limit ?? DEFAULT_LIMIT);
+  const runs: Run[] = [];
+  const filter: RunFilter = { status, session_id, limit: Math.min(limit, PAGE_MAX) };
+  try {
+    for await (const run of connect(args, terminal).runs.list(filter)) {
+      runs.push(run);
+      if (runs.length === limit) break;
+    }
+  } catch (error) {
+    throw cannotList(error) ? new CommandError('This server does not list its runs') : error;
+  }
+  if (args.json) terminal.out(safeJson(runs, 2));
+  else if (args.quiet) for (const { run_id } of runs) terminal.out(safeLine(run_id));
+  else if (runs.length === 0) terminal.err("No runs; start one with talaria run '…'");
+  else terminal.out(asTable(runs, terminal));
+  return exitCodes.ok;
+}
+
+function asTable(runs: readonly Run[], { stdout }: Terminal): string {
+  // What is piped may be kept for long: a short id may be no longer unique by then.
+  const ids = stdout.isTerminal ? shortIds(runs) : undefined;
+  const { faint } = stdout.style;
+  const rows = runs.map((run): Cell[] => [
+    { text: safeLine(ids?.get(run.run_id) ?? run.run_id) },
+    { text: safeLine(run.status), paint: paintStatus(run.status, stdout.style) },
+    { text: age(run.created_at) },
+    // A run without a session of its own has its own id there.
+    { text: run.session_id === run.run_id ? '-' : safeLine(run.session_id) },
+    { text: describeRun(run), paint: faint },
+  ]);
+  return table(['RUN', 'STATUS', 'AGE', 'SESSION', 'ABOUT'], rows, stdout.columns);
+}

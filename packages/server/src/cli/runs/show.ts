@@ -1,0 +1,56 @@
+/** `talaria show`: one run, with what it asks and what it answered. */
+import { isTerminalStatus, type Run } from '@talaria/client';
+import { connect } from '../client/connect.ts';
+import { findRun } from '../client/find-run.ts';
+import type { Arguments } from '../commands.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+import { type Field, fields } from '../text/fields.ts';
+import { safeJson, safeLine, safeText } from '../text/safe-text.ts';
+import { age, duration, localTime } from '../text/time.ts';
+import { tokens } from '../text/tokens.ts';
+import { howToApprove, questionLines } from './approval-question.ts';
+import { paintStatus } from './describe-run.ts';
+
+export async function showRun(args: Arguments<'show'>, terminal: Terminal): Promise<number> {
+  const client = connect(args, terminal);
+  const run = await client.runs.get(await findRun(client, args.run));
+  terminal.out(args.json ? safeJson(run, 2) : asText(run, terminal));
+  return exitCodes.ok;
+}
+
+function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
+  const { approval, output } = run;
+  const used = tokens(run.usage ?? run.usage_so_far);
+  const lines = fields(
+    [
+      ['run', safeLine(run.run_id)],
+      ['status', paintStatus(run.status, style)(safeLine(run.status))],
+      ...times(run),
+      run.session_id === run.run_id ? undefined : ['session', safeLine(run.session_id)],
+      run.model === undefined ? undefined : ['model', safeLine(run.model)],
+      used === undefined ? undefined : ['tokens', used],
+      run.error === undefined ? undefined : ['error', style.bad(safeLine(errorOf(run)))],
+    ],
+    style,
+  );
+  if (approval !== undefined) {
+    lines.push('', ...questionLines(approval, columns, style), howToApprove(approval, run.run_id));
+  }
+  if (output !== undefined) lines.push('', safeText(output).trimEnd());
+  return lines.join('\n');
+}
+
+/** Servers of the older dialect tell none. */
+function times({ created_at, updated_at, status }: Run): Field[] {
+  if (created_at === undefined || updated_at === undefined) return [];
+  const ended = isTerminalStatus(status);
+  return [
+    ['created', `${localTime(new Date(created_at * 1000))} (${age(created_at)} ago)`],
+    [ended ? 'took' : 'so far', duration((ended ? updated_at : Date.now() / 1000) - created_at)],
+  ];
+}
+
+function errorOf({ error = '', error_code }: Run): string {
+  return error_code === undefined ? error : `${error} (${error_code})`;
+}

@@ -1,0 +1,111 @@
+/**
+ * A screen on a terminal. Lines scroll away as everywhere; the footer is wiped before something is written and drawn
+ * again below it.
+ *
+ * After the window became narrower, rows of the footer have been wrapped by the terminal: how many rows there are to
+ * wipe follows from how wide they were and how wide the window is now.
+ */
+import { stripVTControlCharacters } from 'node:util';
+import type { Output } from '../terminal.ts';
+import { widthOf } from '../text/width.ts';
+import type { Footer, Screen } from './screen.ts';
+
+/** For whatever turns or counts in the footer. */
+const REFRESH_MS = 100;
+
+const HIDE_CURSOR = '\x1b[?25l';
+const SHOW_CURSOR = '\x1b[?25h';
+const CLEAR_BELOW = '\r\x1b[J';
+
+export class LiveScreen implements Screen {
+  readonly live = true;
+  readonly #output: Output;
+  readonly #resources = new DisposableStack();
+  #footer: Footer = () => [];
+  /** The rows that are drawn. */
+  #drawn: readonly string[] = [];
+  #drawnColumns = 0;
+  #midLine = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+    const timer = setInterval(() => this.refresh(), REFRESH_MS).unref();
+    this.#resources.defer(() => clearInterval(timer));
+    this.#resources.use(output.onResize(() => this.refresh()));
+    // Whatever ends the process, the terminal gets its cursor back.
+    this.#resources.use(onProcess('exit', () => this.#output.write(this.#wiped())));
+    // While it was stopped the shell has written below the footer: that one is left as it is.
+    this.#resources.use(
+      onProcess('SIGCONT', () => {
+        this.#drawn = [];
+        this.refresh();
+      }),
+    );
+  }
+
+  get columns(): number {
+    return this.#output.columns;
+  }
+
+  text(text: string): void {
+    if (text === '') return;
+    const wiped = this.#wiped();
+    this.#midLine = !text.endsWith('\n');
+    this.#output.write(wiped + text + this.#drawnFooter());
+  }
+
+  endText(): void {
+    if (this.#midLine) this.text('\n');
+  }
+
+  line(text: string): void {
+    this.endText();
+    this.text(`${text}\n`);
+  }
+
+  setFooter(footer: Footer): void {
+    this.#footer = footer;
+    this.refresh();
+  }
+
+  refresh(): void {
+    const rows = this.#rows();
+    const same = rows.length === this.#drawn.length && rows.every((row, index) => row === this.#drawn[index]);
+    if (same && this.#drawnColumns === this.columns) return;
+    this.#output.write(this.#wiped() + this.#drawnFooter(rows));
+  }
+
+  [Symbol.dispose](): void {
+    this.#resources.dispose();
+    this.setFooter(() => []);
+    this.endText();
+  }
+
+  /** Takes the cursor to where the footer began. */
+  #wiped(): string {
+    if (this.#drawn.length === 0) return '';
+    const { columns } = this.#output;
+    const widths = this.#drawn.map((row) => widthOf(stripVTControlCharacters(row)));
+    const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    this.#drawn = [];
+    return `${rows > 1 ? `\x1b[${rows - 1}A` : ''}${CLEAR_BELOW}${SHOW_CURSOR}`;
+  }
+
+  #drawnFooter(rows = this.#rows()): string {
+    this.#drawn = rows;
+    this.#drawnColumns = this.columns;
+    return rows.length === 0 ? '' : HIDE_CURSOR + rows.join('\n');
+  }
+
+  /** What does not fit on the screen could not be wiped; the end of the footer is what matters most. */
+  #rows(): readonly string[] {
+    if (this.#midLine) return [];
+    const { columns, rows } = this.#output;
+    return this.#footer(columns).slice(-Math.max(1, rows - 1));
+  }
+}
+
+function onProcess(name: 'exit' | 'SIGCONT', call: () => void): Disposable {
+  process.on(name, call);
+  return { [Symbol.dispose]: () => void process.off(name, call) };
+}
