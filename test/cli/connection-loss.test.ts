@@ -1,0 +1,95 @@
+/** A connection that is lost and a server that is killed while a run is watched. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { terminal as bash, ServerWithModel } from '../e2e/server-with-model.ts';
+import { script } from '../support/model-server.ts';
+import { noTmux } from '../support/tmux.ts';
+import { UnreliableProxy } from '../support/unreliable-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { spawnTalaria, talariaTerminal } from './talaria.ts';
+
+let world: ServerWithModel;
+let proxy: UnreliableProxy;
+
+beforeEach(async () => {
+  world = await ServerWithModel.start();
+  proxy = await UnreliableProxy.start(() => world.server.url, 1);
+});
+afterEach(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+async function restart(): Promise<void> {
+  await world.server.kill();
+  await world.server.start();
+}
+
+/** Says something, is cut off in the middle of the next, and says that again. */
+const cutOff = () =>
+  script([
+    { text: 'First.', tools: [bash('echo hello')] },
+    { chunks: ['Second, in', { gate: 'second' }, ' two parts.'] },
+  ]);
+
+test('a cut connection shows in no event: each comes once, in order', async () => {
+  const { child, output, ended } = spawnTalaria(proxy.url, ['run', '--json', cutOff()]);
+  child.stdin.end();
+  await waitFor('half a sentence', () => output.stdout.includes('Second, in'));
+  proxy.cutAll();
+  await waitFor('a new connection', () => proxy.connections > 0);
+  world.model.open('second');
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const [created, ...events] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(created).toMatchObject({ run_id: expect.stringMatching(/^run_/), status: 'started' });
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
+  expect(events.at(-1)).toMatchObject({ event: 'run.completed', output: 'Second, in two parts.' });
+});
+
+test('of a killed server, what is piped holds the answer once, and the rest is told on stderr', async () => {
+  const { child, output, ended } = spawnTalaria(proxy.url, ['run', cutOff()]);
+  child.stdin.end();
+  await world.model.waitingAt('second');
+  await waitFor('the tool to be shown', () => /✓ terminal/.test(output.stderr));
+  await restart();
+  world.model.open('second');
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'Second, in two parts.\n' });
+  expect(stderr).toMatch(/^First\.\n> terminal {2}echo hello\n✓ terminal {2}echo hello/);
+  expect(stderr).toContain('↻ The server was restarted and the run goes on\n');
+});
+
+describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
+  test('a lost connection is shown quietly, and text that is void is named', async () => {
+    await using terminal = await talariaTerminal(proxy.url, ['run', cutOff()]);
+    await terminal.shows(/^Second, in$/m);
+    await world.server.kill();
+    const lost = await terminal.shows(/connection lost; trying again/);
+    await world.server.start();
+    const back = await terminal.shows(/comes again/);
+    expect(back).toMatch(
+      /^Second, in\n↻ The server was restarted and the run goes on\n {2}What it said since “Second, in” is void and comes again:$/m,
+    );
+    expect(lost).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] connection lost/m);
+    world.model.open('second');
+    expect(await terminal.exitCode()).toBe(0);
+    const screen = await terminal.screen();
+    expect(screen).toMatch(/again:\nSecond, in two parts\.\n\n✓ completed/);
+    expect(screen).not.toContain('connection lost');
+  });
+});
+
+test('a server that does not come back is given up with the code for that', async () => {
+  const { child, output, ended } = spawnTalaria(proxy.url, ['watch', await world.api.create(cutOff())]);
+  child.stdin.end();
+  await waitFor('the tool to be shown', () => /✓ terminal/.test(output.stderr));
+  await world.server.kill();
+  await waitFor('the loss to be told', () => /^Connection lost; trying again$/m.test(output.stderr));
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  expect(code).toBe(143);
+  expect(stderr).toMatch(/^Leaving; the run goes on\.\nCome back: talaria watch run_\w{32}$/m);
+});

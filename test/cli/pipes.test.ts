@@ -1,0 +1,214 @@
+/** The command where there is no terminal: scripts, files, pipes. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  terminal as bash,
+  ServerWithModel,
+  waitForApproval,
+  waitForStatus,
+} from '../e2e/server-with-model.ts';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type RunOptions, spawnTalaria, talaria } from './talaria.ts';
+
+let world: ServerWithModel;
+beforeAll(async () => {
+  world = await ServerWithModel.start();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const ours = (argv: string[], options: RunOptions = {}) => talaria(world.server.url, argv, options);
+const gated = bash('rm -rf build; echo removed');
+
+describe('run', () => {
+  const prompt = () =>
+    script([
+      { reasoning: 'Hm.', text: 'I look.', tools: [bash('echo \x1b[31mred; exit 2')] },
+      { text: 'The \x1b[1manswer' },
+    ]);
+
+  test('gives the answer on stdout and everything else on stderr, without a single escape', async () => {
+    const { code, stdout, stderr } = await ours(['run', prompt()], { env: { FORCE_COLOR: '1' } });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'The ␛[1manswer\n' });
+    expect(stderr).not.toContain('\x1b');
+    expect(stderr).toMatch(
+      /^Hm\.\nI look\.\n> terminal {2}echo ␛\[31mred; exit 2\n✗ terminal {2}echo ␛\[31mred; exit 2 {2}exit 2, [\d.]+s\n {4}␛\[31mred\n[^✓]*✓ completed in [\d.]+s · tokens 20 in, 10 out · run_\w{32}\n$/,
+    );
+  });
+
+  test('with -q gives nothing but the answer', async () => {
+    expect(await ours(['run', '-q', prompt()])).toEqual({ code: 0, stdout: 'The ␛[1manswer\n', stderr: '' });
+  });
+
+  test('with -v shows what tools answered', async () => {
+    const chatty = script([{ tools: [bash('seq 3')] }, { text: 'done' }]);
+    const { stderr } = await ours(['run', '-v', chatty]);
+    expect(stderr).toMatch(/✓ terminal {2}seq 3 {2}[\d.]+s\n {4}1\n {4}2\n {4}3\n/);
+  });
+
+  test('reads its prompt from stdin', async () => {
+    expect(await ours(['run', '-q', '-'], { input: 'good\nmorning' })).toMatchObject({
+      stdout: 'You said: good\nmorning\n',
+    });
+    expect(await ours(['run', '-'], { input: ' \n' })).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('takes a prompt that begins with a dash after --', async () => {
+    expect(await ours(['run', '-q', '--', '--help me'])).toMatchObject({ stdout: 'You said: --help me\n' });
+  });
+
+  test('passes the session and instructions on', async () => {
+    await ours(['run', '-q', '-s', 'talk', '-i', 'Be brief', 'first']);
+    expect(await ours(['run', '-q', '--session', 'talk', 'second'])).toMatchObject({ code: 0 });
+    const { body } = world.model.requests.at(-1)!;
+    expect(JSON.stringify(body.messages)).toMatch(/first.*You said: first.*second/);
+    expect(JSON.stringify(world.model.requests.at(-2)!.body.messages)).toContain('Be brief');
+  });
+
+  test('with -d prints the id and leaves the run to itself', async () => {
+    const { code, stdout, stderr } = await ours(['run', '-d', 'hello']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^run_\w{32}\n$/);
+    await waitForStatus(world.api, stdout.trim(), 'completed');
+  });
+
+  test.each([
+    ['failed', 3, /✗ failed after [\d.]+s: no \(provider_auth\)/],
+    ['cancelled', 4, /■ cancelled after/],
+  ])('of a run that is %s ends with %i and gives no answer', async (status, code, line) => {
+    const step = status === 'failed' ? { error: { status: 401, message: 'no' } } : { gate: 'stopped' };
+    const running = spawnTalaria(world.server.url, ['run', script([step])]);
+    running.child.stdin.end();
+    if (status === 'cancelled') {
+      await world.model.waitingAt('stopped');
+      const { stdout } = await ours(['runs', '-q', '--status', 'running']);
+      expect(await ours(['stop', ...stdout.trim().split('\n')])).toMatchObject({
+        code: 0,
+        stdout: `${stdout.trim()} cancelled\n`,
+      });
+    }
+    const ran = await running.ended;
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr).toMatch(line);
+  });
+});
+
+describe('an approval', () => {
+  test('that nobody can be asked for says how to answer it, and waits', async () => {
+    const { child, output, ended } = spawnTalaria(world.server.url, [
+      'run',
+      script([{ tools: [gated] }, { text: 'done' }]),
+    ]);
+    child.stdin.end();
+    await waitFor('the question', () => /talaria approve/.test(output.stderr));
+    expect(output.stderr).toMatch(
+      /\? Approval needed: recursive delete\n {2}│ rm -rf build; echo removed\n {2}Answer it with: talaria approve run_\w{32} \(denied in .* without an answer\)\n$/,
+    );
+    const [, runId] = /talaria approve (run_\w{32})/.exec(output.stderr)!;
+    expect(await ours(['approve', runId!])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no terminal to ask on; give the answer'),
+    });
+    expect(await ours(['approve', runId!, 'once'])).toEqual({
+      code: 0,
+      stdout: '✓ approved once: rm -rf build; echo removed\n',
+      stderr: '',
+    });
+    expect(await ended).toMatchObject({ code: 0, stdout: 'done\n' });
+    expect(output.stderr).toMatch(/✓ approved once\n✓ terminal {2}rm -rf build/);
+    expect(await ours(['approve', runId!, 'once'])).toMatchObject({
+      code: 1,
+      stderr: `${runId} asks nothing: it is completed\n`,
+    });
+  });
+
+  test('is shown by runs and show; --request answers only the question that was seen', async () => {
+    const runId = await world.api.create(script([{ tools: [gated, gated] }, { text: 'done' }]));
+    const { request_id } = await waitForApproval(world.api, runId);
+    expect((await ours(['runs', '--status', 'waiting_for_approval'])).stdout).toMatch(
+      new RegExp(`^${runId} +waiting_for_approval +\\d+s +- +asks: rm -rf build; echo removed$`, 'm'),
+    );
+    expect((await ours(['show', runId])).stdout).toContain(
+      '  │ rm -rf build; echo removed\n  Answer it with:',
+    );
+    expect(await ours(['approve', runId, 'once', '--request', 'apr_other'])).toMatchObject({ code: 1 });
+    expect((await world.api.run(runId)).status).toBe('waiting_for_approval');
+    expect(await ours(['approve', runId, 'deny', '--all', '--request', request_id])).toMatchObject({
+      stdout: '✗ denied: rm -rf build; echo removed and 1 behind it\n',
+    });
+    await waitForStatus(world.api, runId, 'completed');
+  });
+});
+
+describe('ids', () => {
+  test('may be shortened, with run_ or without, as long as they name one run', async () => {
+    const runId = await world.api.create(script([{ text: 'short' }]));
+    await waitForStatus(world.api, runId, 'completed');
+    for (const given of [runId, runId.slice(0, 30), runId.slice(4, 28)]) {
+      expect((await ours(['show', given])).stdout).toContain(`run      ${runId}\n`);
+    }
+    const { code, stderr } = await ours(['show', 'run_0']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^\d+ runs begin with run_0: run_\w{32}, .*; give more of the id\n$/);
+  });
+
+  test('are all there is with -q', async () => {
+    const { stdout } = await ours(['runs', '-q', '-n', '3']);
+    expect(stdout).toMatch(/^(run_\w{32}\n){3}$/);
+    expect((await ours(['runs', '-a', '-q'])).stdout.split('\n').length).toBeGreaterThan(4);
+  });
+});
+
+test('a reader that has enough ends the command', async () => {
+  const { child, ended } = spawnTalaria(world.server.url, [
+    'run',
+    '--json',
+    script([{ text: 'x', tools: [bash('sleep 3600')] }]),
+  ]);
+  child.stdin.end();
+  const first = await new Promise<string>((resolve) => child.stdout.once('data', resolve));
+  const runId = JSON.parse(first.split('\n')[0]!).run_id;
+  child.stdout.destroy();
+  expect((await ended).code).toBe(0);
+  expect((await world.api.run(runId)).status).not.toBe('cancelled');
+  await world.api.stop(runId);
+});
+
+test.each([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s leaves a watched run to itself', async (signal, code) => {
+  const runId = await world.api.create(script([{ text: 'x', tools: [bash('sleep 3600')] }]));
+  const { child, output, ended } = spawnTalaria(world.server.url, ['watch', runId]);
+  child.stdin.end();
+  await waitFor('the tool', () => /> terminal/.test(output.stderr));
+  child.kill(signal);
+  expect((await ended).code).toBe(code);
+  expect(output.stderr).toContain(`Come back: talaria watch ${runId}\n`);
+  expect((await world.api.run(runId)).status).toBe('running');
+  await world.api.stop(runId);
+});
+
+describe('a server with a key', () => {
+  test('is asked with it; without it or with another the command says so and ends with 6', async () => {
+    await using server = await ServerWithModel.start({ API_SERVER_KEY: 'right-key-0123456789' });
+    const { url } = server.server;
+    const ask = (env: Record<string, string>) => talaria(url, ['runs', '-q'], { env });
+    expect(await ask({ TALARIA_API_KEY: 'right-key-0123456789' })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+    expect(await ask({ HERMES_API_KEY: 'right-key-0123456789' })).toMatchObject({ code: 0 });
+    expect(await ask({})).toEqual({
+      code: 6,
+      stdout: '',
+      stderr: `The server at ${url} asks for an API key: set TALARIA_API_KEY\n`,
+    });
+    const wrong = await ask({ TALARIA_API_KEY: 'wrong-key-0123456789' });
+    expect(wrong).toEqual({
+      code: 6,
+      stdout: '',
+      stderr: `The server at ${url} refused the API key in TALARIA_API_KEY\n`,
+    });
+  });
+});

@@ -1,0 +1,52 @@
+/** The command `talaria` against a server under test: in a process of its own, or in a terminal. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type TmuxOptions, TmuxTerminal } from '../support/tmux.ts';
+
+export const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string>;
+  readonly input?: string;
+  readonly cwd?: string;
+}
+
+/** The command line of another process, without a terminal. */
+export function spawnTalaria(url: string, argv: readonly string[], { env = {}, cwd }: RunOptions = {}) {
+  const child = spawn(process.execPath, [BIN, ...argv], {
+    env: { PATH: process.env.PATH, HOME: '/nonexistent/home', TALARIA_BASE_URL: url, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  const ended = once(child, 'close').then(([code]): Ran => ({ code: code as number | null, ...output }));
+  return { child, output, ended };
+}
+
+export async function talaria(url: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { child, ended } = spawnTalaria(url, argv, options);
+  child.stdin.end(options.input ?? '');
+  return ended;
+}
+
+export function talariaTerminal(
+  url: string,
+  argv: readonly string[],
+  options: TmuxOptions = {},
+): Promise<TmuxTerminal> {
+  return TmuxTerminal.start([process.execPath, BIN, ...argv], {
+    ...options,
+    env: { TALARIA_BASE_URL: url, ...options.env },
+  });
+}
