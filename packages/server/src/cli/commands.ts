@@ -191,6 +191,60 @@ export const commands = {
       { line: "talaria steer run_0193c7e8a1b2 'Leave the tests alone'", about: 'change its course' },
     ],
   }),
+  artifactsLs: defineCommand({
+    name: 'artifacts ls',
+    aliases: ['list'],
+    about: "list the files of a run's workspace",
+    positionals: [run, { name: 'path', optional: true, about: 'a directory or file; default the workspace' }],
+    options: {
+      recursive: { type: 'flag', short: 'r', about: 'what is in the directories, too' },
+      quiet: { type: 'flag', short: 'q', about: 'print paths only' },
+      json,
+      server,
+    },
+    examples: [{ line: 'talaria artifacts ls -r run_0193c7e8a1b2', about: 'everything it left' }],
+  }),
+  artifactsCat: defineCommand({
+    name: 'artifacts cat',
+    about: "print a file of a run's workspace",
+    details: 'Byte for byte into a file or pipe; on a terminal, control characters are made visible.',
+    positionals: [run, { name: 'path', about: 'a file of the workspace' }],
+    options: { server },
+    examples: [{ line: 'talaria artifacts cat run_0193c7e8a1b2 report.md', about: 'read it here' }],
+  }),
+  artifactsGet: defineCommand({
+    name: 'artifacts get',
+    about: "download a file, or a directory as an archive, from a run's workspace",
+    details:
+      'A file that is cut off goes on where it was, also when the command is given again. Nothing is overwritten ' +
+      'without --force.',
+    positionals: [
+      run,
+      { name: 'path', optional: true, about: 'a file or directory; default the whole workspace' },
+    ],
+    options: {
+      output: {
+        type: 'text',
+        short: 'o',
+        value: 'file',
+        about: 'where to; default its name in this directory; - is stdout',
+        completes: 'file',
+      },
+      format: {
+        type: 'text',
+        value: 'format',
+        choices: ['tar.gz', 'tar', 'zip'],
+        about: 'of the archive of a directory: tar.gz (default), tar or zip',
+      },
+      force: { type: 'flag', short: 'f', about: 'replace what is there' },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria artifacts get run_0193c7e8a1b2 out/report.pdf', about: 'to ./report.pdf' },
+      { line: 'talaria artifacts get run_0193c7e8a1b2 -o - | tar xz', about: 'the workspace, unpacked here' },
+    ],
+  }),
   jobsList: defineCommand({
     name: 'jobs list',
     aliases: ['ls'],
@@ -286,6 +340,7 @@ export type Arguments<Key extends CommandKey> = ArgumentsOf<(typeof commands)[Ke
 
 /** What stands above the commands of a group in help. */
 export const groups: Readonly<Record<string, string>> = {
+  artifacts: "files of a run's workspace",
   jobs: 'runs on a schedule',
 };
 

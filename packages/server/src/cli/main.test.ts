@@ -72,6 +72,7 @@ describe('wrong usage ends with 2 and a hint:', () => {
     [['sevre'], 'unknown command "sevre"; did you mean serve?\n'],
     [['help', 'dance'], 'unknown command "dance"; talaria help lists them\n'],
     [['--api-key=s3cret'], 'expected a command before --api-key; talaria help lists them\n'],
+    [['artifacts', 'lss'], 'unknown command "artifacts lss"; did you mean ls?\n'],
     [['jobs', '--json'], 'expected a command before --json; talaria help jobs lists them\n'],
     [['run'], 'expected <prompt>: what to do; - reads it from stdin\nSee talaria help run\n'],
     [['run', 'hi', '--detch'], 'unknown flag --detch; did you mean --detach?\nSee talaria help run\n'],

@@ -1,0 +1,106 @@
+/**
+ * A file on its way: written beside its destination and given its name when it is whole.
+ *
+ * - The name holds the beginning of the digest, so that what was left by a command that was interrupted is gone on with
+ *   only if it is of the same version.
+ * - It takes its place only where nothing is, unless it may replace what is there.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { existsError } from './destination.ts';
+
+const DIGEST_CHARS = 12;
+
+/** A link in its place is not followed. */
+const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+
+export class PartFile implements AsyncDisposable {
+  readonly path: string;
+  readonly #destination: string;
+  readonly #handle: FileHandle;
+  readonly #hash: Hash = createHash('sha256');
+  #size = 0;
+
+  /** Without a digest nobody knows of which version the bytes are, and it begins anew; as with more than there are. */
+  static async open(
+    destination: string,
+    digest: string | undefined,
+    total: number | undefined,
+  ): Promise<PartFile> {
+    const path = `${destination}.${digest === undefined ? '' : `${digest.slice(0, DIGEST_CHARS)}.`}part`;
+    const handle = await open(path, FLAGS, 0o666);
+    const part = new PartFile(path, destination, handle);
+    try {
+      const { size } = await handle.stat();
+      if (digest === undefined || total === undefined || size > total) await handle.truncate(0);
+      else await part.#takeUp();
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return part;
+  }
+
+  private constructor(path: string, destination: string, handle: FileHandle) {
+    this.path = path;
+    this.#destination = destination;
+    this.#handle = handle;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    let written = 0;
+    while (written < bytes.length) {
+      const { bytesWritten } = await this.#handle.write(
+        bytes,
+        written,
+        bytes.length - written,
+        this.#size + written,
+      );
+      written += bytesWritten;
+    }
+    this.#add(bytes);
+  }
+
+  /** Of all that has been written; the last call before it is moved or removed. */
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+
+  async moveToPlace(replace: boolean): Promise<void> {
+    await this.#handle.sync();
+    // Whoever makes the file first has it: a look before the move could be outdated by the move.
+    if (!replace) await reserve(this.#destination);
+    await rename(this.path, this.#destination);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close();
+  }
+
+  async #takeUp(): Promise<void> {
+    for await (const chunk of this.#handle.createReadStream({ start: 0, autoClose: false }))
+      this.#add(chunk as Buffer);
+  }
+
+  #add(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+    this.#size += bytes.length;
+  }
+}
+
+async function reserve(path: string): Promise<void> {
+  try {
+    await (await open(path, 'wx')).close();
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? existsError(path) : error;
+  }
+}

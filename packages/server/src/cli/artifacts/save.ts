@@ -1,0 +1,105 @@
+/**
+ * Saves a download under its name, once it is whole. A file is checked against its sha256 first, and what there is of
+ * one that was cut off stays for the next time. Of an archive nothing stays: it will be another one by then.
+ */
+import { CommandError } from '../command-error.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { LiveScreen } from '../screen/live-screen.ts';
+import type { Terminal } from '../terminal.ts';
+import { bytes } from '../text/bytes.ts';
+import { safeCommand } from '../text/safe-text.ts';
+import { chooseDestination, refuseExisting, shownFile } from './destination.ts';
+import { PartFile } from './part-file.ts';
+import { ProgressBar } from './progress-bar.ts';
+import type { Source } from './source.ts';
+
+export interface Saved {
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** The reason to abort a download with, when the person has pressed Ctrl-C. */
+export class Interrupted extends Error {}
+
+export async function save(
+  source: Source,
+  options: { readonly output: string | undefined; readonly force: boolean },
+  terminal: Terminal,
+): Promise<Saved> {
+  const destination = chooseDestination(source.name, options.output);
+  try {
+    if (!options.force) refuseExisting(destination);
+    const total = lengthOf(source.response);
+    await using part = await PartFile.open(destination, source.digest, total);
+    await receive(source, part, new ProgressBar(shownFile(destination), total, part.size), terminal);
+    const sha256 = part.digest();
+    if (source.digest !== undefined && sha256 !== source.digest) {
+      await part.remove();
+      throw new CommandError(`${shownFile(destination)} was damaged on the way and is not saved; try again`);
+    }
+    await part.moveToPlace(options.force);
+    return { file: destination, bytes: part.size, sha256 };
+  } catch (error) {
+    await source.response.body?.cancel().catch(() => {});
+    throw isFileError(error) ? explainFileError(error, destination) : error;
+  }
+}
+
+async function receive(source: Source, part: PartFile, bar: ProgressBar, terminal: Terminal): Promise<void> {
+  const { stderr } = terminal;
+  using screen = stderr.canRedraw ? new LiveScreen(stderr) : undefined;
+  screen?.setFooter((columns) => [bar.row(columns, stderr.style)]);
+  try {
+    const body = await restOf(source, part);
+    if (body === undefined) return;
+    for await (const chunk of body) {
+      await part.write(chunk);
+      bar.add(chunk.length);
+    }
+  } catch (error) {
+    const kept = source.openAt !== undefined && source.digest !== undefined && part.size > 0;
+    if (!kept) await part.remove();
+    if (isFileError(error)) throw error;
+    const interrupted = error instanceof Interrupted;
+    throw new CommandError(
+      `${interrupted ? 'Interrupted' : (error as Error).message} at ${bar.percent ?? bytes(part.size)}${
+        bar.percent === undefined ? '' : '%'
+      }${kept ? '; the same command goes on from there' : ''}`,
+      interrupted ? exitCodes.interrupted : exitCodes.unreachable,
+    );
+  }
+}
+
+/** The bytes that the part does not have yet; undefined where it has them all. */
+async function restOf(
+  { response, openAt }: Source,
+  part: PartFile,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  if (part.size === 0 || openAt === undefined) return response.body ?? undefined;
+  const whole = part.size === lengthOf(response);
+  await response.body?.cancel();
+  return whole ? undefined : ((await openAt(part.size)).body ?? undefined);
+}
+
+function lengthOf({ headers }: Response): number | undefined {
+  const length = headers.get('content-length');
+  return length === null ? undefined : Number(length);
+}
+
+type FileError = NodeJS.ErrnoException & { code: string };
+
+function isFileError(error: unknown): error is FileError {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return code !== undefined && syscall !== undefined;
+}
+
+function explainFileError({ code }: FileError, destination: string): CommandError {
+  const reasons: Record<string, string> = {
+    ENOENT: 'there is no such directory',
+    ENOSPC: 'the disk is full',
+    ELOOP: 'a link is in the way',
+    EACCES: 'this user may not write there',
+  };
+  return new CommandError(`${safeCommand(destination)} cannot be written: ${reasons[code] ?? code}`);
+}
