@@ -23,6 +23,7 @@ const run = {
 const job = { name: 'job', about: 'id of a job; its beginning is enough', completes: 'job' } as const;
 
 export const APPROVAL_CHOICES = ['once', 'session', 'always', 'deny'] as const;
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export const commands = {
   serve: defineCommand({
@@ -332,6 +333,20 @@ export const commands = {
     options: { json },
     takesSettings: true,
     examples: [{ line: 'talaria config', about: 'what `talaria serve` would use' }],
+  }),
+  completion: defineCommand({
+    name: 'completion',
+    about: 'print a script that completes commands in your shell',
+    positionals: [{ name: 'shell', choices: SHELLS, about: 'bash, zsh or fish' }],
+    options: {},
+    examples: [
+      { line: 'source <(talaria completion bash)', about: 'now; in ~/.bashrc for good' },
+      {
+        line: 'talaria completion zsh > ~/.zfunc/_talaria',
+        about: 'for good, in a directory of your fpath',
+      },
+      { line: 'talaria completion fish > ~/.config/fish/completions/talaria.fish', about: 'for good' },
+    ],
   }),
 };
 

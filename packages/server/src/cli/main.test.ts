@@ -100,6 +100,7 @@ describe('wrong usage ends with 2 and a hint:', () => {
       ['runs', '--server', 'localhost'],
       '--server is not the address of a server; expected http://host:port\nSee talaria help runs\n',
     ],
+    [['completion', 'tcsh'], 'the shell is "tcsh"; expected bash, zsh, fish\nSee talaria help completion\n'],
   ])('%j', async (argv, message) => {
     expect(await run(argv)).toEqual({ code: 2, stdout: '', stderr: message });
   });

@@ -17,6 +17,7 @@ export async function main(argv: readonly string[], terminal: Terminal = process
     terminal.out(version);
     return exitCodes.ok;
   }
+  if (word === '__complete') return (await import('./completion/complete.ts')).complete(rest, terminal);
   if (word === undefined) {
     terminal.err((await import('./help.ts')).overview());
     return exitCodes.usage;

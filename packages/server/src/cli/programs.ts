@@ -25,6 +25,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   jobsRun: async () => (await import('./jobs.ts')).runJob,
   jobsDelete: async () => (await import('./jobs.ts')).deleteJob,
   config: async () => (await import('./print-config.ts')).printConfig,
+  completion: async () => (await import('./completion/completion.ts')).printCompletion,
 };
 
 /** The arguments were read by the spec of the same key. */
