@@ -1,6 +1,7 @@
 export * from './artifacts.ts';
 export type * from './backend.ts';
 export { formatLimit, limitTitle } from './describe-limits.ts';
+export { DockerApi } from './docker/docker-api.ts';
 export { DockerBackend } from './docker/docker-backend.ts';
 export type { DockerBackendOptions } from './docker/docker-options.ts';
 export { LimitUnenforceableError, SandboxError, type SandboxErrorCode } from './errors.ts';

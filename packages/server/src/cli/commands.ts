@@ -325,6 +325,15 @@ export const commands = {
     options: { json, server },
     examples: [{ line: 'talaria jobs delete 4f2a', about: 'its runs stay' }],
   }),
+  doctor: defineCommand({
+    name: 'doctor',
+    about: 'check everything a server needs here, and say how to mend it',
+    details: 'Takes the settings the server would get. Sends one short request to the model.',
+    positionals: [],
+    options: { json },
+    takesSettings: true,
+    examples: [{ line: 'talaria doctor', about: 'before the first start, or when something is odd' }],
+  }),
   config: defineCommand({
     name: 'config',
     about: 'show the configuration and where each value comes from',

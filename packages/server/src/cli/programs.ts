@@ -24,6 +24,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   jobsResume: async () => (await import('./jobs.ts')).resumeJob,
   jobsRun: async () => (await import('./jobs.ts')).runJob,
   jobsDelete: async () => (await import('./jobs.ts')).deleteJob,
+  doctor: async () => (await import('./doctor/doctor.ts')).doctor,
   config: async () => (await import('./print-config.ts')).printConfig,
   completion: async () => (await import('./completion/completion.ts')).printCompletion,
 };

@@ -92,18 +92,21 @@ const MIGRATIONS: readonly string[] = [
   `,
 ];
 
+/** The newest schema there is. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
 /** Brings the database to the newest schema; refuses one written by a newer version. */
 export function migrate(db: DatabaseSync): void {
   db.exec('BEGIN IMMEDIATE');
   try {
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (version > MIGRATIONS.length) {
+    if (version > SCHEMA_VERSION) {
       throw new Error(
-        `it has schema ${version}, this version of the server knows up to ${MIGRATIONS.length}; start the newer version or restore a backup`,
+        `it has schema ${version}, this version of the server knows up to ${SCHEMA_VERSION}; start the newer version or restore a backup`,
       );
     }
     for (const step of MIGRATIONS.slice(version)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');

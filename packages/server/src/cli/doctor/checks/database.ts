@@ -1,0 +1,41 @@
+/** The database: not there yet, or whole and of a version this server knows. It is only read. */
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { SCHEMA_VERSION } from '../../../journal/sqlite/migrations.ts';
+import { bytes } from '../../text/bytes.ts';
+import type { Finding } from '../finding.ts';
+
+/** Reading all of a larger one takes longer than anybody wants to wait for an answer. */
+const CHECKED_MAX_BYTES = 2_000_000_000;
+
+export function checkDatabase(path: string): Finding {
+  if (!existsSync(path)) return { status: 'ok', detail: `SQLite, ${path} will be made at the first start` };
+  const { size } = statSync(path);
+  const name = `SQLite, ${path}, ${bytes(size)}`;
+  try {
+    using db = new DatabaseSync(path, { readOnly: true });
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (version > SCHEMA_VERSION) {
+      return {
+        status: 'failed',
+        detail: `${name}: made by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+        mend: 'Start the newer version, or restore a backup from before it',
+      };
+    }
+    if (size > CHECKED_MAX_BYTES)
+      return { status: 'ok', detail: `${name}; too large to be read through here` };
+    const problem = (db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }).quick_check;
+    if (problem !== 'ok') return damaged(name, problem);
+    return { status: 'ok', detail: name };
+  } catch (error) {
+    return damaged(name, (error as Error).message);
+  }
+}
+
+function damaged(name: string, problem: string): Finding {
+  return {
+    status: 'failed',
+    detail: `${name}: ${problem}`,
+    mend: 'Restore a backup, or move the file away to begin with an empty one (docs/operations.md)',
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * The sandbox, by starting it as the server would and running a command in it: what isolates commands here, what holds
+ * them to their limits, and what does not.
+ */
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LimitUnenforceableError, limitTitle, type ToolBackend } from '@talaria/sandbox';
+import type { Config } from '../../../config/index.ts';
+import { configuredBackend } from '../../../configured-backend.ts';
+import { unenforceable } from '../../../sandbox-limits.ts';
+import type { Finding } from '../finding.ts';
+
+const COMMAND_S = 20;
+
+export async function checkSandbox(config: Config): Promise<Finding> {
+  const directory = mkdtempSync(join(placeFor(config), 'talaria-doctor-'));
+  // One container is enough to find out.
+  const small = { ...config, slotsPerContainer: 1, minContainers: 1, maxContainers: 1, warmSlots: 0 };
+  const backend = configuredBackend(small, directory, () => {});
+  try {
+    await backend.start();
+    const problem = await tryCommand(backend);
+    return problem === undefined
+      ? describe(backend, config)
+      : { status: 'failed', detail: problem, mend: REPORT };
+  } catch (error) {
+    return explain(error, config);
+  } finally {
+    await backend.stop({ purge: true }).catch(() => {});
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Where the server would have its workspaces, if that is there: another disk, or a directory no daemon sees, is no test. */
+function placeFor({ dataDir }: Config): string {
+  try {
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+    return dataDir;
+  } catch {
+    return tmpdir();
+  }
+}
+
+const REPORT = 'Start the server with TALARIA_LOG_LEVEL=debug to see more';
+
+async function tryCommand(backend: ToolBackend): Promise<string | undefined> {
+  const slot = await backend.acquire();
+  const command = 'echo works > made && cat made';
+  const [result] = await backend.executeBatch([[slot, 'bash', { command }]], { timeoutS: COMMAND_S });
+  return result?.output.trim() === 'works'
+    ? undefined
+    : `A command failed: ${result?.error || result?.output}`;
+}
+
+function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: Config): Finding {
+  const { isolation, limits } = backend.stats();
+  const isolated = isolation.kind !== 'none';
+  const name = isolation.description.replace(/\.$/, '');
+  const facts = [
+    `network: ${allowNetwork ? 'reachable, as configured' : isolated ? 'none' : 'reachable, nothing keeps commands from it'}`,
+    ...limits.map(({ limit, description }) => `${limitTitle(limit)}: ${description}`),
+  ];
+  const loose = limits.filter(({ by }) => by === 'nothing');
+  if (!isolated) {
+    const asks = approvalsUnisolated === 'ask' ? 'every command asks first' : 'and none asks first';
+    return {
+      status: 'warning',
+      detail: `${name}; commands run as this user, ${asks}`,
+      facts,
+      mend: 'Install bubblewrap, and allow user namespaces where they are forbidden (docs/operations.md)',
+    };
+  }
+  if (loose.length > 0) {
+    const names = loose.map(({ limit }) => limitTitle(limit)).join(', ');
+    return {
+      status: 'warning',
+      detail: `${name}; no limit on ${names}`,
+      facts,
+      mend: LIMITS,
+    };
+  }
+  return { status: 'ok', detail: name, facts };
+}
+
+const LIMITS =
+  'Let the server make control groups: start it with systemd-run --user --scope -p Delegate=yes, or as a service with Delegate=yes';
+
+function explain(error: unknown, { backend }: Config): Finding {
+  if (error instanceof LimitUnenforceableError) {
+    const { problems } = unenforceable(error.limits);
+    return { status: 'failed', detail: problems.join('; '), mend: LIMITS };
+  }
+  return {
+    status: 'failed',
+    detail: (error as Error).message,
+    mend:
+      backend === 'docker'
+        ? 'See docs/docker.md, or use TALARIA_BACKEND=local'
+        : 'Install bubblewrap, or let it choose with TALARIA_SANDBOX_ISOLATION=auto',
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * `talaria doctor`: checks what a server with these settings needs here. The checks run side by side and are told in
+ * order; one that fails makes the command end with 1. Nothing it says holds a secret.
+ */
+import { type Config, configSecrets } from '../../config/index.ts';
+import { redactSecrets } from '../../redact-secrets.ts';
+import type { Arguments } from '../commands.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { loadOrExplain } from '../load-or-explain.ts';
+import type { Terminal } from '../terminal.ts';
+import { safeJson, safeLine } from '../text/safe-text.ts';
+import { checkDataDirectory } from './checks/data-directory.ts';
+import { checkDatabase } from './checks/database.ts';
+import { checkDocker } from './checks/docker.ts';
+import { checkModel } from './checks/model.ts';
+import { checkNode } from './checks/node.ts';
+import { checkPort } from './checks/port.ts';
+import { checkSandbox } from './checks/sandbox.ts';
+import type { Finding } from './finding.ts';
+
+const CHECKS: readonly (readonly [name: string, check: (config: Config) => Finding | Promise<Finding>])[] = [
+  ['node', () => checkNode()],
+  ['data', ({ dataDir }) => checkDataDirectory(dataDir)],
+  ['database', ({ database }) => checkDatabase(database.path)],
+  ['docker', checkDocker],
+  ['sandbox', checkSandbox],
+  ['model', checkModel],
+  ['port', checkPort],
+];
+
+const NAME_COLUMNS = 10;
+
+export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: Terminal): Promise<number> {
+  const loaded = loadOrExplain(settings, terminal);
+  if (loaded === undefined) return exitCodes.usage;
+  const { config, warnings } = loaded;
+  const secrets = configSecrets(config);
+  const mask = (text: string): string => redactSecrets(text, secrets);
+
+  const pending = CHECKS.map(async ([name, check]) => ({ name, ...masked(await run(check, config), mask) }));
+  const findings = [];
+  if (!json) for (const warning of warnings) terminal.err(`Warning: ${warning}`);
+  for (const finding of pending) {
+    findings.push(await finding);
+    if (!json) terminal.out(asText(findings.at(-1)!, terminal));
+  }
+  const failed = findings.filter(({ status }) => status === 'failed');
+  if (json) terminal.out(safeJson({ ok: failed.length === 0, warnings, checks: findings.map(asJson) }, 2));
+  else terminal.out(summary(findings.map(({ status }) => status)));
+  return failed.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+type NamedFinding = Finding & { readonly name: string };
+
+/** A check that breaks has found something, too. */
+async function run(check: (typeof CHECKS)[number][1], config: Config): Promise<Finding> {
+  try {
+    return await check(config);
+  } catch (error) {
+    return { status: 'failed', detail: `could not be checked: ${(error as Error).message}` };
+  }
+}
+
+function masked(finding: Finding, mask: (text: string) => string): Finding {
+  const { detail, facts, mend } = finding;
+  return {
+    ...finding,
+    detail: mask(detail),
+    ...(facts === undefined ? {} : { facts: facts.map(mask) }),
+    ...(mend === undefined ? {} : { mend: mask(mend) }),
+  };
+}
+
+function asText({ name, status, detail, facts = [], mend }: NamedFinding, { stdout }: Terminal): string {
+  const { good, careful, bad, faint, strong } = stdout.style;
+  const mark = { ok: good('✓'), warning: careful('!'), failed: bad('✗') }[status];
+  const indent = ' '.repeat(NAME_COLUMNS + 2);
+  return [
+    `${mark} ${strong(name.padEnd(NAME_COLUMNS))}${safeLine(detail)}`,
+    ...facts.map((fact) => faint(`${indent}${safeLine(fact)}`)),
+    ...(mend === undefined ? [] : [`${indent}${status === 'ok' ? '' : '→ '}${safeLine(mend)}`]),
+  ].join('\n');
+}
+
+function asJson({ name, status, detail, facts = [], mend = '' }: NamedFinding): object {
+  return { name, status, detail, facts, mend: mend === '' ? null : mend };
+}
+
+function summary(statuses: readonly Finding['status'][]): string {
+  const count = (wanted: Finding['status']): number => statuses.filter((status) => status === wanted).length;
+  const failed = count('failed');
+  const warnings = count('warning');
+  if (failed + warnings === 0) return '\nEverything is as it should be; next: talaria serve';
+  const parts = [
+    ...(failed === 0 ? [] : [`${failed} to mend`]),
+    ...(warnings === 0 ? [] : [`${warnings} to know about`]),
+  ];
+  return `\n${parts.join(', ')}${failed === 0 ? '; next: talaria serve' : ''}`;
+}

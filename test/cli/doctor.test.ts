@@ -1,0 +1,274 @@
+/** What `doctor` finds, on the real things: directories, databases, sockets, a model that answers or does not. */
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  openTestDaemon,
+  TEST_IMAGE,
+  type TestDaemon,
+  whyNoDocker,
+} from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
+import { listContainers } from '../../packages/sandbox/src/docker/testing/docker-fixture.ts';
+import { ServerWithModel } from '../e2e/server-with-model.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { talaria } from './talaria.ts';
+
+const whyNot = await whyNoDocker();
+
+interface Check {
+  name: string;
+  status: string;
+  detail: string;
+  facts: string[];
+  mend: string | null;
+}
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'talaria-doctor-test-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+async function doctor(env: Record<string, string> = {}, flags: string[] = []) {
+  const { code, stdout, stderr } = await talaria('http://127.0.0.1:1', ['doctor', '--json', ...flags], {
+    env: { TALARIA_DATA_DIR: directory, API_SERVER_PORT: '0', ...env },
+  });
+  expect(stderr).toBe('');
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
+  return { code, ok, check: Object.fromEntries(checks.map((check) => [check.name, check])) };
+}
+
+async function listen(handler: RequestListener) {
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+test('a machine that has everything: nothing is left behind, and the words say what to do next', async () => {
+  await using model = await startModelServer();
+  const env = {
+    TALARIA_DATA_DIR: directory,
+    API_SERVER_PORT: '0',
+    OPENAI_BASE_URL: model.url,
+    TALARIA_MODEL: 'scripted',
+  };
+  const { code, stdout } = await talaria('http://127.0.0.1:1', ['doctor'], { env });
+  expect(code).toBe(0);
+  for (const name of ['node', 'data', 'database', 'docker', 'sandbox', 'model', 'port']) {
+    expect(stdout).toMatch(new RegExp(`^[✓!] ${name} +\\S`, 'm'));
+  }
+  expect(stdout).toMatch(/✓ model +\S*scripted answered in [\d.]+s/);
+  expect(stdout).toMatch(/next: talaria serve\n$/);
+  expect(readdirSync(directory)).toEqual([]);
+  expect(model.requests[0]!.body.tools).toHaveLength(1);
+});
+
+describe('the data directory', () => {
+  test('that is not there yet will be made, and is not made by looking', async () => {
+    const path = join(directory, 'new', 'data');
+    const { ok, check } = await doctor({ TALARIA_DATA_DIR: path });
+    expect(ok).toBe(true);
+    expect(check.data).toMatchObject({
+      status: 'ok',
+      detail: expect.stringContaining('will be made at the first start'),
+    });
+    expect(existsSync(join(directory, 'new'))).toBe(false);
+  });
+
+  test('that others can read is a warning', async () => {
+    chmodSync(directory, 0o755);
+    const { check } = await doctor();
+    expect(check.data).toMatchObject({ status: 'warning', mend: `chmod 700 ${directory}` });
+  });
+
+  test('that is a file, or below one, is a failure', async () => {
+    const file = join(directory, 'file');
+    writeFileSync(file, '');
+    for (const path of [file, join(file, 'data')]) {
+      const { code, ok, check } = await doctor({ TALARIA_DATA_DIR: path });
+      expect({ code, ok }).toEqual({ code: 1, ok: false });
+      expect(check.data).toMatchObject({
+        status: 'failed',
+        mend: expect.stringContaining('TALARIA_DATA_DIR'),
+      });
+    }
+  });
+});
+
+describe('the database', () => {
+  test('that is damaged is a failure', async () => {
+    writeFileSync(
+      join(directory, 'talaria.db'),
+      'this is no database, it is long enough to look at though'.repeat(100),
+    );
+    const { code, check } = await doctor();
+    expect(code).toBe(1);
+    expect(check.database).toMatchObject({
+      status: 'failed',
+      detail: expect.stringMatching(/not a database/),
+      mend: expect.stringMatching(/Restore a backup/),
+    });
+  });
+
+  test('of a newer version is a failure', async () => {
+    const db = new DatabaseSync(join(directory, 'talaria.db'));
+    db.exec('CREATE TABLE t (x); PRAGMA user_version = 9999');
+    db.close();
+    const { check } = await doctor();
+    expect(check.database).toMatchObject({
+      status: 'failed',
+      detail: expect.stringMatching(/newer version/),
+    });
+  });
+});
+
+describe('Docker', () => {
+  const env = { TALARIA_BACKEND: 'docker', TALARIA_DOCKER_IMAGE: 'no-such-image:none' };
+
+  test('that is not used is no failure where it is not there', async () => {
+    const { check } = await doctor({ DOCKER_HOST: 'unix:///nonexistent/docker.sock' });
+    expect(check.docker).toMatchObject({
+      status: 'ok',
+      detail: 'not used: TALARIA_BACKEND is local; no daemon answers at unix:///nonexistent/docker.sock',
+    });
+  });
+
+  test('that is used and does not answer is one', async () => {
+    const { code, check } = await doctor({ ...env, DOCKER_HOST: 'unix:///nonexistent/docker.sock' });
+    expect(code).toBe(1);
+    expect(check.docker).toMatchObject({ status: 'failed', mend: expect.stringContaining('Start Docker') });
+    expect(check.sandbox).toMatchObject({ status: 'failed' });
+  });
+
+  describe.skipIf(whyNot !== undefined)(
+    `that answers${whyNot === undefined ? '' : ` (missing: ${whyNot})`}`,
+    () => {
+      let daemon: TestDaemon;
+      beforeAll(async () => {
+        daemon = await openTestDaemon();
+      }, 120_000);
+      afterAll(() => daemon[Symbol.asyncDispose]());
+
+      test('and has no such image is a failure', async () => {
+        const { check } = await doctor({ ...env, DOCKER_HOST: daemon.host });
+        expect(check.docker).toMatchObject({ status: 'failed', mend: 'docker pull no-such-image:none' });
+      });
+
+      test('runs a command, and nothing of that is left', async () => {
+        const { code, check } = await doctor({
+          ...env,
+          DOCKER_HOST: daemon.host,
+          TALARIA_DOCKER_IMAGE: TEST_IMAGE,
+        });
+        expect(check.docker).toMatchObject({ status: 'ok', detail: expect.stringContaining(TEST_IMAGE) });
+        expect(check.sandbox).toMatchObject({ detail: expect.stringMatching(/^Docker/) });
+        expect(check.sandbox!.status).not.toBe('failed');
+        expect(code).toBe(0);
+        expect(await listContainers(daemon)).toEqual([]);
+        expect(readdirSync(directory)).toEqual([]);
+      }, 60_000);
+    },
+  );
+});
+
+describe('the sandbox', () => {
+  test('says what is enforced and what is not', async () => {
+    const { check } = await doctor({ TALARIA_SANDBOX_ISOLATION: 'none', TALARIA_SANDBOX_FILE_SIZE_MB: '7' });
+    expect(check.sandbox).toMatchObject({
+      status: 'warning',
+      detail: expect.stringMatching(/commands run as this user, every command asks first/),
+      mend: expect.stringMatching(/bubblewrap/),
+    });
+    expect(check.sandbox!.facts).toContainEqual(expect.stringMatching(/^file size: 7 MB .* by rlimit/));
+    expect(check.sandbox!.facts).toContainEqual(expect.stringMatching(/^network: reachable/));
+  });
+});
+
+describe('the model', () => {
+  test('that is none is a warning', async () => {
+    const { ok, check } = await doctor();
+    expect(ok).toBe(true);
+    expect(check.model).toMatchObject({
+      status: 'warning',
+      mend: expect.stringContaining('OPENAI_BASE_URL'),
+    });
+  });
+
+  test('that cannot be reached is a failure that names the setting', async () => {
+    const { code, check } = await doctor({ OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
+    expect(code).toBe(1);
+    expect(check.model).toMatchObject({ status: 'failed', mend: expect.stringContaining('OPENAI_BASE_URL') });
+  });
+
+  test('that refuses the key is one, and the key is not shown', async () => {
+    const { server, port } = await listen((_, response) => {
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'Incorrect API key: sk-secret-0123456789' } }));
+    });
+    try {
+      const url = `http://127.0.0.1:${port}/v1`;
+      const { check } = await doctor({ OPENAI_BASE_URL: url, OPENAI_API_KEY: 'sk-secret-0123456789' });
+      expect(check.model).toMatchObject({
+        status: 'failed',
+        mend: expect.stringContaining('OPENAI_API_KEY'),
+      });
+      expect(JSON.stringify(check)).not.toContain('sk-secret');
+    } finally {
+      server.close();
+    }
+  });
+
+  test('without its key is a mistake in the settings', async () => {
+    const { check } = await doctor({ TALARIA_MODEL: 'anthropic/claude-sonnet-5' });
+    expect(check.model).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('ANTHROPIC_API_KEY'),
+    });
+  });
+});
+
+describe('the port', () => {
+  test('that a server of ours has is fine, and says how that one is', async () => {
+    await using world = await ServerWithModel.start({ API_SERVER_KEY: 'a-key-of-the-server' });
+    const { port } = new URL(world.server.url);
+    const env = { API_SERVER_PORT: port, TALARIA_DATA_DIR: world.server.dataDir };
+    const { check } = await doctor({ ...env, API_SERVER_KEY: 'a-key-of-the-server' });
+    expect(check.port).toMatchObject({
+      status: 'ok',
+      detail: expect.stringMatching(/listens on .* and is ready$/),
+    });
+    expect(check.data!.detail).toMatch(/in use by a running server$/);
+    expect(check.database).toMatchObject({ status: 'ok' });
+    const other = await doctor(env);
+    expect(other.check.port).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('another key'),
+    });
+  });
+
+  test('that another program has is a failure', async () => {
+    const { server, port } = await listen((_, response) => response.end('hello'));
+    try {
+      const { code, check } = await doctor({ API_SERVER_PORT: String(port) });
+      expect(code).toBe(1);
+      expect(check.port).toMatchObject({
+        status: 'failed',
+        detail: `127.0.0.1 port ${port} is in use by another program`,
+        mend: expect.stringContaining('--port'),
+      });
+    } finally {
+      server.close();
+    }
+  });
+});
+
+test('settings that are wrong are told as everywhere, with 2', async () => {
+  const { code, stderr } = await talaria('http://127.0.0.1:1', ['doctor', '--prot', '1']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('unknown flag --prot; did you mean --port?');
+});
