@@ -1,0 +1,192 @@
+/** What programs read: the output of every command with `--json`, as docs/cli.md has it. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  terminal as bash,
+  ServerWithModel,
+  waitForApproval,
+  waitForStatus,
+} from '../e2e/server-with-model.ts';
+import { script } from '../support/model-server.ts';
+import { PlainServer } from '../support/plain-server/plain-server.ts';
+import { talaria } from './talaria.ts';
+
+const RUN_ID = /^run_[0-9a-f]{32}$/;
+const SHA256 = /^[0-9a-f]{64}$/;
+
+let world: ServerWithModel;
+let directory: string;
+
+beforeAll(async () => {
+  world = await ServerWithModel.start();
+  directory = mkdtempSync(join(tmpdir(), 'talaria-cli-'));
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await world[Symbol.asyncDispose]();
+});
+
+/** The one JSON value a command printed. */
+async function json(url: string, ...argv: string[]) {
+  const { code, stdout, stderr } = await talaria(url, [...argv, '--json'], { cwd: directory });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+const ours = (...argv: string[]) => json(world.server.url, ...argv);
+
+async function lines(...argv: string[]) {
+  const { code, stdout, stderr } = await talaria(world.server.url, [...argv, '--json']);
+  expect(stderr).toBe('');
+  return {
+    code,
+    lines: stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  };
+}
+
+describe('streams are lines:', () => {
+  test('run: the answer to the creation, then each event as the server has it', async () => {
+    const prompt = script([{ text: 'Hi \x1b[31m\u009b', tools: [bash('echo one')] }, { text: 'done' }]);
+    const { code, lines: printed } = await lines('run', '-s', 'json', prompt);
+    expect(code).toBe(0);
+    const [created, ...events] = printed;
+    expect(created).toEqual({ run_id: expect.stringMatching(RUN_ID), status: 'started', replayed: false });
+    const { frames } = await world.api.stream(created.run_id);
+    expect(events).toEqual(frames.map(({ event }) => event));
+    expect((await world.api.run(created.run_id)).session_id).toBe('json');
+
+    const watched = await lines('watch', created.run_id);
+    expect(watched.lines).toEqual(events);
+    const rest = await lines('watch', '--after', String(events.at(-3).seq), created.run_id);
+    expect(rest.lines).toEqual(events.slice(-2));
+  });
+
+  test('run of a run that fails', async () => {
+    const prompt = script([{ error: { status: 401, message: 'no' } }]);
+    const { code, lines: printed } = await lines('run', prompt);
+    expect(code).toBe(3);
+    expect(printed.at(-1)).toMatchObject({ event: 'run.failed', error_code: 'provider_auth' });
+  });
+
+  test('run --detach: the answer to the creation alone, the same for the same key', async () => {
+    const argv = ['run', '-d', '--idempotency-key', 'json-test', script([{ text: 'once' }])];
+    const first = await ours(...argv);
+    expect(first).toMatchObject({ run_id: expect.stringMatching(RUN_ID), replayed: false });
+    expect(await ours(...argv)).toMatchObject({ run_id: first.run_id, replayed: true });
+  });
+});
+
+describe('documents are one value:', () => {
+  test('runs: an array of runs', async () => {
+    const runId = await world.api.create(script([{ text: 'listed' }]), { session_id: 'listing' });
+    await waitForStatus(world.api, runId, 'completed');
+    expect(await ours('runs', '--session', 'listing')).toEqual([await world.api.run(runId)]);
+    expect(await ours('runs', '--session', 'none')).toEqual([]);
+    expect(await ours('runs', '-n', '1')).toHaveLength(1);
+  });
+
+  test('show: the run', async () => {
+    const runId = await world.api.create(script([{ text: 'shown' }]));
+    await waitForStatus(world.api, runId, 'completed');
+    expect(await ours('show', runId)).toEqual(await world.api.run(runId));
+  });
+
+  test('approve, steer and stop: what the server answers', async () => {
+    const runId = await world.api.create(script([{ tools: [bash('rm -rf build')] }, { gate: 'never' }]));
+    const { request_id } = await waitForApproval(world.api, runId);
+    expect(await ours('approve', runId, 'deny', '--request', request_id)).toEqual({
+      object: 'hermes.run.approval_response',
+      run_id: runId,
+      choice: 'deny',
+      resolved: 1,
+      request_id,
+    });
+    await world.model.waitingAt('never');
+    expect(await ours('steer', runId, 'Hurry')).toEqual({
+      object: 'hermes.run.steer',
+      run_id: runId,
+      accepted: true,
+    });
+    expect(await ours('stop', runId)).toMatchObject({ run_id: runId, status: 'cancelled' });
+  });
+
+  test('artifacts ls and get', async () => {
+    const runId = await world.api.create(
+      script([{ tools: [bash('printf hello > a.txt')] }, { text: 'done' }]),
+    );
+    await waitForStatus(world.api, runId, 'completed');
+    expect(await ours('artifacts', 'ls', runId)).toEqual({
+      object: 'list',
+      run_id: runId,
+      data: [{ path: 'a.txt', type: 'file', size: 5, modified_at: expect.any(Number) }],
+      truncated: false,
+    });
+    expect(await ours('artifacts', 'get', runId, 'a.txt')).toEqual({
+      file: 'a.txt',
+      bytes: 5,
+      sha256: expect.stringMatching(SHA256),
+    });
+    expect(readFileSync(join(directory, 'a.txt'), 'utf8')).toBe('hello');
+  });
+
+  test('jobs', async () => {
+    await using server = await PlainServer.start();
+    const jobs = (...argv: string[]) => json(server.url, 'jobs', ...argv);
+    const job = await jobs('create', 'logs', 'Read the logs', '--schedule', 'every 30m', '--repeat', '3');
+    expect(job).toMatchObject({
+      name: 'logs',
+      prompt: 'Read the logs',
+      repeat: { times: 3 },
+      state: 'scheduled',
+    });
+    const short = job.id.slice(0, 6);
+    expect(await jobs('list')).toEqual([job]);
+    expect(await jobs('show', short)).toEqual(job);
+    expect(await jobs('pause', short)).toMatchObject({ id: job.id, state: 'paused' });
+    expect(await jobs('list')).toEqual([]);
+    expect(await jobs('list', '-a')).toHaveLength(1);
+    expect(await jobs('resume', short)).toMatchObject({ id: job.id, state: 'scheduled' });
+    expect(await jobs('run', short)).toMatchObject({ id: job.id });
+    expect(await jobs('delete', short)).toEqual({ ok: true });
+    expect(await jobs('list', '-a')).toEqual([]);
+  });
+
+  test('doctor and config', async () => {
+    const env = { TALARIA_DATA_DIR: directory, API_SERVER_PORT: '0' };
+    const doctor = await talaria(world.server.url, ['doctor', '--json'], { env });
+    expect(doctor).toMatchObject({ code: 0, stderr: '' });
+    const { ok, checks } = JSON.parse(doctor.stdout);
+    expect(ok).toBe(true);
+    for (const check of checks) {
+      expect(check).toEqual({
+        name: expect.any(String),
+        status: expect.stringMatching(/^(ok|warning)$/),
+        detail: expect.any(String),
+        facts: expect.any(Array),
+        mend: check.mend === null ? null : expect.any(String),
+      });
+    }
+    const config = await talaria(world.server.url, ['config', '--json'], { env });
+    expect(Object.keys(JSON.parse(config.stdout))).toEqual(['config_file', 'settings', 'warnings']);
+  });
+});
+
+describe('errors are one line of JSON on stderr:', () => {
+  test.each([
+    ['an unknown run', ['show', `run_${'0'.repeat(32)}`], 1, 'run_not_found', 404],
+    ['nothing to answer', ['stop', `run_${'0'.repeat(32)}`], 1, 'run_not_found', 404],
+    ['an unknown start', ['show', 'run_ffff'], 1, null, null],
+    ['no jobs there', ['jobs', 'list'], 1, null, null],
+  ])('%s', async (_, argv, code, errorCode, status) => {
+    const ran = await talaria(world.server.url, [...argv, '--json']);
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(JSON.parse(ran.stderr)).toEqual({
+      error: { message: expect.any(String), code: errorCode, status, exit_code: code },
+    });
+  });
+});
