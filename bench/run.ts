@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { describeMachine, printMachine } from './machine.ts';
 import { judge, type Missing, type Row } from './rows.ts';
 import { archive } from './scenarios/archive.ts';
+import { command } from './scenarios/command.ts';
 import { creates } from './scenarios/creates.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { firstEvent } from './scenarios/first-event.ts';
@@ -43,6 +44,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'memory-of-finished-runs': memoryOfFinishedRuns,
   restart,
   start,
+  command,
   archive,
   'sandbox-local': sandboxLocal,
   'sandbox-docker': sandboxDocker,
