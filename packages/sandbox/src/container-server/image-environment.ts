@@ -8,7 +8,7 @@ const OURS = ['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', '_', 'TERM', 'TMPDIR
 
 export function imageEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {};
-  // What we took from this process is empty (docker/container-spec.ts).
+  // What was taken from this process is empty (docker/container-spec.ts).
   for (const [name, value] of Object.entries(env)) if (value && !OURS.includes(name)) found[name] = value;
   // The programs that build a sandbox are found in any case.
   if (found.PATH) found.PATH = `${found.PATH}:${SYSTEM_PATH}`;

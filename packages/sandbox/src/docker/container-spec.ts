@@ -75,8 +75,8 @@ export function containerSpec(plan: ContainerPlan): object {
       ...[INSIDE.node, `${INSIDE.package}/${plan.entry}`, JSON.stringify(plan.server)],
     ],
     Cmd: [],
-    // The image's own stay, except for what would change the program we run.
-    Env: ['NODE_OPTIONS=', 'NODE_PATH=', 'LD_PRELOAD=', 'LD_LIBRARY_PATH='],
+    // The image's own stay, except for what is meant for a Node of its own.
+    Env: ['NODE_OPTIONS='],
     WorkingDir: '/',
     Hostname: 'sandbox',
     Labels: plan.labels,

@@ -167,15 +167,13 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
     const id = await api.createContainer(name, spec, signal);
     try {
       await api.startContainer(id, signal);
-      const socket = await this.#untilReady(id, runDir, signal);
-      try {
-        const client = await SandboxClient.attach(() => connectThrough(socket), signal);
-        requireIsolation(client.attached.isolation, blueprint.nested);
-        return this.#watched(new DockerContainer(id, name, directory, client, socket));
-      } catch (error) {
-        await socket.close();
-        throw error;
-      }
+      await using opened = new AsyncDisposableStack();
+      const socket = opened.use(await this.#untilReady(id, runDir, signal));
+      const client = await SandboxClient.attach(() => connectThrough(socket), signal);
+      opened.defer(() => client.detach());
+      requireIsolation(client.attached.isolation, blueprint.nested);
+      opened.move();
+      return this.#watched(new DockerContainer(id, name, directory, client, socket));
     } catch (error) {
       if (signal.aborted || error instanceof NestingError) throw error;
       throw await this.#describeFailure(id, error as Error);
