@@ -37,7 +37,9 @@ export async function chooseDriver(
 
 async function chooseNested(driver: DockerDriver): Promise<DriverChoice> {
   const { isolation, limits } = await driver.prepare();
-  const description = `Docker, and in its containers ${isolation.description}`;
+  // To the server inside, the container is the host.
+  const inside = isolation.description.replace('network of the host', 'network of the container');
+  const description = `Docker, and in its containers ${inside}`;
   return { driver, limits, nested: true, isolation: { ...isolation, description } };
 }
 

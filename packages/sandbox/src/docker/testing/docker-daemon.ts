@@ -37,7 +37,9 @@ export interface OwnDaemon {
 export async function whyNoDocker(): Promise<string | undefined> {
   if (process.env.DOCKER_HOST) return undefined;
   if (process.getuid?.() !== 0) return 'DOCKER_HOST is not set, and only root can start a daemon';
-  if (!(await findProgram('dockerd'))) return 'DOCKER_HOST is not set, and dockerd is not installed';
+  for (const program of ['dockerd', 'setpriv', 'unshare']) {
+    if (!(await findProgram(program))) return `DOCKER_HOST is not set, and ${program} is not installed`;
+  }
   // A root that is one in a container only.
   const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
   if (!(BigInt(`0x${capabilities ?? 0}`) & CAP_SYS_ADMIN)) return 'this root may not mount file systems';
@@ -80,7 +82,10 @@ class DaemonProcess implements OwnDaemon {
   }
 
   async start(): Promise<void> {
-    const child = spawn('dockerd', this.#arguments(), { stdio: ['ignore', 'ignore', 'pipe'] });
+    // Ended with the test process, however that ends. In a network of its own: a daemon without a bridge would take
+    // that of the machine's away.
+    const [program, ...args] = ['setpriv', '--pdeathsig', 'TERM', 'unshare', '--net', 'dockerd'] as const;
+    const child = spawn(program, [...args, ...this.#arguments()], { stdio: ['ignore', 'ignore', 'pipe'] });
     let log = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4_000);
