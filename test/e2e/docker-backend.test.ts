@@ -16,7 +16,7 @@ import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 const reason = await whyNoDocker();
 const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
-describe.skipIf(reason !== undefined)(title, () => {
+describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
   let daemon: TestDaemon;
   let world: ServerWithModel;
 

@@ -16,7 +16,8 @@ import { openTestDaemon, TEST_IMAGE, type TestDaemon, whyNoDocker } from './test
 const reason = await whyNoDocker();
 const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
-describe.skipIf(reason !== undefined)(title, () => {
+// Starting and ending containers is the work of other processes, which may have to wait for a processor.
+describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     daemon = await openTestDaemon();
