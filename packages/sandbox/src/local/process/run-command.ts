@@ -16,6 +16,7 @@ import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withoutInherited } from './inherited.ts';
 import { inMemoryOr } from './memory-dir.ts';
 import type { PipeStock } from './pipe-stock.ts';
@@ -24,6 +25,8 @@ import type { Exit } from './terminate.ts';
 const READ_BYTES = 64 * 1024;
 const MOST_SPARE = 32;
 const DRAIN_MS = 1_000;
+/** Of the event loop: in the first it reads what there is, in the second it notices the end. */
+const LAST_TURNS = 2;
 /** Of what the launched program says about itself. */
 const MESSAGE_LENGTH = 4_000;
 /** Of two names for one number the usual comes first in Node's list, so it is put in last. */
@@ -232,6 +235,8 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
       });
       await Promise.race([closed, limit]);
       clearTimeout(timer);
+      // A busy event loop comes to its timers late, and to its pipes after them: what lies in the pipe by now counts.
+      for (let turn = 0; turn < LAST_TURNS; turn++) await Promise.race([closed, nextTurn()]);
     },
     async close(): Promise<void> {
       socket.destroy();
