@@ -34,6 +34,9 @@ import { printMissing, printNotes, printTable } from './table.ts';
 const SCENARIO_LIMIT_MS = 90_000;
 
 const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = {
+  // First, while this process is small: it spawns the commands of both sides, and a fork costs what there is to copy.
+  'sandbox-local': sandboxLocal,
+  'sandbox-docker': sandboxDocker,
   creates,
   'first-event': firstEvent,
   'model-to-subscriber': modelToSubscriber,
@@ -46,8 +49,6 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   start,
   command,
   archive,
-  'sandbox-local': sandboxLocal,
-  'sandbox-docker': sandboxDocker,
 };
 
 const { values, positionals } = parseArgs({
