@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApiErrorCode, TalariaError } from './errors.ts';
-import {
-  parseApprovalAnswer,
-  parseCreateRun,
-  parseIdempotencyKey,
-  parseObject,
-  parseSteer,
-} from './requests.ts';
+import { parseObject } from './fields.ts';
+import { parseApprovalAnswer, parseCreateRun, parseIdempotencyKey, parseSteer } from './requests.ts';
 
 function refusal(parse: () => unknown): Pick<TalariaError, 'code' | 'message' | 'param'> {
   try {
