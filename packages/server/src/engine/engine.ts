@@ -57,6 +57,14 @@ export interface ListRuns {
   after?: string | undefined;
 }
 
+export interface Idempotency {
+  key: string;
+  /** What has to be the same for the request to be the same. */
+  body: unknown;
+  /** How long the key stands for its run after that has ended; a day by default. */
+  keptMs?: number | undefined;
+}
+
 export interface Load extends QueueDepth {
   maxQueued: number;
   active: number;
@@ -102,11 +110,7 @@ export class Engine {
     return this.#draining;
   }
 
-  async submit(
-    owner: string,
-    request: CreateRun,
-    idempotency?: { key: string; body: unknown },
-  ): Promise<RunCreated> {
+  async submit(owner: string, request: CreateRun, idempotency?: Idempotency): Promise<RunCreated> {
     const runId = createRunId();
     const outcome = await this.#journal.createRun(
       {
@@ -114,7 +118,11 @@ export class Engine {
         owner,
         sessionId: request.sessionId ?? runId,
         request: toRunRequest(request),
-        idempotency: idempotency && { key: idempotency.key, bodyHash: hashJson(idempotency.body) },
+        idempotency: idempotency && {
+          key: idempotency.key,
+          bodyHash: hashJson(idempotency.body),
+          keptMs: idempotency.keptMs,
+        },
       },
       this.#createLimits(),
     );

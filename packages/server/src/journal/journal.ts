@@ -26,7 +26,14 @@ export interface NewRun {
   owner: string;
   sessionId: string;
   request: RunRequest;
-  idempotency?: { key: string; bodyHash: string } | undefined;
+  idempotency?: IdempotencyKey | undefined;
+}
+
+/** The same key and body again is the same run, while that is unfinished and for `keptMs` (a day) after its end. */
+export interface IdempotencyKey {
+  key: string;
+  bodyHash: string;
+  keptMs?: number | undefined;
 }
 
 export interface CreateLimits {

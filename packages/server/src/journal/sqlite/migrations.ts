@@ -90,6 +90,14 @@ const MIGRATIONS: readonly string[] = [
     bytes BLOB    NOT NULL
   ) STRICT;
   `,
+  // 6: how long an idempotency key is kept after the end of its run; until then it does not expire
+  `
+  ALTER TABLE idempotency ADD COLUMN kept_ms INTEGER NOT NULL DEFAULT 86400000;
+  ALTER TABLE idempotency ADD COLUMN expires_at INTEGER;
+  UPDATE idempotency SET expires_at = created_at + kept_ms;
+  DROP INDEX idempotency_by_age;
+  CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
+  `,
 ];
 
 /** The newest schema there is. */

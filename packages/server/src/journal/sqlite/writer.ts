@@ -4,7 +4,7 @@
  * in a savepoint of its own.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isTerminalEvent, isTerminalStatus, type RunStatus, TalariaError } from '@talaria/protocol';
+import { isTerminalEvent, isTerminalStatus, TalariaError } from '@talaria/protocol';
 import {
   type AppendOptions,
   type Claim,
@@ -19,11 +19,10 @@ import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
+import { IdempotencyKeys } from './idempotency-keys.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { type RunRow, toState, toStoredRun } from './rows.ts';
 import { statementsOf } from './statements.ts';
-
-const IDEMPOTENCY_MS = 24 * 3600 * 1000;
 
 /** About what a step records: on a disk with room for less than that a run gets no further. */
 const PROBE_BYTES = 65_536;
@@ -35,22 +34,18 @@ export interface Appended {
   unblocks: boolean;
 }
 
-interface IdempotencyRow {
-  body_hash: string;
-  run_id: string;
-  status: RunStatus | null;
-}
-
 export class SqliteWriter {
   /** Part of the transaction though it lives in memory: the caller rolls it back. */
   readonly queue = new QueueCounts();
   readonly #statement: (sql: string) => StatementSync;
   readonly #order: ClaimOrder;
+  readonly #keys: IdempotencyKeys;
 
   /** No other process has the database open, so every lease in it belongs to a process that is dead. */
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
     this.#order = new ClaimOrder(this.#statement, this.queue);
+    this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
       'UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL AND epoch > 0',
     );
@@ -61,19 +56,10 @@ export class SqliteWriter {
 
   createRun(run: NewRun, limits: CreateLimits, now: number): CreateOutcome {
     const { idempotency } = run;
-    if (idempotency !== undefined) {
-      const seen = this.#get<IdempotencyRow>(
-        `SELECT i.body_hash, i.run_id, coalesce(r.status, i.status) AS status
-           FROM idempotency i LEFT JOIN runs r ON r.run_id = i.run_id
-          WHERE i.owner = ? AND i.key = ? AND i.created_at > ?`,
-        run.owner,
-        idempotency.key,
-        now - IDEMPOTENCY_MS,
-      );
-      if (seen !== undefined) {
-        if (seen.body_hash !== idempotency.bodyHash) return { kind: 'conflict' };
-        return { kind: 'replayed', runId: seen.run_id, status: seen.status ?? 'completed' };
-      }
+    const known = idempotency && this.#keys.find(run.owner, idempotency.key, now);
+    if (known !== undefined) {
+      if (known.bodyHash !== idempotency?.bodyHash) return { kind: 'conflict' };
+      return { kind: 'replayed', runId: known.runId, status: known.status };
     }
     const excess = this.#excess(run.owner, limits);
     if (excess > 0) return { kind: 'queue_full', excess };
@@ -95,17 +81,7 @@ export class SqliteWriter {
       seq: null,
       at: now,
     });
-    if (idempotency !== undefined) {
-      this.#run(
-        `INSERT OR REPLACE INTO idempotency (owner, key, body_hash, run_id, status, created_at)
-         VALUES (?, ?, ?, ?, NULL, ?)`,
-        run.owner,
-        idempotency.key,
-        idempotency.bodyHash,
-        run.runId,
-        now,
-      );
-    }
+    if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
     this.queue.move(run.owner, undefined, 'queued');
     return { kind: 'created' };
   }
@@ -204,12 +180,12 @@ export class SqliteWriter {
   }
 
   evict(runIds: readonly string[], now: number): void {
-    this.#run('DELETE FROM idempotency WHERE created_at <= ?', now - IDEMPOTENCY_MS);
+    this.#keys.sweep(now);
     for (const runId of runIds) {
       const row = this.#findRun(runId);
       if (row === undefined || row.finished_at === null) continue;
       const { status } = toState(row);
-      this.#run('UPDATE idempotency SET status = ? WHERE run_id = ?', status, runId);
+      this.#keys.runEvicted(runId, status);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
       // A session nobody named is the run's own, and ends with it.
@@ -292,6 +268,7 @@ export class SqliteWriter {
         row.n,
       );
       this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
+      this.#keys.runEnded(row.run_id, at);
     }
     const unblocks = finished || (isSuspect(before, true) && !isSuspect(state, true));
     return { runId: row.run_id, records: stored, unblocks };
