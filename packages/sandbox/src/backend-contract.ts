@@ -549,6 +549,12 @@ export function describeBackendContract(
         expect(await running).toMatchObject({ success: false, metadata: { failure: 'aborted' } });
       });
 
+      test('releasing at once ends what was just begun', async () => {
+        const running = Promise.all(Array.from({ length: 10 }, () => bash('sleep 60')));
+        await backend.release(slot);
+        expect((await running).map(({ metadata }) => metadata.failure)).toEqual(Array(10).fill('aborted'));
+      });
+
       test('a slot that was released can do nothing, and releasing it again is harmless', async () => {
         await backend.release(slot);
         const next = await backend.acquire(trajectory);

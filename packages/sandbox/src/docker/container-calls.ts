@@ -2,14 +2,15 @@
  * A batch of requests carried out in containers: one connection per container, and an answer to every request whatever
  * becomes of its container.
  *
- * A request is answered by the server inside. Where that cannot be, the answer is made here: `gone` when the slot or its
- * container is, `oom` when the container died for want of memory, `invalid_request` for arguments that cannot be sent.
+ * A request is answered by the server inside. Where that cannot be, the answer is made here: `aborted` when the slot was
+ * released under it, `gone` when the slot or its container is, `oom` when the container died for want of memory,
+ * `invalid_request` for arguments that cannot be sent.
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
 import type { ClientCall } from '../container-server/sandbox-client.ts';
 import { SandboxError } from '../errors.ts';
-import type { SlotPool } from '../pool/slot-pool.ts';
+import type { SlotEnds, SlotPool } from '../pool/slot-pool.ts';
 import { whyNotSent } from './check-arguments.ts';
 import type { DockerContainer } from './docker-container.ts';
 import { type DockerDriver, wasOutOfMemory } from './docker-driver.ts';
@@ -54,8 +55,8 @@ export class ContainerCalls {
   async #answer(request: ExecutionRequest, signal: AbortSignal, batches: Batches): Promise<Answer> {
     const fail = failing();
     try {
-      return await this.#pool.use(request[0], (container, gone) =>
-        this.#call(container, gone, request, signal, batches, fail),
+      return await this.#pool.use(request[0], (container, ends) =>
+        this.#call(container, ends, request, AbortSignal.any([signal, ends.released]), batches, fail),
       );
     } catch (error) {
       if (error instanceof SandboxError && error.code === 'slot_gone') return fail('gone', error.message);
@@ -66,7 +67,7 @@ export class ContainerCalls {
   /** Up to its first wait it has put the request into the batch of its container, or answered it. */
   async #call(
     container: DockerContainer,
-    gone: AbortSignal,
+    { gone, released }: SlotEnds,
     [slot, tool, args]: ExecutionRequest,
     signal: AbortSignal,
     batches: Batches,
@@ -82,6 +83,8 @@ export class ContainerCalls {
     batch.push({ call: { slotId: innerSlotId, tool, args, signal }, settle });
     const answer = await promise;
     if (answer) return answer;
+    // Whatever became of the container afterwards: whoever released its slot wanted the call to end.
+    if (released.aborted) return fail('aborted', 'The slot was released.');
     if (wasOutOfMemory(await this.#driver.endOf(container))) {
       return fail('oom', 'The container of this slot ran out of memory and died; acquire again.');
     }

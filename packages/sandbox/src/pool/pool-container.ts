@@ -45,7 +45,8 @@ export class PooledSlot<C extends Container> implements Slot {
   /** Settles when the slot is released; undefined until that has begun. */
   closed: Promise<void> | undefined;
   readonly #gone = new AbortController();
-  #executions = 0;
+  readonly #released = new AbortController();
+  readonly #work = new Set<Promise<unknown>>();
 
   constructor(
     container: PoolContainer<C>,
@@ -63,7 +64,7 @@ export class PooledSlot<C extends Container> implements Slot {
 
   get state(): SlotState {
     if (this.phase === 'opening') return 'acquired';
-    return this.phase === 'acquired' && this.#executions > 0 ? 'executing' : this.phase;
+    return this.phase === 'acquired' && this.#work.size > 0 ? 'executing' : this.phase;
   }
 
   get request(): SlotRequest {
@@ -73,6 +74,17 @@ export class PooledSlot<C extends Container> implements Slot {
   /** Aborted when the container died under the slot; the reason says how. */
   get gone(): AbortSignal {
     return this.#gone.signal;
+  }
+
+  /** Aborted when its holder gives the slot back. */
+  get released(): AbortSignal {
+    return this.#released.signal;
+  }
+
+  /** Tells the work in it to end, and waits until it has. */
+  async empty(): Promise<void> {
+    this.#released.abort();
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
 
   /** It could not be cleaned, or its container died. */
@@ -88,11 +100,12 @@ export class PooledSlot<C extends Container> implements Slot {
   }
 
   async whileExecuting<T>(work: () => Promise<T>): Promise<T> {
-    this.#executions++;
+    const settled = work();
+    this.#work.add(settled);
     try {
-      return await work();
+      return await settled;
     } finally {
-      this.#executions--;
+      this.#work.delete(settled);
     }
   }
 }

@@ -645,7 +645,8 @@ describe('containers that die', () => {
     const working = watch(
       pool.use(
         slot,
-        (_, gone) => new Promise((_, reject) => gone.addEventListener('abort', () => reject(gone.reason))),
+        (_, { gone }) =>
+          new Promise((_, reject) => gone.addEventListener('abort', () => reject(gone.reason))),
       ),
     );
     expect(slot.state).toBe('executing');
@@ -740,6 +741,7 @@ describe('slots that fail', () => {
       reason: { code: 'slot_unavailable', message: expect.stringContaining('the workspace is damaged') },
     });
     expect(results[1]).toMatchObject({ status: 'fulfilled' });
+    await atRest();
     expect(pool.stats()).toMatchObject({ containers: { ready: 1 }, slots: { available: 1, acquired: 1 } });
   });
 
@@ -803,6 +805,27 @@ describe('releasing', () => {
     expect(next.state).toBe('acquired');
     await pool.release(next);
     expect(driver.kept).toEqual(new Set(['a']));
+  });
+
+  test('a release ends the work in its slot, and the container is left alone until it has ended', async () => {
+    const { pool, driver } = await startPool({ singleUse: true, slotsPerContainer: 1 });
+    const slot = await pool.acquire();
+    const answer = createGate();
+    const ends: string[] = [];
+    driver.before.close = () => void ends.push('closed');
+    const working = pool.use(slot, async (_, { released, gone }) => {
+      await new Promise((resolve) => released.addEventListener('abort', resolve));
+      await answer.wait();
+      ends.push(`answered, gone: ${gone.aborted}`);
+    });
+    const releasing = watch(pool.release(slot));
+    await atRest();
+    expect(ends).toEqual([]);
+    answer.open();
+    await working;
+    await atRest();
+    expect(releasing.settled).toBe(true);
+    expect(ends).toEqual(['answered, gone: false', 'closed']);
   });
 
   test('a slot that was released is of no use', async () => {

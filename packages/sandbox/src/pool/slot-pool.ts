@@ -49,6 +49,14 @@ export interface PoolStats {
   startFailure: string | undefined;
 }
 
+/** What ends the work in a slot before it is done. */
+export interface SlotEnds {
+  /** Its holder gave it back. */
+  readonly released: AbortSignal;
+  /** Its container died; the reason says how. */
+  readonly gone: AbortSignal;
+}
+
 export class SlotPool<C extends Container> {
   readonly #options: SlotPoolOptions<C>;
   readonly #queue: AcquireQueue<PooledSlot<C>>;
@@ -134,13 +142,13 @@ export class SlotPool<C extends Container> {
   }
 
   /**
-   * Works in a slot, which is `executing` meanwhile. `gone` is aborted when its container dies. Rejects with `slot_gone`
-   * where the slot is no longer held.
+   * Works in a slot, which is `executing` meanwhile. Rejects with `slot_gone` where the slot is no longer held. The work
+   * has to end soon after one of the signals, for a release waits for it.
    */
-  async use<T>(slot: Slot, work: (container: C, gone: AbortSignal) => Promise<T>): Promise<T> {
+  async use<T>(slot: Slot, work: (container: C, ends: SlotEnds) => Promise<T>): Promise<T> {
     const held = this.#slots.get(slot.slotId);
     if (held?.phase === 'acquired') {
-      return held.whileExecuting(() => work(held.container.handle, held.gone));
+      return held.whileExecuting(() => work(held.container.handle, held));
     }
     if (slot instanceof PooledSlot) slot.gone.throwIfAborted();
     throw new SandboxError('slot_gone', `The slot ${slot.slotId} was released.`);
@@ -308,6 +316,8 @@ export class SlotPool<C extends Container> {
 
   async #closeSlot(fleet: ContainerFleet<C>, slot: PooledSlot<C>, resetWorkspace: boolean): Promise<void> {
     const { container, trajectoryId } = slot;
+    // Before anything becomes of the container: those who work in the slot hear that it was released, and nothing else.
+    await slot.empty();
     try {
       await this.#options.driver.closeSlot(container.handle, slot.request, { resetWorkspace });
     } catch (error) {

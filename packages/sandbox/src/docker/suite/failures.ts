@@ -58,6 +58,16 @@ export function describeFailures(daemon: () => TestDaemon): void {
       await expectReplaced();
     });
 
+    test('what runs in a slot that is released is aborted, also when its container is frozen and dies of it', async () => {
+      const running = docker.bash(slot, 'echo started > started; sleep 600', { timeout: 600 });
+      await expect.poll(async () => (await docker.bash(slot, 'cat started')).output).toBe('started\n');
+      await container('pause');
+      await docker.backend.release(slot);
+      expect(await running).toMatchObject({ success: false, metadata: { failure: 'aborted' } });
+      slot = await docker.backend.acquire(trajectory);
+      expect((await docker.bash(slot, 'cat started')).output).toBe('started\n');
+    });
+
     test('the workspace can be read while its container is dead', async () => {
       await container('kill');
       await expect.poll(() => slot.state).toBe('error');

@@ -71,6 +71,19 @@ export function describePlain(daemon: () => TestDaemon): void {
       await docker.backend.release(second, { resetWorkspace: true });
     });
 
+    test('every call under way in a slot that is released is answered as aborted', async () => {
+      const slot = await docker.backend.acquire();
+      const running = Promise.all(
+        Array.from({ length: 20 }, () => docker.bash(slot, 'echo begun; sleep 600')),
+      );
+      await expect
+        .poll(async () => (await docker.bash(slot, 'ps -e -o comm | grep -c sleep')).output)
+        .toBe('20\n');
+      await docker.backend.release(slot);
+      for (const result of await running)
+        expect(result).toMatchObject({ output: 'begun\n', metadata: { failure: 'aborted' } });
+    });
+
     test('a command that ends everything in its container loses its slot alone', async () => {
       const trajectory = newTrajectory();
       const slot = await docker.backend.acquire(trajectory);
@@ -95,6 +108,7 @@ export function describePlain(daemon: () => TestDaemon): void {
 
     test('what a container makes of its directories reaches neither other workspaces nor the host', async () => {
       const [mine, theirs] = [newTrajectory(), newTrajectory()];
+      const before = await readdir(docker.workspacesDir);
       const slot = await docker.backend.acquire(mine);
       const own = `/talaria/workspaces/${workspaceName(mine)}`;
       await docker.bash(
@@ -110,7 +124,7 @@ export function describePlain(daemon: () => TestDaemon): void {
       expect(await docker.backend.openWorkspace(theirs)).toBeUndefined();
       expect(await docker.backend.openWorkspace(mine)).toBeUndefined();
       const left = await readdir(docker.workspacesDir);
-      expect(left).toEqual(['.sandbox']);
+      expect(left).toEqual(before);
       for (const name of left)
         expect((await lstat(join(docker.workspacesDir, name))).isDirectory()).toBe(true);
       const again = await docker.backend.acquire(mine);
