@@ -58,6 +58,7 @@ const http = createHttpServer({
   corsOrigins: [],
   modelName: 'bench',
   subscriberBufferBytes: 1_048_576,
+  inlineGraceMs: 0,
   version: 'bench',
   logger: log,
   checks: async () => ({}),

@@ -2,8 +2,9 @@
  * Every error code a client can meet, once.
  *
  * `API_ERRORS` are answers to requests: a driver or the engine throws a `TalariaError` with the code, and
- * only the HTTP layer turns it into a status. `RUN_FAILURES` are reasons why a run ended as `failed`; they
- * stand in `error_code` and never become a status. docs/errors.md lists exactly these, and a test compares.
+ * only the HTTP layer turns it into a status. `RUN_FAILURES` are reasons why a run ended as `failed`; they stand in
+ * `error_code`, and become a status only where the answer to a request is the run's. docs/errors.md lists exactly these,
+ * and a test compares.
  */
 
 interface ApiErrorEntry {
@@ -25,6 +26,7 @@ export const API_ERRORS = {
   invalid_api_key: refused(401, 'Invalid API key'),
   origin_not_allowed: refused(403, 'This origin may not call the server'),
   host_not_allowed: refused(403, 'A server without an API key answers only to a loopback host name'),
+  session_needs_key: refused(403, 'Session headers need a server with an API key'),
   not_found: refused(404, 'No such route'),
   method_not_allowed: refused(405, 'This route does not take that method'),
   invalid_request: refused(400, 'The request is not valid'),
@@ -32,6 +34,7 @@ export const API_ERRORS = {
   body_not_object: refused(400, 'The request body must be a JSON object'),
   body_too_large: refused(413, 'The request body is larger than 10000000 bytes'),
   missing_input: refused(400, "Missing 'input' field"),
+  missing_messages: refused(400, "Missing or invalid 'messages' field"),
   no_user_message: refused(400, 'No user message found in input'),
   invalid_history: refused(400, "'conversation_history' must be an array of message objects"),
   invalid_idempotency_key: refused(400, "'Idempotency-Key' must be 1 to 255 visible ASCII characters"),
@@ -41,6 +44,7 @@ export const API_ERRORS = {
   ),
   run_not_found: refused(404, 'Run not found'),
   run_not_active: refused(404, 'The run has already finished'),
+  run_cancelled: refused(409, 'The run was stopped before it had answered'),
   invalid_cursor: refused(400, 'The cursor cannot be served'),
   invalid_approval_choice: refused(400, "'choice' must be one of once, session, always, deny"),
   invalid_approval_request: refused(400, "'request_id' must be the id of an approval request"),
@@ -102,6 +106,27 @@ export const RUN_FAILURES = {
 } as const;
 
 export type RunFailureCode = keyof typeof RUN_FAILURES;
+
+/**
+ * The status of an answer whose run failed so. Below 500 where another request could do better; a provider that refuses
+ * this server's credentials is no concern of the client's own.
+ */
+export const RUN_FAILURE_STATUS: Record<RunFailureCode, number> = {
+  provider_auth: 502,
+  provider_rate_limit: 429,
+  provider_unavailable: 503,
+  provider_bad_request: 400,
+  provider_error: 502,
+  context_overflow: 400,
+  content_filtered: 400,
+  output_truncated: 500,
+  empty_output: 502,
+  step_limit: 500,
+  time_limit: 504,
+  token_limit: 500,
+  recovery_limit: 500,
+  internal_error: 500,
+};
 
 export interface ErrorDetails {
   message?: string;

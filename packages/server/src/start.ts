@@ -131,6 +131,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     corsOrigins: config.corsOrigins,
     modelName: config.modelName,
     subscriberBufferBytes: config.subscriberBufferBytes,
+    inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
     version,
     // What the framework has to say at the level info, the command has said in better words.
     logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),

@@ -403,6 +403,15 @@ export const settings = {
     group: 'Operation',
     about: 'how long a stopping server waits for its runs before it leaves them for the next start',
   }),
+  inlineGraceSeconds: define({
+    env: 'TALARIA_INLINE_GRACE_SECONDS',
+    key: 'inline_grace_seconds',
+    kind: seconds({ min: 0, max: 86_400 }),
+    default: 5,
+    group: 'Operation',
+    about:
+      'how long a chat completion or response whose client has gone is worked on for it to come back, before it is stopped',
+  }),
   leaseSeconds: define({
     env: 'TALARIA_LEASE_SECONDS',
     key: 'lease_seconds',

@@ -8,6 +8,7 @@ import { waitFor } from '../../../../test/support/wait-for.ts';
 import type { EventBatch, Subscriber } from '../journal/feeds.ts';
 import type { StoredEvent } from '../journal/journal.ts';
 import { EventStream } from './event-stream.ts';
+import { runEventFormat } from './run-event-format.ts';
 
 const RUN_ID = `run_${'0'.repeat(32)}`;
 /** More than the buffers of a local connection hold. */
@@ -88,7 +89,12 @@ test('a burst larger than the bound reaches a healthy reader whole, once and in 
   const source = log(events, 50);
   const response = await connection();
   read();
-  const stream = new EventStream(response, { ...source, runId: RUN_ID, after: -1, bufferBytes: 4096 });
+  const stream = new EventStream(response, {
+    ...source,
+    format: runEventFormat(RUN_ID),
+    after: -1,
+    bufferBytes: 4096,
+  });
   stream.start();
   await once(client, 'close');
   expect(ids()).toEqual(events.map(({ seq }) => seq));
@@ -99,7 +105,12 @@ test('a burst larger than the bound reaches a healthy reader whole, once and in 
 
 test('what is unread of a reader that takes nothing stays bounded', async () => {
   const response = await connection();
-  const stream = new EventStream(response, { ...log([], 1), runId: RUN_ID, after: -1, bufferBytes: 4096 });
+  const stream = new EventStream(response, {
+    ...log([], 1),
+    format: runEventFormat(RUN_ID),
+    after: -1,
+    bufferBytes: 4096,
+  });
   stream.deliver([LARGE]);
   await waitFor('the connection to be full', () => response.writableLength > 0);
   const unread = response.writableLength;
@@ -113,7 +124,7 @@ for (const ended of [false, true]) {
     const response = await connection();
     const stream = new EventStream(response, {
       ...log([], 1),
-      runId: RUN_ID,
+      format: runEventFormat(RUN_ID),
       after: -1,
       bufferBytes: 4096,
       stallMs: 200,
@@ -129,7 +140,7 @@ test('a slow reader that keeps taking something stays, and so does one that wait
   const response = await connection();
   const stream = new EventStream(response, {
     ...log([], 1),
-    runId: RUN_ID,
+    format: runEventFormat(RUN_ID),
     after: -1,
     bufferBytes: 4096,
     stallMs,
@@ -149,7 +160,12 @@ test('only a silence is broken by a keep-alive, and none follows the end', async
   vi.useFakeTimers({ toFake: ['performance'] });
   const response = await connection();
   read();
-  const stream = new EventStream(response, { ...log([], 1), runId: RUN_ID, after: -1, bufferBytes: 4096 });
+  const stream = new EventStream(response, {
+    ...log([], 1),
+    format: runEventFormat(RUN_ID),
+    after: -1,
+    bufferBytes: 4096,
+  });
   const settled = () => new Promise((resolve) => response.write('', resolve));
   await settled();
   vi.advanceTimersByTime(4_000);

@@ -1,5 +1,5 @@
 /**
- * One subscriber's stream of a run's events.
+ * One subscriber's stream of a run's events, in the words of a `StreamFormat`.
  *
  *   catching up ──at the end of the log──▶ live ──more than the bound unread──▶ behind ──all taken──▶ catching up
  *
@@ -9,31 +9,25 @@
  * its cursor and loses nothing.
  */
 import type { ServerResponse } from 'node:http';
-import {
-  encodeEventJson,
-  encodeSseFrame,
-  isTerminalEvent,
-  SSE_CLOSED,
-  SSE_KEEPALIVE,
-  SSE_OPEN,
-} from '@talaria/protocol';
+import { SSE_KEEPALIVE, TalariaError } from '@talaria/protocol';
 import type { EventBatch, Subscriber } from '../journal/feeds.ts';
+import type { StreamFormat } from './stream-format.ts';
 
 /** A reader that takes nothing for this long although something waits for it is gone. */
 const STALL_MS = 8_000;
 
-const OPEN = Buffer.from(SSE_OPEN);
 const KEEPALIVE = Buffer.from(SSE_KEEPALIVE);
-const CLOSED = Buffer.from(SSE_CLOSED);
 
 export interface EventStreamOptions {
-  runId: string;
+  format: StreamFormat;
   /** The cursor: the last event the reader has had, -1 for none. */
   after: number;
   bufferBytes: number;
   stallMs?: number;
   /** Delivers the events after the cursor, then live ones, until what it returns is called. */
   subscribe(after: number, subscriber: Subscriber): () => void;
+  /** Called when nothing more is to come from this side, whether or not the reader has it yet. */
+  onEnd?(): void;
 }
 
 export class EventStream implements Subscriber {
@@ -54,7 +48,7 @@ export class EventStream implements Subscriber {
     response.setTimeout(options.stallMs ?? STALL_MS, () => {
       if (response.writableLength > 0) response.destroy();
     });
-    response.write(OPEN);
+    response.write(options.format.open);
   }
 
   start(): void {
@@ -62,17 +56,17 @@ export class EventStream implements Subscriber {
   }
 
   deliver(batch: EventBatch): void {
-    if (this.#behind || this.#response.destroyed) return;
+    if (this.#behind || this.#isOver) return;
     const bound = Math.max(this.#options.bufferBytes, this.#response.writableHighWaterMark);
     if (this.#response.writableLength > bound) {
       this.#behind = true;
       void this.#catchUp();
       return;
     }
-    const last = batch.at(-1)!;
-    this.#after = last.seq;
-    this.#write(encodeBatch(this.#options.runId, batch));
-    if (isTerminalEvent(last.event)) this.end();
+    const { bytes, ended } = this.#options.format.encode(batch);
+    this.#after = batch.at(-1)!.seq;
+    if (bytes.length > 0) this.#write(bytes);
+    if (ended) this.end();
   }
 
   /** Resolves when what was written has been taken, or the reader has gone. */
@@ -90,12 +84,17 @@ export class EventStream implements Subscriber {
     });
   }
 
-  fail(): void {
-    this.#response.destroy();
+  /** Cuts the reader off; the run goes on. */
+  fail(error: unknown): void {
+    const reason =
+      error instanceof TalariaError ? error : new TalariaError('store_unavailable', { cause: error });
+    const lastWords = this.#options.format.interrupted?.(reason);
+    if (lastWords === undefined) this.#response.destroy();
+    else this.#finish(lastWords);
   }
 
   end(): void {
-    this.#response.end(CLOSED);
+    this.#finish(this.#options.format.closed);
   }
 
   /** Breaks a silence; a reader that has not taken what waits for it needs no more. */
@@ -111,25 +110,22 @@ export class EventStream implements Subscriber {
     await new Promise((resolve) => setImmediate(resolve));
     this.#behind = false;
     this.#unsubscribe();
-    if (!this.#response.destroyed) this.start();
+    if (!this.#isOver) this.start();
+  }
+
+  get #isOver(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  #finish(lastBytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#unsubscribe();
+    this.#options.onEnd?.();
+    this.#response.end(lastBytes);
   }
 
   #write(bytes: Buffer): void {
     this.#lastWriteAt = performance.now();
     this.#response.write(bytes);
   }
-}
-
-/** Every subscriber of a run is given the same batch; it is encoded once. */
-const encoded = new WeakMap<EventBatch, Buffer>();
-
-function encodeBatch(runId: string, batch: EventBatch): Buffer {
-  let bytes = encoded.get(batch);
-  if (bytes === undefined) {
-    let text = '';
-    for (const event of batch) text += encodeSseFrame(event.seq, encodeEventJson(runId, event));
-    bytes = Buffer.from(text);
-    encoded.set(batch, bytes);
-  }
-  return bytes;
 }

@@ -1,6 +1,8 @@
 /** The open streams of this server, and the heartbeat that keeps proxies from closing them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventStream } from './event-stream.ts';
+import { TalariaError } from '@talaria/protocol';
+import type { FastifyReply } from 'fastify';
+import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
 /** Together less than the ten seconds of silence the contract allows. */
 const SILENT_MS = 5_000;
@@ -9,18 +11,47 @@ const CHECK_MS = 2_500;
 /** Well over the time events are gathered for before they leave. */
 const LAST_EVENTS_MS = 100;
 
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+};
+
+export interface OpenStream extends Omit<EventStreamOptions, 'bufferBytes'> {
+  /** The reader has had everything already. */
+  ended?: boolean;
+}
+
 export class EventStreams {
+  readonly #bufferBytes: number;
   readonly #streams = new Set<EventStream>();
   readonly #timer = setInterval(() => {
     for (const stream of this.#streams) stream.keepAlive(SILENT_MS);
   }, CHECK_MS);
 
-  add(stream: EventStream): void {
-    this.#streams.add(stream);
+  constructor(bufferBytes: number) {
+    this.#bufferBytes = bufferBytes;
   }
 
-  delete(stream: EventStream): void {
-    this.#streams.delete(stream);
+  /** Answers with a stream, and the headers the reply has so far. */
+  open(reply: FastifyReply, { ended = false, ...options }: OpenStream): void {
+    reply.hijack();
+    const response = reply.raw;
+    // The reader may have gone meanwhile; its close has been and will not come again.
+    if (response.destroyed) return;
+    response.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
+    // Events are small and each write is a whole number of them: waiting for more only delays them.
+    response.socket?.setNoDelay(true);
+    const stream = new EventStream(response, { ...options, bufferBytes: this.#bufferBytes });
+    if (ended) {
+      stream.end();
+      return;
+    }
+    this.#streams.add(stream);
+    response.on('close', () => this.#streams.delete(stream));
+    // A pipelined request waits until the answers before it are out: nothing is read for it that could not leave.
+    if (response.socket === null) response.once('socket', () => stream.start());
+    else stream.start();
   }
 
   /**
@@ -30,6 +61,6 @@ export class EventStreams {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#streams.size > 0) await delay(LAST_EVENTS_MS);
-    for (const stream of this.#streams) stream.fail();
+    for (const stream of this.#streams) stream.fail(new TalariaError('gateway_draining'));
   }
 }

@@ -15,6 +15,9 @@ import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
+import { EventStreams } from './event-streams.ts';
+import { InlineRuns } from './inline/inline-runs.ts';
+import { InlineWatch } from './inline/inline-watch.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
@@ -48,6 +51,7 @@ export interface HttpServerOptions {
   corsOrigins: '*' | readonly string[];
   modelName: string;
   subscriberBufferBytes: number;
+  inlineGraceMs: number;
   version: string;
   checks(): Promise<Record<string, Check>>;
   mcpServers(): readonly McpServerHealth[];
@@ -104,6 +108,17 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       throw new TalariaError('gateway_draining', { retryAfterS: 1 });
   });
 
+  const streams = new EventStreams(options.subscriberBufferBytes);
+  const watch = new InlineWatch({
+    graceMs: options.inlineGraceMs,
+    stop: (owner, runId) => engine.stop(owner, runId),
+    log: app.log,
+  });
+  const inline = new InlineRuns({ engine, watch, streams });
+  app.addHook('preClose', async () => {
+    await Promise.all([inline.close(), streams.close()]);
+  });
+
   installMethodNotAllowed(app, () => {
     installHealthRoutes(app, { ...options, engine });
     installDiscoveryRoutes(app, {
@@ -114,7 +129,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     });
     installRunRoutes(app, engine);
     installArtifactRoutes(app, engine);
-    installEventRoutes(app, engine, options.subscriberBufferBytes);
+    installEventRoutes(app, engine, streams);
   });
   return app;
 }

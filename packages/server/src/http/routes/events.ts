@@ -2,13 +2,10 @@
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
-import { EventStream } from '../event-stream.ts';
-import { EventStreams } from '../event-streams.ts';
+import type { EventStreams } from '../event-streams.ts';
+import { runEventFormat } from '../run-event-format.ts';
 
-export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferBytes: number): void {
-  const streams = new EventStreams();
-  app.addHook('preClose', async () => streams.close());
-
+export function installEventRoutes(app: FastifyInstance, engine: Engine, streams: EventStreams): void {
   app.get<{ Params: { run_id: string } }>(
     '/v1/runs/:run_id/events',
     { exposeHeadRoute: false },
@@ -19,33 +16,12 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, bufferB
       const after = parseCursor(request);
       const { ended } = await engine.checkCursor(request.owner, runId, after);
 
-      reply.hijack();
-      const response = reply.raw;
-      // The reader may have gone meanwhile; its close has been and will not come again.
-      if (response.destroyed) return;
-      response.writeHead(200, {
-        ...(reply.getHeaders() as Record<string, string>),
-        'content-type': 'text/event-stream',
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-      });
-      // Events are small and each write is a whole number of them: waiting for more only delays them.
-      response.socket?.setNoDelay(true);
-      const stream = new EventStream(response, {
-        runId,
+      streams.open(reply, {
+        format: runEventFormat(runId),
         after,
-        bufferBytes,
         subscribe: (cursor, subscriber) => engine.subscribe(runId, cursor, subscriber),
+        ended,
       });
-      if (ended) {
-        stream.end();
-        return;
-      }
-      streams.add(stream);
-      response.on('close', () => streams.delete(stream));
-      // A pipelined request waits until the answers before it are out: nothing is read for it that could not leave.
-      if (response.socket === null) response.once('socket', () => stream.start());
-      else stream.start();
     },
   );
 }

@@ -11,6 +11,7 @@ import {
 } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
+import { header } from '../header.ts';
 import { parseJsonBody } from '../json-body.ts';
 import { single } from '../query.ts';
 
@@ -69,11 +70,6 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     await engine.steer(request.owner, run_id, parseSteer(parseJsonBody(request.body)));
     return { object: 'hermes.run.steer', run_id, accepted: true };
   });
-}
-
-function header(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(',') : value;
 }
 
 function parseStatus(value: string | undefined): RunStatus | undefined {

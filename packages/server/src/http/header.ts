@@ -1,0 +1,7 @@
+import type { FastifyRequest } from 'fastify';
+
+/** A header of the request; one that was sent several times as one. */
+export function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(',') : value;
+}

@@ -1,0 +1,128 @@
+/**
+ * Answers that are runs: what `/v1/chat/completions` and `/v1/responses` share. The run is the same as any other; what
+ * is different is that a request waits for its end, and that it is stopped when nobody waits any more (`InlineWatch`).
+ *
+ * In this order: the run is submitted, the headers that name it and its session are set, the request is attached, and
+ * then either `readToEnd` collects what the answer needs or `stream` shows it as it comes.
+ */
+import { isTerminalEvent, type Run, type RunCreated, TalariaError } from '@talaria/protocol';
+import type { FastifyReply } from 'fastify';
+import type { Engine, Idempotency } from '../../engine/engine.ts';
+import type { StoredEvent } from '../../journal/journal.ts';
+import type { EventStreams } from '../event-streams.ts';
+import type { StreamFormat } from '../stream-format.ts';
+import type { InlineReader, InlineWatch } from './inline-watch.ts';
+import { sendInterruption } from './run-failure.ts';
+import { type SessionHeaders, sessionHeaders } from './session-headers.ts';
+
+/** How long after its end a run answers to its idempotency key. */
+const IDEMPOTENCY_MS = 300_000;
+/** A client that vanished without a word is noticed by the system, in the end. */
+const KEEPALIVE_MS = 30_000;
+
+export interface InlineRequest {
+  owner: string;
+  session: SessionHeaders;
+  submit(): Promise<RunCreated>;
+}
+
+export interface InlineRun {
+  run: Run;
+  reader: InlineReader;
+}
+
+export interface InlineRunsOptions {
+  engine: Engine;
+  watch: InlineWatch;
+  streams: EventStreams;
+}
+
+export class InlineRuns {
+  readonly #options: InlineRunsOptions;
+  /** The requests that wait for the end of their run. */
+  readonly #waiting = new Set<(error: TalariaError) => Promise<void>>();
+
+  constructor(options: InlineRunsOptions) {
+    this.#options = options;
+  }
+
+  async start(reply: FastifyReply, { owner, session, submit }: InlineRequest): Promise<InlineRun> {
+    const { engine, watch } = this.#options;
+    const { run_id, replayed } = await submit();
+    const reader = watch.attach(owner, run_id);
+    const response = reply.raw;
+    response.once('close', () => reader.leave());
+    // It may have closed while the run was submitted, and then does not do so again.
+    if (response.destroyed) reader.leave();
+    response.socket?.setKeepAlive(true, KEEPALIVE_MS);
+    const run = await engine.get(owner, run_id);
+    reply.headers({ 'x-talaria-run-id': run_id, ...sessionHeaders(run.session_id, session.sessionKey) });
+    if (replayed) reply.header('idempotency-replayed', 'true');
+    return { run, reader };
+  }
+
+  /**
+   * Gives every event of the run to `take`, to the last one. False when the answer cannot be given any more: the client
+   * has gone, or it has been told that the server goes. The run goes on either way.
+   */
+  async readToEnd(
+    reply: FastifyReply,
+    { run, reader }: InlineRun,
+    take: (event: StoredEvent) => void,
+  ): Promise<boolean> {
+    if (reply.raw.destroyed) return false;
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const detach = this.#options.engine.subscribe(run.run_id, -1, {
+      deliver(batch) {
+        for (const event of batch) take(event);
+        if (isTerminalEvent(batch.at(-1)!.event)) resolve(true);
+      },
+      fail: reject,
+    });
+    const sent = new Promise<void>((done) => reply.raw.once('close', done));
+    const interrupt = (error: TalariaError): Promise<void> => {
+      reject(error);
+      return sent;
+    };
+    this.#waiting.add(interrupt);
+    void sent.then(() => resolve(false));
+    try {
+      return await promise;
+    } catch (error) {
+      const reason =
+        error instanceof TalariaError ? error : new TalariaError('internal_error', { cause: error });
+      sendInterruption(reply, reason, run.run_id);
+      return false;
+    } finally {
+      detach();
+      this.#waiting.delete(interrupt);
+      reader.done();
+    }
+  }
+
+  stream(reply: FastifyReply, { run, reader }: InlineRun, format: StreamFormat): void {
+    const { engine, streams } = this.#options;
+    streams.open(reply, {
+      format,
+      after: -1,
+      subscribe: (cursor, subscriber) => engine.subscribe(run.run_id, cursor, subscriber),
+      onEnd: () => reader.done(),
+    });
+  }
+
+  /** Tells whoever waits that the server goes, and lets the runs go on after the next start. */
+  async close(): Promise<void> {
+    this.#options.watch.close();
+    const error = new TalariaError('gateway_draining');
+    await Promise.all([...this.#waiting].map((interrupt) => interrupt(error)));
+  }
+}
+
+/** The keys of each route are apart from those of the others: a space cannot stand in a key. */
+export function inlineIdempotency(
+  route: 'chat' | 'responses',
+  key: string | undefined,
+  request: unknown,
+): Idempotency | undefined {
+  return key === undefined ? undefined : { key: `${route} ${key}`, body: request, keptMs: IDEMPOTENCY_MS };
+}

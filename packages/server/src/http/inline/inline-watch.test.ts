@@ -1,0 +1,91 @@
+import { TalariaError } from '@talaria/protocol';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { InlineWatch } from './inline-watch.ts';
+
+const GRACE_MS = 5000;
+
+let stopped: string[];
+let logged: string[];
+let refusal: Error | undefined;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [stopped, logged, refusal] = [[], [], undefined];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function watch(): InlineWatch {
+  return new InlineWatch({
+    graceMs: GRACE_MS,
+    async stop(owner, runId) {
+      if (refusal !== undefined) throw refusal;
+      stopped.push(`${owner} ${runId}`);
+    },
+    log: { info: () => {}, error: (_, message) => logged.push(message) },
+  });
+}
+
+test('a run is stopped when its reader has been gone for the grace, and not before', async () => {
+  watch().attach('ada', 'run_1').leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+  expect(stopped).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(stopped).toEqual(['ada run_1']);
+});
+
+test('a reader that comes in time keeps it, and starts the grace anew when it leaves', async () => {
+  const inline = watch();
+  inline.attach('ada', 'run_1').leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+  const second = inline.attach('ada', 'run_1');
+  await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+  expect(stopped).toEqual([]);
+  second.leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual(['ada run_1']);
+});
+
+test('a run with another reader goes on; other runs are no concern of it', async () => {
+  const inline = watch();
+  const [first, second] = [inline.attach('ada', 'run_1'), inline.attach('ada', 'run_1')];
+  first.leave();
+  first.leave();
+  inline.attach('bob', 'run_2').leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual(['bob run_2']);
+  second.leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual(['bob run_2', 'ada run_1']);
+});
+
+test('a reader that has its answer leaves nothing to stop', async () => {
+  const reader = watch().attach('ada', 'run_1');
+  reader.done();
+  reader.leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a server that closes stops nothing, neither in its grace nor afterwards', async () => {
+  const inline = watch();
+  inline.attach('ada', 'run_1').leave();
+  const reader = inline.attach('ada', 'run_2');
+  inline.close();
+  reader.leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  ['run_not_active', 0],
+  ['store_unavailable', 1],
+] as const)('a stop that is refused as %s is logged %i times', async (code, times) => {
+  refusal = new TalariaError(code);
+  watch().attach('ada', 'run_1').leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(logged).toHaveLength(times);
+});
