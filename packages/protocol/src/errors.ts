@@ -58,6 +58,13 @@ export const API_ERRORS = {
   invalid_path: refused(400, 'The path does not name a file or directory of the workspace'),
   artifact_not_found: refused(404, 'There is nothing at this path of the workspace'),
   range_not_satisfiable: refused(416, 'The file has no bytes in the range that was asked for'),
+  invalid_job_id: refused(400, 'Invalid job ID format'),
+  job_not_found: refused(404, 'Job not found'),
+  missing_job_name: refused(400, 'Name is required'),
+  missing_schedule: refused(400, 'Schedule is required'),
+  invalid_schedule: refused(400, 'The schedule is not understood'),
+  job_running: refused(409, 'The job is running; wait for the end of its run or stop it first'),
+  too_many_jobs: refused(409, 'This key has as many jobs as it may have; delete one first'),
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',

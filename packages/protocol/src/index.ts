@@ -3,6 +3,7 @@ export type * from './discovery.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export { parseObject } from './fields.ts';
+export * from './job-requests.ts';
 export type * from './jobs.ts';
 export type * from './messages.ts';
 export * from './requests.ts';
