@@ -1,11 +1,22 @@
-/** Turns whatever went wrong into the one error envelope. */
-import { API_ERRORS, TalariaError, toErrorBody } from '@talaria/protocol';
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+/**
+ * Turns whatever went wrong into an answer. Everywhere that is the one error envelope, except where a route under `/api`
+ * refuses: that is a single text, as the clients of those routes expect it.
+ */
+import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from '@talaria/protocol';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerWhileSending } from './answer-while-sending.ts';
+
+/** These come before any route is reached, and look alike on all of them. */
+const BEFORE_ROUTES: ReadonlySet<ApiErrorCode> = new Set([
+  'invalid_api_key',
+  'origin_not_allowed',
+  'host_not_allowed',
+  'method_not_allowed',
+]);
 
 export function sendError(reply: FastifyReply, error: TalariaError): FastifyReply {
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
-  return reply.code(API_ERRORS[error.code].status).send(toErrorBody(error));
+  return reply.code(API_ERRORS[error.code].status).send(bodyOf(reply.request, error));
 }
 
 export function installErrorHandling(app: FastifyInstance): void {
@@ -18,7 +29,7 @@ export function installErrorHandling(app: FastifyInstance): void {
       );
     }
     if (known.code === 'body_too_large') {
-      answerWhileSending(request, reply, API_ERRORS[known.code].status, toErrorBody(known));
+      answerWhileSending(request, reply, API_ERRORS[known.code].status, bodyOf(request, known));
       return;
     }
     return sendError(reply, known);
@@ -29,6 +40,11 @@ export function installErrorHandling(app: FastifyInstance): void {
       new TalariaError('not_found', { message: `No such route: ${request.method} ${path(request.url)}` }),
     ),
   );
+}
+
+function bodyOf(request: FastifyRequest, error: TalariaError): object {
+  const flat = request.routeOptions.url?.startsWith('/api/') && !BEFORE_ROUTES.has(error.code);
+  return flat ? { error: error.message } : toErrorBody(error);
 }
 
 /** What the framework throws, in our words. */

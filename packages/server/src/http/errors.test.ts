@@ -1,0 +1,63 @@
+import { TalariaError, toErrorBody } from '@talaria/protocol';
+import Fastify from 'fastify';
+import { afterAll, expect, test } from 'vitest';
+import { installErrorHandling } from './errors.ts';
+
+const app = Fastify({ bodyLimit: 10 });
+installErrorHandling(app);
+const failures: Record<string, Error> = {
+  refused: new TalariaError('job_not_found'),
+  later: new TalariaError('rate_limit_exceeded', { retryAfterS: 7 }),
+  key: new TalariaError('invalid_api_key'),
+  broken: new Error('the reason is for the log alone'),
+};
+for (const [name, error] of Object.entries(failures)) {
+  for (const prefix of ['/v1', '/api']) {
+    app.post(`${prefix}/${name}`, async () => {
+      throw error;
+    });
+  }
+}
+afterAll(() => app.close());
+
+const ask = async (url: string, payload = '{}') => {
+  const answer = await app.inject({
+    method: 'POST',
+    url,
+    payload,
+    headers: { 'content-type': 'application/json' },
+  });
+  return { status: answer.statusCode, body: answer.json(), retryAfter: answer.headers['retry-after'] };
+};
+
+test('an error has the one envelope', async () => {
+  expect(await ask('/v1/refused')).toMatchObject({
+    status: 404,
+    body: toErrorBody(new TalariaError('job_not_found')),
+  });
+  expect(await ask('/v1/later')).toMatchObject({ status: 429, retryAfter: '7' });
+  expect(await ask('/v1/broken')).toMatchObject({
+    status: 500,
+    body: toErrorBody(new TalariaError('internal_error')),
+  });
+});
+
+test('an error of a route under /api is a text', async () => {
+  expect(await ask('/api/refused')).toMatchObject({ status: 404, body: { error: 'Job not found' } });
+  expect(await ask('/api/later')).toMatchObject({
+    status: 429,
+    retryAfter: '7',
+    body: { error: expect.any(String) },
+  });
+  expect(await ask('/api/broken')).toMatchObject({ status: 500, body: { error: 'Internal server error' } });
+  expect(await ask('/api/refused', '"more than ten bytes"')).toMatchObject({
+    status: 413,
+    body: { error: expect.stringContaining('larger than') },
+  });
+});
+
+test('what is refused before a route is reached looks alike everywhere', async () => {
+  const { body } = await ask('/v1/key');
+  expect(await ask('/api/key')).toMatchObject({ status: 401, body });
+  expect(await ask('/api/nothing')).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+});
