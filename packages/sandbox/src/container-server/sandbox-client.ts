@@ -1,14 +1,16 @@
 /**
  * A backend's side of the protocol: one container's sandbox server, held from `attach` until it is lost.
  *
- *   attached ─its connection ends, or it leaves three pings unanswered→ lost
+ *   attached ─its connection ends→ lost
+ *   attached ─it leaves three pings unanswered, or a call long after that had to be over→ lost
+ *   attached ─it says what nobody asked for, too much, or nonsense→ lost
  *
  * Lost is for good. Every call under way then ends at once: an execution without its result, anything else with an
- * error. So no call waits longer for a container that is dead or frozen than the pings take to show it, and none needs
- * to know how long the command it waits for may take.
+ * error. So no call waits longer for a container that is dead or frozen than the pings take to show it, and none waits
+ * for ever for one that commands have taken over.
  */
 import type { Socket } from 'node:net';
-import { readFrames, writeFrame } from './frames.ts';
+import { ProtocolError, readFrames, writeFrame } from './frames.ts';
 import {
   type Abort,
   type Attached,
@@ -27,33 +29,62 @@ import {
 
 const PING_EVERY_MS = 2_000;
 const MAX_UNANSWERED = 3;
+/** Pings that are sent after a call had to be over before it is given up: a minute, far more than a busy server takes. */
+const GRACE_PINGS = 30;
+/** Of an answer besides its output, whose bytes may take up to six times as many in JSON. */
+const MAX_OTHER_BYTES = 1024 * 1024;
+const MAX_BYTES_IN_JSON = 6;
 
 export interface ClientCall extends Omit<ToolCall, 'index'> {
   /** Aborting ends this call alone. */
   signal: AbortSignal;
+  /** How long it may take. */
+  longestS: number;
+}
+
+export interface ClientOptions {
+  pingEveryMs?: number;
+  /** Of the output of a call, as the server was told. */
+  outputLimitBytes?: number;
+}
+
+/** A call that is not answered, and the last ping before which it has to be. */
+interface Unanswered {
+  lastPing: number;
 }
 
 export class SandboxClient {
   readonly #connect: () => Socket;
   readonly #connections = new Set<Socket>();
   readonly #lost = new AbortController();
+  readonly #pingEveryMs: number;
+  readonly #maxResultBytes: number;
   readonly #pings = new Map<number, () => void>();
+  readonly #unanswered = new Set<Unanswered>();
   #pingCount = 0;
+  #pongCount = 0;
+  /** Of the pings that are sent regularly. */
+  #watchCount = 0;
   #owner: Socket | undefined;
   #attached: Attached | undefined;
 
-  private constructor(connect: () => Socket) {
+  private constructor(connect: () => Socket, { pingEveryMs, outputLimitBytes }: ClientOptions) {
     this.#connect = connect;
+    this.#pingEveryMs = pingEveryMs ?? PING_EVERY_MS;
+    this.#maxResultBytes =
+      outputLimitBytes === undefined
+        ? MAX_FRAME_BYTES
+        : Math.min(MAX_FRAME_BYTES, MAX_OTHER_BYTES + outputLimitBytes * MAX_BYTES_IN_JSON);
   }
 
   static async attach(
     connect: () => Socket,
     signal: AbortSignal,
-    { pingEveryMs = PING_EVERY_MS }: { pingEveryMs?: number } = {},
+    options: ClientOptions = {},
   ): Promise<SandboxClient> {
-    const client = new SandboxClient(connect);
+    const client = new SandboxClient(connect, options);
     await client.#attach(signal);
-    client.#watch(pingEveryMs);
+    client.#watch();
     return client;
   }
 
@@ -106,20 +137,25 @@ export class SandboxClient {
   ): Promise<void> {
     if (this.lost.aborted) return;
     const connection = this.#open();
-    const stopListening = new AbortController();
+    const over = new AbortController();
+    const pending = new Map(calls.map(({ longestS }, index) => [index, this.#expect(longestS * 1000)]));
     try {
-      void this.#sendCalls(connection, calls, timeoutS, stopListening.signal);
-      let unanswered = calls.length;
-      for await (const frame of readFrames(connection, MAX_FRAME_BYTES)) {
-        onResult(parseToolResult(frame));
-        unanswered--;
+      void this.#sendCalls(connection, calls, timeoutS, pending, over.signal);
+      for await (const frame of readFrames(connection, this.#maxResultBytes)) {
+        const result = parseToolResult(frame);
+        const answered = pending.get(result.index);
+        if (!answered) throw new ProtocolError('a call was answered that is not under way');
+        this.#unanswered.delete(answered);
+        pending.delete(result.index);
+        onResult(result);
       }
-      if (unanswered > 0) this.#lose('it left calls unanswered');
+      if (pending.size > 0) this.#lose('it left calls unanswered');
     } catch (error) {
       // Whether it broke off or broke the protocol, this server is not to be used again.
       this.#lose((error as Error).message);
     } finally {
-      stopListening.abort();
+      over.abort();
+      for (const unanswered of pending.values()) this.#unanswered.delete(unanswered);
       connection.destroy();
     }
   }
@@ -128,14 +164,19 @@ export class SandboxClient {
     connection: Socket,
     calls: readonly ClientCall[],
     timeoutS: number | undefined,
-    ended: AbortSignal,
+    pending: ReadonlyMap<number, Unanswered>,
+    over: AbortSignal,
   ): Promise<void> {
     await writeFrame(connection, { call: 'execute', count: calls.length, timeoutS } satisfies Call);
-    for (const [index, { signal, ...call }] of calls.entries()) {
-      const abort = () => void writeFrame(connection, { abort: index } satisfies Abort);
+    for (const [index, { signal, longestS: _, ...call }] of calls.entries()) {
+      const abort = () => {
+        const unanswered = pending.get(index);
+        if (unanswered) unanswered.lastPing = this.#pingAfter(0);
+        void writeFrame(connection, { abort: index } satisfies Abort);
+      };
       await writeFrame(connection, { index, ...call } satisfies ToolCall);
       if (signal.aborted) abort();
-      else signal.addEventListener('abort', abort, { once: true, signal: ended });
+      else signal.addEventListener('abort', abort, { once: true, signal: over });
     }
   }
 
@@ -158,7 +199,12 @@ export class SandboxClient {
 
   async #readPongs(frames: AsyncGenerator<unknown, void>): Promise<void> {
     try {
-      for await (const frame of frames) this.#pings.get(parsePong(frame).pong)?.();
+      for await (const frame of frames) {
+        const { pong } = parsePong(frame);
+        if (pong !== this.#pongCount++ || pong >= this.#pingCount)
+          throw new ProtocolError('a ping was answered that was not sent');
+        this.#pings.get(pong)?.();
+      }
       this.#lose('its connection ended');
     } catch (error) {
       this.#lose((error as Error).message);
@@ -169,20 +215,34 @@ export class SandboxClient {
    * Counted in pings and not in time: after a pause of this process, time has passed in which nobody could answer, but
    * no ping was sent.
    */
-  #watch(everyMs: number): void {
-    let unanswered = 0;
+  #watch(): void {
+    let silent = 0;
     const timer = setInterval(() => {
-      if (unanswered >= MAX_UNANSWERED) return this.#lose('it does not answer');
-      unanswered++;
+      if (silent >= MAX_UNANSWERED) return this.#lose('it does not answer');
+      for (const { lastPing } of this.#unanswered)
+        if (this.#watchCount >= lastPing) return this.#lose('it does not end a call that had to be over');
+      silent++;
+      this.#watchCount++;
       void this.ping(this.lost).then(
         () => {
-          unanswered = 0;
+          silent = 0;
         },
         () => {},
       );
-    }, everyMs);
+    }, this.#pingEveryMs);
     timer.unref();
     this.lost.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  /** Until it is taken out of `#unanswered`, the server is lost when the time and the grace are over. */
+  #expect(withinMs: number): Unanswered {
+    const unanswered = { lastPing: this.#pingAfter(withinMs) };
+    this.#unanswered.add(unanswered);
+    return unanswered;
+  }
+
+  #pingAfter(ms: number): number {
+    return this.#watchCount + Math.ceil(ms / this.#pingEveryMs) + GRACE_PINGS;
   }
 
   #lose(reason: string): void {
@@ -193,6 +253,7 @@ export class SandboxClient {
 
   async #ask(call: Call): Promise<unknown> {
     const connection = this.#open();
+    const unanswered = this.#expect(0);
     try {
       await writeFrame(connection, call);
       for await (const frame of readFrames(connection, MAX_FRAME_BYTES)) return frame;
@@ -200,6 +261,7 @@ export class SandboxClient {
     } catch (error) {
       throw this.lost.aborted ? this.lost.reason : error;
     } finally {
+      this.#unanswered.delete(unanswered);
       connection.destroy();
     }
   }

@@ -43,6 +43,7 @@ describe('a client and its server', () => {
     tool: 'bash',
     args: { command },
     signal,
+    longestS: 60,
   });
 
   async function execute(...calls: ReturnType<typeof call>[]): Promise<ToolResult[]> {
@@ -120,7 +121,13 @@ describe('a client and its server', () => {
     expect(await answerTo('x'.repeat(MAX_FRAME_BYTES + 1))).toBe('');
     const content = 'x'.repeat(8_000_000);
     const results: ToolResult[] = [];
-    const write = { slotId, tool: 'write_file', args: { path: 'large', content }, signal: never };
+    const write = {
+      slotId,
+      tool: 'write_file',
+      args: { path: 'large', content },
+      signal: never,
+      longestS: 60,
+    };
     await client.execute([write], undefined, (result) => results.push(result));
     expect(results).toMatchObject([{ success: true }]);
     const [size] = await execute(call(slotId, 'stat -c %s large'));
@@ -142,15 +149,14 @@ describe('a client and its server', () => {
 describe('a client and a server that is not to be trusted', () => {
   const ATTACHED = '{"isolation":{"kind":"none","description":"x."},"limits":[]}';
   let dir: string;
-  let server: Server | undefined;
+  const servers: Server[] = [];
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'talaria-server-test-'));
   });
 
   afterEach(async () => {
-    if (server) await new Promise((resolve) => server?.close(resolve));
-    server = undefined;
+    for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
     await rm(dir, { recursive: true });
   });
 
@@ -159,7 +165,7 @@ describe('a client and a server that is not to be trusted', () => {
     answers: Record<string, string | ((connection: Socket) => void)>,
   ): Promise<() => Socket> {
     const path = join(dir, randomUUID());
-    server = createServer((connection) => {
+    const server = createServer((connection) => {
       connection.on('error', () => {});
       connection.once('data', (data) => {
         const { call } = JSON.parse(data.toString().split('\n')[0] as string);
@@ -168,11 +174,12 @@ describe('a client and a server that is not to be trusted', () => {
         else connection.write(`${answer}\n`);
       });
     });
-    await new Promise<void>((resolve) => server?.listen(path, resolve));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(path, resolve));
     return () => connect(path);
   }
 
-  const calls = [{ slotId: 's', tool: 'bash', args: {}, signal: never }];
+  const calls = [{ slotId: 's', tool: 'bash', args: {}, signal: never, longestS: 60 }];
 
   test.each([
     ['something else than JSON', 'oops'],
@@ -219,6 +226,76 @@ describe('a client and a server that is not to be trusted', () => {
     const client = await SandboxClient.attach(await serve(answers), never, { pingEveryMs: 20 });
     await client.execute(calls, undefined, () => expect.unreachable());
     expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not answer') });
+  });
+
+  /** Takes its owner, and answers every ping. */
+  const wellBehaved = (connection: Socket) => {
+    connection.write(`${ATTACHED}\n`);
+    connection.on('data', (data) => connection.write(data.toString().replaceAll('ping', 'pong')));
+  };
+
+  test.each([
+    ['open', (client: SandboxClient) => client.open('x')],
+    ['close', (client: SandboxClient) => client.close('x')],
+  ])('a server that answers pings but no %s is lost', async (call, ask) => {
+    const connect = await serve({ attach: wellBehaved, [call]: () => {} });
+    const client = await SandboxClient.attach(connect, never, { pingEveryMs: 5 });
+    await expect(ask(client)).rejects.toThrow('does not end a call');
+    expect(client.lost.aborted).toBe(true);
+  });
+
+  test('a server that answers pings but no call that had to be over is lost', async () => {
+    const connect = await serve({ attach: wellBehaved, execute: () => {} });
+    const client = await SandboxClient.attach(connect, never, { pingEveryMs: 5 });
+    const [call] = calls;
+    await client.execute([{ ...call!, longestS: 0.1 }], undefined, () => expect.unreachable());
+    expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not end a call') });
+  });
+
+  test('a server that does not end what it is told to end is lost, however long that might take', async () => {
+    const controller = new AbortController();
+    const execute = () => controller.abort();
+    const connect = await serve({ attach: wellBehaved, execute });
+    const client = await SandboxClient.attach(connect, never, { pingEveryMs: 5 });
+    const call = { ...calls[0]!, signal: controller.signal, longestS: 1e6 };
+    await client.execute([call], undefined, () => expect.unreachable());
+    expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not end a call') });
+  });
+
+  test.each([
+    ['twice', `${result({})}\n${result({})}\n`],
+    ['that nobody made', `${result({}).replace('"index":0', '"index":7')}\n`],
+  ])('a server that answers a call %s is lost', async (_, answer) => {
+    const execute = (connection: Socket) => connection.write(answer);
+    const client = await SandboxClient.attach(await serve({ attach: ATTACHED, execute }), never);
+    const two = [...calls, ...calls];
+    const results: ToolResult[] = [];
+    await client.execute(two, undefined, (each) => results.push(each));
+    expect(results.length).toBeLessThan(2);
+    expect(client.lost.aborted).toBe(true);
+  });
+
+  test('a server that answers pings that were not sent is lost', async () => {
+    const attach = (connection: Socket) => connection.write(`${ATTACHED}\n{"pong":0}\n`);
+    const client = await SandboxClient.attach(await serve({ attach }), never);
+    await expect.poll(() => client.lost.aborted).toBe(true);
+  });
+
+  test('an answer far over the limit of an output loses the server', async () => {
+    const output = 'x'.repeat(2_000_000);
+    const execute = (connection: Socket) =>
+      connection.end(`${result({}).replace('"output":""', `"output":"${output}"`)}\n`);
+    for (const [outputLimitBytes, lost] of [
+      [output.length, false],
+      [50_000, true],
+    ] as const) {
+      const connect = await serve({ attach: ATTACHED, execute });
+      const client = await SandboxClient.attach(connect, never, { outputLimitBytes });
+      const results: ToolResult[] = [];
+      await client.execute(calls, undefined, (each) => results.push(each));
+      expect([results.length, client.lost.aborted]).toEqual([lost ? 0 : 1, lost]);
+      client.detach();
+    }
   });
 
   test('one that does not take its owner is given up when the caller wants it', async () => {

@@ -48,6 +48,30 @@ export function describeBatches({ backend, slot }: BatchTools): void {
       expect((await batch).map(({ output }) => output)).toEqual(['gone\n', 'quick\n']);
     });
 
+    test('a request without a slot or a tool spoils no other', async () => {
+      const wrong = [null, {}, { slotId: 5 }, 'slot'] as unknown as Slot[];
+      const results = await backend().executeBatch([
+        ...wrong.map((each): ExecutionRequest => [each, 'bash', { command: 'echo never' }]),
+        [slot(), 5 as unknown as string, {}],
+        null as unknown as ExecutionRequest,
+        [slot(), 'bash', { command: 'echo well' }],
+      ]);
+      expect(results.map(({ metadata }) => metadata.failure)).toEqual([
+        ...Array(6).fill('invalid_request'),
+        undefined,
+      ]);
+      expect(results[6]).toMatchObject({ success: true, output: 'well\n' });
+      expect(slot().state).toBe('acquired');
+    });
+
+    test.each([Number.NaN, 0, -1, Infinity, '5'])('a timeout of %s is said to be none', async (timeoutS) => {
+      const [result] = await backend().executeBatch([[slot(), 'bash', { command: 'echo never' }]], {
+        timeoutS: timeoutS as number,
+      });
+      expect(result).toMatchObject({ success: false, output: '', metadata: { failure: 'invalid_request' } });
+      expect(result?.error).toContain('timeoutS');
+    });
+
     test('aborting one request ends that one alone', async () => {
       const controller = new AbortController();
       const batch = backend().executeBatch(

@@ -8,8 +8,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
+import { slotIdOf, whyInvalid } from '../check-request.ts';
 import type { ClientCall } from '../container-server/sandbox-client.ts';
 import { SandboxError } from '../errors.ts';
+import { notRun } from '../not-run.ts';
 import type { SlotEnds, SlotPool } from '../pool/slot-pool.ts';
 import { whyNotSent } from './check-arguments.ts';
 import type { DockerContainer } from './docker-container.ts';
@@ -28,10 +30,12 @@ type Batches = Map<DockerContainer, PendingCall[]>;
 export class ContainerCalls {
   readonly #pool: SlotPool<DockerContainer>;
   readonly #driver: DockerDriver;
+  readonly #defaultTimeoutS: number;
 
-  constructor(pool: SlotPool<DockerContainer>, driver: DockerDriver) {
+  constructor(pool: SlotPool<DockerContainer>, driver: DockerDriver, defaultTimeoutS: number) {
     this.#pool = pool;
     this.#driver = driver;
+    this.#defaultTimeoutS = defaultTimeoutS;
   }
 
   /** `stopped` ends it like the caller's own signal. */
@@ -42,9 +46,12 @@ export class ContainerCalls {
   ): Promise<ExecutionResult[]> {
     const batches: Batches = new Map();
     const results = requests.map(async (request, index) => {
-      const signals = [stopped, signal, request[3]?.signal].filter((each) => each !== undefined);
-      const answer = await this.#answer(request, AbortSignal.any(signals), batches);
-      const result = { ...answer, slotId: request[0].slotId };
+      const slotId = slotIdOf(request);
+      const wrong = whyInvalid(request, timeoutS);
+      const signals = [stopped, signal, request?.[3]?.signal].filter((each) => each !== undefined);
+      const result = wrong
+        ? notRun('invalid_request', wrong, slotId)
+        : { ...(await this.#answer(request, timeoutS, AbortSignal.any(signals), batches)), slotId };
       onResult?.(result, index);
       return result;
     });
@@ -52,12 +59,19 @@ export class ContainerCalls {
     return Promise.all(results);
   }
 
-  async #answer(request: ExecutionRequest, signal: AbortSignal, batches: Batches): Promise<Answer> {
+  async #answer(
+    request: ExecutionRequest,
+    timeoutS: number | undefined,
+    ended: AbortSignal,
+    batches: Batches,
+  ): Promise<Answer> {
     const fail = failing();
+    const longestS = timeoutS ?? this.#longestS(request[2]);
     try {
-      return await this.#pool.use(request[0], (container, ends) =>
-        this.#call(container, ends, request, AbortSignal.any([signal, ends.released]), batches, fail),
-      );
+      return await this.#pool.use(request[0], (container, ends) => {
+        const signal = AbortSignal.any([ended, ends.released]);
+        return this.#call(container, ends, request, { signal, longestS }, batches, fail);
+      });
     } catch (error) {
       if (error instanceof SandboxError && error.code === 'slot_gone') return fail('gone', error.message);
       throw error;
@@ -69,18 +83,18 @@ export class ContainerCalls {
     container: DockerContainer,
     { gone, released }: SlotEnds,
     [slot, tool, args]: ExecutionRequest,
-    signal: AbortSignal,
+    limits: Pick<ClientCall, 'signal' | 'longestS'>,
     batches: Batches,
     fail: Fail,
   ): Promise<Answer> {
     const wrong = whyNotSent(args);
     if (wrong !== undefined) return fail('invalid_request', wrong);
-    if (signal.aborted) return fail('aborted', 'The call was stopped before it began.');
+    if (limits.signal.aborted) return fail('aborted', 'The call was stopped before it began.');
     const { promise, resolve: settle } = Promise.withResolvers<Answer | undefined>();
     const innerSlotId = container.slots.get(slot.slotId)?.innerSlotId ?? '';
     const batch = batches.get(container) ?? [];
     batches.set(container, batch);
-    batch.push({ call: { slotId: innerSlotId, tool, args, signal }, settle });
+    batch.push({ call: { slotId: innerSlotId, tool, args, ...limits }, settle });
     const answer = await promise;
     if (answer) return answer;
     // Whatever became of the container afterwards: whoever released its slot wanted the call to end.
@@ -90,6 +104,12 @@ export class ContainerCalls {
     }
     const reason: Error = gone.aborted ? gone.reason : container.client.lost.reason;
     return fail('gone', `The container of this slot died; acquire again. (${reason.message})`);
+  }
+
+  /** A tool takes no longer than the default, or than it is told to by the argument that tells it. */
+  #longestS(args: ExecutionRequest[2]): number {
+    const { timeout } = args ?? {};
+    return typeof timeout === 'number' && timeout > this.#defaultTimeoutS ? timeout : this.#defaultTimeoutS;
   }
 }
 
@@ -107,10 +127,10 @@ async function send(
   }
 }
 
-export type Fail = (failure: FailureReason, error: string) => Answer;
+type Fail = (failure: FailureReason, error: string) => Answer;
 
 /** Makes answers that no container gave. */
-export function failing(): Fail {
+function failing(): Fail {
   const startedAt = performance.now();
   return (failure, error) => ({
     success: false,

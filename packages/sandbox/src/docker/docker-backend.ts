@@ -23,12 +23,13 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
+import { slotIdOf } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import { Digests } from '../local/artifacts/digests.ts';
 import { LocalWorkspaceReader } from '../local/artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from '../local/artifacts/slot-artifacts.ts';
 import { Workspaces, workspaceName } from '../local/workspaces.ts';
-import { failing } from './container-calls.ts';
+import { notRun } from '../not-run.ts';
 import { DockerApi } from './docker-api.ts';
 import { DEFAULT_DOCKER_HOST } from './docker-host.ts';
 import type { DockerBackendOptions } from './docker-options.ts';
@@ -87,8 +88,8 @@ export class DockerBackend implements ToolBackend {
     options: ExecuteOptions = {},
   ): Promise<ExecutionResult[]> {
     if (this.#running) return this.#running.execute(requests, options);
-    return requests.map(([{ slotId }], index) => {
-      const result = { ...failing()('backend_down', 'The Docker backend is not started.'), slotId };
+    return requests.map((request, index) => {
+      const result = notRun('backend_down', 'The Docker backend is not started.', slotIdOf(request));
       options.onResult?.(result, index);
       return result;
     });

@@ -11,6 +11,7 @@ import type { BackendIsolation } from '../backend.ts';
 import type { Attached } from '../container-server/protocol.ts';
 import { SandboxClient } from '../container-server/sandbox-client.ts';
 import { SandboxError } from '../errors.ts';
+import { DEFAULT_OUTPUT_LIMIT_BYTES } from '../local/local-backend.ts';
 import { workspaceName } from '../local/workspaces.ts';
 import type { ContainerDriver, SlotRequest } from '../pool/container-driver.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
@@ -26,6 +27,11 @@ const END_WITHIN_MS = 1_000;
 
 /** The server inside cannot separate its slots. */
 export class NestingError extends SandboxError {}
+
+interface Reached {
+  socket: FileHandle;
+  client: SandboxClient;
+}
 
 /** What all containers of a backend have in common. */
 export type ContainerBlueprint = Omit<ContainerPlan, 'labels' | 'runDir' | 'workspacesDir'>;
@@ -168,9 +174,9 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
     try {
       await api.startContainer(id, signal);
       await using opened = new AsyncDisposableStack();
-      const socket = opened.use(await this.#untilReady(id, runDir, signal));
-      const client = await SandboxClient.attach(() => connectThrough(socket), signal);
-      opened.defer(() => client.detach());
+      const reached = await this.#untilReady(id, runDir, signal);
+      opened.defer(() => letGo(reached));
+      const { socket, client } = reached;
       requireIsolation(client.attached.isolation, blueprint.nested);
       opened.move();
       return this.#watched(new DockerContainer(id, name, directory, client, socket));
@@ -192,21 +198,35 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
     if (innerSlotId !== '') await client.close(innerSlotId);
   }
 
-  /** The socket of its server, or an error as soon as it is clear that there will be none. */
-  async #untilReady(id: string, runDir: string, signal: AbortSignal): Promise<FileHandle> {
+  /** The hold on its server, or an error as soon as it is clear that there will be none. */
+  async #untilReady(id: string, runDir: string, signal: AbortSignal): Promise<Reached> {
     const decided = new AbortController();
     const limit = AbortSignal.timeout(READY_WITHIN_MS);
     const any = AbortSignal.any([signal, limit, decided.signal]);
     const exited = this.#options.api.waitForExit(id, any).then(() => {
       throw new Error('its server ended');
     });
+    const reaching = this.#reach(runDir, any);
     try {
-      return await Promise.race([openSocket(runDir, any), exited]);
+      return await Promise.race([reaching, exited]);
     } catch (error) {
+      reaching.then(letGo, () => {});
       throw limit.aborted ? new Error(`its server was not ready within ${READY_WITHIN_MS / 1000} s`) : error;
     } finally {
       decided.abort();
       exited.catch(() => {});
+    }
+  }
+
+  async #reach(runDir: string, signal: AbortSignal): Promise<Reached> {
+    const { outputLimitBytes = DEFAULT_OUTPUT_LIMIT_BYTES } = this.#options.blueprint.server.backend;
+    const socket = await openSocket(runDir, signal);
+    try {
+      const client = await SandboxClient.attach(() => connectThrough(socket), signal, { outputLimitBytes });
+      return { socket, client };
+    } catch (error) {
+      await socket.close();
+      throw error;
     }
   }
 
@@ -240,6 +260,11 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
 
 export function wasOutOfMemory(end: ContainerState | undefined): boolean {
   return end?.OOMKilled === true && end.ExitCode === SERVER_KILLED;
+}
+
+async function letGo({ socket, client }: Reached): Promise<void> {
+  client.detach();
+  await socket.close();
 }
 
 function requireIsolation({ kind, description }: BackendIsolation, nested: boolean): void {

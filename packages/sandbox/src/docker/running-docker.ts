@@ -22,6 +22,7 @@ const SWEEP_EVERY_MS = 60_000;
 interface Parts extends DriverChoice {
   pool: SlotPool<DockerContainer>;
   places: WorkspacePlaces;
+  defaultTimeoutS: number;
   onTrouble(message: string): void;
   resources: AsyncDisposableStack;
 }
@@ -38,10 +39,13 @@ export class RunningDocker {
     this.pool = parts.pool;
     this.places = parts.places;
     this.#parts = parts;
-    this.#calls = new ContainerCalls(parts.pool, parts.driver);
+    this.#calls = new ContainerCalls(parts.pool, parts.driver, parts.defaultTimeoutS);
   }
 
-  static async start(api: DockerApi, options: DockerBackendOptions): Promise<RunningDocker> {
+  static async start(
+    api: DockerApi,
+    options: DockerBackendOptions & { defaultTimeoutS: number },
+  ): Promise<RunningDocker> {
     const { onTrouble = () => {} } = options;
     const daemon = await checkDaemon(api, options.image);
     const limits = divideLimits(options, daemon);
@@ -82,6 +86,7 @@ export class RunningDocker {
     return new RunningDocker({
       ...{ ...choice, limits: [...choice.limits, ...limits.unenforced] },
       ...{ pool, places, onTrouble, resources: resources.move() },
+      defaultTimeoutS: options.defaultTimeoutS,
     });
   }
 

@@ -9,7 +9,7 @@
  * soon as the backend has it, and its signal ends it alone: the others of its batch are nothing to it.
  */
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
-import { aborted } from './not-run.ts';
+import { aborted } from '../not-run.ts';
 
 export type ExecuteBatch = (
   requests: readonly ExecutionRequest[],

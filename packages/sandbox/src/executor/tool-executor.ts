@@ -14,8 +14,8 @@
  *   tools refuse arguments they do not know.
  */
 import type { ExecutionResult, ToolBackend } from '../backend.ts';
+import { aborted, notRun } from '../not-run.ts';
 import { CallBatcher } from './call-batcher.ts';
-import { aborted, notRun } from './not-run.ts';
 import { GaveUp, TrajectorySlots, type Use } from './trajectory-slots.ts';
 
 /** Less than anybody notices, and long enough to gather what many callers send at once. */

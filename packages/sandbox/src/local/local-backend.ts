@@ -27,8 +27,10 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
+import { slotIdOf, whyInvalid } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
+import { notRun } from '../not-run.ts';
 import { Digests } from './artifacts/digests.ts';
 import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
@@ -51,7 +53,7 @@ import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
 import { anonymousWorkspaceName, type Workspace, Workspaces, workspaceName } from './workspaces.ts';
 
 const DEFAULT_TIMEOUT_S = 180;
-const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
+export const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
 const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 export interface LocalBackendOptions {
@@ -225,7 +227,10 @@ export class LocalBackend implements ToolBackend {
   ): Promise<ExecutionResult[]> {
     return Promise.all(
       requests.map(async (request, index) => {
-        const result = await this.#executeUntilAborted(request, options);
+        const wrong = whyInvalid(request, options.timeoutS);
+        const result = wrong
+          ? notRun('invalid_request', wrong, slotIdOf(request))
+          : await this.#executeUntilAborted(request, options);
         options.onResult?.(result, index);
         return result;
       }),

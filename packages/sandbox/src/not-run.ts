@@ -1,6 +1,6 @@
 /** Results of calls that never reached a slot. */
 import { randomUUID } from 'node:crypto';
-import type { ExecutionResult, FailureReason } from '../backend.ts';
+import type { ExecutionResult, FailureReason } from './backend.ts';
 
 export function notRun(failure: FailureReason, error: string, slotId = ''): ExecutionResult {
   return {
