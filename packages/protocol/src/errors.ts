@@ -65,6 +65,9 @@ export const API_ERRORS = {
   invalid_schedule: refused(400, 'The schedule is not understood'),
   job_running: refused(409, 'The job is running; wait for the end of its run or stop it first'),
   too_many_jobs: refused(409, 'This key has as many jobs as it may have; delete one first'),
+  session_not_found: refused(404, 'Session not found'),
+  session_exists: refused(409, 'A session of this name exists already'),
+  session_busy: refused(409, 'A run of this session is unfinished; wait for its end or stop it first'),
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',

@@ -1,7 +1,7 @@
 import type { ApprovalChoice } from '@talaria/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ToolCallPart } from '../journal/messages.ts';
+import type { Message, ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from '../journal/records.ts';
 import { Progress } from './progress.ts';
 
@@ -148,6 +148,32 @@ describe('the conversation', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'answer' }] },
     ]);
     expect(progress.answer?.reason).toBe('stop');
+  });
+
+  test('the turn is what does not stand in the session yet', () => {
+    const asked = { event: 'run.accepted', private: { prompt: 'now', session_named: true } } as const;
+    const earlier: Message = { role: 'user', content: 'last turn' };
+    const added = [
+      { role: 'user', content: 'now' },
+      { role: 'assistant', content: [{ type: 'text', text: 'answer' }] },
+    ];
+
+    const inSession = Progress.replay(
+      log([asked, { event: 'run.context', private: { session: { from: 4, to: 5 } } }, step()]),
+    );
+    expect(inSession.contextRange).toEqual({ from: 4, to: 5 });
+    inSession.context = [earlier];
+    expect(inSession.transcript()).toEqual([earlier, ...added]);
+    expect(inSession.turn()).toEqual({ messages: added, replaces: false });
+
+    const inNone = Progress.replay(
+      log([asked, { event: 'run.context', private: { messages: [earlier] } }, step()]),
+    );
+    expect(inNone.turn()).toEqual({ messages: [earlier, ...added], replaces: false });
+
+    const history = [{ role: 'user' as const, content: 'given' }];
+    const given = Progress.replay(log([{ ...asked, private: { ...asked.private, history } }, step()]));
+    expect(given.turn()).toEqual({ messages: [...history, ...added], replaces: true });
   });
 
   test('what is steered in undoes the answer, once, and reaches the model as it was said', () => {

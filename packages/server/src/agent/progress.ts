@@ -9,7 +9,8 @@
  */
 import type { ApprovalChoice, ApprovalRequest } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
-import type { LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
+import type { ContextRange, LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
+import type { Turn } from '../journal/sessions.ts';
 import type { PastCall } from './tools/tool.ts';
 
 export interface ToolCallProgress {
@@ -36,6 +37,8 @@ export class Progress {
   request: RunRequest | undefined;
   /** Earlier turns of the session; undefined until they were looked up. */
   context: Message[] | undefined;
+  /** Where they stand in the session's transcript, if they do: whoever replays the run reads `context` from there. */
+  contextRange: ContextRange | undefined;
   /** The conversation since the prompt, without the open calls of the last step. */
   readonly messages: Message[] = [];
   steps = 0;
@@ -71,7 +74,8 @@ export class Progress {
         this.claims += 1;
         break;
       case 'run.context':
-        this.context = record.private.messages;
+        if ('session' in record.private) this.contextRange = record.private.session;
+        else this.context = record.private.messages;
         break;
       case 'step.completed':
         this.#stepCompleted(record.private.content, record.private.reason);
@@ -142,9 +146,20 @@ export class Progress {
     }
   }
 
-  /** The whole conversation of this run, for the next turn of its session. */
+  /** The whole conversation of this run, for a turn that goes on from it. */
   transcript(): Message[] {
     return [...this.opening(), ...this.messages];
+  }
+
+  /** What this run adds to the transcript of its session: all that does not stand there yet. */
+  turn(): Turn {
+    const { contextRange, messages } = this;
+    const opening = this.opening();
+    const known = contextRange === undefined ? 0 : contextRange.to - contextRange.from;
+    return {
+      messages: [...opening.slice(known), ...messages],
+      replaces: this.request?.history !== undefined,
+    };
   }
 
   /** What stands before the first step: earlier turns and the prompt. */

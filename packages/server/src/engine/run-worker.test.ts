@@ -133,8 +133,14 @@ async function claimNext(journal: Journal, leaseMs: number): Promise<Claim> {
 /** The journal as an object of functions, so that a test can put its own in front of one. */
 function methods(journal: Journal): Journal {
   return new Proxy({} as Journal, {
-    get: (_, name: keyof Journal) => (journal[name] as () => unknown).bind(journal),
-    ownKeys: () => Reflect.ownKeys(SqliteJournal.prototype).filter((name) => name !== 'constructor'),
+    get: (_, name: keyof Journal) => {
+      const member = journal[name];
+      return typeof member === 'function' ? member.bind(journal) : member;
+    },
+    ownKeys: () =>
+      [...Reflect.ownKeys(journal), ...Reflect.ownKeys(SqliteJournal.prototype)].filter(
+        (name) => name !== 'constructor',
+      ),
     getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
   });
 }

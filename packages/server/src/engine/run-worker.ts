@@ -19,9 +19,15 @@ import type { Model } from '../agent/model/model.ts';
 import { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
 import { failpoint } from '../failpoints.ts';
-import { type Claim, type Journal, LeaseLostError, UnseenPostError } from '../journal/journal.ts';
+import {
+  type AppendOptions,
+  type Claim,
+  type Journal,
+  LeaseLostError,
+  UnseenPostError,
+} from '../journal/journal.ts';
 import { cancelled } from '../journal/posts.ts';
-import type { LogRecord, NewRecord } from '../journal/records.ts';
+import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Log } from '../log.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
@@ -135,7 +141,7 @@ export class RunWorker {
   /** What has to be on record before the agent goes on. */
   async #begin(tools: ToolSet): Promise<void> {
     const { journal } = this.#deps;
-    const { run, runId } = this.claim;
+    const { runId } = this.claim;
     if (this.#progress.claims > 1) {
       const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
       const payload = discardFrom === undefined ? {} : { discard_from_seq: discardFrom };
@@ -145,14 +151,36 @@ export class RunWorker {
         ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),
       ]);
     }
-    const { request, context } = this.#progress;
-    if (context === undefined && request?.session_named === true && request.history === undefined) {
-      const previous = await journal.previousTurn(run);
-      if (previous !== undefined) {
-        const messages = Progress.replay(await journal.readLog(previous, -1)).transcript();
-        await this.#append([{ event: 'run.context', private: { messages } }]);
-      }
+    await this.#takeContext();
+  }
+
+  /** Finds out what was said in the session before, and puts it on record unless it is. */
+  async #takeContext(): Promise<void> {
+    const { journal } = this.#deps;
+    const { owner, sessionId } = this.claim.run;
+    const { request, context, contextRange } = this.#progress;
+    const asksForContext = request?.session_named === true && request.history === undefined;
+    if (asksForContext && context === undefined && contextRange === undefined) {
+      const found = await this.#findContext();
+      if (found !== undefined) await this.#append([{ event: 'run.context', private: found }]);
     }
+    const range = this.#progress.contextRange;
+    if (range === undefined) return;
+    const stored = await journal.sessions.messages(owner, sessionId, range);
+    this.#progress.context = stored.map(({ message }) => message);
+  }
+
+  async #findContext(): Promise<PrivatePayloads['run.context'] | undefined> {
+    const { journal } = this.#deps;
+    const { run } = this.claim;
+    const session = await journal.sessions.get(run.owner, run.sessionId);
+    if (session !== undefined && session.nextPos > session.contextFrom) {
+      return { session: { from: session.contextFrom, to: session.nextPos } };
+    }
+    // A run that nobody named a session for left no transcript; while it is kept, it can be gone on from by its id.
+    const previous = await journal.previousTurn(run);
+    if (previous === undefined) return undefined;
+    return { messages: Progress.replay(await journal.readLog(previous, -1)).transcript() };
   }
 
   /** Runs the agent; returns the terminal record its end asks for. */
@@ -184,7 +212,7 @@ export class RunWorker {
       // Looked at in the turn of the append, which covers every post up to `lastPostedPos`.
       else if (this.#progress.steers.length > 0) return false;
       try {
-        await this.#append([record], this.#progress.lastPostedPos);
+        await this.#append([record], this.#endOptions(record));
         failpoint('run.after-terminal');
         return true;
       } catch (error) {
@@ -192,6 +220,12 @@ export class RunWorker {
         await this.#refreshPosts();
       }
     }
+  }
+
+  #endOptions(end: NewRecord): AppendOptions {
+    const { lastPostedPos, request } = this.#progress;
+    const adds = end.event === 'run.completed' && request?.session_named === true;
+    return { seenPostedPos: lastPostedPos, ...(adds ? { turn: this.#progress.turn() } : {}) };
   }
 
   #agentRun(tools: ToolSet): AgentRun {
@@ -219,9 +253,8 @@ export class RunWorker {
     };
   }
 
-  async #append(records: NewRecord[], seenPostedPos?: number): Promise<LogRecord[]> {
+  async #append(records: NewRecord[], options?: AppendOptions): Promise<LogRecord[]> {
     if (this.#closed) throw new LeaseLostError(this.claim.runId);
-    const options = seenPostedPos === undefined ? {} : { seenPostedPos };
     const stored = await this.#deps.journal.append(this.claim, records, options);
     for (const record of stored) this.#progress.apply(record);
     return stored;

@@ -1,6 +1,7 @@
 /**
  * Places in a listing, as clients hold them. A place is the ordinal of a run, which would tell whoever reads it how many
- * runs the server has had; so it is sealed with a key of the store and opens only for the owner it was made for.
+ * runs the server has had; so it is sealed with a key of the store and opens only for the owner it was made for, in the
+ * listing it was made for.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { TalariaError } from '@talaria/protocol';
@@ -14,15 +15,18 @@ export const CURSOR_KEY_BYTES = 32;
 
 export class Cursors {
   readonly #key: Uint8Array;
+  readonly #listing: string;
 
-  constructor(key: Uint8Array) {
+  /** `listing` is '' for runs, whose cursors are older than other listings. */
+  constructor(key: Uint8Array, listing = '') {
     this.#key = key;
+    this.#listing = listing;
   }
 
   seal(owner: string, ordinal: number): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(Buffer.from(owner));
+    cipher.setAAD(this.#audience(owner));
     const place = Buffer.alloc(PLACE_BYTES);
     place.writeBigUInt64BE(BigInt(ordinal));
     const sealed = Buffer.concat([cipher.update(place), cipher.final()]);
@@ -37,7 +41,7 @@ export class Cursors {
     const cipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
     });
-    cipher.setAAD(Buffer.from(owner));
+    cipher.setAAD(this.#audience(owner));
     cipher.setAuthTag(bytes.subarray(sealedEnd));
     try {
       const place = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, sealedEnd)), cipher.final()]);
@@ -45,6 +49,10 @@ export class Cursors {
     } catch {
       throw invalidCursor();
     }
+  }
+
+  #audience(owner: string): Buffer {
+    return Buffer.from(this.#listing === '' ? owner : `${this.#listing}\0${owner}`);
   }
 }
 

@@ -16,6 +16,7 @@ import { keepContract } from './contract/keep.ts';
 import { leaseContract } from './contract/lease.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
+import { sessionsContract } from './contract/sessions.ts';
 import { terminalContract } from './contract/terminal.ts';
 import { watchContract } from './contract/watch.ts';
 import type { Journal } from './journal.ts';
@@ -72,6 +73,7 @@ export function describeJournalContract(
     describe('claim', () => claimContract(subject));
     describe('leases', () => leaseContract(subject));
     describe('grants', () => grantsContract(subject));
+    describe('sessions', () => sessionsContract(subject));
     describe('reading', () => readContract(subject));
     describe('watching', () => watchContract(subject));
     describe('keeping and closing', () => keepContract(subject));

@@ -20,6 +20,7 @@ import type { RunStatus } from '@talaria/protocol';
 import type { Post } from './posts.ts';
 import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { StoredRun } from './run-state.ts';
+import type { Sessions, Turn } from './sessions.ts';
 
 export interface NewRun {
   runId: string;
@@ -72,6 +73,8 @@ export interface StoredEvent {
 export interface AppendOptions {
   /** The last posted position the owner has dealt with; needed for a terminal record. */
   seenPostedPos?: number;
+  /** What the run adds to its session; goes with `run.completed`. */
+  turn?: Turn;
 }
 
 export interface RunFilter {
@@ -114,6 +117,7 @@ export interface StoreHealth {
 }
 
 export interface Journal {
+  readonly sessions: Sessions;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */
@@ -135,7 +139,7 @@ export interface Journal {
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]>;
   /** The seq of the first text delta or reasoning after `afterPos`: where a cut-off step began to show. */
   firstShownAfter(runId: string, afterPos: number): Promise<number | undefined>;
-  /** The newest completed run of the same owner and session before this one. */
+  /** The newest completed run of the same owner and session before this one, unless that session was deleted. */
   previousTurn(run: StoredRun): Promise<string | undefined>;
 
   /**

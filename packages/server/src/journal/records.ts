@@ -26,6 +26,12 @@ export interface RunRequest {
   session_named: boolean;
 }
 
+/** Messages of the run's session by position; `to` is the one after the last. */
+export interface ContextRange {
+  from: number;
+  to: number;
+}
+
 /** A gated call before it is asked about: an approval request without its deadline. */
 export type QueuedApproval = Omit<ApprovalRequest, 'expires_at'>;
 
@@ -35,8 +41,11 @@ export interface PrivatePayloads {
   'run.claimed': { epoch: number };
   /** The owner gave the run back unfinished, in good order. */
   'run.released': { epoch: number };
-  /** The earlier turns of the session, fixed at the first claim so that recovery sees the same context. */
-  'run.context': { messages: Message[] };
+  /**
+   * The earlier turns of the session, fixed at the first claim so that recovery sees the same context: a range of the
+   * session's transcript, or the messages themselves where they are in none.
+   */
+  'run.context': { messages: Message[] } | { session: ContextRange };
   /** What the server itself tells the model; it joins the conversation once no call waits for its result. */
   'run.noticed': { text: string };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };

@@ -98,6 +98,41 @@ const MIGRATIONS: readonly string[] = [
   DROP INDEX idempotency_by_age;
   CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
   `,
+  // 7: sessions and their transcripts
+  `
+  -- place orders the sessions of an owner by their last use.
+  CREATE TABLE sessions (
+    n            INTEGER PRIMARY KEY AUTOINCREMENT,
+    owner        TEXT    NOT NULL,
+    session_id   TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    used_at      INTEGER NOT NULL,
+    place        INTEGER NOT NULL,
+    next_pos     INTEGER NOT NULL,
+    context_from INTEGER NOT NULL,
+    turns        INTEGER NOT NULL,
+    last_run_id  TEXT,
+    forked_from  TEXT,
+    UNIQUE (owner, session_id),
+    UNIQUE (owner, place)
+  ) STRICT;
+  CREATE INDEX sessions_by_use ON sessions (used_at);
+
+  -- begins_context marks the first message of a history that took the place of what was there.
+  CREATE TABLE session_messages (
+    session        INTEGER NOT NULL,
+    pos            INTEGER NOT NULL,
+    turn           INTEGER NOT NULL,
+    run_id         TEXT    NOT NULL,
+    at             INTEGER NOT NULL,
+    begins_context INTEGER NOT NULL,
+    message        TEXT    NOT NULL,
+    PRIMARY KEY (session, pos)
+  ) STRICT, WITHOUT ROWID;
+
+  -- The session the run was in was deleted: nothing goes on from it.
+  ALTER TABLE runs ADD COLUMN session_gone INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** The newest schema there is. */

@@ -101,6 +101,21 @@ describe('every query finds its rows by an index', () => {
       () => reader.grantedPatterns('ada', 's'),
       /grants USING PRIMARY KEY \(owner=\? AND session_id=\?\)/,
     ],
+    [
+      'sessions.get',
+      () => reader.sessions.get('ada', 's'),
+      /sqlite_autoindex_sessions_1 \(owner=\? AND session_id=\?\)/,
+    ],
+    [
+      'sessions.list',
+      () => reader.sessions.list({ owner: 'ada', limit: 50 }),
+      /sqlite_autoindex_sessions_2 \(owner=\? AND place<\?\)/,
+    ],
+    [
+      'sessions.messages',
+      () => reader.sessions.messages('ada', 's', { from: 5 }),
+      /session_messages USING PRIMARY KEY \(session=\? AND pos>\? AND pos<\?\)/,
+    ],
   ])('%s', (_, read, index) => {
     const plans = plansOf(read);
     expect(plans).toContainEqual(expect.stringMatching(index));
@@ -137,6 +152,19 @@ describe('every query finds its rows by an index', () => {
       const [again] = writer.claim('w', LEASE_MS, 1, 2).claims;
       writer.append(again!, [completed()], {}, 3);
       writer.evict(writer.expired(0, 10, 5), 5);
+    });
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('all writes of a session that is used, forked, deleted and swept do', () => {
+    const plans = plansOf(() => {
+      writer.createRun(newRun({ sessionId: 's' }), NO_LIMIT, 1);
+      const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
+      const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
+      writer.append(claim!, [completed()], { turn }, 2);
+      writer.sessions.fork({ owner: 'ada', from: 's', into: 'f' }, 3);
+      writer.sessions.delete('ada', 'f');
+      writer.sessions.sweep(0, 10, 5);
     });
     expect(slow(plans)).toEqual([]);
   });

@@ -9,18 +9,21 @@ import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
+import { SessionsReader } from './sessions-reader.ts';
 import { statementsOf } from './statements.ts';
 
 export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #statement: (sql: string) => StatementSync;
   readonly #cursors: Cursors;
+  readonly sessions: SessionsReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
     this.#statement = statementsOf(this.#db);
     const [key] = this.#all<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
     this.#cursors = new Cursors(key!.value);
+    this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
   }
 
   close(): void {
@@ -127,7 +130,8 @@ export class SqliteReader {
   previousTurn(run: StoredRun): string | undefined {
     const row = this.#all<{ run_id: string }>(
       `SELECT run_id FROM runs
-        WHERE owner = ? AND session_id = ? AND n < ? AND +status = 'completed' ORDER BY n DESC LIMIT 1`,
+        WHERE owner = ? AND session_id = ? AND n < ? AND +status = 'completed' AND session_gone = 0
+        ORDER BY n DESC LIMIT 1`,
       run.owner,
       run.sessionId,
       run.ordinal,

@@ -22,6 +22,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
+import { SqliteSessions } from './sqlite-sessions.ts';
 import type { Appended } from './writer.ts';
 import { WriterClient } from './writer-client.ts';
 
@@ -34,6 +35,7 @@ export interface SqliteJournalOptions {
 }
 
 export class SqliteJournal implements Journal {
+  readonly sessions: SqliteSessions;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -62,6 +64,7 @@ export class SqliteJournal implements Journal {
     this.#writer = writer;
     this.#reader = reader;
     this.#lock = lock;
+    this.sessions = new SqliteSessions(writer, reader.sessions);
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {

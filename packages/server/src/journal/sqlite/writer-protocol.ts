@@ -3,6 +3,10 @@ import { type ApiErrorCode, TalariaError } from '@talaria/protocol';
 import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts';
 import type { SqliteWriter } from './writer.ts';
 
+/** What the writer has put into a class of its own. */
+type Part = 'sessions';
+
+/** Operations of `SqliteWriter`, and of its parts as `<part>.<operation>`. */
 export type WriteOp =
   | 'createRun'
   | 'append'
@@ -12,7 +16,8 @@ export type WriteOp =
   | 'release'
   | 'expired'
   | 'evict'
-  | 'probe';
+  | 'probe'
+  | `sessions.${'fork' | 'delete' | 'sweep'}`;
 
 /** The arguments of an operation, and when it was asked for by the store's clock. */
 export interface WriteRequest {
@@ -39,8 +44,10 @@ export type FromWriter =
 export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'close' };
 
 export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): unknown {
-  const operation = writer[op] as (...values: unknown[]) => unknown;
-  return operation.call(writer, ...args, now);
+  const [name, part] = op.split('.').reverse() as [string, Part?];
+  const holder = part === undefined ? writer : writer[part];
+  const operation = (holder as unknown as Record<string, (...values: unknown[]) => unknown>)[name]!;
+  return operation.call(holder, ...args, now);
 }
 
 export function toFailure(error: unknown): WriteFailure {

@@ -22,6 +22,7 @@ import { ClaimOrder } from './claim-order.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { type RunRow, toState, toStoredRun } from './rows.ts';
+import { SessionsWriter } from './sessions-writer.ts';
 import { statementsOf } from './statements.ts';
 
 /** About what a step records: on a disk with room for less than that a run gets no further. */
@@ -37,6 +38,7 @@ export interface Appended {
 export class SqliteWriter {
   /** Part of the transaction though it lives in memory: the caller rolls it back. */
   readonly queue = new QueueCounts();
+  readonly sessions: SessionsWriter;
   readonly #statement: (sql: string) => StatementSync;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -44,6 +46,7 @@ export class SqliteWriter {
   /** No other process has the database open, so every lease in it belongs to a process that is dead. */
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
+    this.sessions = new SessionsWriter(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -82,6 +85,7 @@ export class SqliteWriter {
       at: now,
     });
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
+    if (run.request.session_named) this.sessions.use(run.owner, run.sessionId, run.runId, now);
     this.queue.move(run.owner, undefined, 'queued');
     return { kind: 'created' };
   }
@@ -104,6 +108,8 @@ export class SqliteWriter {
     ) {
       throw new UnseenPostError(lease.runId);
     }
+    const { turn } = options;
+    if (turn !== undefined) this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);
     return this.#appendTo(row, state, records, now);
   }
 
@@ -189,7 +195,9 @@ export class SqliteWriter {
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
       // A session nobody named is the run's own, and ends with it.
-      this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
+      if (this.sessions.find(row.owner, runId) === undefined) {
+        this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
+      }
     }
   }
 

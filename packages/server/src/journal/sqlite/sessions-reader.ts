@@ -1,0 +1,61 @@
+/** Reads of the sessions, on the connection of `SqliteReader`. */
+import type { StatementSync } from 'node:sqlite';
+import type { Cursors } from '../cursors.ts';
+import type { MessageRange, SessionFilter, SessionPage, StoredMessage, StoredSession } from '../sessions.ts';
+import { type SessionMessageRow, type SessionRow, toStoredMessage, toStoredSession } from './session-rows.ts';
+
+export class SessionsReader {
+  readonly #statement: (sql: string) => StatementSync;
+  readonly #cursors: Cursors;
+
+  constructor(statement: (sql: string) => StatementSync, cursors: Cursors) {
+    this.#statement = statement;
+    this.#cursors = cursors;
+  }
+
+  get(owner: string, sessionId: string): StoredSession | undefined {
+    const row = this.#statement('SELECT * FROM sessions WHERE owner = ? AND session_id = ?').get(
+      owner,
+      sessionId,
+    ) as SessionRow | undefined;
+    return row && toStoredSession(row);
+  }
+
+  list({ owner, after, limit }: SessionFilter): SessionPage {
+    const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#cursors.open(owner, after);
+    // One more than asked for tells whether there are more.
+    const rows = this.#statement(
+      'SELECT * FROM sessions WHERE owner = ? AND place < ? ORDER BY place DESC LIMIT ?',
+    ).all(owner, before, limit + 1) as unknown as SessionRow[];
+    const page = rows.slice(0, limit);
+    const sessions = page.map(toStoredSession);
+    const last = page.at(-1);
+    if (rows.length <= limit || last === undefined) return { sessions };
+    return { sessions, next: this.#cursors.seal(owner, last.place) };
+  }
+
+  messages(
+    owner: string,
+    sessionId: string,
+    {
+      from,
+      to = Number.MAX_SAFE_INTEGER,
+      limit = Number.MAX_SAFE_INTEGER,
+      maxChars = Number.POSITIVE_INFINITY,
+    }: MessageRange,
+  ): StoredMessage[] {
+    const rows = this.#statement(
+      `SELECT pos, run_id, at, message FROM session_messages
+        WHERE session = (SELECT n FROM sessions WHERE owner = ? AND session_id = ?) AND pos >= ? AND pos < ?
+        ORDER BY pos LIMIT ?`,
+    ).iterate(owner, sessionId, from, to, limit) as Iterable<unknown> as Iterable<SessionMessageRow>;
+    const messages: StoredMessage[] = [];
+    let chars = 0;
+    for (const row of rows) {
+      messages.push(toStoredMessage(row));
+      chars += row.message.length;
+      if (chars >= maxChars) break;
+    }
+    return messages;
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Every write to the sessions. What has to happen together with a run is called by `SqliteWriter` in the transaction
+ * of that run; the rest is asked for by name, as `sessions.<operation>`.
+ */
+import type { StatementSync } from 'node:sqlite';
+import { TalariaError } from '@talaria/protocol';
+import type { NewFork, StoredSession, Turn } from '../sessions.ts';
+import { type SessionRow, toStoredSession } from './session-rows.ts';
+
+export class SessionsWriter {
+  readonly #statement: (sql: string) => StatementSync;
+
+  constructor(statement: (sql: string) => StatementSync) {
+    this.#statement = statement;
+  }
+
+  /** A run was created in the session, which is there from now on. */
+  use(owner: string, sessionId: string, runId: string, now: number): void {
+    this.#run(
+      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id)
+       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?)
+       ON CONFLICT (owner, session_id) DO UPDATE
+         SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id`,
+      owner,
+      sessionId,
+      now,
+      now,
+      this.#nextPlace(owner),
+      runId,
+    );
+  }
+
+  addTurn(owner: string, sessionId: string, runId: string, { messages, replaces }: Turn, at: number): void {
+    // A run that was accepted before sessions were stored finds none.
+    if (this.#row(owner, sessionId) === undefined) this.use(owner, sessionId, runId, at);
+    const row = this.#existing(owner, sessionId);
+    for (const [i, message] of messages.entries()) {
+      this.#run(
+        `INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        row.n,
+        row.next_pos + i,
+        row.turns,
+        runId,
+        at,
+        replaces && i === 0 ? 1 : 0,
+        JSON.stringify(message),
+      );
+    }
+    this.#run(
+      'UPDATE sessions SET next_pos = ?, context_from = ?, turns = turns + 1, used_at = ?, place = ? WHERE n = ?',
+      row.next_pos + messages.length,
+      replaces ? row.next_pos : row.context_from,
+      at,
+      this.#nextPlace(owner),
+      row.n,
+    );
+  }
+
+  /** The session as it is in the present transaction. */
+  find(owner: string, sessionId: string): StoredSession | undefined {
+    const row = this.#row(owner, sessionId);
+    return row && toStoredSession(row);
+  }
+
+  /** Whether a run of the session is unfinished. */
+  isBusy(owner: string, sessionId: string): boolean {
+    const unfinished = this.#statement(
+      'SELECT 1 FROM runs WHERE owner = ? AND session_id = ? AND finished_at IS NULL LIMIT 1',
+    ).get(owner, sessionId);
+    return unfinished !== undefined;
+  }
+
+  fork({ owner, from, into, upTo }: NewFork, now: number): StoredSession {
+    const source = this.#existing(owner, from);
+    if (this.#row(owner, into) !== undefined) throw new TalariaError('session_exists');
+    const { lastInsertRowid } = this.#run(
+      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from)
+       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?)`,
+      owner,
+      into,
+      now,
+      now,
+      this.#nextPlace(owner),
+      from,
+    );
+    const n = Number(lastInsertRowid);
+    this.#run(
+      `INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
+       SELECT ?, pos, turn, run_id, at, begins_context, message FROM session_messages WHERE session = ? AND pos < ?`,
+      n,
+      source.n,
+      upTo ?? source.next_pos,
+    );
+    this.#run(
+      `UPDATE sessions SET (next_pos, context_from, turns) = (
+         SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context = 1), 0), coalesce(max(turn) + 1, 0)
+           FROM session_messages WHERE session = sessions.n)
+        WHERE n = ?`,
+      n,
+    );
+    return toStoredSession(this.#existing(owner, into));
+  }
+
+  delete(owner: string, sessionId: string): void {
+    const row = this.#existing(owner, sessionId);
+    if (this.isBusy(owner, sessionId)) throw new TalariaError('session_busy');
+    this.#remove(row);
+  }
+
+  sweep(unusedMs: number, limit: number, now: number): number {
+    const unused = this.#statement(
+      `SELECT * FROM sessions s
+        WHERE used_at <= ? AND NOT EXISTS (
+          SELECT 1 FROM runs r WHERE r.owner = s.owner AND r.session_id = s.session_id AND r.finished_at IS NULL)
+        ORDER BY used_at LIMIT ?`,
+    ).all(now - unusedMs, limit) as unknown as SessionRow[];
+    for (const row of unused) this.#remove(row);
+    return unused.length;
+  }
+
+  #remove({ n, owner, session_id }: SessionRow): void {
+    this.#run('DELETE FROM session_messages WHERE session = ?', n);
+    this.#run('DELETE FROM sessions WHERE n = ?', n);
+    this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', owner, session_id);
+    this.#run('UPDATE runs SET session_gone = 1 WHERE owner = ? AND session_id = ?', owner, session_id);
+  }
+
+  /** The order of use, of one owner's sessions: a number of its own, since two uses may have the same time. */
+  #nextPlace(owner: string): number {
+    const { place } = this.#statement(
+      'SELECT coalesce(max(place), 0) + 1 AS place FROM sessions WHERE owner = ?',
+    ).get(owner) as { place: number };
+    return place;
+  }
+
+  #existing(owner: string, sessionId: string): SessionRow {
+    const row = this.#row(owner, sessionId);
+    if (row === undefined) throw new TalariaError('session_not_found');
+    return row;
+  }
+
+  #row(owner: string, sessionId: string): SessionRow | undefined {
+    return this.#statement('SELECT * FROM sessions WHERE owner = ? AND session_id = ?').get(
+      owner,
+      sessionId,
+    ) as SessionRow | undefined;
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]) {
+    return this.#statement(sql).run(...values);
+  }
+}
