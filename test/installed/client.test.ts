@@ -12,7 +12,7 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PlainServer } from '../support/plain-server/plain-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
-import { readExamples } from './docs.ts';
+import { readExamples } from './doc-examples.ts';
 import { EmptyProject } from './empty-project.ts';
 
 const BUNDLE_MAX_BYTES = 12 * 1024;
