@@ -1,20 +1,25 @@
 /**
- * The package.json of a published package, from the one in the repository. There the exports are the sources, which
- * Node 24 runs as they are; what is published is built for Node 20 and browsers.
+ * The package.json of a published package, from the one in the repository. There the modules it names are the sources,
+ * which Node 24 runs as they are, though not inside `node_modules`; what is published is built.
  */
 export interface Manifest {
-  exports: Record<string, string>;
+  exports: Entries;
+  imports?: Entries;
   scripts?: Record<string, string>;
   [field: string]: unknown;
 }
 
-export function toPublished({ scripts: _, ...manifest }: Manifest): object {
-  const exports = Object.entries(manifest.exports).map(([name, source]) => {
-    const built = source.replace(/^\.\/src\//, './dist/');
-    return [
-      name,
-      { types: built.replace(/\.ts$/, '.d.ts'), default: built.replace(/\.ts$/, '.js') },
-    ] as const;
+type Entries = Record<string, string>;
+
+export function toPublished({ scripts: _, exports, imports, ...manifest }: Manifest): object {
+  const inside = imports === undefined ? {} : { imports: toBuilt(imports) };
+  return { ...manifest, exports: toBuilt(exports), ...inside, files: ['dist'] };
+}
+
+function toBuilt(entries: Entries): object {
+  const built = Object.entries(entries).map(([name, source]) => {
+    const path = source.replace(/^\.\/src\//, './dist/').replace(/\.ts$/, '');
+    return [name, { types: `${path}.d.ts`, default: `${path}.js` }] as const;
   });
-  return { ...manifest, exports: Object.fromEntries(exports), files: ['dist'] };
+  return Object.fromEntries(built);
 }

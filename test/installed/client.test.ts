@@ -2,10 +2,6 @@
  * What somebody gets who installs the client: it type-checks, runs on the oldest Node it names, is small, and does what
  * docs/client.md says.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { Talaria } from '@talaria/client';
 import { rolldown } from 'rolldown';
@@ -13,13 +9,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PlainServer } from '../support/plain-server/plain-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { readExamples } from './doc-examples.ts';
-import { EmptyProject } from './empty-project.ts';
+import { EmptyProject, outsideNode } from './empty-project.ts';
+import { expectPackage } from './expect-package.ts';
 
 const BUNDLE_MAX_BYTES = 12 * 1024;
 
 /** Reading every declaration of the schema library takes a while on a busy machine. */
 const CHECK_LIMIT_MS = 120_000;
-const TSC = fileURLToPath(import.meta.resolve('typescript/package.json')).replace('package.json', 'bin/tsc');
 
 /** Uses what is typed in a way that only compiles when the types are there and right. */
 const CONSUMER = `
@@ -64,32 +60,21 @@ use().catch((error: unknown) => {
 `;
 
 let project: EmptyProject;
-beforeAll(() => {
-  project = EmptyProject.install(['protocol', 'client'], ['typebox', '@types/node', 'undici-types']);
+beforeAll(async () => {
+  const wanted = ['@talaria/client', '@talaria/protocol', '@types/node'];
+  project = await EmptyProject.install(['protocol', 'client'], wanted);
 }, CHECK_LIMIT_MS);
 afterAll(() => project?.[Symbol.dispose]());
 
-function manifestOf(name: string): Record<string, unknown> {
-  return JSON.parse(readFileSync(join(project.directory, 'node_modules', name, 'package.json'), 'utf8'));
-}
-
-test.each(['@talaria/protocol', '@talaria/client'])(
-  '%s holds what is built, its licence, and no source',
-  (name) => {
-    const directory = join(project.directory, 'node_modules', name);
-    expect(manifestOf(name)).toMatchObject({ sideEffects: false, engines: { node: '>=20' } });
-    expect(manifestOf(name)).not.toHaveProperty('scripts');
-    for (const targets of Object.values(manifestOf(name).exports as Record<string, Record<string, string>>)) {
-      for (const target of Object.values(targets))
-        expect(existsSync(join(directory, target)), target).toBe(true);
-    }
-    expect(existsSync(join(directory, 'LICENSE'))).toBe(true);
-    expect(existsSync(join(directory, 'src'))).toBe(false);
-  },
-);
+test.each(['@talaria/protocol', '@talaria/client'])('%s holds what is built and nothing else', (name) => {
+  expectPackage(project, name);
+  expect(project.manifestOf(name)).toMatchObject({ sideEffects: false, engines: { node: '>=20' } });
+});
 
 test('the client depends on the protocol alone', () => {
-  expect(manifestOf('@talaria/client').dependencies).toEqual({ '@talaria/protocol': expect.any(String) });
+  expect(project.manifestOf('@talaria/client').dependencies).toEqual({
+    '@talaria/protocol': expect.any(String),
+  });
 });
 
 describe.each([
@@ -105,16 +90,10 @@ describe.each([
       const target = 'es2022';
       // Once also every declaration that is installed, which is slow for the schema library.
       const skipLibCheck = moduleResolution !== 'bundler' || libraries.types.length > 0;
-      const strict = {
-        strict: true,
-        skipLibCheck,
-        exactOptionalPropertyTypes: true,
-        noUncheckedIndexedAccess: true,
-      };
-      const compilerOptions = { target, module, moduleResolution, noEmit: true, ...strict, ...libraries };
-      project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
+      const strict = { skipLibCheck, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
       project.write('consumer.ts', CONSUMER);
-      await project.run(process.execPath, [TSC, '-p', '.']);
+      const resolution = { target, module, moduleResolution, noEmit: true };
+      await project.compile(['consumer.ts'], { ...resolution, ...strict, ...libraries });
     },
     CHECK_LIMIT_MS,
   );
@@ -144,16 +123,6 @@ describe('it runs', () => {
     expect(await project.run(node, [program], env)).toBe('message.delta\nrun.completed\nYou said: hello\n');
   }
 });
-
-/** The Node that this machine has apart from the project's own. */
-function outsideNode(): { path: string; version: string } {
-  const directories = (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((each) => !each.includes('node_modules'));
-  const path = directories.map((each) => join(each, 'node')).find((each) => existsSync(each)) ?? '';
-  const version = path === '' ? '' : execFileSync(path, ['--version'], { encoding: 'utf8' }).trim().slice(1);
-  return { path, version };
-}
 
 test(`its bundle is at most ${BUNDLE_MAX_BYTES} bytes, minified and gzipped, without a schema library`, async () => {
   const input = project.write('bundle.js', `export * from '@talaria/client';`);
@@ -187,28 +156,21 @@ describe('the examples of docs/client.md', () => {
   });
 
   /** Type-checks them and those of the READMEs, and makes JavaScript of them, which Node 20 runs too. */
-  let compiling: Promise<string> | undefined;
-  function compile(): Promise<string> {
+  let compiling: Promise<void> | undefined;
+  function compile(): Promise<void> {
     const others = ['README.md', 'packages/client/README.md'].flatMap(readExamples);
     const files = [...examples, ...others].map(({ code }, index) => {
       project.write(`example-${index}.ts`, code);
       return `example-${index}.ts`;
     });
-    const output = {
-      target: 'es2022',
-      module: 'nodenext',
-      outDir: 'built',
-      strict: true,
-      skipLibCheck: true,
-    };
-    const compilerOptions = { ...output, lib: ['es2022', 'dom', 'dom.asynciterable'], types: ['node'] };
-    project.write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
-    return project.run(process.execPath, [TSC, '-p', '.']);
+    const output = { target: 'es2022', module: 'nodenext', outDir: 'built', skipLibCheck: true };
+    const lib = ['es2022', 'dom', 'dom.asynciterable'];
+    return project.compile(files, { ...output, lib, types: ['node'] });
   }
 
   test('type-check', async () => {
     compiling ??= compile();
-    expect(await compiling).toBe('');
+    await compiling;
   });
 
   const [node, version] = hasNode20

@@ -3,22 +3,41 @@
  * moment, which nobody else should see), and installed into an empty project, without a network.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { LocalRegistry } from './local-registry.ts';
 
 const execute = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const TSC = fileURLToPath(import.meta.resolve('typescript/package.json')).replace('package.json', 'bin/tsc');
 const MODULES = join(ROOT, 'node_modules');
+
+interface Manifest {
+  exports: Record<string, Record<string, string>>;
+  imports?: Record<string, Record<string, string>>;
+  [field: string]: unknown;
+}
 
 export class EmptyProject implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'talaria-installed-'));
 
-  /** `names` are the packages of ours, `others` what they depend on, taken from the tree of this repository. */
-  static install(names: readonly string[], others: readonly string[]): EmptyProject {
+  /** Installs `wanted`, and with that what it depends on. `names` are the packages of ours that takes. */
+  static async install(names: readonly string[], wanted: readonly string[]): Promise<EmptyProject> {
     const project = new EmptyProject();
     project.write('package.json', JSON.stringify({ private: true, type: 'module' }));
     const copy = mkdtempSync(join(tmpdir(), 'talaria-copy-'));
@@ -26,15 +45,36 @@ export class EmptyProject implements Disposable {
       copyRepository(copy, names);
       const tarballs = join(copy, 'tarballs');
       mkdirSync(tarballs);
-      npm(copy, 'pack', ...names.map((name) => `./packages/${name}`), '--pack-destination', tarballs);
-      const folders = others.map((name) => join(MODULES, name));
-      npm(copy, 'pack', '--ignore-scripts', ...folders, '--pack-destination', tarballs);
-      const files = readdirSync(tarballs).map((name) => join(tarballs, name));
-      npm(project.directory, 'install', '--offline', ...files);
+      const folders = names.map((name) => `./packages/${name}`);
+      await npm(copy, ['pack', ...folders, '--pack-destination', tarballs]);
+      await using registry = await LocalRegistry.start(ROOT, tarballs);
+      const cache = ['--cache', join(copy, 'npm-cache')];
+      await npm(project.directory, ['install', ...wanted, '--registry', registry.url, ...cache]);
     } finally {
       rmSync(copy, { recursive: true, force: true });
     }
     return project;
+  }
+
+  /** The files of an installed package, without what is installed inside it. */
+  filesOf(name: string): string[] {
+    const directory = join(this.directory, 'node_modules', name);
+    return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.startsWith('node_modules') && statSync(join(directory, path)).isFile())
+      .sort();
+  }
+
+  manifestOf(name: string): Manifest {
+    return JSON.parse(readFileSync(join(this.directory, 'node_modules', name, 'package.json'), 'utf8'));
+  }
+
+  /** Compiles files of the project; throws with what the compiler says. */
+  async compile(files: readonly string[], compilerOptions: object): Promise<void> {
+    this.write(
+      'tsconfig.json',
+      JSON.stringify({ compilerOptions: { strict: true, ...compilerOptions }, files }),
+    );
+    await this.run(process.execPath, [TSC, '-p', '.']);
   }
 
   write(name: string, text: string): string {
@@ -59,6 +99,16 @@ export class EmptyProject implements Disposable {
   }
 }
 
+/** The Node that this machine has apart from the project's own, and the PATH on which it is found. */
+export function outsideNode(): { path: string; version: string; searchPath: string } {
+  const directories = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((each) => !each.includes('node_modules'));
+  const path = directories.map((each) => join(each, 'node')).find((each) => existsSync(each)) ?? '';
+  const version = path === '' ? '' : execFileSync(path, ['--version'], { encoding: 'utf8' }).trim().slice(1);
+  return { path, version, searchPath: directories.join(delimiter) };
+}
+
 function copyRepository(copy: string, names: readonly string[]): void {
   for (const file of ['package.json', 'tsconfig.json', 'tsconfig.portable.json', 'LICENSE', 'packaging']) {
     cpSync(join(ROOT, file), join(copy, file), { recursive: true });
@@ -75,12 +125,12 @@ function copyRepository(copy: string, names: readonly string[]): void {
   }
 }
 
-function npm(cwd: string, ...args: string[]): void {
-  const cache = join(cwd, '.npm-cache');
-  const options = [`--cache=${cache}`, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  execFileSync('npm', [...args, ...options], {
+async function npm(cwd: string, args: readonly string[]): Promise<void> {
+  const options = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
+  // Nothing of the machine's settings leads to another registry or through a proxy.
+  const alone = [`--userconfig=${join(cwd, 'no-npmrc')}`, '--noproxy=127.0.0.1', '--fetch-retries=0'];
+  await execute('npm', [...args, ...options, ...alone], {
     cwd,
-    stdio: ['ignore', 'ignore', 'inherit'],
     // The scripts of a package run on the Node that runs this.
     env: { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` },
   });

@@ -18,6 +18,8 @@ export interface ServerProcessOptions {
   /** Further settings, as environment variables. */
   env?: Record<string, string>;
   dataDir?: string;
+  /** What starts the command, in place of this repository's. */
+  program?: readonly string[];
   /** Words before its command line. */
   wrapper?: readonly string[];
 }
@@ -113,7 +115,8 @@ export class ServerProcess {
   #spawn(env: Record<string, string>): void {
     this.#output = '';
     this.#errors = '';
-    const words = [...(this.#options.wrapper ?? []), process.execPath, BIN, 'serve'];
+    const { wrapper = [], program = [process.execPath, BIN] } = this.#options;
+    const words = [...wrapper, ...program, 'serve'];
     const child = spawn(words[0]!, words.slice(1), {
       env: {
         PATH: process.env.PATH,

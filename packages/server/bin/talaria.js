@@ -17,7 +17,7 @@ async function run() {
     const nodeModule = await import('node:module');
     // Keeps the compiled modules for the next start, which then takes less than half the time.
     if (nodeModule.enableCompileCache) nodeModule.enableCompileCache();
-    const { main } = await import('../src/cli/main.ts');
+    const { main } = await import('#command');
     process.exitCode = await main(process.argv.slice(2));
     // Lets output drain; something that was left open cannot keep a finished command alive.
     setTimeout(() => process.exit(), 1000).unref();

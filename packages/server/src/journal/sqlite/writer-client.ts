@@ -1,6 +1,6 @@
 /** The journal's side of the writer thread: turns calls into messages and their answers into promises. */
 import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { TalariaError } from '@talaria/protocol';
 import type { QueueDepth, StoreHealth } from '../journal.ts';
@@ -12,6 +12,9 @@ import {
   type WriteOp,
   type WriteRequest,
 } from './writer-protocol.ts';
+
+/** The thread's program beside this file, in the form this file has: TypeScript here, JavaScript once it was built. */
+const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
 
 interface Pending {
   runId: string;
@@ -34,7 +37,7 @@ export class WriterClient {
 
   /** Resolves when the database is open and migrated; rejects with the reason when it cannot be opened. */
   static async open(path: string, now: () => number, onFatal: (error: Error) => void): Promise<WriterClient> {
-    const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+    const worker = new Worker(THREAD, {
       workerData: { path },
       env: threadEnv(),
     });

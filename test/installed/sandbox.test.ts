@@ -1,0 +1,86 @@
+/** What somebody gets who installs the sandbox alone: it type-checks, and runs commands without a server. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readExamples } from './doc-examples.ts';
+import { EmptyProject } from './empty-project.ts';
+import { expectPackage } from './expect-package.ts';
+
+const INSTALL_LIMIT_MS = 120_000;
+
+/** Holds a slot, runs a batch in it and gives it back; in TypeScript that is JavaScript, too. */
+const PROGRAM = `
+import { mkdtempSync } from 'node:fs';
+import { LocalBackend, SandboxError } from '@talaria/sandbox';
+
+const backend = new LocalBackend({ workspacesDir: mkdtempSync('workspaces-') });
+await backend.start();
+const slot = await backend.acquire('episode-1');
+const results = await backend.executeBatch(
+  [
+    [slot, 'bash', { command: 'echo $((6 * 7))' }],
+    [slot, 'bash', { command: 'exit 3' }],
+    [slot, 'read_file', { path: 'missing' }],
+  ],
+  { timeoutS: 10 },
+);
+for (const { success, output, metadata } of results) console.log(success, metadata.exit_code, output.trim());
+await backend.release(slot, { resetWorkspace: true });
+const unknown = await backend.executeBatch([[slot, 'bash', { command: 'true' }]]);
+console.log(unknown[0]?.metadata.failure, SandboxError.name);
+await backend.stop({ purge: true });
+`;
+const PRINTS = 'true 0 42\nfalse 3 \nfalse undefined \ngone SandboxError\n';
+
+/** Only compiles when the types are there and right. */
+const TYPED = `
+import type { ExecutionResult, Slot, ToolBackend } from '@talaria/sandbox';
+import { DockerBackend, LocalBackend, ToolExecutor } from '@talaria/sandbox';
+
+export async function use(backend: ToolBackend, slot: Slot): Promise<ExecutionResult[]> {
+  // @ts-expect-error: no such failure
+  if ((await backend.executeBatch([]))[0]?.metadata.failure === 'boredom') return [];
+  // @ts-expect-error: a request needs its arguments
+  await backend.executeBatch([[slot, 'bash']]);
+  const result = await new ToolExecutor(backend).execute('episode-1', 'bash', { command: 'true' });
+  console.log(result.metadata.exit_code?.toFixed());
+  return backend.executeBatch([[slot, 'bash', { command: 'true' }]], { timeoutS: undefined });
+}
+export const backends: ToolBackend[] = [
+  new LocalBackend({ workspacesDir: '.' }),
+  new DockerBackend({ workspacesDir: '.', image: 'debian' }),
+];
+`;
+
+let project: EmptyProject;
+beforeAll(async () => {
+  project = await EmptyProject.install(['sandbox'], ['@talaria/sandbox', '@types/node']);
+}, INSTALL_LIMIT_MS);
+afterAll(() => project?.[Symbol.dispose]());
+
+test('it holds what is built, depends on nothing, and brings the program that runs in containers', () => {
+  expectPackage(project, '@talaria/sandbox');
+  expect(project.manifestOf('@talaria/sandbox')).toMatchObject({ engines: { node: '>=24' } });
+  expect(project.manifestOf('@talaria/sandbox')).not.toHaveProperty('dependencies');
+  expect(project.filesOf('@talaria/sandbox')).toContain('dist/container-server/main.js');
+});
+
+test.each([
+  ['bundler', 'esnext'],
+  ['nodenext', 'nodenext'],
+])('it type-checks under strict with moduleResolution %s', async (moduleResolution, module) => {
+  project.write('typed.ts', TYPED);
+  project.write('program.ts', PROGRAM);
+  const options = { target: 'es2024', lib: ['es2024', 'esnext.disposable'], types: ['node'], noEmit: true };
+  const strict = { exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+  await project.compile(['typed.ts', 'program.ts'], { module, moduleResolution, ...options, ...strict });
+});
+
+test.each(['program.mjs', 'program.ts'])('it runs from %s', async (name) => {
+  expect(await project.run(process.execPath, [project.write(name, PROGRAM)])).toBe(PRINTS);
+});
+
+test('the example in its README runs', async () => {
+  const example = readExamples('packages/sandbox/README.md')[0]!.code;
+  expect(await project.run(process.execPath, [project.write('example.ts', example)])).toBe(
+    '100 of 100 solved\n',
+  );
+});
