@@ -37,6 +37,7 @@ export const API_ERRORS = {
   missing_messages: refused(400, "Missing or invalid 'messages' field"),
   no_user_message: refused(400, 'No user message found in input'),
   invalid_history: refused(400, "'conversation_history' must be an array of message objects"),
+  invalid_webhook: refused(400, "'webhook' must be an object with the URL of a public host"),
   invalid_idempotency_key: refused(400, "'Idempotency-Key' must be 1 to 255 visible ASCII characters"),
   idempotency_key_conflict: refused(
     409,

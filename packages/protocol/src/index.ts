@@ -10,3 +10,5 @@ export * from './requests.ts';
 export type * from './responses.ts';
 export * from './run.ts';
 export * from './sse.ts';
+export type * from './webhook.ts';
+export * from './webhook-request.ts';

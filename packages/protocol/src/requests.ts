@@ -7,6 +7,7 @@ import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
 import { type Content, type HistoryMessage, parseHistory, parseInput } from './messages.ts';
 import type { ApprovalChoice } from './run.ts';
+import { parseWebhook, type WebhookRequest } from './webhook-request.ts';
 
 export interface CreateRun {
   prompt: Content;
@@ -15,6 +16,8 @@ export interface CreateRun {
   instructions: string | undefined;
   sessionId: string | undefined;
   previousResponseId: string | undefined;
+  /** `null` for none, not even the server's default. */
+  webhook?: WebhookRequest | null | undefined;
 }
 
 const SESSION_ID_MAX = 256;
@@ -40,6 +43,7 @@ export function parseCreateRun(body: unknown): CreateRun {
     instructions: optionalString(fields, 'instructions'),
     sessionId: parseSessionId(fields),
     previousResponseId: optionalString(fields, 'previous_response_id'),
+    webhook: parseWebhook(fields.webhook),
   };
 }
 

@@ -12,3 +12,4 @@ export * from './discovery.ts';
 export * from './jobs.ts';
 export * from './responses.ts';
 export * from './runs.ts';
+export * from './webhooks.ts';

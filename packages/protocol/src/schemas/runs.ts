@@ -1,5 +1,6 @@
 /** `/v1/runs`: runs, their events and artifacts, and the envelope of errors. */
 import Type from 'typebox';
+import { RunWebhookSchema, WebhookRequestSchema } from './webhooks.ts';
 
 const RunId = Type.String({ pattern: '^run_[0-9a-f]{32}$' });
 const EpochSeconds = Type.Number({ description: 'Seconds since the epoch, fractional' });
@@ -55,6 +56,7 @@ export const RunSchema = Type.Object({
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String()),
   approval: Type.Optional(ApprovalRequestSchema),
+  webhook: Type.Optional(RunWebhookSchema),
 });
 
 export const RunListSchema = Type.Object({
@@ -118,6 +120,9 @@ export const CreateRunRequestSchema = Type.Object({
   previous_response_id: Type.Optional(Type.String()),
   session_id: Type.Optional(Type.String()),
   model: Type.Optional(Type.String()),
+  webhook: Type.Optional(
+    Type.Union([WebhookRequestSchema, Type.Null()], { description: 'null: not even the default' }),
+  ),
 });
 
 export const ApprovalAnswerSchema = Type.Object({
