@@ -14,6 +14,7 @@ import { createContract } from './contract/create.ts';
 import { grantsContract } from './contract/grants.ts';
 import { keepContract } from './contract/keep.ts';
 import { leaseContract } from './contract/lease.ts';
+import { outboxContract } from './contract/outbox.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
 import { sessionsContract } from './contract/sessions.ts';
@@ -74,6 +75,7 @@ export function describeJournalContract(
     describe('leases', () => leaseContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));
+    describe('the outbox', () => outboxContract(subject));
     describe('reading', () => readContract(subject));
     describe('watching', () => watchContract(subject));
     describe('keeping and closing', () => keepContract(subject));

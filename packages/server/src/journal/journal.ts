@@ -17,6 +17,7 @@
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
 import type { RunStatus } from '@talaria/protocol';
+import type { Outbox, Webhook } from './outbox.ts';
 import type { Post } from './posts.ts';
 import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { StoredRun } from './run-state.ts';
@@ -28,6 +29,8 @@ export interface NewRun {
   sessionId: string;
   request: RunRequest;
   idempotency?: IdempotencyKey | undefined;
+  /** Where its end and its approval requests are announced. */
+  webhook?: Webhook | undefined;
 }
 
 /** The same key and body again is the same run, while that is unfinished and for `keptMs` (a day) after its end. */
@@ -118,6 +121,7 @@ export interface StoreHealth {
 
 export interface Journal {
   readonly sessions: Sessions;
+  readonly outbox: Outbox;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */

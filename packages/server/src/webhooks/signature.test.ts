@@ -36,7 +36,9 @@ describe('the signature of a message', () => {
     const headers = messageHeaders(message, base64Secret, Date.now());
     await expect(verify(headers, 'another secret')).rejects.toThrow(/does not match/);
     await expect(verify(headers, base64Secret, `${message.body} `)).rejects.toThrow(/does not match/);
-    await expect(verify({ ...headers, 'webhook-id': 'evt_2' }, base64Secret)).rejects.toThrow(/does not match/);
+    await expect(verify({ ...headers, 'webhook-id': 'evt_2' }, base64Secret)).rejects.toThrow(
+      /does not match/,
+    );
     const old = messageHeaders(message, base64Secret, Date.now() - 301_000);
     await expect(verify(old, base64Secret)).rejects.toThrow(/too old/);
   });

@@ -20,7 +20,9 @@ export function messageHeaders(
   const timestamp = String(Math.floor(nowMs / 1000));
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
   if (secret === undefined) return headers;
-  const digest = createHmac('sha256', signingKey(secret)).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const digest = createHmac('sha256', signingKey(secret))
+    .update(`${id}.${timestamp}.${body}`)
+    .digest('base64');
   return { ...headers, 'webhook-signature': `v1,${digest}` };
 }
 

@@ -133,6 +133,40 @@ const MIGRATIONS: readonly string[] = [
   -- The session the run was in was deleted: nothing goes on from it.
   ALTER TABLE runs ADD COLUMN session_gone INTEGER NOT NULL DEFAULT 0;
   `,
+  // 8: webhooks of runs, and what is still to be sent to them
+  `
+  -- secret is the run's own, until it is not needed any more. ended: the run's last message was added.
+  CREATE TABLE webhooks (
+    run_id      TEXT    NOT NULL PRIMARY KEY,
+    url         TEXT    NOT NULL,
+    secret_kind TEXT    NOT NULL,
+    secret      TEXT,
+    delivered   INTEGER NOT NULL DEFAULT 0,
+    last_error  TEXT,
+    ended       INTEGER NOT NULL DEFAULT 0,
+    evicted     INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
+  -- A message under a lease is due when the lease ends. body is '' once failed_at is set.
+  CREATE TABLE webhook_messages (
+    n          INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT    NOT NULL UNIQUE,
+    run_id     TEXT    NOT NULL,
+    receiver   TEXT    NOT NULL,
+    body       TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    due_at     INTEGER NOT NULL,
+    leased     INTEGER NOT NULL DEFAULT 0,
+    epoch      INTEGER NOT NULL DEFAULT 0,
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    failed_at  INTEGER
+  ) STRICT;
+  CREATE INDEX webhook_messages_by_run ON webhook_messages (run_id, n);
+  CREATE INDEX webhook_messages_due ON webhook_messages (due_at) WHERE failed_at IS NULL;
+  CREATE INDEX webhook_messages_by_receiver ON webhook_messages (receiver, due_at, n) WHERE failed_at IS NULL;
+  CREATE INDEX webhook_messages_leased ON webhook_messages (receiver, due_at) WHERE leased = 1;
+  CREATE INDEX webhook_messages_failed ON webhook_messages (failed_at) WHERE failed_at IS NOT NULL;
+  `,
 ];
 
 /** The newest schema there is. */

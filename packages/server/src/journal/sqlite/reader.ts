@@ -8,6 +8,7 @@ import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
+import { OutboxReader } from './outbox-reader.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
 import { SessionsReader } from './sessions-reader.ts';
 import { statementsOf } from './statements.ts';
@@ -17,6 +18,7 @@ export class SqliteReader {
   readonly #statement: (sql: string) => StatementSync;
   readonly #cursors: Cursors;
   readonly sessions: SessionsReader;
+  readonly outbox: OutboxReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
@@ -24,6 +26,7 @@ export class SqliteReader {
     const [key] = this.#all<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
     this.#cursors = new Cursors(key!.value);
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
+    this.outbox = new OutboxReader(this.#statement);
   }
 
   close(): void {

@@ -17,11 +17,13 @@ import type {
   StoredEvent,
   StoreHealth,
 } from '../journal.ts';
+import { isAnnounced } from '../outbox.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
+import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import type { Appended } from './writer.ts';
 import { WriterClient } from './writer-client.ts';
@@ -36,6 +38,7 @@ export interface SqliteJournalOptions {
 
 export class SqliteJournal implements Journal {
   readonly sessions: SqliteSessions;
+  readonly outbox: SqliteOutbox;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -53,18 +56,19 @@ export class SqliteJournal implements Journal {
     );
     try {
       const writer = await WriterClient.open(path, now, onFatal);
-      return new SqliteJournal(writer, new SqliteReader(path), lock);
+      return new SqliteJournal(writer, new SqliteReader(path), lock, now);
     } catch (error) {
       lock.release();
       throw new Error(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  private constructor(writer: WriterClient, reader: SqliteReader, lock: FileLock) {
+  private constructor(writer: WriterClient, reader: SqliteReader, lock: FileLock, now: () => number) {
     this.#writer = writer;
     this.#reader = reader;
     this.#lock = lock;
     this.sessions = new SqliteSessions(writer, reader.sessions);
+    this.outbox = new SqliteOutbox(writer, reader.outbox, now);
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
@@ -187,5 +191,6 @@ export class SqliteJournal implements Journal {
   #wake({ runId, records, unblocks }: Appended): void {
     if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
     if (unblocks) this.#wakeups.wakeQueue();
+    if (records.some(({ event }) => isAnnounced(event))) this.outbox.wake();
   }
 }

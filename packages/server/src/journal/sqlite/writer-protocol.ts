@@ -4,7 +4,7 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** What the writer has put into a class of its own. */
-type Part = 'sessions';
+type Part = 'sessions' | 'outbox';
 
 /** Operations of `SqliteWriter`, and of its parts as `<part>.<operation>`. */
 export type WriteOp =
@@ -17,7 +17,8 @@ export type WriteOp =
   | 'expired'
   | 'evict'
   | 'probe'
-  | `sessions.${'fork' | 'delete' | 'sweep'}`;
+  | `sessions.${'fork' | 'delete' | 'sweep'}`
+  | `outbox.${'claim' | 'settle'}`;
 
 /** The arguments of an operation, and when it was asked for by the store's clock. */
 export interface WriteRequest {

@@ -20,6 +20,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
+import { OutboxWriter } from './outbox-writer.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { type RunRow, toState, toStoredRun } from './rows.ts';
 import { SessionsWriter } from './sessions-writer.ts';
@@ -39,6 +40,7 @@ export class SqliteWriter {
   /** Part of the transaction though it lives in memory: the caller rolls it back. */
   readonly queue = new QueueCounts();
   readonly sessions: SessionsWriter;
+  readonly outbox: OutboxWriter;
   readonly #statement: (sql: string) => StatementSync;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -47,6 +49,7 @@ export class SqliteWriter {
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
     this.sessions = new SessionsWriter(this.#statement);
+    this.outbox = new OutboxWriter(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -86,6 +89,7 @@ export class SqliteWriter {
     });
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
     if (run.request.session_named) this.sessions.use(run.owner, run.sessionId, run.runId, now);
+    this.outbox.subscribe(run.runId, run.webhook);
     this.queue.move(run.owner, undefined, 'queued');
     return { kind: 'created' };
   }
@@ -192,6 +196,7 @@ export class SqliteWriter {
       if (row === undefined || row.finished_at === null) continue;
       const { status } = toState(row);
       this.#keys.runEvicted(runId, status);
+      this.outbox.evict(runId);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
       // A session nobody named is the run's own, and ends with it.
@@ -248,6 +253,7 @@ export class SqliteWriter {
       state = foldRecord(state, full);
       stored.push(full);
     }
+    this.outbox.announce(row, stored, now);
     const finished = isTerminalStatus(state.status);
     if (stored.length === 0) return { runId: row.run_id, records: stored, unblocks: false };
     if (state === before) {

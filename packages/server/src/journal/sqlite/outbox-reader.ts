@@ -1,0 +1,58 @@
+/** Reads of the outbox (`../outbox.ts`), on the reader's connection. */
+import type { StatementSync } from 'node:sqlite';
+import type { Due, OutboxCounts, WebhookState } from '../outbox.ts';
+
+interface StateRow {
+  url: string;
+  delivered: number;
+  last_error: string | null;
+}
+
+export class OutboxReader {
+  readonly #statement: (sql: string) => StatementSync;
+
+  constructor(statement: (sql: string) => StatementSync) {
+    this.#statement = statement;
+  }
+
+  due(now: number): Due {
+    const first = this.#dueAfter(-1);
+    const next = this.#dueAfter(now);
+    return {
+      now: first !== undefined && first <= now,
+      nextInMs: next === undefined ? undefined : next - now,
+    };
+  }
+
+  state(runId: string): WebhookState | undefined {
+    const row = this.#get<StateRow>(
+      'SELECT url, delivered, last_error FROM webhooks WHERE run_id = ?',
+      runId,
+    );
+    if (row === undefined) return undefined;
+    const { pending, failed } = this.#get<OutboxCounts>(
+      `SELECT count(*) - count(failed_at) AS pending, count(failed_at) AS failed
+         FROM webhook_messages WHERE run_id = ?`,
+      runId,
+    )!;
+    return { url: row.url, pending, delivered: row.delivered, failed, lastError: row.last_error };
+  }
+
+  counts(): OutboxCounts {
+    return this.#get<OutboxCounts>(
+      `SELECT (SELECT count(*) FROM webhook_messages WHERE failed_at IS NULL) AS pending,
+              (SELECT count(*) FROM webhook_messages WHERE failed_at IS NOT NULL) AS failed`,
+    )!;
+  }
+
+  #dueAfter(at: number): number | undefined {
+    return this.#get<{ due_at: number }>(
+      'SELECT due_at FROM webhook_messages WHERE failed_at IS NULL AND due_at > ? ORDER BY due_at LIMIT 1',
+      at,
+    )?.due_at;
+  }
+
+  #get<T>(sql: string, ...values: (string | number)[]): T | undefined {
+    return this.#statement(sql).get(...values) as T | undefined;
+  }
+}

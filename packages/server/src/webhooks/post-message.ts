@@ -1,0 +1,127 @@
+/**
+ * One attempt to hand a message over. It ends within its time whatever the receiver does, reads next to nothing of the
+ * answer, follows no redirect, and never rejects: what went wrong is a sentence that may be shown, since it holds
+ * nothing of the URL but what everyone sees of it, and no address of this network.
+ */
+import { type ClientRequest, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { type BlockList, connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { resolveName } from './resolve-name.ts';
+
+/** What is read of an answer's body, for a receiver that would take a closed connection for a failure of its own. */
+const READ_BYTES_MAX = 65_536;
+
+/** The receiver wants no more of this (Gone). */
+const GONE = 410;
+
+export interface PostOptions {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  timeoutMs: number;
+  /** Addresses that are not connected to. */
+  blocked: BlockList | undefined;
+  /** Ends the attempt: whether the receiver has taken the message is then not known. */
+  signal: AbortSignal;
+}
+
+export type Posted =
+  | { kind: 'taken' }
+  /** Another attempt may do better. */
+  | { kind: 'failed'; error: string }
+  /** No other attempt will. */
+  | { kind: 'refused'; error: string };
+
+export async function postMessage(options: PostOptions): Promise<Posted> {
+  const { url, headers, body, timeoutMs, blocked, signal } = options;
+  const target = new URL(url);
+  const send = target.protocol === 'https:' ? requestHttps : requestHttp;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const request = send(target, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    createConnection: () => open(target, blocked),
+    signal: AbortSignal.any([signal, timeout]),
+  });
+  try {
+    return toOutcome(await statusOf(request, body));
+  } catch (error) {
+    if (timeout.aborted) return { kind: 'failed', error: `no answer within ${timeoutMs / 1000} s` };
+    return explain(error as NodeJS.ErrnoException);
+  } finally {
+    request.destroy();
+  }
+}
+
+/**
+ * A connection of its own for each attempt, past every agent: the list is asked when a connection is made, not when one
+ * is used again, and a proxy would connect on our behalf to what we may not.
+ */
+function open(target: URL, blocked: BlockList | undefined): Socket {
+  const secure = target.protocol === 'https:';
+  const host = target.hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({
+    host,
+    port: Number(target.port) || (secure ? 443 : 80),
+    lookup: resolveName,
+    ...(blocked && { blockList: blocked }),
+  });
+  if (!secure) return socket;
+  // `tls.connect` would not hand the list on.
+  return connectTls({ socket, host, ...(isIP(host) === 0 && { servername: host }) });
+}
+
+/** The status of the answer, once its body has ended or was cut off; what happens after the status does not matter. */
+function statusOf(request: ClientRequest, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let status: number | undefined;
+    const end = (error?: Error) => (status === undefined ? reject(error) : resolve(status));
+    request.on('error', end);
+    request.once('response', (response) => {
+      status = response.statusCode ?? 0;
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > READ_BYTES_MAX) end();
+      });
+      response.once('error', end);
+      response.once('close', end);
+    });
+    request.end(body);
+  });
+}
+
+function toOutcome(status: number): Posted {
+  if (status >= 200 && status < 300) return { kind: 'taken' };
+  if (status === GONE) return { kind: 'refused', error: `the receiver answered ${status}: it wants no more` };
+  const redirect = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
+  return { kind: 'failed', error: `the receiver answered ${status}${redirect}` };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the receiver refused the connection',
+  ECONNRESET: 'the receiver closed the connection',
+  EPIPE: 'the receiver closed the connection',
+  ENOTFOUND: "the receiver's name has no address",
+  ENODATA: "the receiver's name has no address",
+  ETIMEOUT: "the receiver's name could not be resolved in time",
+  ETIMEDOUT: 'the receiver could not be reached in time',
+  EHOSTUNREACH: 'the receiver cannot be reached',
+  ENETUNREACH: 'the receiver cannot be reached',
+};
+
+function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] }): Posted {
+  // One for each address of a name that has several.
+  const codes = (error.errors ?? [error]).map(({ code }) => code ?? '');
+  if (codes.every((code) => code === 'ERR_IP_BLOCKED')) {
+    return { kind: 'refused', error: PRIVATE_ADDRESS };
+  }
+  const code = codes.find((each) => each !== 'ERR_IP_BLOCKED') ?? '';
+  if (code in REASONS) return { kind: 'failed', error: REASONS[code]! };
+  // Node's own names of what went wrong (CERT_HAS_EXPIRED, HPE_INVALID_CONSTANT) say more than any summary.
+  return { kind: 'failed', error: `the message could not be sent${code === '' ? '' : ` (${code})`}` };
+}
+
+/** Not which one: that would tell whoever asks what the names of this network stand for. */
+export const PRIVATE_ADDRESS = 'the receiver has an address that is not public';

@@ -1,0 +1,51 @@
+/**
+ * Finds the addresses of a receiver without `getaddrinfo`, as far as possible: that one works on the threads which also
+ * read and write the server's files, and a few names whose DNS servers never answer would keep all of them waiting.
+ * It is asked only when the DNS was quick to say that it does not know the name, or there is none to ask: the name may
+ * stand in the hosts file, or be completed by a search domain.
+ */
+import { lookup, Resolver } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+
+const TIMEOUT_MS = 2_000;
+const TRIES = 2;
+
+/** Answers after which another way to resolve the name is worth a try, and takes no time. */
+const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
+
+interface Address {
+  address: string;
+  family: number;
+}
+
+/** For `lookup` of a socket. */
+export const resolveName: LookupFunction = (name, options, done) => {
+  addressesOf(name).then(
+    (addresses) => {
+      const wanted = addresses.filter(({ family }) => !options.family || options.family === family);
+      const [first] = wanted;
+      if (first === undefined) done(notFound(name), '');
+      else if (options.all) done(null, wanted);
+      else done(null, first.address, first.family);
+    },
+    (error: NodeJS.ErrnoException) => done(error, ''),
+  );
+};
+
+async function addressesOf(name: string): Promise<Address[]> {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = [
+    ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
+    ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
+  ];
+  if (found.length > 0) return found;
+  for (const answer of [four, six]) {
+    if (answer.status === 'rejected' && !UNKNOWN.has(answer.reason.code)) throw answer.reason;
+  }
+  return lookup(name, { all: true });
+}
+
+function notFound(name: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`no address of ${name}`), { code: 'ENOTFOUND' });
+}
