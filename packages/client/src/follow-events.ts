@@ -12,10 +12,17 @@
 import type { RunEvent } from '@talaria/protocol';
 import { sleep } from './abort.ts';
 import type { Connection } from './connection.ts';
-import { ConnectionError } from './errors.ts';
+import { type APIError, ConnectionError } from './errors.ts';
 import { EventSequence, NO_NUMBERS } from './event-sequence.ts';
 import { isTransient, retryAfterMs } from './retry.ts';
 import { readMessages } from './sse-messages.ts';
+
+/** What becomes of the connection that a stream reads from. */
+export type ConnectionChange =
+  /** For the first time, or again. */
+  | { state: 'open' }
+  /** The stream tries to come back in `retryInMs`, for the `attempt`th time since it was last well. */
+  | { state: 'lost'; attempt: number; retryInMs: number; error: ConnectionError | APIError };
 
 export interface FollowOptions {
   runId: string;
@@ -29,6 +36,7 @@ export interface FollowOptions {
   reconnectMs: number;
   /** The pause before the next try, after so many that failed. */
   waitMs(retries: number): number;
+  onConnection?: ((change: ConnectionChange) => void) | undefined;
   signal: AbortSignal | undefined;
 }
 
@@ -53,12 +61,13 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
     let openedAt = Number.POSITIVE_INFINITY;
     let progress = false;
     let closed = false;
-    let failure: unknown;
+    let failure: ConnectionError | APIError;
     try {
       const connection = await options.connect(from, connections > 0);
       connections++;
       openedAt = performance.now();
       const messages = readMessages(connection, options.stallMs, {
+        onOpen: () => options.onConnection?.({ state: 'open' }),
         onComment: (text) => {
           closed ||= text === 'stream closed';
         },
@@ -95,10 +104,12 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
       retries = 0;
       goodAt = performance.now();
     }
-    const delayMs = Math.max(retryMs, retryAfterMs(failure) ?? options.waitMs(retries++));
+    const delayMs = Math.max(retryMs, retryAfterMs(failure) ?? options.waitMs(retries));
     if (performance.now() + delayMs - goodAt > reconnectMs) {
       throw sequence.interrupted(`the server could not be reached again within ${reconnectMs} ms`, failure);
     }
+    retries++;
+    options.onConnection?.({ state: 'lost', attempt: retries, retryInMs: delayMs, error: failure });
     await sleep(delayMs, signal);
   }
 }

@@ -31,6 +31,7 @@ export {
 } from '@talaria/protocol';
 export * from './errors.ts';
 export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';
+export type { ConnectionChange } from './follow-events.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CreateJobParams, UpdateJobParams } from './resources/jobs.ts';

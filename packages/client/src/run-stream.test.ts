@@ -6,6 +6,7 @@ import { errorOf } from '../../../test/support/error-of.ts';
 import { waitFor } from '../../../test/support/wait-for.ts';
 import { AnswerText } from './answer-text.ts';
 import { ConnectionError, NotFoundError } from './errors.ts';
+import type { ConnectionChange } from './follow-events.ts';
 import { busy, json, serve } from './testing.ts';
 
 const RUN = 'run_00000000000000000000000000000000';
@@ -139,6 +140,36 @@ describe('coming back', () => {
     expect(await stream.text()).toBe('abc');
     expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '1', '1']);
     expect(asked.every(({ headers }) => headers['x-a'] === 'b')).toBe(true);
+  });
+
+  it('is told: what was lost, each try, and that it is back', async () => {
+    const { client } = await serve((response, _, before) => {
+      if (before === 0) {
+        open(response, delta(0, 'a'));
+        setTimeout(() => response.destroy(), 20);
+      } else if (before === 1) busy(response, 502);
+      else end(response, completed(1));
+    });
+    const changes: ConnectionChange[] = [];
+    await client.runs.streamEvents(RUN, { onConnection: (change) => changes.push(change) }).result();
+    expect(changes).toEqual([
+      { state: 'open' },
+      { state: 'lost', attempt: 1, retryInMs: expect.any(Number), error: expect.any(ConnectionError) },
+      { state: 'lost', attempt: 2, retryInMs: 0, error: expect.objectContaining({ status: 502 }) },
+      { state: 'open' },
+    ]);
+  });
+
+  it('is over when who is told of it throws, and the request with it', async () => {
+    const { client, asked } = await serve((response) => open(response, delta(0, 'a')));
+    const fault = new Error('no screen');
+    const stream = client.runs.streamEvents(RUN, {
+      onConnection: () => {
+        throw fault;
+      },
+    });
+    expect(await errorOf(stream.result())).toBe(fault);
+    await waitFor('the request to end', () => asked[0]?.aborted);
   });
 
   it('happens when a connection has gone silent', async () => {

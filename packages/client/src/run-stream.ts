@@ -2,7 +2,7 @@
 import { isTerminalEvent, type RunEvent, type TerminalEvent } from '@talaria/protocol';
 import { AnswerText } from './answer-text.ts';
 import { StreamInterruptedError } from './errors.ts';
-import { type FollowOptions, followEvents } from './follow-events.ts';
+import { type ConnectionChange, type FollowOptions, followEvents } from './follow-events.ts';
 import { Reading } from './reading.ts';
 import type { RequestOptions } from './transport.ts';
 
@@ -13,6 +13,8 @@ export interface StreamOptions extends RequestOptions {
   stallTimeout?: number | undefined;
   /** Milliseconds for which a lost stream tries to come back; 0 is not at all, `Infinity` for ever. */
   reconnectTimeout?: number | undefined;
+  /** Is told when the stream is connected, when that was lost, and when it is back. */
+  onConnection?: ((change: ConnectionChange) => void) | undefined;
 }
 
 export class RunStream extends Reading<RunEvent> {

@@ -3,14 +3,20 @@ import { createSseDecoder, type SseHandlers, type SseMessage } from '@talaria/pr
 import type { Connection } from './connection.ts';
 import { ConnectionError } from './errors.ts';
 
+export interface MessageHandlers extends Omit<SseHandlers, 'onMessage'> {
+  /** Before the first of them. */
+  onOpen?: () => void;
+}
+
 export async function* readMessages(
   connection: Connection,
   idleMs: number,
-  handlers: Omit<SseHandlers, 'onMessage'> = {},
+  { onOpen, ...handlers }: MessageHandlers = {},
 ): AsyncGenerator<SseMessage, void, undefined> {
   const messages: SseMessage[] = [];
   const decoder = createSseDecoder({ ...handlers, onMessage: (message) => messages.push(message) });
   try {
+    onOpen?.();
     for (;;) {
       const bytes = await connection.read(idleMs);
       if (bytes === undefined) return;

@@ -93,13 +93,20 @@ export class Runs {
   /** The events of a run. Connects when it is read. */
   streamEvents(runId: string, options: StreamOptions = {}): RunStream {
     const path = `${pathOf(runId)}/events`;
-    const { after, stallTimeout = STALL_MS, reconnectTimeout = RECONNECT_MS, ...request } = options;
+    const {
+      after,
+      stallTimeout = STALL_MS,
+      reconnectTimeout = RECONNECT_MS,
+      onConnection,
+      ...request
+    } = options;
     return new RunStream({
       runId,
       after,
       stallMs: stallTimeout,
       reconnectMs: reconnectTimeout,
       waitMs: (retries) => backoffMs(retries, RECONNECT_FIRST_MS, RECONNECT_LAST_MS),
+      onConnection,
       signal: request.signal,
       connect: (cursor, again) => {
         const headers = { 'last-event-id': cursor?.toString() };

@@ -1,5 +1,5 @@
 /** The client the commands use. */
-import { Talaria, type TalariaOptions } from '@talaria/client';
+import { Talaria } from '@talaria/client';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import { serverAddress } from './server-address.ts';
@@ -10,11 +10,10 @@ const MAX_RETRIES = 0;
 export function connect(
   args: { readonly server: string | undefined },
   { env }: Pick<Terminal, 'env'>,
-  options: Pick<TalariaOptions, 'fetch' | 'maxRetries'> = {},
 ): Talaria {
   const { url, apiKey = null } = serverAddress(args.server, env);
   try {
-    return new Talaria({ baseUrl: url, apiKey, maxRetries: MAX_RETRIES, ...options });
+    return new Talaria({ baseUrl: url, apiKey, maxRetries: MAX_RETRIES });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const problem = /^baseUrl/.test(error.message)

@@ -3,7 +3,6 @@ import type { Style } from '../style.ts';
 import { elapsed } from '../text/time.ts';
 import { fit } from '../text/width.ts';
 import { type EventOf, toolLine } from './event-lines.ts';
-import type { ConnectionState } from './stream-watch.ts';
 
 interface ActiveTool {
   readonly tool: string;
@@ -20,7 +19,7 @@ const SPINNER_MS = 100;
 const SILENT_MS = 400;
 
 export class Activity {
-  connection: ConnectionState = 'open';
+  connected = true;
   stopping = false;
   readonly #style: Style;
   readonly #tools = new Map<string, ActiveTool>();
@@ -81,7 +80,7 @@ export class Activity {
   }
 
   #state(busy: boolean): string | undefined {
-    if (this.connection !== 'open') return 'connection lost; trying again';
+    if (!this.connected) return 'connection lost; trying again';
     if (this.stopping) return 'stopping';
     const silentMs = Date.now() - this.#lastEventMs;
     return busy || silentMs < SILENT_MS ? undefined : `working ${elapsed(silentMs / 1000)}`;

@@ -16,14 +16,12 @@ import { safeLine } from '../text/safe-text.ts';
 import { handleInterrupts } from './interrupts.ts';
 import { Questions } from './questions.ts';
 import type { RunView } from './run-view.ts';
-import type { StreamWatch } from './stream-watch.ts';
 
 export interface FollowOptions {
   readonly client: Talaria;
   readonly runId: string;
   readonly after?: number | undefined;
   readonly view: RunView;
-  readonly watch: StreamWatch;
   readonly terminal: Terminal;
 }
 
@@ -34,9 +32,8 @@ const RECONNECT_MS = 15 * 60_000;
 const STOP_RETRIES = 3;
 
 export async function followRun(options: FollowOptions): Promise<number> {
-  const { client, runId, view, watch, terminal } = options;
+  const { client, runId, view, terminal } = options;
   const left = new AbortController();
-  watch.onChange = (state) => view.connection(state);
 
   using _interrupts = handleInterrupts({
     onLeaving: () =>
@@ -62,6 +59,7 @@ export async function followRun(options: FollowOptions): Promise<number> {
       after,
       signal,
       reconnectTimeout: RECONNECT_MS,
+      onConnection: (change) => view.connection(change),
     })) {
       view.show(event);
       questions.see(event);

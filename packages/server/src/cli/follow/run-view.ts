@@ -1,7 +1,6 @@
 /** What a person or a program sees of a run that is followed. */
-import type { Run, RunEvent } from '@talaria/client';
+import type { ConnectionChange, Run, RunEvent } from '@talaria/client';
 import type { ApprovalPrompt } from '../screen/approval-prompt.ts';
-import type { ConnectionState } from './stream-watch.ts';
 
 export interface RunView extends Disposable {
   /** Undefined where nobody can be asked. */
@@ -13,5 +12,5 @@ export interface RunView extends Disposable {
   note(text: string): void;
   /** It was told to stop, and has not yet. */
   stopping(): void;
-  connection(state: ConnectionState): void;
+  connection(change: ConnectionChange): void;
 }

@@ -9,15 +9,13 @@ import type { Terminal } from '../terminal.ts';
 import { safeJson, safeLine } from '../text/safe-text.ts';
 import { followRun } from './follow-run.ts';
 import { openView } from './open-view.ts';
-import { StreamWatch } from './stream-watch.ts';
 
 /** A server that is busy or being updated is asked again; the key of a create makes that safe. */
 const CREATE_RETRIES = 2;
 
 export async function run(args: Arguments<'run'>, terminal: Terminal): Promise<number> {
   const input = await readText(args.prompt, 'the prompt', terminal);
-  const watch = new StreamWatch();
-  const client = connect(args, terminal, { fetch: watch.fetch });
+  const client = connect(args, terminal);
   const params: CreateRunParams = { input, session_id: args.session, instructions: args.instructions };
   const created = await client.runs.create(params, {
     maxRetries: CREATE_RETRIES,
@@ -33,5 +31,5 @@ export async function run(args: Arguments<'run'>, terminal: Terminal): Promise<n
     return exitCodes.ok;
   }
   using view = openView(args, terminal);
-  return await followRun({ client, runId, view, watch, terminal });
+  return await followRun({ client, runId, view, terminal });
 }

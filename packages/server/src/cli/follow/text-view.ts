@@ -8,7 +8,7 @@
  * After a restart of the server the model says again what the step that was cut off had said. What was shown of that on
  * a terminal stays in its scrollback, so a line says from where on it is void.
  */
-import type { Run, RunEvent } from '@talaria/client';
+import type { ConnectionChange, Run, RunEvent } from '@talaria/client';
 import { questionLines } from '../runs/approval-question.ts';
 import type { ApprovalPrompt } from '../screen/approval-prompt.ts';
 import type { Screen } from '../screen/screen.ts';
@@ -29,7 +29,6 @@ import {
 } from './event-lines.ts';
 import { HeldText } from './held-text.ts';
 import type { RunView } from './run-view.ts';
-import type { ConnectionState } from './stream-watch.ts';
 
 export interface TextViewOptions {
   readonly screen: Screen;
@@ -52,6 +51,8 @@ export class TextView implements RunView {
   /** What has been said in this step. */
   readonly #text = new HeldText();
   #startedAt: number | undefined;
+  /** The connection was lost, and the first try to come back failed. */
+  #away = false;
   #ended = false;
 
   constructor(options: TextViewOptions) {
@@ -116,19 +117,16 @@ export class TextView implements RunView {
     this.#options.screen.refresh();
   }
 
-  connection(state: ConnectionState): void {
+  connection(change: ConnectionChange): void {
     const { screen, style } = this.#options;
-    const before = this.#activity.connection;
-    // A try after one that failed is no news.
-    if (state === 'trying' && before === 'failed') return;
-    this.#activity.connection = state;
-    // There is no footer below an unfinished line; one that is not back at once is worth to break it.
-    if (state === 'failed') screen.endText();
+    const wasAway = this.#away;
+    // One that is back at the first try is worth no line and breaks none, below which there is no footer.
+    this.#away = change.state === 'lost' && change.attempt > 1;
+    this.#activity.connected = change.state === 'open';
+    if (this.#away) screen.endText();
     screen.refresh();
-    if (screen.live) return;
-    // A connection that is back at the first try is not worth a line.
-    if (state === 'failed' && before !== 'failed') screen.line(style.faint('Connection lost; trying again'));
-    if (state === 'open' && before === 'failed') screen.line(style.faint('Connected again'));
+    if (screen.live || this.#away === wasAway) return;
+    screen.line(style.faint(this.#away ? 'Connection lost; trying again' : 'Connected again'));
   }
 
   [Symbol.dispose](): void {

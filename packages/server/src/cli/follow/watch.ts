@@ -5,12 +5,10 @@ import type { Arguments } from '../commands.ts';
 import type { Terminal } from '../terminal.ts';
 import { followRun } from './follow-run.ts';
 import { openView } from './open-view.ts';
-import { StreamWatch } from './stream-watch.ts';
 
 export async function watch(args: Arguments<'watch'>, terminal: Terminal): Promise<number> {
-  const streamWatch = new StreamWatch();
-  const client = connect(args, terminal, { fetch: streamWatch.fetch });
+  const client = connect(args, terminal);
   const runId = await findRun(client, args.run);
   using view = openView({ ...args, quiet: false }, terminal);
-  return await followRun({ client, runId, after: args.after, view, watch: streamWatch, terminal });
+  return await followRun({ client, runId, after: args.after, view, terminal });
 }
