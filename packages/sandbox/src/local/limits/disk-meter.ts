@@ -1,17 +1,19 @@
 /**
  * What tells without a walk how much can have been written at most.
  *
- * - The space the file system has lost: whatever wrote it, but less by what others freed meanwhile.
+ * - The space and the files the file system has lost: whatever wrote them, but less by what others freed meanwhile.
  * - What this process and every command that has ended wrote, as the kernel counts it for whoever waits for a process:
  *   nothing is taken off it, but space reserved without writing and a tmpfs are not in it.
  *
- * Each misses what the other sees, so the larger counts.
+ * Each misses what the other sees, so the largest counts.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 
 export interface DiskReading {
   freeBytes: number;
+  /** Where a file system does not count them, those without content take space that it does. */
+  freeFiles: number;
   writtenBytes: number;
 }
 
@@ -30,8 +32,8 @@ export class DiskMeter {
   }
 
   async now(): Promise<DiskReading> {
-    const { bavail, bsize } = await statfs(this.#dir);
-    return { freeBytes: bavail * bsize, writtenBytes: writtenBy('self') };
+    const { bavail, bsize, ffree } = await statfs(this.#dir);
+    return { freeBytes: bavail * bsize, freeFiles: ffree, writtenBytes: writtenBy('self') };
   }
 
   recent(): Promise<DiskReading> {

@@ -1,5 +1,7 @@
 /**
- * The disk space under some directories, by blocks, each file once however many names it has.
+ * The disk space under some directories, by blocks, each file once however many names it has. A file without content
+ * has no block but takes one of the file system's files, of which there are as few for all: so the space is at least
+ * `FILE_BYTES` for each, which most trees hold anyway.
  *
  * du(1) and not a walk of ours: it goes by directory handle, so it neither follows a link nor is led astray by a tree
  * that changes under it, and it takes the time of another processor. Where the server is not root it runs as the root
@@ -10,25 +12,40 @@ import { SYSTEM_PATH } from '../system-path.ts';
 
 export type DiskUsage = (dirs: readonly string[]) => Promise<number>;
 
-const DU = ['du', '-skx', '--'];
-const WITH_RIGHTS = ['unshare', '--user', '--map-root-user', ...DU];
+/** A block of the usual size; file systems are made with a file for every few of them. */
+export const FILE_BYTES = 4096;
+
+const WITH_RIGHTS = ['unshare', '--user', '--map-root-user'];
+const BLOCKS = ['du', '-skx', '--'];
+/** Not every du can. */
+const FILES = ['du', '-sx', '--inodes', '--'];
 /** To try it on. */
 const SOMETHING = ['/dev/null'];
 const KB = 1024;
 
 /** The way that works here. Rejects where there is none. */
 export async function findDiskUsage(): Promise<DiskUsage> {
-  const preferred = process.getuid?.() === 0 ? DU : WITH_RIGHTS;
-  try {
-    await measure(preferred, SOMETHING);
-    return (dirs) => measure(preferred, dirs);
-  } catch {
-    await measure(DU, SOMETHING);
-    return (dirs) => measure(DU, dirs);
-  }
+  const preferred = process.getuid?.() === 0 ? [] : WITH_RIGHTS;
+  const prefix = (await works([...preferred, ...BLOCKS])) ? preferred : [];
+  await sum([...prefix, ...BLOCKS], SOMETHING);
+  const countsFiles = await works([...prefix, ...FILES]);
+  return async (dirs) => {
+    const [kilobytes, files] = await Promise.all([
+      sum([...prefix, ...BLOCKS], dirs),
+      countsFiles ? sum([...prefix, ...FILES], dirs) : 0,
+    ]);
+    return Math.max(kilobytes * KB, files * FILE_BYTES);
+  };
 }
 
-async function measure(command: readonly string[], dirs: readonly string[]): Promise<number> {
+function works(command: readonly string[]): Promise<boolean> {
+  return sum(command, SOMETHING).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function sum(command: readonly string[], dirs: readonly string[]): Promise<number> {
   const [program = '', ...args] = [...command, ...dirs];
   const child = spawn(program, args, {
     env: { PATH: SYSTEM_PATH },
@@ -37,7 +54,7 @@ async function measure(command: readonly string[], dirs: readonly string[]): Pro
   });
   const failed = new Promise<never>((_, reject) => child.once('error', reject));
   const output = await Promise.race([child.stdout.setEncoding('utf8').toArray(), failed]);
-  const sizes = [...output.join('').matchAll(/^(\d+)\t/gm)].map(([, kilobytes]) => Number(kilobytes) * KB);
-  if (sizes.length === dirs.length) return sizes.reduce((sum, size) => sum + size, 0);
+  const counts = [...output.join('').matchAll(/^(\d+)\t/gm)].map(([, count]) => Number(count));
+  if (counts.length === dirs.length) return counts.reduce((total, count) => total + count, 0);
   throw new Error('du could not measure the disk space of a workspace');
 }

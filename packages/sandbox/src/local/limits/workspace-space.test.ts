@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
+import { FILE_BYTES } from './disk-usage.ts';
 import { WorkspaceSpace } from './workspace-space.ts';
 
 const MB = 1024 * 1024;
 
 /** A file system with 10 000 bytes free and a workspace in it with a limit of 1000, both under the test's control. */
 function setUp({ isNew = true, walk = async () => {} } = {}) {
-  const disk = { free: 10_000, written: 0, used: 0, measured: 0 };
-  const read = async () => ({ freeBytes: disk.free, writtenBytes: disk.written });
+  const disk = { free: 10_000, files: 10_000, written: 0, used: 0, measured: 0 };
+  const read = async () => ({
+    freeBytes: disk.free,
+    freeFiles: disk.files,
+    writtenBytes: disk.written,
+  });
   const space = new WorkspaceSpace(['/'], isNew, {
     limitBytes: 1000,
     meter: { now: read, recent: read },
@@ -33,6 +38,14 @@ test('a new workspace is not measured until it could be over its limit', async (
   write(2);
   expect(await space.usedIfOver()).toBe(1001);
   expect(disk.measured).toBe(1);
+});
+
+test('files without content are looked for as if they had a block each', async () => {
+  const { disk, space } = setUp();
+  await space.usedIfOver();
+  disk.files -= 1;
+  disk.used = FILE_BYTES;
+  expect(await space.usedIfOver()).toBe(FILE_BYTES);
 });
 
 test('one that was there before is measured first', async () => {

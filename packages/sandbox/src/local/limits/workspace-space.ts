@@ -13,7 +13,7 @@
  */
 import { statSync } from 'node:fs';
 import { type DiskMeter, type DiskReading, writtenBelow } from './disk-meter.ts';
-import type { DiskUsage } from './disk-usage.ts';
+import { type DiskUsage, FILE_BYTES } from './disk-usage.ts';
 import { unlinkedBytes } from './unlinked-files.ts';
 
 const LOOK_MS = 100;
@@ -168,7 +168,7 @@ function emptyAt(reading: Reading): Measurement {
 }
 
 function mostUsed({ usedBytes, reading: then }: Measurement, now: Reading): number {
-  const lost = then.freeBytes - now.freeBytes;
+  const lost = Math.max(then.freeBytes - now.freeBytes, (then.freeFiles - now.freeFiles) * FILE_BYTES);
   const running = Math.max(0, now.runningBytes - then.runningBytes);
   return usedBytes + Math.max(0, lost, now.writtenBytes - then.writtenBytes + running);
 }
