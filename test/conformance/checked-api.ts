@@ -15,6 +15,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['GET', /^\/health\/detailed$/, schemas.HealthDetailedSchema],
   ['GET', /^\/v1\/models$/, schemas.ModelListSchema],
   ['GET', /^\/v1\/capabilities$/, schemas.CapabilitiesSchema],
+  ['POST', /^\/v1\/chat\/completions$/, schemas.ChatCompletionSchema],
   ['POST', /^\/v1\/runs$/, schemas.RunCreatedSchema],
   ['GET', /^\/v1\/runs$/, schemas.RunListSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}$`), schemas.RunSchema],
@@ -51,7 +52,7 @@ export class CheckedApi extends Api {
 
 const validators = new Map<TSchema, Validator>();
 
-function expectShape(schema: TSchema, value: unknown): void {
+export function expectShape(schema: TSchema, value: unknown): void {
   const validator = validators.get(schema) ?? Compile(schema);
   validators.set(schema, validator);
   if (validator.Check(value)) return;

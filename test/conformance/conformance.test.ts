@@ -23,6 +23,7 @@ import { describeArtifacts } from './artifacts.ts';
 import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
+import { describeChat, describeChatSessions } from './chat.ts';
 import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
 import { describeCursors } from './cursors.ts';
@@ -63,12 +64,14 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describeSteer(target);
   describeList(target);
   describeArtifacts(target);
+  describeChat(target);
   describeDiscovery(target);
   describeBadBodies(target);
   describeBadHttp(target);
   if (key) {
     describeReferenceAuth(target);
     describeAuth(target);
+    describeChatSessions(target);
   }
   if (key && otherKey) describeOwnership(target);
 }

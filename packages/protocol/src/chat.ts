@@ -7,3 +7,5 @@ export type ChatUsage = Static<typeof schemas.ChatUsageSchema>;
 export type ChatCompletion = Static<typeof schemas.ChatCompletionSchema>;
 export type ChatCompletionChunk = Static<typeof schemas.ChatCompletionChunkSchema>;
 export type ToolProgress = Static<typeof schemas.ToolProgressSchema>;
+export type ChatApprovalRequest = Static<typeof schemas.ChatApprovalRequestSchema>;
+export type ChatApprovalResponded = Static<typeof schemas.ChatApprovalRespondedSchema>;

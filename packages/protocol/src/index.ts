@@ -1,4 +1,5 @@
 export type * from './chat.ts';
+export * from './chat-request.ts';
 export type * from './discovery.ts';
 export * from './errors.ts';
 export * from './events.ts';

@@ -1,11 +1,12 @@
 /** `POST /v1/chat/completions`, in OpenAI's shapes. */
 import Type from 'typebox';
+import { ApprovalRequestSchema, EVENT_PAYLOADS } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
 export const ChatMessageSchema = Type.Object({
   role: Type.String(),
-  content: Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()]),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()])),
 });
 
 export const ChatRequestSchema = Type.Object({
@@ -33,7 +34,9 @@ export const ChatCompletionSchema = Type.Object({
       message: Type.Object({
         role: Type.Literal('assistant'),
         content: Type.Union([Type.String(), Type.Null()]),
+        refusal: Type.Optional(Type.Null()),
       }),
+      logprobs: Type.Optional(Type.Null()),
       finish_reason: FinishReason,
     }),
   ),
@@ -51,6 +54,9 @@ export const ChatCompletionChunkSchema = Type.Object({
       delta: Type.Object({
         role: Type.Optional(Type.String()),
         content: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+        reasoning_content: Type.Optional(
+          Type.String({ description: 'What the model thought, step by step' }),
+        ),
       }),
       finish_reason: FinishReason,
     }),
@@ -58,10 +64,22 @@ export const ChatCompletionChunkSchema = Type.Object({
   usage: Type.Optional(Type.Union([ChatUsageSchema, Type.Null()])),
 });
 
-/** The data of a frame named `hermes.tool.progress`. */
+/** The data of a frame named `hermes.tool.progress`. It also has the fields of a chunk, with no choice. */
 export const ToolProgressSchema = Type.Object({
   tool: Type.String(),
   label: Type.String(),
   toolCallId: Type.String(),
   status: Type.Union([Type.Literal('running'), Type.Literal('completed')]),
+});
+
+/** The data of a frame named `hermes.approval.request`: what has to be answered at `/v1/runs/{run_id}/approval`. */
+export const ChatApprovalRequestSchema = Type.Object({
+  run_id: Type.String(),
+  ...ApprovalRequestSchema.properties,
+});
+
+/** The data of a frame named `hermes.approval.responded`. */
+export const ChatApprovalRespondedSchema = Type.Object({
+  run_id: Type.String(),
+  ...EVENT_PAYLOADS['approval.responded'].properties,
 });

@@ -20,6 +20,7 @@ import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
+import { installChatRoutes } from './routes/chat.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
@@ -130,6 +131,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     installRunRoutes(app, engine);
     installArtifactRoutes(app, engine);
     installEventRoutes(app, engine, streams);
+    installChatRoutes(app, { engine, inline, modelName, keyConfigured: apiKeys.length > 0 });
   });
   return app;
 }

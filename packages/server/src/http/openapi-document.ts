@@ -9,7 +9,7 @@ import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
 
 interface Operation {
-  tag: 'runs' | 'discovery' | 'health';
+  tag: 'runs' | 'openai' | 'discovery' | 'health';
   summary: string;
   description?: string;
   /** Needs no key. */
@@ -32,12 +32,16 @@ const Path = Type.String({ description: 'Relative to the workspace; the workspac
 const ERRORS: Record<number, string> = {
   400: 'The request is not valid',
   401: 'The API key is missing or wrong',
+  403: 'Not allowed on a server without a key',
   404: 'No such run, or not in a state that allows this',
   409: 'In conflict with what was asked before',
   413: 'The body is too large',
   416: 'The file has no bytes in that range',
   429: 'Too many of these are waiting; where Retry-After is given, it says when to try again',
+  500: 'The run failed',
+  502: 'The model provider failed',
   503: 'Not now; see Retry-After',
+  504: 'The run used all its time',
 };
 
 const OPERATIONS: Record<string, Operation> = {
@@ -70,6 +74,22 @@ const OPERATIONS: Record<string, Operation> = {
     status: 202,
     answer: schemas.RunCreatedSchema,
     errors: [400, 401, 409, 413, 429, 503],
+  },
+  'POST /v1/chat/completions': {
+    tag: 'openai',
+    summary: 'Answer a conversation',
+    description:
+      'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events: chunks of the ' +
+      'answer, frames named hermes.tool.progress, hermes.approval.request and hermes.approval.responded, and [DONE]. ' +
+      'A run that fails has the status of its failure.',
+    headers: {
+      'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
+    },
+    body: schemas.ChatRequestSchema,
+    answer: schemas.ChatCompletionSchema,
+    errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
   },
   'GET /v1/runs': {
     tag: 'runs',

@@ -70,7 +70,11 @@ export class InlineRuns {
     { run, reader }: InlineRun,
     take: (event: StoredEvent) => void,
   ): Promise<boolean> {
-    if (reply.raw.destroyed) return false;
+    const gone = (): false => {
+      reply.hijack();
+      return false;
+    };
+    if (reply.raw.destroyed) return gone();
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const detach = this.#options.engine.subscribe(run.run_id, -1, {
       deliver(batch) {
@@ -87,7 +91,7 @@ export class InlineRuns {
     this.#waiting.add(interrupt);
     void sent.then(() => resolve(false));
     try {
-      return await promise;
+      return (await promise) || gone();
     } catch (error) {
       const reason =
         error instanceof TalariaError ? error : new TalariaError('internal_error', { cause: error });

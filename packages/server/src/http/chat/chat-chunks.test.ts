@@ -1,0 +1,108 @@
+import { TalariaError } from '@talaria/protocol';
+import { describe, expect, test } from 'vitest';
+import type { EventBatch } from '../../journal/feeds.ts';
+import type { StoredEvent } from '../../journal/journal.ts';
+import { ChatAnswer } from './chat-answer.ts';
+import { ChatChunks } from './chat-chunks.ts';
+
+const RUN_ID = `run_${'a'.repeat(32)}`;
+const HEAD = { id: 'chatcmpl-1', created: 7, model: 'm' };
+const USAGE = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
+
+type Told = [event: string, payload: object];
+const said = (delta: string): Told => ['message.delta', { delta }];
+const started = (id: string): Told => [
+  'tool.started',
+  { tool: 'terminal', preview: `run ${id}`, tool_call_id: id, arguments: {} },
+];
+const finished = (id: string): Told => ['tool.completed', { tool: 'terminal', tool_call_id: id }];
+const resumed = (discard_from_seq?: number): Told => ['run.resumed', { discard_from_seq }];
+const COMPLETED: Told = ['run.completed', { output: 'all', usage: USAGE }];
+
+function log(...told: Told[]): StoredEvent[] {
+  return told.map(([event, payload], seq) => ({ seq, event, at: 0, payload: JSON.stringify(payload) }));
+}
+
+/** What is read of the stream when the log comes in batches that end before these events. */
+function read(events: StoredEvent[], cuts: number[] = []) {
+  const chunks = new ChatChunks(RUN_ID, HEAD);
+  let text = '';
+  let ended = false;
+  for (const [i, from] of [0, ...cuts].entries()) {
+    const batch = events.slice(from, cuts[i]);
+    const encoded = chunks.encode(batch as unknown as EventBatch);
+    text += encoded.bytes.toString();
+    ended = encoded.ended;
+    if (ended) break;
+  }
+  const frames = text.split('\n\n').filter(Boolean);
+  const data = frames.map((frame) => frame.replace(/^event: .*\n/, '').slice('data: '.length));
+  const values = data.filter((json) => json !== '[DONE]').map((json) => JSON.parse(json));
+  return {
+    ended,
+    done: data.at(-1) === '[DONE]',
+    content: values.map((value) => value.choices?.[0]?.delta.content ?? '').join(''),
+    error: values.at(-1)?.error,
+    values,
+  };
+}
+
+test('how the log is cut into batches makes no difference', () => {
+  const events = log(
+    said('a'),
+    started('1'),
+    started('2'),
+    finished('2'),
+    finished('1'),
+    said('b'),
+    COMPLETED,
+  );
+  const whole = read(events);
+  expect(whole).toMatchObject({ ended: true, done: true, content: 'a\n\nb' });
+  expect(whole.values.map(({ label, status }) => label && `${label} ${status}`).filter(Boolean)).toEqual([
+    'run 1 running',
+    'run 2 running',
+    'run 2 completed',
+    'run 1 completed',
+  ]);
+  for (let cut = 1; cut < events.length; cut++) expect(read(events, [cut])).toEqual(whole);
+});
+
+test('no break stands before the first text, nor within a step', () => {
+  expect(read(log(started('1'), finished('1'), said('a'), said('b'), COMPLETED)).content).toBe('ab');
+});
+
+describe('a step that is told anew', () => {
+  const events = log(said('kept '), started('1'), said('lost'), resumed(2), said('found'), COMPLETED);
+
+  test('is told once to whoever comes after the fact', () => {
+    expect(read(events)).toMatchObject({ done: true, content: 'kept \n\nfound' });
+  });
+
+  test('ends the stream of whoever has heard of it with an error that names the run', () => {
+    const { ended, done, error, content } = read(events, [3]);
+    expect({ ended, done, content }).toEqual({ ended: true, done: false, content: 'kept \n\nlost' });
+    expect(error).toMatchObject({ code: 'internal_error', message: expect.stringContaining(RUN_ID) });
+  });
+
+  test('is nothing to whoever has not heard of it: the stream goes on', () => {
+    expect(read(log(said('a'), resumed(), said('b'), COMPLETED), [1])).toMatchObject({ done: true });
+    expect(read(log(said('a'), resumed(1), said('b'), COMPLETED), [1])).toMatchObject({ content: 'ab' });
+  });
+
+  test('is left out of a truncated answer in one piece', () => {
+    const answer = new ChatAnswer();
+    const end: Told = ['run.failed', { error: 'x', error_code: 'output_truncated', usage_so_far: USAGE }];
+    for (const event of log(said('lost'), resumed(0), said('fo'), said('und'), end)) answer.take(event);
+    expect(answer.result(HEAD)).toMatchObject({
+      completion: { choices: [{ message: { content: 'found' }, finish_reason: 'length' }] },
+    });
+  });
+});
+
+test('the last words of a stream that is cut off name the run', () => {
+  const bytes = new ChatChunks(RUN_ID, HEAD).interrupted(new TalariaError('gateway_draining'));
+  expect(JSON.parse(bytes.toString().slice('data: '.length))).toMatchObject({
+    error: { code: 'gateway_draining', message: expect.stringContaining(RUN_ID) },
+  });
+});

@@ -1,0 +1,67 @@
+/** A request whose answer is a stream of server-sent events, as they come. */
+import { createSseParser } from '@talaria/protocol';
+import { type Api, isConnectionLoss } from './api.ts';
+
+export interface PostedFrame {
+  /** Empty where the frame has no name. */
+  event: string;
+  data: string;
+}
+
+export interface PostedStream {
+  status: number;
+  headers: Headers;
+  frames: PostedFrame[];
+  comments: string[];
+  /** The server ended the stream in good order. */
+  clean: boolean;
+}
+
+export interface PostedStreamOptions {
+  headers?: Record<string, string>;
+  onHead?: (headers: Headers) => void;
+  onFrame?: (frame: PostedFrame) => void;
+  /** Stop reading (and disconnect) once this says so. */
+  until?: (frame: PostedFrame) => boolean;
+}
+
+export async function postStream(
+  { baseUrl, key }: Pick<Api, 'baseUrl' | 'key'>,
+  path: string,
+  body: unknown,
+  { headers = {}, onHead, onFrame, until }: PostedStreamOptions = {},
+): Promise<PostedStream> {
+  const abort = new AbortController();
+  const response = await fetch(baseUrl + path, {
+    method: 'POST',
+    headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    body: JSON.stringify(body),
+    signal: abort.signal,
+  });
+  onHead?.(response.headers);
+  const { status, headers: answered } = response;
+  const stream: PostedStream = { status, headers: answered, frames: [], comments: [], clean: false };
+  let stopped = false;
+  const parser = createSseParser({
+    onMessage({ event, data }) {
+      if (stopped) return;
+      stream.frames.push({ event, data });
+      onFrame?.({ event, data });
+      if (until?.({ event, data })) stopped = true;
+    },
+    onComment: (text) => stream.comments.push(text),
+  });
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body!) {
+      parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+      if (stopped) break;
+    }
+    stream.clean = !stopped;
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error;
+  } finally {
+    abort.abort();
+  }
+  return stream;
+}
