@@ -41,19 +41,19 @@ export function parseCreateRun(body: unknown): CreateRun {
     prompt,
     history: explicit ?? (earlier.length > 0 ? earlier : undefined),
     instructions: optionalString(fields, 'instructions'),
-    sessionId: parseSessionId(fields),
+    sessionId: parseSessionName(optionalString(fields, 'session_id') ?? '', 'session_id'),
     previousResponseId: optionalString(fields, 'previous_response_id'),
     webhook: parseWebhook(fields.webhook),
   };
 }
 
-function parseSessionId(fields: Record<string, unknown>): string | undefined {
-  const value = optionalString(fields, 'session_id');
-  if (value === undefined || value === '') return undefined;
+/** A session's name, wherever it stands; undefined for an empty one, which some clients send for none. */
+export function parseSessionName(value: string, param: string): string | undefined {
+  if (value === '') return undefined;
   if (value.length > SESSION_ID_MAX || /\p{Cc}/u.test(value)) {
     throw invalid(
-      'session_id',
-      `'session_id' must have at most ${SESSION_ID_MAX} characters and no control characters`,
+      param,
+      `'${param}' must have at most ${SESSION_ID_MAX} characters and no control characters`,
     );
   }
   return value;

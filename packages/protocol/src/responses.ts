@@ -2,12 +2,31 @@ import type { Static } from 'typebox';
 import type * as schemas from './schemas/responses.ts';
 
 export type ResponseRequest = Static<typeof schemas.ResponseRequestSchema>;
+export type ResponseStatus = Static<typeof schemas.ResponseStatusSchema>;
 export type ResponseItem = Static<typeof schemas.ResponseItemSchema>;
+export type ResponseUsage = Static<typeof schemas.ResponseUsageSchema>;
 export type ResponseObject = Static<typeof schemas.ResponseObjectSchema>;
 export type ResponseDeleted = Static<typeof schemas.ResponseDeletedSchema>;
 
 type Payloads = typeof schemas.RESPONSE_EVENT_PAYLOADS;
 
+export type ResponseEventType = keyof Payloads;
+
+/** What an event of the stream says, without the fields every event has. */
+export type ResponseEventPayload<T extends ResponseEventType = ResponseEventType> = Static<Payloads[T]>;
+
+/** An event as it stands in the `data:` line of the stream. */
 export type ResponseEvent = {
-  [T in keyof Payloads]: { type: T; sequence_number: number } & Static<Payloads[T]>;
-}[keyof Payloads];
+  [T in ResponseEventType]: { type: T; sequence_number: number } & Static<Payloads[T]>;
+}[ResponseEventType];
+
+const RESPONSE_ID = /^resp_[0-9a-f]{28}$/;
+
+export function isResponseId(value: string): boolean {
+  return RESPONSE_ID.test(value);
+}
+
+/** The response a run is: its id is the beginning of the run's, so that neither has to be looked up for the other. */
+export function toResponseId(runId: string): string {
+  return `resp_${runId.slice('run_'.length, 'run_'.length + 28)}`;
+}

@@ -1,0 +1,90 @@
+/** What holds for the events of any run; the last word has the accumulator of OpenAI's own client. */
+import type { ResponseEvent } from '@talaria/protocol';
+import { RESPONSE_EVENT_PAYLOADS } from '@talaria/protocol/schemas';
+import fc from 'fast-check';
+import { ResponseStream } from 'openai/lib/responses/ResponseStream';
+import { Value } from 'typebox/value';
+import { expect, it } from 'vitest';
+import type { LogRecord } from '../journal/records.ts';
+import { ResponseFold } from './response-fold.ts';
+import { anyRun, HEAD, MASKING } from './testing.ts';
+
+function fold(log: readonly LogRecord[]) {
+  const folding = new ResponseFold(HEAD, MASKING);
+  const events: ResponseEvent[] = folding.open();
+  for (const record of log) events.push(...folding.apply(record));
+  return { events, response: folding.response };
+}
+
+const always = (holds: (log: LogRecord[]) => void | Promise<void>) =>
+  fc.assert(
+    fc.asyncProperty(anyRun, async (log) => holds(log)),
+    { numRuns: 100 },
+  );
+
+it('are numbered from 0 without gaps, and are what the schemas say', () =>
+  always((log) => {
+    for (const [i, event] of fold(log).events.entries()) {
+      const { type, sequence_number, ...payload } = event;
+      expect(sequence_number).toBe(i);
+      expect(Value.Check(RESPONSE_EVENT_PAYLOADS[type], payload)).toBe(true);
+    }
+  }));
+
+it('add, fill and close one item after the other', () =>
+  always((log) => {
+    let open: { index: number; text: string; done: boolean } | undefined;
+    let next = 0;
+    for (const event of fold(log).events) {
+      switch (event.type) {
+        case 'response.output_item.added':
+          expect(open).toBeUndefined();
+          expect(event.output_index).toBe(next++);
+          open = { index: event.output_index, text: '', done: false };
+          break;
+        case 'response.output_text.delta':
+          expect(open).toMatchObject({ index: event.output_index, done: false });
+          open!.text += event.delta;
+          break;
+        case 'response.output_text.done':
+          expect(open).toEqual({ index: event.output_index, text: event.text, done: false });
+          open!.done = true;
+          break;
+        case 'response.output_item.done':
+          expect(open?.index).toBe(event.output_index);
+          open = undefined;
+          break;
+        default:
+      }
+    }
+    expect(open).toBeUndefined();
+  }));
+
+it('end once, with the response they add up to', () =>
+  always((log) => {
+    const { events, response } = fold(log);
+    const ends = events.filter(({ type }) => type === 'response.completed' || type === 'response.failed');
+    expect(ends).toEqual([events.at(-1)]);
+    expect(ends[0]).toMatchObject({ response });
+  }));
+
+it('add up to the same response without the deltas of complete steps', () =>
+  always((log) => {
+    const settled = log.findLastIndex(({ event }) => event === 'step.completed' || event === 'run.resumed');
+    const whole = log.filter(({ event }, i) => event !== 'message.delta' || i > settled);
+    expect(fold(whole).response).toEqual(fold(log).response);
+  }));
+
+it("are taken by OpenAI's client, which makes the same response of them", () =>
+  always(async (log) => {
+    const { events, response } = fold(log);
+    const lines = events.map((event) => `${JSON.stringify(event)}\n`);
+    const body = ReadableStream.from(lines).pipeThrough(new TextEncoderStream());
+    const final = await ResponseStream.fromReadableStream(body).finalResponse();
+    expect(final).toMatchObject({ ...response, output: final.output });
+    expect(final.output.map(({ id, type }) => ({ id, type }))).toEqual(
+      response.output.map(({ id, type }) => ({ id, type })),
+    );
+    const texts = response.output.map((item) => (item.type === 'message' ? item.content[0]!.text : ''));
+    expect(final.output_text).toBe(texts.join(''));
+  }));

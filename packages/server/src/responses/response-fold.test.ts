@@ -1,0 +1,194 @@
+import type { ResponseEvent } from '@talaria/protocol';
+import { describe, expect, it } from 'vitest';
+import type { NewRecord } from '../journal/records.ts';
+import { ResponseFold } from './response-fold.ts';
+import {
+  accepted,
+  answered,
+  asked,
+  cancelled,
+  claimed,
+  completed,
+  failed,
+  finished,
+  HEAD,
+  MASKING,
+  resumed,
+  SECRET,
+  said,
+  started,
+  stepped,
+  toLog,
+} from './testing.ts';
+
+function fold(records: readonly NewRecord[], head = HEAD) {
+  const folding = new ResponseFold(head, MASKING);
+  const events: ResponseEvent[] = folding.open();
+  for (const record of toLog(records)) events.push(...folding.apply(record));
+  return { events, response: folding.response };
+}
+
+const types = (events: readonly ResponseEvent[]) => events.map(({ type }) => type);
+const TEXT = ['response.output_text.done', 'response.content_part.done', 'response.output_item.done'];
+
+describe('the events of a response', () => {
+  it('tell of an answer in the order OpenAI has', () => {
+    const run = [accepted, claimed, ...said('Hel', 'lo'), stepped('Hello'), completed('Hello')];
+    const { events } = fold(run);
+    expect(types(events)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.delta',
+      ...TEXT,
+      'response.completed',
+    ]);
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, i) => i));
+    expect(events.at(-1)).toMatchObject({
+      response: {
+        id: HEAD.responseId,
+        status: 'completed',
+        output: [{ type: 'message', status: 'completed', content: [{ type: 'output_text', text: 'Hello' }] }],
+        usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+        error: null,
+        completed_at: 1_700_000_005,
+      },
+    });
+  });
+
+  it('begin with what is queued, when it works in the background', () => {
+    const background = { ...HEAD, settings: { ...HEAD.settings, background: true } };
+    expect(fold([accepted], background).events).toMatchObject([
+      { response: { status: 'queued', background: true } },
+    ]);
+    expect(fold([accepted]).events).toMatchObject([{ response: { status: 'in_progress' } }]);
+  });
+
+  it('show a call with its arguments, and its whole output, without secrets', () => {
+    const call = { id: 'c1', arguments: `{"command":"echo ${SECRET}","token":"abc"}` };
+    const output = `${'x'.repeat(2000)} ${SECRET} Bearer abcdef123456`;
+    const { events, response } = fold([
+      accepted,
+      claimed,
+      stepped('', [call]),
+      started('c1'),
+      finished('c1', output),
+    ]);
+    expect(types(events.slice(2))).toEqual([
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.output_item.done',
+    ]);
+    expect(response.output).toMatchObject([
+      {
+        type: 'function_call',
+        call_id: 'c1',
+        name: 'bash',
+        arguments: '{"command":"echo [redacted]","token":"[redacted]"}',
+        status: 'completed',
+      },
+      {
+        type: 'function_call_output',
+        call_id: 'c1',
+        output: `${'x'.repeat(2000)} [redacted] Bearer [redacted]`,
+        status: 'completed',
+      },
+    ]);
+  });
+
+  it('show arguments that are no JSON as they were written', () => {
+    const call = { id: 'c1', arguments: `{"command": ${SECRET}` };
+    const { response } = fold([accepted, claimed, stepped('', [call]), started('c1')]);
+    expect(response.output).toMatchObject([{ arguments: '{"command": [redacted]' }]);
+  });
+
+  it('say what waits for an answer, and that it was given', () => {
+    const { events, response } = fold([
+      accepted,
+      claimed,
+      stepped('', [{ id: 'c1' }]),
+      started('c1', true),
+      asked('c1'),
+      answered(),
+    ]);
+    const states = events.flatMap((event) => (event.type === 'response.in_progress' ? [event.response] : []));
+    expect(states).toMatchObject([
+      { approval: null },
+      { approval: { command: 'rm -r x' }, output: [{ type: 'function_call' }], run_id: HEAD.runId },
+      { approval: null },
+    ]);
+    expect(response).toMatchObject({ status: 'in_progress', approval: null });
+  });
+
+  it('close text that was cut off, and say it again as another item', () => {
+    const { events, response } = fold([
+      accepted,
+      claimed,
+      ...said('Hel'),
+      claimed,
+      resumed,
+      ...said('Hello'),
+      stepped('Hello'),
+      completed('Hello'),
+    ]);
+    const items = events.flatMap((event) =>
+      event.type === 'response.output_item.done' ? [{ index: event.output_index, ...event.item }] : [],
+    );
+    expect(items).toMatchObject([
+      { index: 0, status: 'incomplete', content: [{ text: 'Hel' }] },
+      { index: 1, status: 'completed', content: [{ text: 'Hello' }] },
+    ]);
+    expect(items[0]!.id).not.toBe(items[1]!.id);
+    expect(response.output).toMatchObject([{ id: items[1]!.id, content: [{ text: 'Hello' }] }]);
+  });
+
+  it('keep an answer whose end was cut off', () => {
+    const { response } = fold([
+      accepted,
+      claimed,
+      ...said('Hello'),
+      stepped('Hello'),
+      claimed,
+      resumed,
+      completed('Hello'),
+    ]);
+    expect(response.output).toMatchObject([{ status: 'completed', content: [{ text: 'Hello' }] }]);
+  });
+
+  it('end with response.failed and the reason when the run fails', () => {
+    const { events, response } = fold([accepted, claimed, ...said('Hel'), failed]);
+    expect(types(events).slice(-4)).toEqual([...TEXT, 'response.failed']);
+    expect(response).toMatchObject({
+      status: 'failed',
+      error: { code: 'provider_error', message: 'no luck' },
+      output: [{ status: 'incomplete', content: [{ text: 'Hel' }] }],
+      completed_at: null,
+    });
+  });
+
+  it('end with response.failed when the run is stopped, for lack of a name of its own', () => {
+    const { events, response } = fold([accepted, claimed, asked('c1'), cancelled]);
+    expect(events.at(-1)!.type).toBe('response.failed');
+    expect(response).toMatchObject({ status: 'cancelled', error: { code: 'run_cancelled' }, approval: null });
+  });
+});
+
+describe('a response that is not finished', () => {
+  it('is queued until a worker has it, then in progress', () => {
+    expect(fold([accepted]).response.status).toBe('queued');
+    expect(fold([accepted, claimed]).response.status).toBe('in_progress');
+  });
+
+  it('has what was said so far', () => {
+    const { response } = fold([accepted, claimed, ...said('Hel')]);
+    expect(response).toMatchObject({
+      output: [{ status: 'in_progress', content: [{ text: 'Hel' }] }],
+      usage: null,
+    });
+  });
+});
