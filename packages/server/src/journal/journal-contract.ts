@@ -17,6 +17,7 @@ import { leaseContract } from './contract/lease.ts';
 import { outboxContract } from './contract/outbox.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
+import { responsesContract } from './contract/responses.ts';
 import { sessionsContract } from './contract/sessions.ts';
 import { terminalContract } from './contract/terminal.ts';
 import { watchContract } from './contract/watch.ts';
@@ -76,6 +77,7 @@ export function describeJournalContract(
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));
     describe('the outbox', () => outboxContract(subject));
+    describe('responses', () => responsesContract(subject));
     describe('reading', () => readContract(subject));
     describe('watching', () => watchContract(subject));
     describe('keeping and closing', () => keepContract(subject));

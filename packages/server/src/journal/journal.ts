@@ -20,6 +20,7 @@ import type { RunStatus } from '@talaria/protocol';
 import type { Outbox, Webhook } from './outbox.ts';
 import type { Post } from './posts.ts';
 import type { LogRecord, NewRecord, RunRequest } from './records.ts';
+import type { NewResponse, Responses } from './responses.ts';
 import type { StoredRun } from './run-state.ts';
 import type { Sessions, Turn } from './sessions.ts';
 
@@ -31,6 +32,8 @@ export interface NewRun {
   idempotency?: IdempotencyKey | undefined;
   /** Where its end and its approval requests are announced. */
   webhook?: Webhook | undefined;
+  /** For a run that is a stored response; its session has to be a named one. */
+  response?: NewResponse | undefined;
 }
 
 /** The same key and body again is the same run, while that is unfinished and for `keptMs` (a day) after its end. */
@@ -122,6 +125,7 @@ export interface StoreHealth {
 export interface Journal {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
+  readonly responses: Responses;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */

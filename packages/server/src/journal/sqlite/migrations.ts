@@ -167,6 +167,24 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX webhook_messages_leased ON webhook_messages (receiver, due_at) WHERE leased = 1;
   CREATE INDEX webhook_messages_failed ON webhook_messages (failed_at) WHERE failed_at IS NOT NULL;
   `,
+  // 9: stored responses
+  `
+  -- context_from and context_to: what of the session was said when the response was complete.
+  CREATE TABLE responses (
+    n            INTEGER PRIMARY KEY AUTOINCREMENT,
+    response_id  TEXT    NOT NULL UNIQUE,
+    owner        TEXT    NOT NULL,
+    run_id       TEXT    NOT NULL UNIQUE,
+    session      INTEGER NOT NULL,
+    session_id   TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    settings     TEXT    NOT NULL,
+    context_from INTEGER,
+    context_to   INTEGER,
+    snapshot     TEXT
+  ) STRICT;
+  CREATE INDEX responses_by_owner ON responses (owner, n);
+  `,
 ];
 
 /** The newest schema there is. */

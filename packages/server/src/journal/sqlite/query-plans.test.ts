@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cursors } from '../cursors.ts';
+import type { ResponseSettings } from '../responses.ts';
 import { completed, LEASE_MS, NO_LIMIT, newRun } from '../testing.ts';
 import { migrate } from './migrations.ts';
 import { SqliteReader } from './reader.ts';
@@ -122,6 +123,16 @@ describe('every query finds its rows by an index', () => {
     ],
     ['outbox.due', () => reader.outbox.due(5), /webhook_messages_due \(due_at>\?\)/],
     ['outbox.state', () => reader.outbox.state('run_1'), /webhooks USING PRIMARY KEY \(run_id=\?\)/],
+    [
+      'responses.get',
+      () => reader.responses.get('ada', 'resp_1'),
+      /sqlite_autoindex_responses_1 \(response_id=\?\)/,
+    ],
+    [
+      'responses.withoutSnapshot',
+      () => reader.responses.withoutSnapshot(['run_1']),
+      /sqlite_autoindex_responses_2 \(run_id=\?\)/,
+    ],
   ])('%s', (_, read, index) => {
     const plans = plansOf(read);
     expect(plans).toContainEqual(expect.stringMatching(index));
@@ -192,6 +203,27 @@ describe('every query finds its rows by an index', () => {
     expect(plans).toContainEqual(
       expect.stringMatching(/webhook_messages_leased \(receiver=\? AND due_at>\?\)/),
     );
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('all of a response that is created, gone on from, pushed out, kept and deleted do', () => {
+    const response = (n: number, previous?: string) =>
+      newRun({
+        runId: `run_${n}`,
+        sessionId: `s${n}`,
+        response: { responseId: `resp_${n}`, settings: {} as ResponseSettings, maxStored: 1, previous },
+      });
+    const plans = plansOf(() => {
+      for (const [n, previous] of [undefined, 'resp_0', 'resp_1'].entries()) {
+        writer.createRun(response(n, previous), NO_LIMIT, 1);
+        const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
+        const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
+        writer.append(claim!, [completed()], { turn }, 2);
+      }
+      reader.responses.context('ada', 'resp_2');
+      writer.responses.keep('resp_2', '{}');
+      writer.responses.delete('ada', 'resp_2');
+    });
     expect(slow(plans)).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { OutboxReader } from './outbox-reader.ts';
+import { ResponsesReader } from './responses-reader.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
 import { SessionsReader } from './sessions-reader.ts';
 import { statementsOf } from './statements.ts';
@@ -19,6 +20,7 @@ export class SqliteReader {
   readonly #cursors: Cursors;
   readonly sessions: SessionsReader;
   readonly outbox: OutboxReader;
+  readonly responses: ResponsesReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
@@ -27,6 +29,7 @@ export class SqliteReader {
     this.#cursors = new Cursors(key!.value);
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
     this.outbox = new OutboxReader(this.#statement);
+    this.responses = new ResponsesReader(this.#statement);
   }
 
   close(): void {

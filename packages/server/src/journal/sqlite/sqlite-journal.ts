@@ -24,6 +24,7 @@ import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
+import { SqliteResponses } from './sqlite-responses.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import type { Appended } from './writer.ts';
 import { WriterClient } from './writer-client.ts';
@@ -39,6 +40,7 @@ export interface SqliteJournalOptions {
 export class SqliteJournal implements Journal {
   readonly sessions: SqliteSessions;
   readonly outbox: SqliteOutbox;
+  readonly responses: SqliteResponses;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -69,6 +71,7 @@ export class SqliteJournal implements Journal {
     this.#lock = lock;
     this.sessions = new SqliteSessions(writer, reader.sessions);
     this.outbox = new SqliteOutbox(writer, reader.outbox, now);
+    this.responses = new SqliteResponses(writer, reader.responses);
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {

@@ -4,7 +4,7 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** What the writer has put into a class of its own. */
-type Part = 'sessions' | 'outbox';
+type Part = 'sessions' | 'outbox' | 'responses';
 
 /** Operations of `SqliteWriter`, and of its parts as `<part>.<operation>`. */
 export type WriteOp =
@@ -18,7 +18,8 @@ export type WriteOp =
   | 'evict'
   | 'probe'
   | `sessions.${'fork' | 'delete' | 'sweep'}`
-  | `outbox.${'claim' | 'settle'}`;
+  | `outbox.${'claim' | 'settle'}`
+  | `responses.${'delete' | 'keep'}`;
 
 /** The arguments of an operation, and when it was asked for by the store's clock. */
 export interface WriteRequest {
@@ -34,6 +35,7 @@ export interface WriteFailure {
   name: string;
   message: string;
   code?: ApiErrorCode;
+  param?: string | null;
 }
 
 /** `depth` is the queue as of that commit: whoever wants to know it does not have to wait for the disk. */
@@ -52,7 +54,10 @@ export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): 
 }
 
 export function toFailure(error: unknown): WriteFailure {
-  if (error instanceof TalariaError) return { name: error.name, message: error.message, code: error.code };
+  if (error instanceof TalariaError) {
+    const { name, message, code, param } = error;
+    return { name, message, code, param };
+  }
   if (error instanceof Error) return { name: error.name, message: error.message };
   return { name: 'Error', message: String(error) };
 }
@@ -61,6 +66,9 @@ export function toFailure(error: unknown): WriteFailure {
 export function fromFailure(failure: WriteFailure, runId: string): Error {
   if (failure.name === 'LeaseLostError') return new LeaseLostError(runId);
   if (failure.name === 'UnseenPostError') return new UnseenPostError(runId);
-  if (failure.code !== undefined) return new TalariaError(failure.code, { message: failure.message });
+  if (failure.code !== undefined) {
+    const { code, message, param } = failure;
+    return new TalariaError(code, { message, ...(param == null ? {} : { param }) });
+  }
   return new TalariaError('store_unavailable', { cause: new Error(failure.message) });
 }

@@ -22,6 +22,7 @@ import { ClaimOrder } from './claim-order.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { OutboxWriter } from './outbox-writer.ts';
 import { QueueCounts } from './queue-counts.ts';
+import { ResponsesWriter } from './responses-writer.ts';
 import { type RunRow, toState, toStoredRun } from './rows.ts';
 import { SessionsWriter } from './sessions-writer.ts';
 import { statementsOf } from './statements.ts';
@@ -41,6 +42,7 @@ export class SqliteWriter {
   readonly queue = new QueueCounts();
   readonly sessions: SessionsWriter;
   readonly outbox: OutboxWriter;
+  readonly responses: ResponsesWriter;
   readonly #statement: (sql: string) => StatementSync;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -50,6 +52,7 @@ export class SqliteWriter {
     this.#statement = statementsOf(db);
     this.sessions = new SessionsWriter(this.#statement);
     this.outbox = new OutboxWriter(this.#statement);
+    this.responses = new ResponsesWriter(this.#statement, this.sessions);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -69,12 +72,13 @@ export class SqliteWriter {
     }
     const excess = this.#excess(run.owner, limits);
     if (excess > 0) return { kind: 'queue_full', excess };
+    const sessionId = this.responses.sessionOf(run, now);
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
        VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?)`,
       run.runId,
       run.owner,
-      run.sessionId,
+      sessionId,
       INITIAL_STATE.status,
       now,
       now,
@@ -88,8 +92,9 @@ export class SqliteWriter {
       at: now,
     });
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
-    if (run.request.session_named) this.sessions.use(run.owner, run.sessionId, run.runId, now);
     this.outbox.subscribe(run.runId, run.webhook);
+    if (run.request.session_named) this.sessions.use(run.owner, sessionId, run.runId, now);
+    this.responses.add(run, sessionId, now);
     this.queue.move(run.owner, undefined, 'queued');
     return { kind: 'created' };
   }
@@ -113,7 +118,10 @@ export class SqliteWriter {
       throw new UnseenPostError(lease.runId);
     }
     const { turn } = options;
-    if (turn !== undefined) this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);
+    if (turn !== undefined) {
+      this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);
+      this.responses.turnAdded(row.run_id);
+    }
     return this.#appendTo(row, state, records, now);
   }
 

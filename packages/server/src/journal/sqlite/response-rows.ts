@@ -1,0 +1,53 @@
+/** Rows of the stored responses and the domain type they stand for. */
+import { TalariaError } from '@talaria/protocol';
+import type { ResponseSettings, StoredResponse } from '../responses.ts';
+
+export interface ResponseRow {
+  n: number;
+  response_id: string;
+  owner: string;
+  run_id: string;
+  /** The `n` of its session: the same name may be another session's by now. */
+  session: number;
+  session_id: string;
+  created_at: number;
+  settings: string;
+  /** What of the session was said when the response was complete; null before, and when it never was. */
+  context_from: number | null;
+  context_to: number | null;
+  snapshot: string | null;
+}
+
+export function toStoredResponse(row: ResponseRow): StoredResponse {
+  return {
+    responseId: row.response_id,
+    owner: row.owner,
+    runId: row.run_id,
+    sessionId: row.session_id,
+    createdAt: row.created_at,
+    settings: JSON.parse(row.settings) as ResponseSettings,
+    snapshot: row.snapshot,
+  };
+}
+
+/** What is to be gone on from: `row` is the response, `session` whatever row there is of its session. */
+export function previousTurn<Session>(
+  responseId: string,
+  row: ResponseRow | undefined,
+  session: Session | undefined,
+): { session: Session; from: number; to: number } {
+  const param = 'previous_response_id';
+  if (row === undefined) {
+    const message = `Previous response not found: ${responseId}`;
+    throw new TalariaError('previous_response_not_found', { message, param });
+  }
+  if (session === undefined) {
+    const message = `Previous response not found: ${responseId} is kept, but its session was deleted`;
+    throw new TalariaError('previous_response_not_found', { message, param });
+  }
+  if (row.context_from === null || row.context_to === null) {
+    const message = `The previous response has not completed: ${responseId}`;
+    throw new TalariaError('previous_response_not_completed', { message, param });
+  }
+  return { session, from: row.context_from, to: row.context_to };
+}

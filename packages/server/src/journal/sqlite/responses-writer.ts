@@ -1,0 +1,105 @@
+/**
+ * Every write to the stored responses. What has to happen together with a run is called by `SqliteWriter` in the
+ * transaction of that run; the rest is asked for by name, as `responses.<operation>`.
+ */
+import type { StatementSync } from 'node:sqlite';
+import { TalariaError } from '@talaria/protocol';
+import type { NewRun } from '../journal.ts';
+import { previousTurn, type ResponseRow } from './response-rows.ts';
+import type { SessionRow } from './session-rows.ts';
+import type { SessionsWriter } from './sessions-writer.ts';
+
+export class ResponsesWriter {
+  readonly #statement: (sql: string) => StatementSync;
+  readonly #sessions: SessionsWriter;
+
+  constructor(statement: (sql: string) => StatementSync, sessions: SessionsWriter) {
+    this.#statement = statement;
+    this.#sessions = sessions;
+  }
+
+  /** The session the new run goes into; makes it when it has to branch off. */
+  sessionOf({ owner, sessionId, response }: NewRun, now: number): string {
+    if (response?.previous === undefined) return sessionId;
+    const row = this.#find(owner, response.previous);
+    const found =
+      row &&
+      (this.#statement('SELECT * FROM sessions WHERE n = ?').get(row.session) as SessionRow | undefined);
+    const { session, to } = previousTurn(response.previous, row, found);
+    const isLast = session.next_pos === to && !this.#sessions.isBusy(owner, session.session_id);
+    if (isLast) return session.session_id;
+    return this.#sessions.fork({ owner, from: session.session_id, into: sessionId, upTo: to }, now).sessionId;
+  }
+
+  /** The new run is a response; its session is there by now. */
+  add({ owner, runId, response }: NewRun, sessionId: string, now: number): void {
+    if (response === undefined) return;
+    this.#run(
+      `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings)
+       VALUES (?, ?, ?, (SELECT n FROM sessions WHERE owner = ? AND session_id = ?), ?, ?, ?)`,
+      response.responseId,
+      owner,
+      runId,
+      owner,
+      sessionId,
+      sessionId,
+      now,
+      JSON.stringify(response.settings),
+    );
+    this.#pushOut(owner, response.maxStored);
+  }
+
+  /** The run has completed and its turn has joined the session. */
+  turnAdded(runId: string): void {
+    this.#run(
+      `UPDATE responses SET (context_from, context_to) = (
+         SELECT context_from, next_pos FROM sessions WHERE n = responses.session)
+        WHERE run_id = ?`,
+      runId,
+    );
+  }
+
+  delete(owner: string, responseId: string): void {
+    const row = this.#find(owner, responseId);
+    if (row === undefined) {
+      throw new TalariaError('response_not_found', { message: `Response not found: ${responseId}` });
+    }
+    const unfinished = this.#statement('SELECT 1 FROM runs WHERE run_id = ? AND finished_at IS NULL').get(
+      row.run_id,
+    );
+    if (unfinished !== undefined) throw new TalariaError('response_not_finished');
+    this.#run('DELETE FROM responses WHERE n = ?', row.n);
+  }
+
+  keep(responseId: string, snapshot: string): void {
+    this.#run('UPDATE responses SET snapshot = ? WHERE response_id = ?', snapshot, responseId);
+  }
+
+  #pushOut(owner: string, maxStored: number): void {
+    const { stored } = this.#statement('SELECT count(*) AS stored FROM responses WHERE owner = ?').get(
+      owner,
+    ) as {
+      stored: number;
+    };
+    if (stored <= maxStored) return;
+    this.#run(
+      `DELETE FROM responses WHERE n IN (
+         SELECT n FROM responses r
+          WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = r.run_id AND finished_at IS NULL)
+          ORDER BY n LIMIT ?)`,
+      owner,
+      stored - maxStored,
+    );
+  }
+
+  #find(owner: string, responseId: string): ResponseRow | undefined {
+    return this.#statement('SELECT * FROM responses WHERE response_id = ? AND owner = ?').get(
+      responseId,
+      owner,
+    ) as ResponseRow | undefined;
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]) {
+    return this.#statement(sql).run(...values);
+  }
+}

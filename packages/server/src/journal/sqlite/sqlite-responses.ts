@@ -1,0 +1,35 @@
+/** The part of the SQLite driver that keeps responses. */
+import type { Message } from '../messages.ts';
+import type { Responses, StoredResponse } from '../responses.ts';
+import type { ResponsesReader } from './responses-reader.ts';
+import type { WriterClient } from './writer-client.ts';
+
+export class SqliteResponses implements Responses {
+  readonly #writer: WriterClient;
+  readonly #reader: ResponsesReader;
+
+  constructor(writer: WriterClient, reader: ResponsesReader) {
+    this.#writer = writer;
+    this.#reader = reader;
+  }
+
+  async get(owner: string, responseId: string): Promise<StoredResponse | undefined> {
+    return this.#reader.get(owner, responseId);
+  }
+
+  async context(owner: string, responseId: string): Promise<Message[]> {
+    return this.#reader.context(owner, responseId);
+  }
+
+  delete(owner: string, responseId: string): Promise<void> {
+    return this.#writer.write('responses.delete', [owner, responseId]);
+  }
+
+  async withoutSnapshot(runIds: readonly string[]): Promise<StoredResponse[]> {
+    return this.#reader.withoutSnapshot(runIds);
+  }
+
+  keep(responseId: string, snapshot: string): Promise<void> {
+    return this.#writer.write('responses.keep', [responseId, snapshot]);
+  }
+}
