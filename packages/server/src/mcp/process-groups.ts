@@ -1,15 +1,32 @@
-/** The process groups of child processes: signals to all of one, and none left behind when this process exits. */
+/**
+ * The process groups of child processes: signals to all of one, and none left behind when this process ends. In good
+ * order it kills them itself. For when it is killed, a shell reads their numbers from a pipe that ends with this
+ * process, however that ends, and then kills the last it read.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+
+/** A line is all groups there are. One that was cut off by the end is none. */
+const WATCH = 'while read -r line; do groups=$line; done; for id in $groups; do kill -s KILL -- "-$id"; done';
 
 const alive = new Set<number>();
+let watcher: ChildProcess | undefined;
 
-/** Until `forget`, the group is killed when this process exits in whatever way it can notice. */
+/** Until `forget`, the group is killed when this process ends. */
 export function remember(groupId: number): void {
   if (alive.size === 0) process.on('exit', killAll);
   alive.add(groupId);
+  watcher ??= startWatcher();
+  tellWatcher();
 }
 
 export function forget(groupId: number): void {
-  if (alive.delete(groupId) && alive.size === 0) process.off('exit', killAll);
+  if (!alive.delete(groupId)) return;
+  tellWatcher();
+  if (alive.size > 0) return;
+  process.off('exit', killAll);
+  watcher?.stdin?.end();
+  watcher = undefined;
 }
 
 export function signalGroup(groupId: number, signal: NodeJS.Signals): void {
@@ -22,4 +39,27 @@ export function signalGroup(groupId: number, signal: NodeJS.Signals): void {
 
 function killAll(): void {
   for (const groupId of alive) signalGroup(groupId, 'SIGKILL');
+}
+
+function startWatcher(): ChildProcess {
+  const child = spawn('/bin/sh', ['-c', WATCH], {
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // What ends this process, such as a key in the terminal, must not end it too.
+    detached: true,
+  });
+  child.unref();
+  // Without a shell a program has the end of its standard input to go by, and `dies-with-us.ts`.
+  child.on('error', () => {});
+  child.stdin.on('error', () => {});
+  (child.stdin as Socket).unref();
+  child.once('exit', () => {
+    if (watcher === child) watcher = undefined;
+  });
+  return child;
+}
+
+function tellWatcher(): void {
+  if (watcher?.stdin?.writable) watcher.stdin.write(`${[...alive].join(' ')}\n`);
 }

@@ -6,8 +6,8 @@
  *
  * The SDK has a transport for this too, but ends only the process it started and not what that has started, and waits
  * for pipes which such a grandchild may hold open. Here the child leads a process group, the group is what gets the
- * signals, and whatever is left of it when the child has ended is killed: at the end of a connection, at the end of
- * this process in good order, and (`dies-with-us.ts`, the child alone) when this process is killed.
+ * signals, and whatever is left of it when the child has ended is killed: at the end of a connection, and at the end of
+ * this process, also when that is killed (`process-groups.ts`, and `dies-with-us.ts` for the child itself).
  *
  * The child gets its own environment: what is configured, and a few variables a program cannot do without.
  */
