@@ -19,6 +19,7 @@ import {
 import type { WorkspaceReader } from '@talaria/sandbox';
 import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
+import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, Journal, QueueDepth } from '../journal/journal.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
@@ -135,11 +136,30 @@ export class Engine {
       case 'conflict':
         throw new TalariaError('idempotency_key_conflict');
       case 'queue_full':
-        throw new TalariaError('rate_limit_exceeded', {
-          retryAfterS: this.#pace.retryAfterS(outcome.excess),
-        });
+        throw this.#queueFull(outcome.excess);
+      case 'job_changed':
+        throw new Error('A run that is of no job was refused for its job');
     }
   }
+
+  /** A `StartJobRun`. Each run is in a session of its own; a job without a prompt is told by its name. */
+  readonly startJobRun = async (job: StoredJob, nextRunAt?: number | null): Promise<string | undefined> => {
+    const { jobId, version, owner, name, prompt } = job;
+    const runId = createRunId();
+    const outcome = await this.#journal.createRun(
+      {
+        runId,
+        owner,
+        sessionId: runId,
+        request: { prompt: prompt.trim() === '' ? name : prompt, session_named: false },
+        job: { jobId, version, nextRunAt },
+      },
+      this.#createLimits(),
+    );
+    failpoint('run.after-create');
+    if (outcome.kind === 'queue_full') throw this.#queueFull(outcome.excess);
+    return outcome.kind === 'created' ? runId : undefined;
+  };
 
   async get(owner: string, runId: string): Promise<Run> {
     return toWireRun(await this.#find(owner, runId), this.#options.modelName);
@@ -222,6 +242,10 @@ export class Engine {
     this.#draining = true;
     await this.#dispatcher.drain(limitMs);
     await this.#retention.stop();
+  }
+
+  #queueFull(excess: number): TalariaError {
+    return new TalariaError('rate_limit_exceeded', { retryAfterS: this.#pace.retryAfterS(excess) });
   }
 
   #createLimits(): CreateLimits {

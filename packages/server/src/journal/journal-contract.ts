@@ -12,6 +12,7 @@ import { appendContract } from './contract/append.ts';
 import { claimContract } from './contract/claim.ts';
 import { createContract } from './contract/create.ts';
 import { grantsContract } from './contract/grants.ts';
+import { jobsContract } from './contract/jobs.ts';
 import { keepContract } from './contract/keep.ts';
 import { leaseContract } from './contract/lease.ts';
 import { outboxContract } from './contract/outbox.ts';
@@ -78,6 +79,7 @@ export function describeJournalContract(
     describe('sessions', () => sessionsContract(subject));
     describe('the outbox', () => outboxContract(subject));
     describe('responses', () => responsesContract(subject));
+    describe('jobs', () => jobsContract(subject));
     describe('reading', () => readContract(subject));
     describe('watching', () => watchContract(subject));
     describe('keeping and closing', () => keepContract(subject));

@@ -17,6 +17,7 @@
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
 import type { RunStatus } from '@talaria/protocol';
+import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
 import type { Post } from './posts.ts';
 import type { LogRecord, NewRecord, RunRequest } from './records.ts';
@@ -34,6 +35,8 @@ export interface NewRun {
   webhook?: Webhook | undefined;
   /** For a run that is a stored response; its session has to be a named one. */
   response?: NewResponse | undefined;
+  /** The job it is a run of. */
+  job?: JobFiring | undefined;
 }
 
 /** The same key and body again is the same run, while that is unfinished and for `keptMs` (a day) after its end. */
@@ -56,7 +59,9 @@ export type CreateOutcome =
   | { kind: 'replayed'; runId: string; status: RunStatus }
   | { kind: 'conflict' }
   /** `excess`: how many runs have to leave the queue, at least, before one of this owner is let in. */
-  | { kind: 'queue_full'; excess: number };
+  | { kind: 'queue_full'; excess: number }
+  /** The job is not the one that was read, or its last run is unfinished; see jobs.ts. */
+  | { kind: 'job_changed' };
 
 export interface Lease {
   runId: string;
@@ -126,6 +131,7 @@ export interface Journal {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
   readonly responses: Responses;
+  readonly jobs: Jobs;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */

@@ -1,5 +1,6 @@
 /** What the tests of the journal share: a clock, records and runs with only the interesting part spelled out. */
 import { type ApprovalRequest, createRunId, type Usage } from '@talaria/protocol';
+import type { NewJob } from './jobs.ts';
 import type { Claim, Journal, NewRun } from './journal.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from './records.ts';
 
@@ -13,6 +14,22 @@ export class TestClock {
 
 export const LEASE_MS = 30_000;
 export const NO_LIMIT = { maxQueued: 1_000_000, ownerShare: 0 };
+
+export function newJob(overrides: Partial<NewJob> = {}): NewJob {
+  return {
+    jobId: createRunId().slice(-12),
+    owner: 'ada',
+    name: 'report',
+    prompt: 'Report.',
+    skills: ['reading'],
+    deliver: 'local',
+    schedule: { kind: 'interval', minutes: 60, display: 'every 1h' },
+    timezone: 'Europe/Berlin',
+    times: null,
+    nextRunAt: null,
+    ...overrides,
+  };
+}
 
 /** A run in a session of its own, unless told otherwise. */
 export function newRun(overrides: Partial<NewRun> = {}): NewRun {

@@ -3,6 +3,7 @@ export class Wakeups {
   readonly #events = new Map<string, Set<() => void>>();
   readonly #posts = new Map<string, Set<() => void>>();
   readonly #queue = new Set<() => void>();
+  readonly #jobs = new Set<() => void>();
 
   watchEvents(runId: string, listener: () => void): () => void {
     return watch(this.#events, runId, listener);
@@ -13,9 +14,11 @@ export class Wakeups {
   }
 
   watchQueue(listener: () => void): () => void {
-    const entry = () => listener();
-    this.#queue.add(entry);
-    return () => this.#queue.delete(entry);
+    return watchAll(this.#queue, listener);
+  }
+
+  watchJobs(listener: () => void): () => void {
+    return watchAll(this.#jobs, listener);
   }
 
   wakeEvents(runId: string): void {
@@ -29,6 +32,10 @@ export class Wakeups {
   wakeQueue(): void {
     for (const listener of this.#queue) listener();
   }
+
+  wakeJobs(): void {
+    for (const listener of this.#jobs) listener();
+  }
 }
 
 function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: () => void): () => void {
@@ -37,11 +44,16 @@ function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: 
     listeners = new Set();
     watchers.set(runId, listeners);
   }
-  // An entry of its own per watch, so that watching twice with one function is two watches.
-  const entry = () => listener();
-  listeners.add(entry);
+  const unwatch = watchAll(listeners, listener);
   return () => {
-    listeners.delete(entry);
+    unwatch();
     if (listeners.size === 0 && watchers.get(runId) === listeners) watchers.delete(runId);
   };
+}
+
+/** An entry of its own per watch, so that watching twice with one function is two watches. */
+function watchAll(listeners: Set<() => void>, listener: () => void): () => void {
+  const entry = () => listener();
+  listeners.add(entry);
+  return () => listeners.delete(entry);
 }

@@ -185,6 +185,36 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX responses_by_owner ON responses (owner, n);
   `,
+  // 10: jobs
+  `
+  -- next_run_at is NULL while a job is paused, and after the one time of a job that runs once.
+  CREATE TABLE jobs (
+    n               INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id          TEXT    NOT NULL UNIQUE,
+    owner           TEXT    NOT NULL,
+    version         INTEGER NOT NULL,
+    name            TEXT    NOT NULL,
+    prompt          TEXT    NOT NULL,
+    skills          TEXT    NOT NULL,
+    deliver         TEXT    NOT NULL,
+    schedule        TEXT    NOT NULL,
+    timezone        TEXT    NOT NULL,
+    times           INTEGER,
+    completed       INTEGER NOT NULL,
+    created_at      INTEGER NOT NULL,
+    paused_at       INTEGER,
+    paused_reason   TEXT,
+    next_run_at     INTEGER,
+    last_run_id     TEXT,
+    last_run_at     INTEGER,
+    last_status     TEXT,
+    last_error      TEXT,
+    last_skipped_at INTEGER
+  ) STRICT;
+  CREATE INDEX jobs_by_owner ON jobs (owner, n);
+  CREATE INDEX jobs_due ON jobs (next_run_at) WHERE next_run_at IS NOT NULL;
+  CREATE INDEX jobs_running ON jobs (last_run_id) WHERE last_status IS NULL;
+  `,
 ];
 
 /** The newest schema there is. */

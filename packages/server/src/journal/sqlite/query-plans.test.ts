@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cursors } from '../cursors.ts';
 import type { ResponseSettings } from '../responses.ts';
-import { completed, LEASE_MS, NO_LIMIT, newRun } from '../testing.ts';
+import { completed, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { migrate } from './migrations.ts';
 import { SqliteReader } from './reader.ts';
 import { type TempDirectory, tempDirectory } from './testing.ts';
@@ -133,6 +133,10 @@ describe('every query finds its rows by an index', () => {
       () => reader.responses.withoutSnapshot(['run_1']),
       /sqlite_autoindex_responses_2 \(run_id=\?\)/,
     ],
+    ['jobs.get', () => reader.jobs.get('0123456789ab'), /sqlite_autoindex_jobs_1 \(job_id=\?\)/],
+    ['jobs.list', () => reader.jobs.list('ada'), /jobs_by_owner \(owner=\?\)/],
+    ['jobs.agenda', () => reader.jobs.agenda(10, 5), /jobs_due \(next_run_at<\?\)/],
+    ['jobs.planned', () => reader.jobs.planned(5), /jobs_due \(next_run_at>\?\)/],
   ])('%s', (_, read, index) => {
     const plans = plansOf(read);
     expect(plans).toContainEqual(expect.stringMatching(index));
@@ -224,6 +228,20 @@ describe('every query finds its rows by an index', () => {
       writer.responses.keep('resp_2', '{}');
       writer.responses.delete('ada', 'resp_2');
     });
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('all writes of a job that is created, changed, run and deleted do', () => {
+    const jobId = '0123456789ab';
+    const plans = plansOf(() => {
+      writer.jobs.create(newJob({ jobId }), 10, 1);
+      writer.jobs.update({ jobId, version: 1 }, { name: 'b', nextRunAt: 5 });
+      writer.createRun(newRun({ job: { jobId, version: 2, nextRunAt: 6 } }), NO_LIMIT, 1);
+      const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
+      writer.append(claim!, [completed()], {}, 3);
+      writer.jobs.delete(jobId);
+    });
+    expect(plans).toContainEqual(expect.stringContaining('jobs_running (last_run_id=?)'));
     expect(slow(plans)).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
+import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
@@ -21,12 +22,14 @@ export class SqliteReader {
   readonly sessions: SessionsReader;
   readonly outbox: OutboxReader;
   readonly responses: ResponsesReader;
+  readonly jobs: JobsReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
     this.#statement = statementsOf(this.#db);
     const [key] = this.#all<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
     this.#cursors = new Cursors(key!.value);
+    this.jobs = new JobsReader(this.#statement);
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
     this.outbox = new OutboxReader(this.#statement);
     this.responses = new ResponsesReader(this.#statement);

@@ -23,6 +23,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
+import { SqliteJobs } from './sqlite-jobs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteResponses } from './sqlite-responses.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
@@ -41,6 +42,7 @@ export class SqliteJournal implements Journal {
   readonly sessions: SqliteSessions;
   readonly outbox: SqliteOutbox;
   readonly responses: SqliteResponses;
+  readonly jobs: SqliteJobs;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -72,6 +74,7 @@ export class SqliteJournal implements Journal {
     this.sessions = new SqliteSessions(writer, reader.sessions);
     this.outbox = new SqliteOutbox(writer, reader.outbox, now);
     this.responses = new SqliteResponses(writer, reader.responses);
+    this.jobs = new SqliteJobs(writer, reader.jobs, this.#wakeups, now);
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {

@@ -4,7 +4,7 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** What the writer has put into a class of its own. */
-type Part = 'sessions' | 'outbox' | 'responses';
+type Part = 'sessions' | 'outbox' | 'responses' | 'jobs';
 
 /** Operations of `SqliteWriter`, and of its parts as `<part>.<operation>`. */
 export type WriteOp =
@@ -19,7 +19,8 @@ export type WriteOp =
   | 'probe'
   | `sessions.${'fork' | 'delete' | 'sweep'}`
   | `outbox.${'claim' | 'settle'}`
-  | `responses.${'delete' | 'keep'}`;
+  | `responses.${'delete' | 'keep'}`
+  | `jobs.${'create' | 'update' | 'delete'}`;
 
 /** The arguments of an operation, and when it was asked for by the store's clock. */
 export interface WriteRequest {

@@ -20,6 +20,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
+import { JobsWriter } from './jobs-writer.ts';
 import { OutboxWriter } from './outbox-writer.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { ResponsesWriter } from './responses-writer.ts';
@@ -43,6 +44,7 @@ export class SqliteWriter {
   readonly sessions: SessionsWriter;
   readonly outbox: OutboxWriter;
   readonly responses: ResponsesWriter;
+  readonly jobs: JobsWriter;
   readonly #statement: (sql: string) => StatementSync;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -53,6 +55,7 @@ export class SqliteWriter {
     this.sessions = new SessionsWriter(this.#statement);
     this.outbox = new OutboxWriter(this.#statement);
     this.responses = new ResponsesWriter(this.#statement, this.sessions);
+    this.jobs = new JobsWriter(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -70,6 +73,7 @@ export class SqliteWriter {
       if (known.bodyHash !== idempotency?.bodyHash) return { kind: 'conflict' };
       return { kind: 'replayed', runId: known.runId, status: known.status };
     }
+    if (run.job !== undefined && !this.jobs.admits(run.job)) return { kind: 'job_changed' };
     const excess = this.#excess(run.owner, limits);
     if (excess > 0) return { kind: 'queue_full', excess };
     const sessionId = this.responses.sessionOf(run, now);
@@ -92,6 +96,8 @@ export class SqliteWriter {
       at: now,
     });
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
+    if (run.job !== undefined) this.jobs.begin(run.job, run.runId, now);
+    if (run.request.session_named) this.sessions.use(run.owner, run.sessionId, run.runId, now);
     this.outbox.subscribe(run.runId, run.webhook);
     if (run.request.session_named) this.sessions.use(run.owner, sessionId, run.runId, now);
     this.responses.add(run, sessionId, now);
@@ -291,6 +297,7 @@ export class SqliteWriter {
       );
       this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
       this.#keys.runEnded(row.run_id, at);
+      this.jobs.runEnded(row.run_id, state);
     }
     const unblocks = finished || (isSuspect(before, true) && !isSuspect(state, true));
     return { runId: row.run_id, records: stored, unblocks };
