@@ -69,12 +69,16 @@ export class StdioTransport implements Transport {
     return this.#starting;
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
+  async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (stdin === undefined || !stdin.writable) return Promise.reject(new Error('the server has ended'));
-    return new Promise((resolve, reject) => {
-      stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    const failure = await new Promise<Error | null | undefined>((resolve) => {
+      if (stdin?.writable !== true) resolve(new Error('the server has ended'));
+      else stdin.write(`${JSON.stringify(message)}\n`, resolve);
     });
+    if (failure == null) return;
+    // A pipe breaks a moment before it is known how the process ended, which says more.
+    await this.#exitsWithin(GRACE_MS);
+    throw failure;
   }
 
   async close(): Promise<void> {
