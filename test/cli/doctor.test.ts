@@ -1,6 +1,14 @@
 /** What `doctor` finds, on the real things: directories, databases, sockets, a model that answers or does not. */
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,7 +22,9 @@ import {
   whyNoDocker,
 } from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
 import { listContainers } from '../../packages/sandbox/src/docker/testing/docker-fixture.ts';
+import { program } from '../../packages/server/src/mcp/testing.ts';
 import { ServerWithModel } from '../e2e/server-with-model.ts';
+import { startHttpMcpServer } from '../support/mcp/http-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { talaria } from './talaria.ts';
 
@@ -59,7 +69,7 @@ test('a machine that has everything: nothing is left behind, and the words say w
   };
   const { code, stdout } = await talaria('http://127.0.0.1:1', ['doctor'], { env });
   expect(code).toBe(0);
-  for (const name of ['node', 'data', 'database', 'docker', 'sandbox', 'model', 'port']) {
+  for (const name of ['node', 'data', 'database', 'docker', 'sandbox', 'model', 'mcp', 'port']) {
     expect(stdout).toMatch(new RegExp(`^[✓!] ${name} +\\S`, 'm'));
   }
   expect(stdout).toMatch(/✓ model +\S*scripted answered in [\d.]+s/);
@@ -228,6 +238,79 @@ describe('the model', () => {
     expect(check.model).toMatchObject({
       status: 'failed',
       detail: expect.stringContaining('ANTHROPIC_API_KEY'),
+    });
+  });
+});
+
+describe('MCP servers', () => {
+  const mcp = (servers: Record<string, object>) => doctor({ TALARIA_MCP_SERVERS: JSON.stringify(servers) });
+
+  test('that answer are listed with their tools, and none of their processes is left', async () => {
+    const pidFile = join(directory, 'pid');
+    const wrapped = program('broken-server', 'greeting');
+    const command = `echo $$ > ${pidFile}; exec ${[wrapped.command, ...wrapped.args].join(' ')}`;
+    const { code, check } = await mcp({
+      files: { command: 'sh', args: ['-c', command] },
+      unused: { command: 'no-such-program', enabled: false },
+    });
+    expect(code).toBe(0);
+    expect(check.mcp).toMatchObject({
+      status: 'ok',
+      detail: '1 of 1 connected, 1 switched off',
+      facts: ['files: 1 tool (only)'],
+      mend: null,
+    });
+    expect(existsSync(`/proc/${readFileSync(pidFile, 'utf8').trim()}`)).toBe(false);
+  });
+
+  test('that speak only the newer protocol are reached, too', async () => {
+    await using server = await startHttpMcpServer('modern');
+    const { check } = await mcp({ remote: { url: server.url } });
+    expect(check.mcp).toMatchObject({ status: 'ok', detail: '1 of 1 connected' });
+  });
+
+  test('that do not work are failures, each with how to mend it, and no key is shown', async () => {
+    const { server, port } = await listen((request, response) => {
+      response.writeHead(401).end(`the key ${request.headers.authorization} is wrong`);
+    });
+    try {
+      const { code, check } = await mcp({
+        remote: { url: `http://127.0.0.1:${port}/`, headers: { Authorization: 'Bearer s3cret-token-1' } },
+        away: { url: 'http://127.0.0.1:1/mcp' },
+        missing: { command: 'no-such-program' },
+        silent: { ...program('broken-server', 'silent'), connect_timeout_seconds: 0.5 },
+        good: program('broken-server', 'greeting'),
+      });
+      expect(code).toBe(1);
+      expect(check.mcp).toMatchObject({ status: 'failed', detail: '1 of 5 connected' });
+      expect(check.mcp!.facts).toEqual([
+        expect.stringMatching(/^remote: answers HTTP 401 Unauthorized: the key \[redacted\] is wrong$/),
+        'away: refuses connections (ECONNREFUSED)',
+        expect.stringMatching(/^missing: .*no-such-program/),
+        'silent: did not complete the handshake within 0.5 s',
+        'good: 1 tool (only)',
+      ]);
+      expect(check.mcp!.mend!.split('; ')).toEqual([
+        'Check the key in mcp_servers.remote.headers',
+        'Check mcp_servers.away.url, and that the server runs',
+        'Run the command of mcp_servers.missing by hand to see what it says',
+        'Check that mcp_servers.silent is an MCP server, or give it more connect_timeout_seconds',
+      ]);
+      expect(JSON.stringify(check)).not.toContain('s3cret');
+    } finally {
+      server.close();
+    }
+  });
+
+  test('that lack a tool the settings name are a warning', async () => {
+    const { ok, check } = await mcp({
+      files: { ...program('broken-server', 'greeting'), tools: ['only', 'gone'] },
+    });
+    expect(ok).toBe(true);
+    expect(check.mcp).toMatchObject({
+      status: 'warning',
+      facts: ['files: 1 tool (only), but not gone'],
+      mend: 'Mend mcp_servers.files.tools: the server has only',
     });
   });
 });

@@ -12,6 +12,7 @@ import { safeJson, safeLine } from '../text/safe-text.ts';
 import { checkDataDirectory } from './checks/data-directory.ts';
 import { checkDatabase } from './checks/database.ts';
 import { checkDocker } from './checks/docker.ts';
+import { checkMcpServers } from './checks/mcp.ts';
 import { checkModel } from './checks/model.ts';
 import { checkNode } from './checks/node.ts';
 import { checkPort } from './checks/port.ts';
@@ -25,6 +26,7 @@ const CHECKS: readonly (readonly [name: string, check: (config: Config) => Findi
   ['docker', checkDocker],
   ['sandbox', checkSandbox],
   ['model', checkModel],
+  ['mcp', checkMcpServers],
   ['port', checkPort],
 ];
 

@@ -1,0 +1,25 @@
+/** An MCP server tried once, as `McpServer` connects it: the handshake, its tools, and the end of it. */
+import type { McpServerConfig } from '../config/index.ts';
+import type { ListedTool, Session, SessionOptions } from './session.ts';
+
+export type TryOptions = Pick<SessionOptions, 'environment' | 'secrets' | 'mask'> & {
+  config: McpServerConfig;
+};
+
+/** Answers with its tools; rejects with a `ConnectFailure`. Nothing of it is left. */
+export async function tryServer(options: TryOptions): Promise<readonly ListedTool[]> {
+  const { Session } = await import('./session.ts');
+  const open = (negotiation: 'legacy' | 'auto'): Promise<Session> =>
+    Session.open({ ...options, negotiation, log: SILENT, signal: NEVER, onTools() {} });
+  const session = await open('legacy').catch((failure: unknown) =>
+    // One that knows only the newer protocol. If it is not that, what went wrong first says more.
+    open('auto').catch(() => {
+      throw failure;
+    }),
+  );
+  await session.close();
+  return session.tools;
+}
+
+const NEVER = new AbortController().signal;
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
