@@ -153,6 +153,36 @@ describe('artifacts', () => {
   });
 });
 
+describe('sessions', () => {
+  test('list, get, messages, fork, delete', async () => {
+    const [session_id, other] = ['talk/1 ü', 'talk 2'];
+    await client.runs.run({ input: 'one', session_id });
+    await client.runs.run({ input: 'two', session_id });
+    await client.runs.run({ input: 'three', session_id: other });
+
+    expect(await client.sessions.get(session_id)).toMatchObject({ session_id, turns: 2, message_count: 4 });
+    const texts: unknown[] = [];
+    for await (const { content } of client.sessions.messages(session_id, { limit: 3 })) texts.push(content);
+    expect(texts).toEqual(['one', 'You said: one', 'two', 'You said: two']);
+    expect(await client.sessions.messages(session_id, { after: '2' })).toMatchObject({
+      data: [{ index: 3, role: 'assistant' }],
+      has_more: false,
+    });
+
+    const fork = await client.sessions.fork(session_id, { session_id: 'branch', messages: 2 });
+    expect(fork).toMatchObject({ session_id: 'branch', forked_from: session_id, message_count: 2 });
+    const taken = client.sessions.fork(session_id, { session_id: other });
+    expect(await errorOf(taken)).toBeInstanceOf(ConflictError);
+
+    const listed: string[] = [];
+    for await (const session of client.sessions.list({ limit: 2 })) listed.push(session.session_id);
+    expect(listed.slice(0, 3)).toEqual(['branch', other, session_id]);
+
+    expect(await client.sessions.delete(session_id)).toEqual({ ok: true });
+    expect(await errorOf(client.sessions.get(session_id))).toBeInstanceOf(NotFoundError);
+  });
+});
+
 test('what the server says of itself', async () => {
   expect(await client.health.get()).toMatchObject({ status: 'ok', platform: 'hermes-agent' });
   expect(await client.health.detailed()).toMatchObject({ gateway_state: 'running' });

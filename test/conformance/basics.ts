@@ -6,11 +6,10 @@ import { exchange, head } from './raw-http.ts';
 import { apiOf, type GetTarget, MISSING_RUN } from './target.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-const PATHS = [...new Set([...ROUTES.map(([, path]) => path), '/openapi.json'])].map((path) =>
-  path.replace('{run_id}', MISSING_RUN),
-);
+const concrete = (route: string) => route.replace('{run_id}', MISSING_RUN).replace('{session_id}', 'missing');
+const PATHS = [...new Set([...ROUTES.map(([, route]) => route), '/openapi.json'])].map(concrete);
 const taken = (path: string) =>
-  ROUTES.filter(([, route]) => route.replace('{run_id}', MISSING_RUN) === path).map(([method]) => method);
+  ROUTES.filter(([, route]) => concrete(route) === path).map(([method]) => method);
 
 export function describeBasics(target: GetTarget): void {
   const api = () => apiOf(target());

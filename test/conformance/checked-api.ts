@@ -4,7 +4,7 @@
  */
 import { isTerminalEvent } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { expect } from 'vitest';
 import { type Answer, Api, type Frame, type Streamed, type StreamOptions } from '../support/api.ts';
@@ -23,7 +23,15 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', new RegExp(`^/v1/runs/${ID}/stop$`), schemas.RunStopSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/approval$`), schemas.RunApprovalResponseSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/steer$`), schemas.RunSteerSchema],
+  ['GET', /^\/api\/sessions$/, schemas.SessionListSchema],
+  ['GET', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionSchema],
+  ['DELETE', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionDeletedSchema],
+  ['GET', new RegExp(`^/api/sessions/${ID}/messages$`), schemas.SessionMessageListSchema],
+  ['POST', new RegExp(`^/api/sessions/${ID}/fork$`), schemas.SessionSchema],
 ];
+
+/** What is refused before any route is reached has the envelope under `/api`, too. */
+const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 export class CheckedApi extends Api {
   override async request<T = unknown>(
@@ -33,8 +41,10 @@ export class CheckedApi extends Api {
   ): Promise<Answer<T>> {
     const answer = await super.request<T>(method, path, options);
     expectSecurityHeaders(answer.headers);
-    if (answer.status >= 400 && method !== 'HEAD') expectShape(schemas.ErrorSchema, answer.body);
     const bare = path.split('?', 1)[0] ?? '';
+    if (answer.status >= 400 && method !== 'HEAD') {
+      expectShape(bare.startsWith('/api/') ? AnyError : schemas.ErrorSchema, answer.body);
+    }
     const found = ANSWERS.find(([verb, route]) => verb === method && route.test(bare));
     if (answer.status < 300 && found !== undefined) expectShape(found[2], answer.body);
     return answer;
@@ -77,6 +87,15 @@ function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq =
     expectShape(schemas.EVENT_PAYLOADS[name], payload);
     if (isTerminalEvent(name)) expect(i, 'a terminal event is the last').toBe(frames.length - 1);
   }
+}
+
+/** The text that a route under `/api` refuses with, literally. */
+export function expectTextError(
+  { status, body }: { status: number; body: unknown },
+  expected: { status: number; message?: string },
+): void {
+  expect(status, JSON.stringify(body)).toBe(expected.status);
+  expect(body).toEqual({ error: expected.message ?? expect.any(String) });
 }
 
 /** The envelope of an error, literally. */

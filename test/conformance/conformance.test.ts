@@ -34,6 +34,7 @@ import { describeList } from './list.ts';
 import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
 import { describeReference, describeReferenceAuth } from './reference.ts';
+import { describeSessionOwnership, describeSessions } from './sessions.ts';
 import { describeSteer } from './steer.ts';
 import { describeStop } from './stop.ts';
 import type { GetTarget, Target } from './target.ts';
@@ -65,6 +66,7 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describeList(target);
   describeArtifacts(target);
   describeChat(target);
+  describeSessions(target);
   describeDiscovery(target);
   describeBadBodies(target);
   describeBadHttp(target);
@@ -73,7 +75,10 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
     describeAuth(target);
     describeChatSessions(target);
   }
-  if (key && otherKey) describeOwnership(target);
+  if (key && otherKey) {
+    describeOwnership(target);
+    describeSessionOwnership(target);
+  }
 }
 
 /** The suite against what `open` gives; closed in reverse when it is done. */

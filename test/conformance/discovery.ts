@@ -21,6 +21,11 @@ export const ROUTES: [string, string][] = [
   ['GET', '/v1/runs/{run_id}/artifacts'],
   ['GET', '/v1/runs/{run_id}/artifacts/content'],
   ['GET', '/v1/runs/{run_id}/artifacts/archive'],
+  ['GET', '/api/sessions'],
+  ['GET', '/api/sessions/{session_id}'],
+  ['DELETE', '/api/sessions/{session_id}'],
+  ['GET', '/api/sessions/{session_id}/messages'],
+  ['POST', '/api/sessions/{session_id}/fork'],
 ];
 
 export function describeDiscovery(target: GetTarget): void {
@@ -133,7 +138,7 @@ export function describeDiscovery(target: GetTarget): void {
         '/v1/capabilities',
       );
       for (const { method, path } of Object.values(body.endpoints)) {
-        const answer = await api().request<Json>(method, path.replace('{run_id}', 'run_none'));
+        const answer = await api().request<Json>(method, path.replace(/\{\w+\}/g, 'none'));
         expect(answer.status, `${method} ${path}`).not.toBe(405);
         expect((answer.body.error as Json | undefined)?.code, `${method} ${path}`).not.toBe('not_found');
       }

@@ -25,6 +25,10 @@ export {
   type RunFailureCode,
   type RunList,
   type RunStatus,
+  type Session,
+  type SessionList,
+  type SessionMessage,
+  type SessionMessageList,
   type TerminalEvent,
   type ToolProgress,
   type Usage,
@@ -32,13 +36,14 @@ export {
 export * from './errors.ts';
 export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';
 export type { ConnectionChange } from './follow-events.ts';
+export type { PageQuery, Pages } from './pages.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CreateJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
-export type { CreateRunParams, RunOptions } from './resources/runs.ts';
+export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';
-export type { RunFilter, RunPages } from './run-pages.ts';
+export type { ForkSessionParams } from './resources/sessions.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';

@@ -4,6 +4,7 @@ import { CapabilitiesResource, HealthResource, Models } from './resources/discov
 import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
+import { Sessions } from './resources/sessions.ts';
 import { type Fetch, Transport } from './transport.ts';
 
 export interface TalariaOptions {
@@ -27,6 +28,7 @@ const MAX_RETRIES = 3;
 export class Talaria {
   readonly baseUrl: string;
   readonly runs: Runs;
+  readonly sessions: Sessions;
   readonly chat: Chat;
   readonly responses: Responses;
   readonly models: Models;
@@ -48,6 +50,7 @@ export class Talaria {
       maxRetries,
     });
     this.runs = new Runs(transport);
+    this.sessions = new Sessions(transport);
     this.chat = new Chat(transport);
     this.responses = new Responses(transport);
     this.models = new Models(transport);

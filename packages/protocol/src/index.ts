@@ -11,6 +11,8 @@ export * from './requests.ts';
 export * from './response-request.ts';
 export * from './responses.ts';
 export * from './run.ts';
+export * from './session-requests.ts';
+export type * from './sessions.ts';
 export * from './sse.ts';
 export type * from './webhook.ts';
 export * from './webhook-request.ts';

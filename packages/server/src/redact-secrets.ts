@@ -32,6 +32,15 @@ export function redactSecrets(text: string, secrets: readonly string[] = []): st
   return result;
 }
 
+/** The same for JSON text; also when it is malformed. */
+export function redactJson(json: string, redact: (text: string) => string): string {
+  try {
+    return JSON.stringify(redactValue(JSON.parse(json), redact));
+  } catch {
+    return redact(json);
+  }
+}
+
 /** The same for the strings inside a JSON value. */
 export function redactValue(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value);

@@ -8,17 +8,26 @@ import {
   type Run,
   type RunApprovalResponse,
   type RunCreated,
+  type RunList,
+  type RunStatus,
   type RunSteer,
   type RunStop,
 } from '@talaria/protocol';
 import { sleep } from '../abort.ts';
 import { type FinishOptions, finishRun } from '../finish-run.ts';
+import { type PageQuery, Pages } from '../pages.ts';
 import type { Params } from '../params.ts';
 import { backoffMs, isTransient } from '../retry.ts';
-import { type RunFilter, RunPages } from '../run-pages.ts';
 import { RunStream, type StreamOptions } from '../run-stream.ts';
 import { type RequestOptions, segment, type Transport } from '../transport.ts';
 import { Artifacts } from './artifacts.ts';
+
+export interface RunFilter extends PageQuery {
+  status?: RunStatus | undefined;
+  session_id?: string | undefined;
+}
+
+export type RunPages = Pages<Run, RunList>;
 
 export type CreateRunParams = Params<CreateRunRequest>;
 
@@ -58,7 +67,7 @@ export class Runs {
 
   /** Newest first. A loop over it goes through all pages; awaited, it is one page. */
   list(filter: RunFilter = {}, options?: RequestOptions): RunPages {
-    return new RunPages(filter, (query) =>
+    return new Pages(filter, (query) =>
       this.#transport.json({ method: 'GET', path: '/v1/runs', query, repeat: true }, options),
     );
   }

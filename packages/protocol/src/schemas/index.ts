@@ -12,4 +12,5 @@ export * from './discovery.ts';
 export * from './jobs.ts';
 export * from './responses.ts';
 export * from './runs.ts';
+export * from './sessions.ts';
 export * from './webhooks.ts';

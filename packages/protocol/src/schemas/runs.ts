@@ -148,6 +148,9 @@ export const ErrorSchema = Type.Object({
   }),
 });
 
+/** What a route under `/api` refuses with. */
+export const TextErrorSchema = Type.Object({ error: Type.String() });
+
 /** The payload of each event, by name: what stands beside `event`, `run_id`, `timestamp` and `seq`. */
 export const EVENT_PAYLOADS = {
   'message.delta': Type.Object({ delta: Type.String() }),

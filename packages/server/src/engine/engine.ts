@@ -24,11 +24,13 @@ import type { CreateLimits, Journal, QueueDepth } from '../journal/journal.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { Log } from '../log.ts';
+import { maskSecrets } from '../secret-filter.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { hashJson } from './hash-json.ts';
 import { QueuePace } from './pace.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
+import { SessionAccess } from './session-access.ts';
 
 /** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
 const LIST_CHARS_MAX = 4_000_000;
@@ -74,6 +76,7 @@ export interface Load extends QueueDepth {
 }
 
 export class Engine {
+  readonly sessions: SessionAccess;
   readonly #options: EngineOptions;
   readonly #journal: Journal;
   readonly #feeds: Feeds;
@@ -86,6 +89,11 @@ export class Engine {
     const { journal, log, now = Date.now } = options;
     this.#options = options;
     this.#journal = journal;
+    const { mask, secrets } = options.worker;
+    this.sessions = new SessionAccess(journal.sessions, {
+      mask,
+      maskKnown: (text) => maskSecrets(text, secrets),
+    });
     this.#feeds = new Feeds(journal);
     this.#pace = new QueuePace(now);
     this.#dispatcher = new Dispatcher({

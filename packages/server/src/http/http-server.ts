@@ -25,6 +25,7 @@ import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
 import { installRunRoutes } from './routes/runs.ts';
+import { installSessionRoutes } from './routes/sessions.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
@@ -130,6 +131,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     });
     installRunRoutes(app, engine);
     installArtifactRoutes(app, engine);
+    installSessionRoutes(app, engine.sessions);
     installEventRoutes(app, engine, streams);
     installChatRoutes(app, { engine, inline, modelName, keyConfigured: apiKeys.length > 0 });
   });

@@ -9,7 +9,7 @@ import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
 
 interface Operation {
-  tag: 'runs' | 'openai' | 'discovery' | 'health';
+  tag: 'runs' | 'openai' | 'sessions' | 'discovery' | 'health';
   summary: string;
   description?: string;
   /** Needs no key. */
@@ -26,14 +26,24 @@ interface Operation {
   errors?: number[];
 }
 
+const Limit = Type.Integer({ minimum: 1, maximum: 200, default: 50 });
 const AnyObject = Type.Object({});
+const After = Type.String({ description: 'The next_cursor of the page before' });
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
+
+/** What a route under `/api` refuses with; what is refused before any route is reached has the envelope there, too. */
+const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
+
+const PATH_PARAMETERS: Record<string, TSchema> = {
+  run_id: Type.String({ description: 'run_ and 32 hex digits' }),
+  session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
+};
 
 const ERRORS: Record<number, string> = {
   400: 'The request is not valid',
   401: 'The API key is missing or wrong',
   403: 'Not allowed on a server without a key',
-  404: 'No such run, or not in a state that allows this',
+  404: 'It is not there, or not in a state that allows this',
   409: 'In conflict with what was asked before',
   413: 'The body is too large',
   416: 'The file has no bytes in that range',
@@ -97,8 +107,8 @@ const OPERATIONS: Record<string, Operation> = {
     query: {
       status: schemas.RunStatusSchema,
       session_id: Type.String(),
-      limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
-      after: Type.String({ description: 'The next_cursor of the page before' }),
+      limit: Limit,
+      after: After,
     },
     answer: schemas.RunListSchema,
     errors: [400, 401],
@@ -177,6 +187,39 @@ const OPERATIONS: Record<string, Operation> = {
     contentType: 'application/octet-stream',
     errors: [400, 401, 404],
   },
+  'GET /api/sessions': {
+    tag: 'sessions',
+    summary: 'List sessions, the one used last first',
+    query: { limit: Limit, after: After },
+    answer: schemas.SessionListSchema,
+    errors: [400, 401],
+  },
+  'GET /api/sessions/{session_id}': {
+    tag: 'sessions',
+    summary: 'Get a session',
+    answer: schemas.SessionSchema,
+    errors: [401, 404],
+  },
+  'DELETE /api/sessions/{session_id}': {
+    tag: 'sessions',
+    summary: 'Delete a session with its transcript',
+    answer: schemas.SessionDeletedSchema,
+    errors: [401, 404, 409],
+  },
+  'GET /api/sessions/{session_id}/messages': {
+    tag: 'sessions',
+    summary: 'Read the transcript of a session, from its beginning',
+    query: { limit: Limit, after: Type.Integer({ minimum: 0, description: 'The index of a message' }) },
+    answer: schemas.SessionMessageListSchema,
+    errors: [400, 401, 404],
+  },
+  'POST /api/sessions/{session_id}/fork': {
+    tag: 'sessions',
+    summary: 'Make a session that begins as this one did',
+    body: schemas.ForkSessionRequestSchema,
+    answer: schemas.SessionSchema,
+    errors: [400, 401, 404, 409],
+  },
 };
 
 export function openApiDocument(version: string): object {
@@ -207,7 +250,13 @@ function describe(path: string, operation: Operation): object {
     responses: {
       [status]: { description: 'As asked', content: { [contentType]: { schema: answer } } },
       ...Object.fromEntries(
-        errors.map((error) => [error, { description: ERRORS[error], content: json(schemas.ErrorSchema) }]),
+        errors.map((error) => [
+          error,
+          {
+            description: ERRORS[error],
+            content: json(path.startsWith('/api/') ? AnyError : schemas.ErrorSchema),
+          },
+        ]),
       ),
     },
   };
@@ -222,9 +271,9 @@ function parameters(path: string, { headers = {}, query = {}, required = [] }: O
       schema,
     }));
   return [
-    ...(path.includes('{run_id}')
-      ? named('path', { run_id: Type.String({ description: 'run_ and 32 hex digits' }) })
-      : []),
+    ...Object.entries(PATH_PARAMETERS).flatMap(([name, schema]) =>
+      path.includes(`{${name}}`) ? named('path', { [name]: schema }) : [],
+    ),
     ...named('header', headers),
     ...named('query', query),
   ];

@@ -1,8 +1,23 @@
 import { TalariaError } from '@talaria/protocol';
 
+const LIMIT_MAX = 200;
+const LIMIT_DEFAULT = 50;
+
 /** A query parameter given at most once; an empty one is none. */
 export function single(query: unknown, name: string): string | undefined {
   const value = (query as Record<string, unknown>)[name];
   if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
   throw new TalariaError('invalid_request', { message: `'${name}' may be given once`, param: name });
+}
+
+/** How many a page of a listing may have. */
+export function pageLimit(query: unknown): number {
+  const value = single(query, 'limit');
+  if (value === undefined) return LIMIT_DEFAULT;
+  const limit = /^\d{1,4}$/.test(value) ? Number(value) : 0;
+  if (limit < 1 || limit > LIMIT_MAX) {
+    const message = `'limit' must be a whole number from 1 to ${LIMIT_MAX}`;
+    throw new TalariaError('invalid_request', { message, param: 'limit' });
+  }
+  return limit;
 }

@@ -25,6 +25,11 @@ const ENDPOINTS = {
   run_artifacts: { method: 'GET', path: '/v1/runs/{run_id}/artifacts' },
   run_artifact_content: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/content' },
   run_artifact_archive: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/archive' },
+  sessions: { method: 'GET', path: '/api/sessions' },
+  session: { method: 'GET', path: '/api/sessions/{session_id}' },
+  session_delete: { method: 'DELETE', path: '/api/sessions/{session_id}' },
+  session_messages: { method: 'GET', path: '/api/sessions/{session_id}/messages' },
+  session_fork: { method: 'POST', path: '/api/sessions/{session_id}/fork' },
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
@@ -74,6 +79,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_approval_response: true,
       run_idempotency: true,
       run_artifacts: true,
+      sessions: true,
       tool_progress_events: true,
       approval_events: true,
       session_continuity_header: true,

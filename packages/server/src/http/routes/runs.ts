@@ -13,10 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import { header } from '../header.ts';
 import { parseJsonBody } from '../json-body.ts';
-import { single } from '../query.ts';
-
-const LIMIT_MAX = 200;
-const LIMIT_DEFAULT = 50;
+import { pageLimit, single } from '../query.ts';
 
 type RunRoute = { Params: { run_id: string } };
 
@@ -39,7 +36,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     return engine.list(request.owner, {
       status: parseStatus(single(query, 'status')),
       sessionId: single(query, 'session_id'),
-      limit: parseLimit(single(query, 'limit')),
+      limit: pageLimit(query),
       after: single(query, 'after'),
     });
   });
@@ -80,14 +77,4 @@ function parseStatus(value: string | undefined): RunStatus | undefined {
     throw new TalariaError('invalid_request', { message, param: 'status' });
   }
   return status;
-}
-
-function parseLimit(value: string | undefined): number {
-  if (value === undefined) return LIMIT_DEFAULT;
-  const limit = /^\d{1,4}$/.test(value) ? Number(value) : 0;
-  if (limit < 1 || limit > LIMIT_MAX) {
-    const message = `'limit' must be a whole number from 1 to ${LIMIT_MAX}`;
-    throw new TalariaError('invalid_request', { message, param: 'limit' });
-  }
-  return limit;
 }

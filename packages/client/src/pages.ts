@@ -1,0 +1,43 @@
+/** A listing. A loop over it reads page after page; awaited, it is the first page. */
+
+/** What pages of all listings have. */
+interface Page<Item> {
+  data: Item[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface PageQuery {
+  /** Entries per page, from 1 to 200. */
+  limit?: number | undefined;
+  /** The `next_cursor` of the page before. */
+  after?: string | undefined;
+}
+
+export class Pages<Item, List extends Page<Item>> implements AsyncIterable<Item>, PromiseLike<List> {
+  readonly #query: PageQuery;
+  readonly #fetch: (query: PageQuery) => Promise<List>;
+
+  constructor(query: PageQuery, fetch: (query: PageQuery) => Promise<List>) {
+    this.#query = query;
+    this.#fetch = fetch;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    let { after } = this.#query;
+    for (;;) {
+      const page = await this.#fetch({ ...this.#query, after });
+      yield* page.data;
+      if (!page.has_more || page.next_cursor === null) return;
+      after = page.next_cursor;
+    }
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: to be awaited is what it is for
+  then<A = List, B = never>(
+    onPage?: ((page: List) => A | PromiseLike<A>) | null,
+    onError?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.#fetch(this.#query).then(onPage, onError);
+  }
+}

@@ -1,0 +1,9 @@
+import type { Static } from 'typebox';
+import type * as schemas from './schemas/sessions.ts';
+
+export type Session = Static<typeof schemas.SessionSchema>;
+export type SessionList = Static<typeof schemas.SessionListSchema>;
+export type SessionMessage = Static<typeof schemas.SessionMessageSchema>;
+export type SessionMessageList = Static<typeof schemas.SessionMessageListSchema>;
+export type SessionDeleted = Static<typeof schemas.SessionDeletedSchema>;
+export type ForkSessionRequest = Static<typeof schemas.ForkSessionRequestSchema>;

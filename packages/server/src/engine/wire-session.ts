@@ -1,0 +1,79 @@
+/** Sessions and their messages as clients see them (PROTOCOL.md): OpenAI's shapes, without secrets. */
+import type { Session, SessionMessage } from '@talaria/protocol';
+import type { AssistantPart, Message } from '../journal/messages.ts';
+import type { StoredMessage, StoredSession } from '../journal/sessions.ts';
+import { redactJson } from '../redact-secrets.ts';
+
+export interface Masks {
+  /** Masks secrets, and what looks like one: for what tools were given and gave. */
+  mask(text: string): string;
+  /** Masks known secrets alone: people and models write about credentials, and that must stay. */
+  maskKnown(text: string): string;
+}
+
+export function toWireSession(session: StoredSession): Session {
+  return {
+    object: 'hermes.session',
+    session_id: session.sessionId,
+    created_at: session.createdAt / 1000,
+    updated_at: session.usedAt / 1000,
+    message_count: session.nextPos,
+    context_from: session.contextFrom,
+    turns: session.turns,
+    last_run_id: session.lastRunId,
+    forked_from: session.forkedFrom,
+  };
+}
+
+export function toWireMessage({ pos, runId, at, message }: StoredMessage, masks: Masks): SessionMessage {
+  return { index: pos, ...toOpenAi(message, masks), run_id: runId, created_at: at / 1000 };
+}
+
+function toOpenAi(message: Message, masks: Masks): Pick<SessionMessage, 'role' | 'content'> {
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', content: masks.maskKnown(message.content) };
+    case 'user':
+      return { role: 'user', content: userContent(message.content, masks) };
+    case 'assistant':
+      return { role: 'assistant', ...assistantContent(message.content, masks) };
+    case 'tool': {
+      const { tool_call_id, tool, output } = message;
+      const named = { tool_call_id, name: masks.mask(tool) };
+      return { role: 'tool', content: masks.mask(output), ...named };
+    }
+  }
+}
+
+function userContent(
+  content: Extract<Message, { role: 'user' }>['content'],
+  { maskKnown }: Masks,
+): SessionMessage['content'] {
+  if (typeof content === 'string') return maskKnown(content);
+  return content.map((part) =>
+    part.type === 'text'
+      ? { type: 'text', text: maskKnown(part.text) }
+      : { type: 'image_url', image_url: { url: part.url } },
+  );
+}
+
+/** What the model thought is no part of what it said. */
+function assistantContent(
+  parts: readonly AssistantPart[],
+  { mask, maskKnown }: Masks,
+): Pick<SessionMessage, 'content' | 'tool_calls'> {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const calls = parts.filter((part) => part.type === 'tool_call');
+  return {
+    content: text === '' && calls.length > 0 ? null : maskKnown(text),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map((call) => ({
+            id: call.id,
+            type: 'function',
+            function: { name: mask(call.tool), arguments: redactJson(call.arguments, mask) },
+          })),
+        }),
+  };
+}
