@@ -54,9 +54,11 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-test('every failpoint is among the moments', () => {
+test('every failpoint that a run passes is among the moments', () => {
   const names = MOMENTS.map(([moment]) => moment.split('@')[0]);
-  expect([...new Set(names)].sort()).toEqual([...FAILPOINTS].sort());
+  // What a job passes before it has a run: jobs-survive-kill.test.ts.
+  const ofRuns = FAILPOINTS.filter((name) => !name.startsWith('job.'));
+  expect([...new Set(names)].sort()).toEqual(ofRuns.sort());
 });
 
 test('an undisturbed run shows its text, leaves each mark once and is never resumed', async () => {

@@ -9,6 +9,7 @@ export const FAILPOINTS = [
   'journal.before-commit',
   'journal.after-commit',
   'run.after-create',
+  'job.before-fire',
   'run.after-claim',
   'step.before-model',
   'step.after-delta',

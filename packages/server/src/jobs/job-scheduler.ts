@@ -1,0 +1,153 @@
+/**
+ * Starts the runs of jobs that are due.
+ *
+ * It looks at the agenda when the next job is due, when a job was changed, and by a slow poll, since other servers change
+ * jobs as well. What is due is found by the store's clock; this one's own is only good for waiting.
+ *
+ *   due ──▶ its last run is unfinished ──▶ skipped: never two at once; the next time applies
+ *       ──▶ started, in one transaction with the job's next time: of several servers one succeeds
+ *       ──▶ no room in the queue, or the store fails ──▶ still due, tried again soon
+ *
+ * Whatever came due while no server was there is found at the first look and fires once.
+ */
+import { TalariaError } from '@talaria/protocol';
+import { failpoint } from '../failpoints.ts';
+import { isRunning, type Jobs, type StoredJob } from '../journal/jobs.ts';
+import type { Log } from '../log.ts';
+import { correctedPlan, runAfter } from './plan.ts';
+import type { StartJobRun } from './start-job-run.ts';
+
+const POLL_MS = 15_000;
+/** For a place in the queue, or for a store that is away. */
+const RETRY_MS = 5_000;
+const BATCH = 50;
+
+/** Calls back once after the time. What it returns prevents that. */
+export type After = (ms: number, callback: () => void) => () => void;
+
+export interface JobSchedulerOptions {
+  store: Jobs;
+  startRun: StartJobRun;
+  log: Log;
+  after?: After;
+}
+
+export class JobScheduler {
+  readonly #options: JobSchedulerOptions;
+  readonly #after: After;
+  #unwatch = (): void => {};
+  #cancelTimer = (): void => {};
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+  /** The store's time at the last look. */
+  #lastNow: number | undefined;
+
+  constructor(options: JobSchedulerOptions) {
+    this.#options = options;
+    this.#after = options.after ?? afterTimeout;
+  }
+
+  start(): void {
+    this.#unwatch = this.#options.store.watch(() => this.#lookSoon());
+    this.#lookSoon();
+  }
+
+  /** Resolves when nothing is started any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#unwatch();
+    this.#cancelTimer();
+    await this.#looking;
+  }
+
+  #lookSoon(): void {
+    if (this.#stopped) return;
+    if (this.#looking === undefined) this.#looking = this.#look();
+    else this.#again = true;
+  }
+
+  async #look(): Promise<void> {
+    this.#cancelTimer();
+    let waitMs = RETRY_MS;
+    try {
+      do {
+        this.#again = false;
+        waitMs = await this.#fireAllDue();
+      } while (this.#again && !this.#stopped);
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'looking for due jobs failed; it is tried again');
+    } finally {
+      this.#looking = undefined;
+      if (!this.#stopped) this.#cancelTimer = this.#after(waitMs, () => this.#lookSoon());
+    }
+  }
+
+  /** Returns how long nothing is to be done. */
+  async #fireAllDue(): Promise<number> {
+    const { store } = this.#options;
+    /** Jobs that cannot be started now: they stay due and hold up no other. */
+    const stuck = new Set<string>();
+    for (;;) {
+      const { now, due, nextAt } = await store.agenda(BATCH + stuck.size);
+      if (this.#lastNow === undefined || now < this.#lastNow) await this.#correctPlans(now);
+      this.#lastNow = now;
+      const startable = due.filter(({ jobId }) => !stuck.has(jobId));
+      if (startable.length === 0 || this.#stopped) {
+        const untilNextMs = nextAt === null ? POLL_MS : Math.max(1, nextAt - now);
+        return Math.min(untilNextMs, stuck.size > 0 ? RETRY_MS : POLL_MS);
+      }
+      await Promise.all(
+        startable.map(async (job) => {
+          if (!(await this.#fire(job, now))) stuck.add(job.jobId);
+        }),
+      );
+    }
+  }
+
+  /** False when the job stays due for now. */
+  async #fire(job: StoredJob, now: number): Promise<boolean> {
+    const { store, startRun, log } = this.#options;
+    const { jobId, schedule, timezone, nextRunAt } = job;
+    try {
+      const next = runAfter(schedule, timezone, nextRunAt ?? now, now);
+      if (isRunning(job)) {
+        const skipped = await store.update(job, { nextRunAt: next, lastSkippedAt: now });
+        if (skipped !== undefined)
+          log.warn({ jobId }, 'a job was due while its last run was unfinished; skipped');
+        return true;
+      }
+      failpoint('job.before-fire');
+      const runId = await startRun(job, next);
+      if (runId !== undefined) log.debug({ jobId, runId }, 'a job has started its run');
+      return true;
+    } catch (error) {
+      if (error instanceof TalariaError && error.code === 'rate_limit_exceeded') {
+        log.warn({ jobId }, 'a job is due and the queue is full; it is tried again');
+      } else {
+        log.error({ jobId, err: error }, 'a job that is due could not be started; it is tried again');
+      }
+      return false;
+    }
+  }
+
+  /** At the start and after the clock was set back; see `correctedPlan`. */
+  async #correctPlans(now: number): Promise<void> {
+    const { store, log } = this.#options;
+    for (const job of await store.planned()) {
+      const { jobId, schedule, timezone, nextRunAt } = job;
+      try {
+        const planned = nextRunAt ?? now;
+        const corrected = correctedPlan(schedule, timezone, planned, now);
+        if (corrected !== planned) await store.update(job, { nextRunAt: corrected });
+      } catch (error) {
+        log.error({ jobId, err: error }, 'the next run of a job could not be worked out');
+      }
+    }
+  }
+}
+
+const afterTimeout: After = (ms, callback) => {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+};
