@@ -33,6 +33,7 @@ const engine = new Engine({
   retentionMs: HOUR_MS,
   discardWorkspace: async () => {},
   openWorkspace: async () => undefined,
+  chooseWebhook: () => undefined,
   log,
   worker: {
     model: { name: 'bench', streamStep: () => Promise.reject(new Error('not used')) as never },

@@ -32,6 +32,8 @@ import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import { version } from './version.ts';
+import { chooseWebhook } from './webhooks/choose-webhook.ts';
+import { Deliverer } from './webhooks/deliverer.ts';
 
 const SECOND_MS = 1000;
 
@@ -89,6 +91,20 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   });
   opened.defer(() => mcp.close());
 
+  const webhooks = {
+    url: config.webhookUrl,
+    secret: config.webhookSecret,
+    allowPrivate: config.webhookAllowPrivate,
+  };
+  const deliverer = new Deliverer({
+    outbox: journal.outbox,
+    secret: webhooks.secret,
+    allowPrivate: webhooks.allowPrivate,
+    userAgent: `talaria/${version}`,
+    log,
+  });
+  opened.defer(() => deliverer.stop());
+
   const engine = new Engine({
     journal,
     modelName: config.modelName,
@@ -99,6 +115,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     retentionMs: config.runRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => backend.discard(runId),
     openWorkspace: (runId) => backend.openWorkspace(runId),
+    chooseWebhook: (request) => chooseWebhook(request, webhooks),
     log,
     worker: {
       model,
@@ -147,6 +164,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const url = await http.listen({ host: config.host, port: config.port });
   mcp.start();
   engine.start();
+  deliverer.start();
 
   const stack = opened.move();
   let closing: Promise<void> | undefined;

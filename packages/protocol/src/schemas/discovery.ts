@@ -42,6 +42,12 @@ export const HealthDetailedSchema = Type.Object({
   gateway_state: Type.String(),
   active_agents: Type.Integer({ minimum: 0 }),
   platforms: Type.Record(Type.String(), Type.Object({ state: Type.String() })),
+  webhooks: Type.Optional(
+    Type.Object({
+      pending: Type.Integer({ minimum: 0, description: 'Messages still to be delivered' }),
+      failed: Type.Integer({ minimum: 0, description: 'Messages given up in the last week' }),
+    }),
+  ),
   pid: Type.Integer(),
   updated_at: Type.String({ description: 'ISO 8601' }),
   readiness: Type.Object({

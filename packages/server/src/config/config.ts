@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { CONTAINER_SETTINGS, checkContainers, neededContainers } from './containers.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
+import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
 
 export type Config = Readonly<
   Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers'> & {
@@ -90,6 +91,11 @@ export function assembleConfig(
     const containers = checkContainers(config, label);
     problems.push(...containers.problems);
     warnings.push(...containers.warnings);
+  }
+  if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {
+    const webhooks = checkWebhooks(config, label);
+    problems.push(...webhooks.problems);
+    warnings.push(...webhooks.warnings);
   }
   return { config, problems, warnings };
 }

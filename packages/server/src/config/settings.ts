@@ -20,6 +20,7 @@ import {
 } from './kinds.ts';
 import { type McpServerConfig, mcpServers } from './mcp-servers.ts';
 import { apiKeys, type CorsOrigins, corsOrigins, databaseUrl, host, httpUrl } from './network-kinds.ts';
+import { webhookSecret, webhookUrl } from './webhook-kinds.ts';
 
 export interface Setting<T, D extends T | undefined = T | undefined> {
   readonly env: string;
@@ -228,6 +229,31 @@ export const settings = {
     default: 0,
     group: 'Runs',
     about: 'tokens that one run may spend; 0 is no limit',
+  }),
+  webhookUrl: define({
+    env: 'TALARIA_WEBHOOK_URL',
+    key: 'webhook.url',
+    kind: webhookUrl(),
+    default: undefined,
+    group: 'Runs',
+    about:
+      'receiver that hears of the end and the approval requests of runs that name none; see docs/webhooks.md',
+  }),
+  webhookSecret: define({
+    env: 'TALARIA_WEBHOOK_SECRET',
+    key: 'webhook.secret',
+    kind: webhookSecret(),
+    default: undefined,
+    group: 'Runs',
+    about: 'signs the messages to that receiver',
+  }),
+  webhookAllowPrivate: define({
+    env: 'TALARIA_WEBHOOK_ALLOW_PRIVATE',
+    key: 'webhook.allow_private',
+    kind: boolean(),
+    default: false,
+    group: 'Runs',
+    about: 'whether webhooks, also those that clients name, may call this machine and private networks',
   }),
 
   backend: define({

@@ -15,12 +15,14 @@ import {
   type RunList,
   type RunStatus,
   TalariaError,
+  type WebhookRequest,
 } from '@talaria/protocol';
 import type { WorkspaceReader } from '@talaria/sandbox';
 import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, Journal, QueueDepth } from '../journal/journal.ts';
+import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { Log } from '../log.ts';
@@ -49,6 +51,8 @@ export interface EngineOptions {
   discardWorkspace(runId: string): Promise<void>;
   /** Undefined for a run whose tools have not been used yet. */
   openWorkspace(runId: string): Promise<WorkspaceReader | undefined>;
+  /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
+  chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   log: Log;
   now?: () => number;
 }
@@ -73,6 +77,8 @@ export interface Load extends QueueDepth {
   active: number;
   maxActive: number;
   subscribers: number;
+  /** Messages to webhooks: still to be delivered, and given up lately. */
+  webhooks: OutboxCounts;
 }
 
 export class Engine {
@@ -132,6 +138,7 @@ export class Engine {
           bodyHash: hashJson(idempotency.body),
           keptMs: idempotency.keptMs,
         },
+        webhook: this.#options.chooseWebhook(request.webhook),
       },
       this.#createLimits(),
     );
@@ -170,7 +177,9 @@ export class Engine {
   };
 
   async get(owner: string, runId: string): Promise<Run> {
-    return toWireRun(await this.#find(owner, runId), this.#options.modelName);
+    const run = toWireRun(await this.#find(owner, runId), this.#options.modelName);
+    const webhook = await this.#journal.outbox.state(runId);
+    return webhook === undefined ? run : { ...run, webhook: toWireWebhook(webhook) };
   }
 
   async list(owner: string, { status, sessionId, limit, after }: ListRuns): Promise<RunList> {
@@ -242,6 +251,7 @@ export class Engine {
       active: this.#dispatcher.active,
       maxActive: maxConcurrentRuns,
       subscribers: this.#feeds.size,
+      webhooks: await this.#journal.outbox.counts(),
     };
   }
 

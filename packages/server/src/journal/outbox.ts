@@ -13,7 +13,7 @@
  *   the configuration never comes here.
  * - Time (leases, delays, ages) is the store's clock, not the caller's.
  */
-import { encodeEventJson, isTerminalEvent, type WebhookEventName } from '@talaria/protocol';
+import { encodeEventJson, isTerminalEvent, type RunWebhook, type WebhookEventName } from '@talaria/protocol';
 import type { LogRecord } from './records.ts';
 
 export const FAILED_KEPT_MS = 7 * 24 * 3600 * 1000;
@@ -110,6 +110,11 @@ export function toMessage(
   const session = JSON.stringify(sessionId);
   const head = `"id":"${id}","object":"event","type":"${event}","created_at":${at / 1000},"session_id":${session}`;
   return { id, body: `{${head},"data":${data}}` };
+}
+
+/** As clients see it (PROTOCOL.md). */
+export function toWireWebhook({ url, pending, delivered, failed, lastError }: WebhookState): RunWebhook {
+  return { origin: receiverOf(url), pending, delivered, failed, last_error: lastError };
 }
 
 /** A receiver is an origin: its servers share their load, whatever the path. */

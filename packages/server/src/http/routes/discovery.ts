@@ -80,6 +80,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_idempotency: true,
       run_artifacts: true,
       sessions: true,
+      run_webhooks: true,
       tool_progress_events: true,
       approval_events: true,
       session_continuity_header: true,

@@ -34,6 +34,7 @@ export function installHealthRoutes(app: FastifyInstance, options: HealthOptions
       active_agents: load.active,
       platforms: { api_server: { state: 'connected', subscribers: load.subscribers } },
       queue: describeQueue(load),
+      webhooks: load.webhooks,
       mcp_servers: mcpServers(),
       pid: process.pid,
       uptime_seconds: Math.round((Date.now() - startedAt) / 1000),

@@ -1,0 +1,159 @@
+/**
+ * Sends what is in the outbox, until each message is delivered or given up.
+ *
+ * It looks for work when a message was added, when an attempt has ended, when the next message is due, and by a slow
+ * poll, which finds what another server left behind. Nothing waits for it: not the runs, whose messages lie in the
+ * store, and not one receiver for another, since each has but a share of the attempts that go on at the same time.
+ */
+import type { ClaimedMessage, Outbox, Settlement } from '../journal/outbox.ts';
+import { receiverOf } from '../journal/outbox.ts';
+import type { Log } from '../log.ts';
+import { PRIVATE_ADDRESSES } from './address-rules.ts';
+import { retryDelayMs } from './backoff.ts';
+import { postMessage } from './post-message.ts';
+import { messageHeaders } from './signature.ts';
+
+const ATTEMPT_MS = 10_000;
+/** Longer than an attempt by far: what is being sent is never sent by another server, too. */
+const LEASE_MS = 60_000;
+const POLL_MS = 15_000;
+const CONCURRENT_MAX = 64;
+const PER_RECEIVER_MAX = 4;
+
+export interface DelivererOptions {
+  outbox: Outbox;
+  /** Signs the messages of the default webhook. */
+  secret: string | undefined;
+  allowPrivate: boolean;
+  userAgent: string;
+  log: Log;
+  attemptMs?: number;
+  pollMs?: number;
+  now?: () => number;
+  random?: () => number;
+}
+
+export class Deliverer {
+  readonly #options: DelivererOptions;
+  readonly #attempts = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #unwatch = (): void => {};
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+
+  constructor(options: DelivererOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#unwatch = this.#options.outbox.watch(() => this.#look());
+    this.#look();
+  }
+
+  /** Breaks off what is being sent and gives it back; resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#unwatch();
+    this.#stopping.abort();
+    await this.#looking;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#attempts);
+  }
+
+  #look(): void {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#looking === undefined) this.#looking = this.#claim();
+    else this.#again = true;
+  }
+
+  async #claim(): Promise<void> {
+    const { outbox, log, pollMs = POLL_MS } = this.#options;
+    let nextInMs: number | undefined;
+    try {
+      do {
+        this.#again = false;
+        const due = await outbox.due();
+        nextInMs = due.nextInMs;
+        const limit = CONCURRENT_MAX - this.#attempts.size;
+        if (!due.now || limit === 0) continue;
+        const messages = await outbox.claim({ leaseMs: LEASE_MS, limit, perReceiver: PER_RECEIVER_MAX });
+        for (const message of messages) this.#begin(message);
+      } while (this.#again && !this.#stopping.signal.aborted);
+    } catch (error) {
+      log.error({ err: error }, 'looking for webhook messages failed; it is tried again');
+    } finally {
+      this.#looking = undefined;
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#look(), Math.min(nextInMs ?? pollMs, pollMs));
+    }
+  }
+
+  #begin(message: ClaimedMessage): void {
+    const attempt = this.#deliver(message).finally(() => {
+      this.#attempts.delete(attempt);
+      this.#look();
+    });
+    this.#attempts.add(attempt);
+  }
+
+  async #deliver(message: ClaimedMessage): Promise<void> {
+    const { outbox, log } = this.#options;
+    const settlement = await this.#send(message);
+    const fields = { runId: message.runId, message: message.id, receiver: receiverOf(message.url) };
+    if (settlement.kind === 'failed') {
+      log.warn(
+        { ...fields, attempts: message.attempts + 1 },
+        `a webhook message is given up: ${settlement.error}`,
+      );
+    } else if (settlement.kind === 'postponed') {
+      log.debug(fields, `a webhook message is sent again later: ${settlement.error}`);
+    }
+    try {
+      await outbox.settle(message, settlement);
+    } catch (error) {
+      log.error({ ...fields, err: error }, 'a webhook message could not be settled; it is sent again');
+    }
+  }
+
+  async #send(message: ClaimedMessage): Promise<Settlement> {
+    const { secret, allowPrivate, userAgent, attemptMs = ATTEMPT_MS, now = Date.now } = this.#options;
+    const { signal } = this.#stopping;
+    // The operator can mend that; to send the message unsigned would be a surprise for its receiver.
+    if (message.secret.kind === 'configured' && secret === undefined) {
+      return this.#postpone(message, 'the secret of the default webhook is not configured any more');
+    }
+    const posted = await postMessage({
+      url: message.url,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        ...messageHeaders(message, secretOf(message, secret), now()),
+      },
+      body: message.body,
+      timeoutMs: attemptMs,
+      blocked: allowPrivate ? undefined : PRIVATE_ADDRESSES,
+      signal,
+    });
+    if (posted.kind === 'taken') return { kind: 'delivered' };
+    if (signal.aborted) return { kind: 'returned' };
+    if (posted.kind === 'refused') return { kind: 'failed', error: posted.error };
+    return this.#postpone(message, posted.error);
+  }
+
+  #postpone({ attempts, ageMs }: ClaimedMessage, error: string): Settlement {
+    const { random = Math.random } = this.#options;
+    const delayMs = retryDelayMs(attempts + 1, ageMs, random());
+    return delayMs === undefined ? { kind: 'failed', error } : { kind: 'postponed', delayMs, error };
+  }
+}
+
+function secretOf({ secret }: ClaimedMessage, configured: string | undefined): string | undefined {
+  switch (secret.kind) {
+    case 'none':
+      return undefined;
+    case 'configured':
+      return configured;
+    case 'own':
+      return secret.value;
+  }
+}
