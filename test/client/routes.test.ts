@@ -19,7 +19,7 @@ const KEY = 'sk-client-routes';
 let world: ServerWithModel;
 let client: Talaria;
 beforeAll(async () => {
-  world = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+  world = await ServerWithModel.start({ API_SERVER_KEY: KEY, TALARIA_INLINE_GRACE_SECONDS: '0' });
   client = new Talaria({ baseUrl: world.server.url, apiKey: KEY });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -180,6 +180,57 @@ describe('sessions', () => {
 
     expect(await client.sessions.delete(session_id)).toEqual({ ok: true });
     expect(await errorOf(client.sessions.get(session_id))).toBeInstanceOf(NotFoundError);
+  });
+});
+
+describe('chat', () => {
+  const messages = (content: string) => [{ role: 'user', content }];
+
+  test('in one piece, in a session', async () => {
+    const ask = (text: string) => {
+      const options = { sessionId: 'chat-session', sessionKey: 'ada' };
+      return client.chat.completions.create({ messages: messages(script([{ text }])) }, options);
+    };
+    expect((await ask('one')).choices[0]!.message.content).toBe('one');
+    expect(await ask('two')).toMatchObject({ object: 'chat.completion', usage: { total_tokens: 15 } });
+    const [newest] = (await client.runs.list({ session_id: 'chat-session' })).data;
+    expect(newest).toMatchObject({ output: 'two' });
+  });
+
+  test('as a stream, with what happens beside it; an approval is answered at the run', async () => {
+    const input = script([{ text: 'I see.', tools: [terminal('rm -rf build')] }, { text: 'Gone.' }]);
+    const progress: string[] = [];
+    const stream = await client.chat.completions.create(
+      { messages: messages(input), stream: true },
+      {
+        onToolProgress: ({ tool, status }) => progress.push(`${tool} ${status}`),
+        onApprovalRequest: ({ run_id, request_id }) =>
+          void client.runs.respondApproval(run_id, { choice: 'once', request_id }),
+      },
+    );
+    for await (const { choices } of stream) expect(choices).toHaveLength(1);
+    expect(await stream.text()).toBe('I see.\n\nGone.');
+    expect(progress).toEqual(['terminal running', 'terminal completed']);
+  });
+
+  test('of a run that fails is its error, asked for once', async () => {
+    const failing = script([{ error: { status: 401, message: 'no' } }]);
+    const asked = client.chat.completions.create({ messages: messages(failing) });
+    expect(await errorOf(asked)).toMatchObject({ status: 502, code: 'provider_auth' });
+    const answers = world.model.requests.filter(({ scriptId }) => failing.includes(`id=${scriptId} `));
+    expect(answers).toHaveLength(1);
+    const stream = await client.chat.completions.create({ messages: messages(failing), stream: true });
+    expect(await errorOf(stream.text())).toMatchObject({ code: 'provider_auth' });
+  });
+
+  test('that is left in the middle has its run stopped', async () => {
+    const stream = await client.chat.completions.create({
+      messages: messages(script([{ chunks: ['a', { gate: 'left' }, 'b'] }])),
+      stream: true,
+    });
+    const [run] = (await client.runs.list({ limit: 1 })).data;
+    for await (const { choices } of stream) if (choices[0]?.delta.content === 'a') break;
+    expect(await client.runs.wait(run!.run_id)).toMatchObject({ status: 'cancelled' });
   });
 });
 

@@ -5,6 +5,7 @@ export {
   type Artifact,
   type ArtifactList,
   type Capabilities,
+  type ChatApprovalRequest,
   type ChatCompletion,
   type ChatCompletionChunk,
   type ChatMessage,

@@ -58,6 +58,13 @@ describe('a failure', () => {
     expect(isTransient(answer(status))).toBe(false);
   });
 
+  it('does not pass when the server says so', () => {
+    for (const status of [429, 502, 503]) {
+      expect(isTransient(answer(status, null, { 'x-should-retry': 'false' }))).toBe(false);
+      expect(isTransient(answer(status, null, { 'x-should-retry': 'true' }))).toBe(true);
+    }
+  });
+
   it('of the connection may pass; what a stream has lost does not come back; an abort is no failure', () => {
     expect(isTransient(new ConnectionError('x'))).toBe(true);
     expect(isTransient(new TimeoutError('x'))).toBe(true);

@@ -11,6 +11,8 @@ const RETRY_AFTER_MAX_MS = 60_000;
 /** The same request may succeed later. It says nothing of whether this one was carried out. */
 export function isTransient(error: unknown): error is ConnectionError | APIError {
   if (error instanceof APIError) {
+    // The answer is a run's, and a failed run stays one.
+    if (error.headers.get('x-should-retry') === 'false') return false;
     return error.status === 408 || error.status === 429 || error.status >= 500;
   }
   return error instanceof ConnectionError && !(error instanceof StreamInterruptedError);

@@ -1,5 +1,6 @@
 /** `/v1/chat/completions`, as the OpenAI SDK has it. */
 import {
+  type ChatApprovalRequest,
   type ChatCompletion,
   type ChatCompletionChunk,
   type ChatRequest,
@@ -20,6 +21,8 @@ export type ChatParams = Params<ChatRequest>;
 export interface ChatOptions extends SessionOptions {
   /** Is told of the tools the agent uses while it streams its answer. */
   onToolProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** Is told, while the answer streams, of what waits for a person: answer with `runs.respondApproval`. */
+  onApprovalRequest?: ((request: ChatApprovalRequest) => void) | undefined;
 }
 
 export class Chat {
@@ -78,12 +81,14 @@ export class ChatStream extends Reading<ChatCompletionChunk> {
 
 async function* readChunks(
   connection: Connection,
-  { timeout = ANSWER_TIMEOUT_MS, onToolProgress }: ChatOptions,
+  { timeout = ANSWER_TIMEOUT_MS, onToolProgress, onApprovalRequest }: ChatOptions,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   for await (const { event, data } of readMessages(connection, timeout)) {
     if (data === '[DONE]') return;
     const value = parseData(data);
     if (event === 'hermes.tool.progress') onToolProgress?.(value as ToolProgress);
+    else if (event === 'hermes.approval.request') onApprovalRequest?.(value as ChatApprovalRequest);
+    else if (event.startsWith('hermes.')) continue;
     else if ('error' in value) throw toAPIError(500, connection.response.headers, data);
     else yield value as ChatCompletionChunk;
   }
