@@ -3,7 +3,9 @@
  * do nothing. The daemon is that of the tests (sandbox/src/docker/testing), with its image.
  *
  * Fair because `docker exec` runs in the very containers that the backend made. What it lacks is what the backend
- * promises beyond it, first of all a namespace for each command, with which everything ends that it started.
+ * promises beyond it, first of all a namespace for each command, with which everything ends that it started. Bare
+ * bubblewrap, which makes those, is spawned on the host with the options of the local backend (sandbox-local.ts): what a
+ * command costs on this machine before any container is asked.
  */
 import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
 import { DockerBackend } from '../../packages/sandbox/src/docker/docker-backend.ts';
@@ -12,7 +14,9 @@ import {
   TEST_IMAGE,
   whyNoDocker,
 } from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
+import { LocalBackend } from '../../packages/sandbox/src/local/local-backend.ts';
 import { medianTime, medianTimeWide, rateOf, runBatch, runCommand, timeOf } from '../client/commands.ts';
+import { createBareBubblewrap } from '../floors/bare-commands.ts';
 import { dockerExec, startBareContainer } from '../floors/docker-commands.ts';
 import type { Missing, Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
@@ -52,6 +56,7 @@ export async function sandboxDocker(stage: Stage): Promise<(Row | Missing)[]> {
       await acquireWarm(backend),
       await acquireCold(create, daemon.host),
       await exec(backend, slot, floor),
+      await execOverBubblewrap(backend, slot, stage),
       await execWide(backend, slot, floor),
       await batch(backend, floor),
     ];
@@ -114,6 +119,8 @@ async function acquireCold(create: () => DockerBackend, host: string): Promise<R
   };
 }
 
+const EXEC = { what: 'Docker exec, p50', unit: 'ms', better: 'less' } as const;
+
 async function exec(backend: ToolBackend, slot: Slot, dockerExec: () => Promise<void>): Promise<Row> {
   const sides = {
     floor: () => medianTime(COMMANDS, dockerExec),
@@ -121,14 +128,26 @@ async function exec(backend: ToolBackend, slot: Slot, dockerExec: () => Promise<
   };
   await alternate(1, sides);
   const { ours, floor } = await alternate(ROUNDS, sides);
-  return {
-    what: 'Docker exec, p50',
-    unit: 'ms',
-    better: 'less',
-    ours,
-    floor: { name: 'docker exec', rounds: floor },
-    aim: { of: 'ours', atMost: 10 },
-  };
+  return { ...EXEC, ours, floor: { name: 'docker exec', rounds: floor }, aim: { of: 'ours', atMost: 10 } };
+}
+
+async function execOverBubblewrap(backend: ToolBackend, slot: Slot, stage: Stage): Promise<Row | Missing> {
+  const local = new LocalBackend({ workspacesDir: stage.directory(), isolation: 'bubblewrap' });
+  try {
+    await local.start();
+  } catch (error) {
+    return { what: `${EXEC.what}, over bare bubblewrap`, missing: (error as Error).message };
+  }
+  try {
+    const bareBubblewrap = await createBareBubblewrap(local, await local.acquire('bench'));
+    const { ours, floor } = await alternate(ROUNDS, {
+      floor: () => medianTime(COMMANDS, bareBubblewrap),
+      ours: () => medianTime(COMMANDS, () => runCommand(backend, slot)),
+    });
+    return { ...EXEC, ours, floor: { name: 'bare bubblewrap', rounds: floor } };
+  } finally {
+    await local.stop({ purge: true });
+  }
 }
 
 async function execWide(backend: ToolBackend, slot: Slot, dockerExec: () => Promise<void>): Promise<Row> {

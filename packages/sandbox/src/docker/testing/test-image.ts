@@ -50,6 +50,8 @@ export async function packTestRoot({
   const files = (await Promise.all(programs.map(findProgram))).filter((path) => path !== undefined);
   const libraries = await librariesOf(nodeLibraries ? [process.execPath, ...files] : files);
   for (const file of new Set([...files, ...libraries])) await copyInto(root, file);
+  // As every image has: without it each program looks for each library in dozens of places, which takes longer than all else.
+  await run('ldconfig', ['-r', root]).catch(() => {});
   const path = join(dir, 'root.tar');
   await run('tar', ['-C', root, '-cf', path, '.']);
   return { path, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) };
