@@ -144,10 +144,12 @@ export function responsesContract(subject: Subject): void {
       expect(await context(second)).toEqual(['a', 'b', 'c']);
     });
 
-    it('goes on in its session when that ended with it', async () => {
+    it('goes on in its session when that ended with it, and makes no other', async () => {
       const first = await answer(['a']);
       const second = await answer(['b'], { previous: first });
       expect(await sessionOf(second)).toBe(await sessionOf(first));
+      const { sessions } = await subject.journal.sessions.list({ owner: 'ada', limit: 10 });
+      expect(sessions.map(({ sessionId }) => sessionId)).toEqual([await sessionOf(first)]);
     });
 
     it('branches off when something was said since, and leaves what was said alone', async () => {

@@ -97,7 +97,6 @@ export class SqliteWriter {
     });
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
     if (run.job !== undefined) this.jobs.begin(run.job, run.runId, now);
-    if (run.request.session_named) this.sessions.use(run.owner, run.sessionId, run.runId, now);
     this.outbox.subscribe(run.runId, run.webhook);
     if (run.request.session_named) this.sessions.use(run.owner, sessionId, run.runId, now);
     this.responses.add(run, sessionId, now);
