@@ -26,6 +26,7 @@ export {
   type RunFailureCode,
   type RunList,
   type RunStatus,
+  type RunWebhook,
   type Session,
   type SessionList,
   type SessionMessage,
@@ -33,6 +34,8 @@ export {
   type TerminalEvent,
   type ToolProgress,
   type Usage,
+  type WebhookEventName,
+  type WebhookMessage,
 } from '@talaria/protocol';
 export * from './errors.ts';
 export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';

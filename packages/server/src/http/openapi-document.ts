@@ -234,6 +234,24 @@ export function openApiDocument(version: string): object {
     components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     security: [{ bearer: [] }],
     paths,
+    webhooks: {
+      message: {
+        post: {
+          tags: ['runs'],
+          summary: 'The end of a run, or an approval it waits for',
+          security: [],
+          parameters: parameters('', {
+            headers: {
+              'webhook-id': Type.String({ description: 'The same in every attempt' }),
+              'webhook-timestamp': Type.Integer({ description: 'Seconds since the epoch, of this attempt' }),
+              'webhook-signature': Type.String({ description: 'v1, and base64; where there is a secret' }),
+            },
+          }),
+          requestBody: { required: true, content: json(schemas.WebhookMessageSchema) },
+          responses: { '2XX': { description: 'Taken' }, 410: { description: 'Not wanted any more' } },
+        },
+      },
+    },
   };
 }
 
@@ -262,7 +280,10 @@ function describe(path: string, operation: Operation): object {
   };
 }
 
-function parameters(path: string, { headers = {}, query = {}, required = [] }: Operation): object[] {
+function parameters(
+  path: string,
+  { headers = {}, query = {}, required = [] }: Pick<Operation, 'headers' | 'query' | 'required'>,
+): object[] {
   const named = (where: string, entries: Record<string, TSchema>): object[] =>
     Object.entries(entries).map(([name, schema]) => ({
       name,

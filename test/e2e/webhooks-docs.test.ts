@@ -1,0 +1,64 @@
+/** The programs of docs/webhooks.md, as they stand there: one starts a run, the others are told how it ended. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const root = new URL('../../', import.meta.url);
+const document = readFileSync(new URL('docs/webhooks.md', root), 'utf8');
+const SECRET = `whsec_${Buffer.from('of the documentation').toString('base64')}`;
+
+let directory: string;
+let server: ServerProcess;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-docs-'));
+  // In place of an `npm install`.
+  symlinkSync(fileURLToPath(new URL('node_modules', root)), join(directory, 'node_modules'));
+  for (const [, code, name] of document.matchAll(/```js\n(\/\/ (\S+)\n[\s\S]*?)```/g)) {
+    writeFileSync(join(directory, name!), code!);
+  }
+  server = await ServerProcess.start({ env: { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+function run(program: string, env: Record<string, string>): { child: ChildProcess; printed(): string } {
+  let printed = '';
+  const child = spawn(process.execPath, [join(directory, program)], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  }
+  onTestFinished(() => void child.kill());
+  return { child, printed: () => printed };
+}
+
+test.each(['receiver.mjs', 'openai-receiver.mjs'])(
+  '%s hears of the run that start.mjs starts',
+  async (name) => {
+    const receiver = run(name, { PORT: '0', WEBHOOK_SECRET: SECRET });
+    const url = await waitFor('the receiver', () => /http:\/\/\S+/.exec(receiver.printed())?.[0]);
+    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);
+    const started = run('start.mjs', {
+      TALARIA_BASE_URL: server.url,
+      WEBHOOK_URL: url,
+      WEBHOOK_SECRET: SECRET,
+    });
+    const runId = await waitFor('the run', () => /started (run_\w+)/.exec(started.printed())?.[1]);
+    await waitFor(
+      `the message, after ${receiver.printed()}`,
+      () => receiver.printed().includes(`run.completed ${runId}`),
+      20_000,
+    );
+  },
+);
