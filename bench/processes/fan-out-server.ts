@@ -12,6 +12,7 @@ import { Engine } from '../../packages/server/src/engine/engine.ts';
 import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
 import type { NewRecord } from '../../packages/server/src/journal/records.ts';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
+import { noReport } from '../../packages/server/src/telemetry/facts.ts';
 import { type Produce, produce } from './event-source.ts';
 import { announce } from './listen.ts';
 
@@ -64,6 +65,8 @@ const http = createHttpServer({
   logger: log,
   checks: async () => ({}),
   mcpServers: () => [],
+  metrics: { contentType: 'text/plain', render: async () => '' },
+  report: noReport,
 });
 await http.listen({ host: '127.0.0.1', port: 0 });
 

@@ -10,10 +10,10 @@ import { LimitUnenforceableError, ToolExecutor } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
-import { createSandboxCall } from './agent/tools/sandbox-call.ts';
+import { createSandboxCall, type SandboxCall } from './agent/tools/sandbox-call.ts';
 import { createSandboxTools } from './agent/tools/sandbox-tools.ts';
 import { todo } from './agent/tools/todo.ts';
-import { type FurtherTools, ToolSet } from './agent/tools/tool.ts';
+import { type FurtherTools, type Tool, ToolSet } from './agent/tools/tool.ts';
 import { checkMcp } from './checks/check-mcp.ts';
 import { checkSandbox } from './checks/check-sandbox.ts';
 import { checkStore } from './checks/check-store.ts';
@@ -31,6 +31,8 @@ import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
+import { Telemetry } from './telemetry/telemetry.ts';
+import { createToolNames } from './telemetry/tool-names.ts';
 import { version } from './version.ts';
 import { chooseWebhook } from './webhooks/choose-webhook.ts';
 import { Deliverer } from './webhooks/deliverer.ts';
@@ -47,6 +49,9 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   // Before anything is opened or made: settings that name no model are settled here.
   const model = configuredModel(config);
 
+  const telemetry = new Telemetry(log);
+  const { report } = telemetry;
+
   makeDirectory(config.dataDir);
   const lock = lockFile(
     join(config.dataDir, 'server.lock'),
@@ -56,6 +61,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
 
   const opening = SqliteJournal.open({
     path: config.database.path,
+    report,
     onFatal(error) {
       log.fatal(
         { err: error },
@@ -67,11 +73,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const backend = configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
     log.warn({ part: 'sandbox' }, mask(message)),
   );
-  // Both take a while, mostly waiting for others: a thread, a first command.
-  const [store, sandbox] = await Promise.allSettled([opening, backend.start()]);
+  // They take a while, mostly waiting for others: a thread, a first command. Time to load what measures them.
+  const loadingMetrics = import('./telemetry/prometheus/metrics.ts');
+  const [store, sandbox, measuring] = await Promise.allSettled([opening, backend.start(), loadingMetrics]);
   if (store.status === 'fulfilled') opened.defer(() => store.value.close());
   if (sandbox.status === 'fulfilled') opened.defer(() => backend.stop());
-  for (const part of [store, sandbox]) {
+  for (const part of [store, sandbox, measuring]) {
     if (part.status === 'fulfilled') continue;
     const { reason } = part;
     throw reason instanceof LimitUnenforceableError ? unenforceable(reason.limits) : reason;
@@ -90,6 +97,24 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     log,
   });
   opened.defer(() => mcp.close());
+
+  const { Metrics } = await loadingMetrics;
+  const toolNames = createToolNames(
+    ownTools(createSandboxCall(executor, ''), config.toolTimeoutSeconds).map(
+      ({ definition }) => definition.name,
+    ),
+    () => mcp.list().map(({ definition }) => definition.name),
+  );
+  const metrics = new Metrics({
+    version,
+    tools: toolNames,
+    gauges: {
+      load: () => engine.load(),
+      sandbox: () => backend.stats(),
+      mcpServers: () => mcp.health(),
+    },
+  });
+  telemetry.add(metrics.report);
 
   const webhooks = {
     url: config.webhookUrl,
@@ -117,6 +142,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     openWorkspace: (runId) => backend.openWorkspace(runId),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
     log,
+    report,
     worker: {
       model,
       gate: createGate({
@@ -153,6 +179,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     // What the framework has to say at the level info, the command has said in better words.
     logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
     mcpServers: () => mcp.health(),
+    metrics,
+    report,
     checks: async (): Promise<Record<string, Check>> => ({
       store: await checkStore(journal, `SQLite, ${config.database.path}`),
       sandbox: checkSandbox(backend.stats()),
@@ -195,11 +223,15 @@ interface ToolSources {
   log: Log;
 }
 
+function ownTools(call: SandboxCall, maxTimeoutS: number): Tool[] {
+  return [...createSandboxTools(call, maxTimeoutS), todo];
+}
+
 /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
 function openTools(runId: string, { executor, maxTimeoutS, further, log }: ToolSources) {
   const call = createSandboxCall(executor, runId);
   return {
-    tools: new ToolSet([...createSandboxTools(call, maxTimeoutS), todo], further),
+    tools: new ToolSet(ownTools(call, maxTimeoutS), further),
     // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
     close: () =>
       executor.release(runId).catch((error: unknown) => {

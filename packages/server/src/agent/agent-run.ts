@@ -4,6 +4,7 @@
  */
 import type { ApprovalChoice, RunFailureCode } from '@talaria/protocol';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
+import type { StepEnded } from '../telemetry/facts.ts';
 import type { Gate } from './approvals/gate.ts';
 import type { Model } from './model/model.ts';
 import type { Progress } from './progress.ts';
@@ -39,6 +40,8 @@ export interface AgentRun {
   isGranted(patternKeys: readonly string[]): Promise<boolean>;
   /** Resolves at the next post to the run, after `progress` took it in. */
   nextPost(): Promise<void>;
+  /** Tells those who measure of a call to the model, however it ended. */
+  stepEnded(step: StepEnded): void;
   /** Masks secrets, and what looks like one, in text that is shown. */
   mask(text: string): string;
   /** The secrets this server knows of; the model's own words are shown without them, and otherwise as they are. */

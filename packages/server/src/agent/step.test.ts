@@ -25,6 +25,7 @@ function agentRun(
   options: Partial<Omit<AgentRun, 'limits'>> & { limits?: Partial<Limits> } = {},
 ) {
   const records: LogRecord[] = [];
+  const outcomes: string[] = [];
   const progress = new Progress();
   let tried = 0;
   const model: Model = {
@@ -50,6 +51,7 @@ function agentRun(
     answerApproval: () => expect.unreachable(),
     isGranted: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),
+    stepEnded: ({ outcome }) => outcomes.push(outcome),
     mask: (text) => text.replaceAll('hush', '***'),
     secrets: [],
     now: () => 0,
@@ -64,7 +66,7 @@ function agentRun(
     },
   };
   const events = () => records.map(({ event }) => event);
-  return { run, records, events, tried: () => tried };
+  return { run, records, events, outcomes, tried: () => tried };
 }
 
 const fails = (error: Error, ...before: StepPart[]): Play =>
@@ -137,9 +139,10 @@ describe('a step that fails', () => {
   });
 
   test('goes on when a later try works', async () => {
-    const { run, tried } = agentRun([fails(passing), fails(passing), says(finish('at last'))]);
+    const { run, tried, outcomes } = agentRun([fails(passing), fails(passing), says(finish('at last'))]);
     await streamStep(run);
     expect(tried()).toBe(3);
+    expect(outcomes).toEqual(['provider_unavailable', 'provider_unavailable', 'completed']);
   });
 
   test('is not tried again when no try can help', async () => {

@@ -5,9 +5,11 @@
  * of two answers. Once something was shown, a failure ends the run.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { NO_USAGE } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import type { Message } from '../journal/messages.ts';
 import { maskSecrets, SecretFilter } from '../secret-filter.ts';
+import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
 import { ModelError, type StepFinish } from './model/model.ts';
@@ -23,7 +25,7 @@ export async function streamStep(run: AgentRun): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const shown = { anything: false };
     try {
-      const finish = await attemptStep(run, shown);
+      const finish = await measured(run, () => attemptStep(run, shown));
       failpoint('step.before-append');
       await run.append({
         event: 'step.completed',
@@ -44,6 +46,26 @@ export async function streamStep(run: AgentRun): Promise<void> {
       if (run.draining.aborted) throw new Handover();
     }
   }
+}
+
+/** Tells how the call to the model went; what it gave or threw passes through. */
+async function measured(run: AgentRun, attempt: () => Promise<StepFinish>): Promise<StepFinish> {
+  const startedAt = run.now();
+  try {
+    const finish = await attempt();
+    const { usage, reason: finishReason } = finish;
+    run.stepEnded({ startedAt, endedAt: run.now(), outcome: 'completed', usage, finishReason });
+    return finish;
+  } catch (error) {
+    run.stepEnded({ startedAt, endedAt: run.now(), outcome: outcomeOf(run, error), usage: NO_USAGE });
+    throw error;
+  }
+}
+
+function outcomeOf(run: AgentRun, error: unknown): StepOutcome {
+  if (run.signal.aborted) return 'aborted';
+  if (error instanceof ModelError || error instanceof RunFailure) return error.code;
+  return 'internal_error';
 }
 
 async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise<StepFinish> {

@@ -133,6 +133,7 @@ function agentRun(options: {
     nextPost: () => new Promise((resolve) => (wake = resolve)),
     mask: (text) => text,
     secrets: [],
+    stepEnded: () => {},
     now: () => 0,
   };
   return {

@@ -23,7 +23,7 @@ export interface DispatcherOptions {
   now(): number;
   dependencies: WorkerDependencies;
   /** Called whenever a run leaves the queue. */
-  onClaim(): void;
+  onClaim(claim: Claim): void;
 }
 
 export class Dispatcher {
@@ -53,6 +53,10 @@ export class Dispatcher {
 
   get active(): number {
     return this.#workers.size;
+  }
+
+  get waitingForApproval(): number {
+    return [...this.#workers.values()].filter((worker) => worker.waitsForApproval).length;
   }
 
   /**
@@ -104,7 +108,7 @@ export class Dispatcher {
   }
 
   async #take(claim: Claim): Promise<void> {
-    this.#options.onClaim();
+    this.#options.onClaim(claim);
     // Claimed while the shutdown began: nobody waits for it any more.
     if (this.#draining.signal.aborted) await this.#options.journal.release(claim);
     else void this.#start(claim);

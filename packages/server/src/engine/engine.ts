@@ -21,12 +21,14 @@ import type { WorkspaceReader } from '@talaria/sandbox';
 import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
-import type { CreateLimits, Journal, QueueDepth } from '../journal/journal.ts';
+import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { Log } from '../log.ts';
 import { maskSecrets } from '../secret-filter.ts';
+import { noReport, type Report } from '../telemetry/facts.ts';
+import { observed } from '../telemetry/run-facts.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { hashJson } from './hash-json.ts';
 import { QueuePace } from './pace.ts';
@@ -47,13 +49,14 @@ export interface EngineOptions {
   owners: number;
   leaseMs: number;
   retentionMs: number;
-  worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now'>;
+  worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now' | 'report'>;
   discardWorkspace(runId: string): Promise<void>;
   /** Undefined for a run whose tools have not been used yet. */
   openWorkspace(runId: string): Promise<WorkspaceReader | undefined>;
   /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   log: Log;
+  report?: Report;
   now?: () => number;
 }
 
@@ -76,6 +79,8 @@ export interface Load extends QueueDepth {
   maxQueued: number;
   active: number;
   maxActive: number;
+  /** Of the active ones. */
+  waitingForApproval: number;
   subscribers: number;
   /** Messages to webhooks: still to be delivered, and given up lately. */
   webhooks: OutboxCounts;
@@ -85,6 +90,7 @@ export class Engine {
   readonly sessions: SessionAccess;
   readonly #options: EngineOptions;
   readonly #journal: Journal;
+  readonly #report: Report;
   readonly #feeds: Feeds;
   readonly #pace: QueuePace;
   readonly #dispatcher: Dispatcher;
@@ -92,8 +98,9 @@ export class Engine {
   #draining = false;
 
   constructor(options: EngineOptions) {
-    const { journal, log, now = Date.now } = options;
+    const { journal, log, report = noReport, now = Date.now } = options;
     this.#options = options;
+    this.#report = report;
     this.#journal = journal;
     const { mask, secrets } = options.worker;
     this.sessions = new SessionAccess(journal.sessions, {
@@ -109,8 +116,11 @@ export class Engine {
       leaseMs: options.leaseMs,
       log,
       now,
-      dependencies: { ...options.worker, journal, log, now },
-      onClaim: () => this.#pace.tick(),
+      dependencies: { ...options.worker, journal, log, report, now },
+      onClaim: ({ epoch, run }) => {
+        this.#pace.tick();
+        report({ fact: 'run.claimed', run: observed(run), at: run.updatedAt, first: epoch === 1 });
+      },
     });
     this.#retention = new Retention({ ...options, journal, log });
   }
@@ -125,24 +135,26 @@ export class Engine {
     return this.#draining;
   }
 
-  async submit(owner: string, request: CreateRun, idempotency?: Idempotency): Promise<RunCreated> {
+  /** `traceparent`: the trace the run is to be part of, in W3C form. */
+  async submit(
+    owner: string,
+    request: CreateRun,
+    idempotency?: Idempotency,
+    traceparent?: string,
+  ): Promise<RunCreated> {
     const runId = createRunId();
-    const outcome = await this.#journal.createRun(
-      {
-        runId,
-        owner,
-        sessionId: request.sessionId ?? runId,
-        request: toRunRequest(request),
-        idempotency: idempotency && {
-          key: idempotency.key,
-          bodyHash: hashJson(idempotency.body),
-          keptMs: idempotency.keptMs,
-        },
-        webhook: this.#options.chooseWebhook(request.webhook),
+    const outcome = await this.#create({
+      runId,
+      owner,
+      sessionId: request.sessionId ?? runId,
+      request: { ...toRunRequest(request), ...(traceparent === undefined ? {} : { traceparent }) },
+      idempotency: idempotency && {
+        key: idempotency.key,
+        bodyHash: hashJson(idempotency.body),
+        keptMs: idempotency.keptMs,
       },
-      this.#createLimits(),
-    );
-    failpoint('run.after-create');
+      webhook: this.#options.chooseWebhook(request.webhook),
+    });
     switch (outcome.kind) {
       case 'created':
         return { run_id: runId, status: 'started', replayed: false };
@@ -161,17 +173,13 @@ export class Engine {
   readonly startJobRun = async (job: StoredJob, nextRunAt?: number | null): Promise<string | undefined> => {
     const { jobId, version, owner, name, prompt } = job;
     const runId = createRunId();
-    const outcome = await this.#journal.createRun(
-      {
-        runId,
-        owner,
-        sessionId: runId,
-        request: { prompt: prompt.trim() === '' ? name : prompt, session_named: false },
-        job: { jobId, version, nextRunAt },
-      },
-      this.#createLimits(),
-    );
-    failpoint('run.after-create');
+    const outcome = await this.#create({
+      runId,
+      owner,
+      sessionId: runId,
+      request: { prompt: prompt.trim() === '' ? name : prompt, session_named: false },
+      job: { jobId, version, nextRunAt },
+    });
     if (outcome.kind === 'queue_full') throw this.#queueFull(outcome.excess);
     return outcome.kind === 'created' ? runId : undefined;
   };
@@ -250,6 +258,7 @@ export class Engine {
       maxQueued: maxQueuedRuns,
       active: this.#dispatcher.active,
       maxActive: maxConcurrentRuns,
+      waitingForApproval: this.#dispatcher.waitingForApproval,
       subscribers: this.#feeds.size,
       webhooks: await this.#journal.outbox.counts(),
     };
@@ -264,6 +273,13 @@ export class Engine {
 
   #queueFull(excess: number): TalariaError {
     return new TalariaError('rate_limit_exceeded', { retryAfterS: this.#pace.retryAfterS(excess) });
+  }
+
+  async #create(run: NewRun): Promise<CreateOutcome> {
+    const outcome = await this.#journal.createRun(run, this.#createLimits());
+    failpoint('run.after-create');
+    this.#report({ fact: 'run.submitted', outcome: outcome.kind });
+    return outcome;
   }
 
   #createLimits(): CreateLimits {

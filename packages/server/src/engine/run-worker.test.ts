@@ -10,6 +10,7 @@ import { ToolSet } from '../agent/tools/tool.ts';
 import type { Claim, Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import { noReport } from '../telemetry/facts.ts';
 import { RunWorker } from './run-worker.ts';
 
 const LEASE_MS = 60_000;
@@ -178,6 +179,7 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
       mask: (text) => text,
       secrets: [],
       log: pino({ level: 'silent' }),
+      report: noReport,
       now: Date.now,
     },
     new AbortController().signal,

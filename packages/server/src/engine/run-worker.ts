@@ -29,6 +29,8 @@ import {
 import { cancelled } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Log } from '../log.ts';
+import type { Report } from '../telemetry/facts.ts';
+import { observed, RunFacts } from '../telemetry/run-facts.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
@@ -53,6 +55,7 @@ export interface WorkerDependencies {
   openTools(runId: string): Promise<{ tools: ToolSet; close(): Promise<void> }>;
   mask(text: string): string;
   secrets: readonly string[];
+  report: Report;
   log: Log;
   now(): number;
 }
@@ -68,6 +71,7 @@ export class RunWorker {
   readonly #deps: WorkerDependencies;
   readonly #draining: AbortSignal;
   readonly #abort = new AbortController();
+  readonly #facts: RunFacts;
   #progress = new Progress();
   #closed = false;
   #postWaiters: (() => void)[] = [];
@@ -77,7 +81,12 @@ export class RunWorker {
     this.claim = claim;
     this.#deps = deps;
     this.#draining = draining;
+    this.#facts = new RunFacts(claim.run, deps.report);
     this.done = this.#work();
+  }
+
+  get waitsForApproval(): boolean {
+    return this.#progress.outstanding !== undefined;
   }
 
   /** Ends the work at once, without an end of the run. */
@@ -123,6 +132,7 @@ export class RunWorker {
     // What is posted while the log is read waits for it; taken in before, it would be lost or counted twice.
     this.#refreshing = journal.readLog(runId, -1).then((log) => {
       this.#progress = Progress.replay(log);
+      this.#facts.replay(log);
     });
     await this.#refreshing;
     const toolbox = await this.#deps.openTools(runId);
@@ -229,7 +239,7 @@ export class RunWorker {
   }
 
   #agentRun(tools: ToolSet): AgentRun {
-    const { model, gate, limits, systemPrompt, journal, mask, secrets, now } = this.#deps;
+    const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
     return {
@@ -246,6 +256,7 @@ export class RunWorker {
       append: (...records) => this.#append(records),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
       isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
+      stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
       mask,
       secrets,
@@ -257,6 +268,7 @@ export class RunWorker {
     if (this.#closed) throw new LeaseLostError(this.claim.runId);
     const stored = await this.#deps.journal.append(this.claim, records, options);
     for (const record of stored) this.#progress.apply(record);
+    this.#facts.recorded(stored);
     return stored;
   }
 
@@ -283,6 +295,7 @@ export class RunWorker {
     const refresh = async (): Promise<void> => {
       const posts = await this.#deps.journal.readPosted(this.claim.runId, this.#progress.lastPostedPos);
       for (const post of posts) this.#progress.apply(post);
+      this.#facts.recorded(posts);
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
       const waiters = this.#postWaiters;
       this.#postWaiters = [];

@@ -11,6 +11,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
+import type { Report } from '../telemetry/facts.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
@@ -19,11 +20,13 @@ import { EventStreams } from './event-streams.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
+import { installRequestReports } from './report-requests.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
+import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installRunRoutes } from './routes/runs.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
@@ -57,6 +60,8 @@ export interface HttpServerOptions {
   version: string;
   checks(): Promise<Record<string, Check>>;
   mcpServers(): readonly McpServerHealth[];
+  metrics: MetricsSource;
+  report: Report;
   logger: FastifyBaseLogger;
 }
 
@@ -93,6 +98,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   installErrorHandling(app);
+  installRequestReports(app, options.report);
   app.decorateRequest('owner', '');
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
@@ -123,6 +129,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   installMethodNotAllowed(app, () => {
     installHealthRoutes(app, { ...options, engine });
+    installMetricsRoute(app, options.metrics);
     installDiscoveryRoutes(app, {
       version,
       modelName,

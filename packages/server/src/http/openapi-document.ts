@@ -63,6 +63,13 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.HealthDetailedSchema,
     errors: [401],
   },
+  'GET /metrics': {
+    tag: 'health',
+    summary: 'Metrics in the text format of Prometheus',
+    answer: Type.String(),
+    contentType: 'text/plain',
+    errors: [401],
+  },
   'GET /openapi.json': { tag: 'discovery', summary: 'This document', errors: [401] },
   'GET /v1/models': {
     tag: 'discovery',

@@ -24,6 +24,8 @@ export interface RunRequest {
   instructions?: string;
   /** Whether the client named the session: only then may its transcript become the run's context. */
   session_named: boolean;
+  /** The trace the run is to be part of, in W3C form. */
+  traceparent?: string;
 }
 
 /** Messages of the run's session by position; `to` is the one after the last. */

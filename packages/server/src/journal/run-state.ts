@@ -40,6 +40,8 @@ export interface RunState {
   output: string | null;
   error: string | null;
   error_code: string | null;
+  /** The trace its creator wants it to be part of. */
+  traceparent: string | null;
 }
 
 export const INITIAL_STATE: RunState = {
@@ -56,6 +58,7 @@ export const INITIAL_STATE: RunState = {
   output: null,
   error: null,
   error_code: null,
+  traceparent: null,
 };
 
 export function foldRecord(state: RunState, record: LogRecord): RunState {
@@ -69,6 +72,8 @@ export function foldRecord(state: RunState, record: LogRecord): RunState {
 
 function change(state: RunState, record: LogRecord): Partial<RunState> {
   switch (record.event) {
+    case 'run.accepted':
+      return { traceparent: record.private.traceparent ?? null };
     case 'run.claimed':
       return {
         started_at: state.started_at ?? record.at,

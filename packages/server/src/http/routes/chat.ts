@@ -10,6 +10,7 @@ import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
 import { parseJsonBody } from '../json-body.ts';
+import { parseTraceparent } from '../traceparent.ts';
 
 export interface ChatRouteOptions {
   engine: Engine;
@@ -42,6 +43,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
             previousResponseId: undefined,
           },
           inlineIdempotency('chat', key, { body, session }),
+          parseTraceparent(header(request, 'traceparent')),
         ),
     });
     const head = chatHead(started.run, model);

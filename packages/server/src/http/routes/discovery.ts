@@ -11,6 +11,7 @@ export interface DiscoveryOptions {
 const ENDPOINTS = {
   health: { method: 'GET', path: '/health' },
   health_detailed: { method: 'GET', path: '/health/detailed' },
+  metrics: { method: 'GET', path: '/metrics' },
   models: { method: 'GET', path: '/v1/models' },
   capabilities: { method: 'GET', path: '/v1/capabilities' },
   openapi: { method: 'GET', path: '/openapi.json' },

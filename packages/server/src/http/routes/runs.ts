@@ -14,6 +14,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { header } from '../header.ts';
 import { parseJsonBody } from '../json-body.ts';
 import { pageLimit, single } from '../query.ts';
+import { parseTraceparent } from '../traceparent.ts';
 
 type RunRoute = { Params: { run_id: string } };
 
@@ -26,6 +27,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
       request.owner,
       parseCreateRun(body),
       key === undefined ? undefined : { key, body },
+      parseTraceparent(header(request, 'traceparent')),
     );
     if (created.replayed) reply.header('idempotency-replayed', 'true');
     return reply.code(202).send(created);

@@ -2,6 +2,8 @@
 import { dirname } from 'node:path';
 import { type FileLock, lockFile } from '../../file-lock.ts';
 import { makeDirectory } from '../../make-directory.ts';
+import { noReport, type Report } from '../../telemetry/facts.ts';
+import { finished, isEnd } from '../../telemetry/run-facts.ts';
 import type {
   AppendOptions,
   Claim,
@@ -36,6 +38,16 @@ export interface SqliteJournalOptions {
   now?: () => number;
   /** Called when the writer has died, after which no write succeeds. */
   onFatal?: (error: Error) => void;
+  /** Hears of commits, and of runs that end without a worker. */
+  report?: Report;
+}
+
+interface Parts {
+  writer: WriterClient;
+  reader: SqliteReader;
+  lock: FileLock;
+  now: () => number;
+  report: Report;
 }
 
 export class SqliteJournal implements Journal {
@@ -46,12 +58,14 @@ export class SqliteJournal implements Journal {
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
+  readonly #report: Report;
   readonly #wakeups = new Wakeups();
 
   static async open({
     path,
     now = Date.now,
     onFatal = () => {},
+    report = noReport,
   }: SqliteJournalOptions): Promise<SqliteJournal> {
     makeDirectory(dirname(path));
     const lock = lockFile(
@@ -59,15 +73,15 @@ export class SqliteJournal implements Journal {
       `The database ${path} is in use by another server: stop that one first`,
     );
     try {
-      const writer = await WriterClient.open(path, now, onFatal);
-      return new SqliteJournal(writer, new SqliteReader(path), lock, now);
+      const writer = await WriterClient.open({ path, now, report, onFatal });
+      return new SqliteJournal({ writer, reader: new SqliteReader(path), lock, now, report });
     } catch (error) {
       lock.release();
       throw new Error(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  private constructor(writer: WriterClient, reader: SqliteReader, lock: FileLock, now: () => number) {
+  private constructor({ writer, reader, lock, now, report }: Parts) {
     this.#writer = writer;
     this.#reader = reader;
     this.#lock = lock;
@@ -75,6 +89,7 @@ export class SqliteJournal implements Journal {
     this.outbox = new SqliteOutbox(writer, reader.outbox, now);
     this.responses = new SqliteResponses(writer, reader.responses);
     this.jobs = new SqliteJobs(writer, reader.jobs, this.#wakeups, now);
+    this.#report = report;
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
@@ -104,6 +119,7 @@ export class SqliteJournal implements Journal {
   async post(runId: string, post: Post): Promise<LogRecord[]> {
     const appended = await this.#writer.write<Appended>('post', [runId, post], runId);
     this.#wake(appended);
+    this.#reportEnd(appended);
     this.#wakeups.wakePosts(runId);
     return appended.records;
   }
@@ -138,7 +154,10 @@ export class SqliteJournal implements Journal {
       'claim',
       [worker, leaseMs, limit],
     );
-    for (const appended of cancelled) this.#wake(appended);
+    for (const appended of cancelled) {
+      this.#wake(appended);
+      this.#reportEnd(appended);
+    }
     return claims;
   }
 
@@ -198,5 +217,12 @@ export class SqliteJournal implements Journal {
     if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
     if (unblocks) this.#wakeups.wakeQueue();
     if (records.some(({ event }) => isAnnounced(event))) this.outbox.wake();
+  }
+
+  /** Of a run that no worker holds; of any other its worker tells. */
+  #reportEnd({ runId, records }: Appended): void {
+    const end = records.find(isEnd);
+    const run = end && this.#reader.getRun(runId);
+    if (end !== undefined && run !== undefined) this.#report(finished(run, end));
   }
 }

@@ -3,6 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { TalariaError } from '@talaria/protocol';
+import type { Report } from '../../telemetry/facts.ts';
 import type { QueueDepth, StoreHealth } from '../journal.ts';
 import {
   type FromWriter,
@@ -22,9 +23,17 @@ interface Pending {
   reject(error: Error): void;
 }
 
+export interface WriterClientOptions {
+  path: string;
+  now: () => number;
+  report: Report;
+  onFatal: (error: Error) => void;
+}
+
 export class WriterClient {
   readonly #worker: Worker;
   readonly #now: () => number;
+  readonly #report: Report;
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
   #depth: QueueDepth = { queued: 0, leased: 0 };
@@ -36,20 +45,21 @@ export class WriterClient {
   #onFatal: (error: Error) => void = () => {};
 
   /** Resolves when the database is open and migrated; rejects with the reason when it cannot be opened. */
-  static async open(path: string, now: () => number, onFatal: (error: Error) => void): Promise<WriterClient> {
+  static async open({ path, now, report, onFatal }: WriterClientOptions): Promise<WriterClient> {
     const worker = new Worker(THREAD, {
       workerData: { path },
       env: threadEnv(),
     });
-    const client = new WriterClient(worker, now);
+    const client = new WriterClient(worker, now, report);
     await client.#opened();
     client.#onFatal = onFatal;
     return client;
   }
 
-  private constructor(worker: Worker, now: () => number) {
+  private constructor(worker: Worker, now: () => number, report: Report) {
     this.#worker = worker;
     this.#now = now;
+    this.#report = report;
     worker.on('message', (message: FromWriter) => this.#receive(message));
     this.#exited = new Promise((resolve) => {
       worker.once('error', (error) => this.#fail(error));
@@ -114,6 +124,7 @@ export class WriterClient {
   #receive(message: FromWriter): void {
     if (message.type !== 'done') return;
     this.#depth = message.depth;
+    this.#report({ fact: 'journal.commit', ...message.commit });
     for (const response of message.responses) {
       const pending = this.#pending.get(response.id);
       this.#pending.delete(response.id);

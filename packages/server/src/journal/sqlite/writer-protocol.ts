@@ -43,7 +43,14 @@ export interface WriteFailure {
 export type FromWriter =
   | { type: 'ready'; depth: QueueDepth }
   | { type: 'failed'; message: string }
-  | { type: 'done'; responses: WriteResponse[]; depth: QueueDepth };
+  | { type: 'done'; responses: WriteResponse[]; depth: QueueDepth; commit: CommitMeasure };
+
+export interface CommitMeasure {
+  durationMs: number;
+  /** Zero where it failed. */
+  records: number;
+  failed: boolean;
+}
 
 export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'close' };
 

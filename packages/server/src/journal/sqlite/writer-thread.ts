@@ -9,6 +9,7 @@ import { failpoint } from '../../failpoints.ts';
 import { migrate } from './migrations.ts';
 import { SqliteWriter } from './writer.ts';
 import {
+  type CommitMeasure,
   type FromWriter,
   perform,
   type ToWriter,
@@ -54,8 +55,8 @@ function serve(db: DatabaseSync, writer: SqliteWriter): void {
       take(more.message as ToWriter);
     }
     while (waiting.length > 0) {
-      const responses = commitGroup(db, writer, waiting.splice(0, GROUP_MAX));
-      send({ type: 'done', responses, depth: writer.queue.depth });
+      const { responses, commit } = measuredCommit(db, writer, waiting.splice(0, GROUP_MAX));
+      send({ type: 'done', responses, depth: writer.queue.depth, commit });
     }
     if (closing) {
       db.close();
@@ -64,8 +65,24 @@ function serve(db: DatabaseSync, writer: SqliteWriter): void {
   });
 }
 
+function measuredCommit(db: DatabaseSync, writer: SqliteWriter, group: WriteRequest[]) {
+  const startedAt = performance.now();
+  const writtenBefore = writer.recordsWritten;
+  const { responses, failed } = commitGroup(db, writer, group);
+  const commit: CommitMeasure = {
+    durationMs: performance.now() - startedAt,
+    records: failed ? 0 : writer.recordsWritten - writtenBefore,
+    failed,
+  };
+  return { responses, commit };
+}
+
 /** Runs the group in one transaction. A refused request is undone alone; a failed commit fails all of them. */
-function commitGroup(db: DatabaseSync, writer: SqliteWriter, group: WriteRequest[]): WriteResponse[] {
+function commitGroup(
+  db: DatabaseSync,
+  writer: SqliteWriter,
+  group: WriteRequest[],
+): { responses: WriteResponse[]; failed: boolean } {
   const mark = writer.queue.mark();
   try {
     db.exec('BEGIN IMMEDIATE');
@@ -74,12 +91,12 @@ function commitGroup(db: DatabaseSync, writer: SqliteWriter, group: WriteRequest
     db.exec('COMMIT');
     writer.queue.settle();
     failpoint('journal.after-commit');
-    return responses;
+    return { responses, failed: false };
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     writer.queue.rollBack(mark);
     const failure = toFailure(error);
-    return group.map(({ id }) => ({ id, error: failure }));
+    return { responses: group.map(({ id }) => ({ id, error: failure })), failed: true };
   }
 }
 

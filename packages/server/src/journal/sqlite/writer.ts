@@ -41,6 +41,8 @@ export interface Appended {
 export class SqliteWriter {
   /** Part of the transaction though it lives in memory: the caller rolls it back. */
   readonly queue = new QueueCounts();
+  /** Since it was opened, also those of transactions that were rolled back. */
+  recordsWritten = 0;
   readonly sessions: SessionsWriter;
   readonly outbox: OutboxWriter;
   readonly responses: ResponsesWriter;
@@ -77,24 +79,20 @@ export class SqliteWriter {
     const excess = this.#excess(run.owner, limits);
     if (excess > 0) return { kind: 'queue_full', excess };
     const sessionId = this.responses.sessionOf(run, now);
+    const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: now } as const;
+    const state = foldRecord(INITIAL_STATE, accepted);
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
        VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?)`,
       run.runId,
       run.owner,
       sessionId,
-      INITIAL_STATE.status,
+      state.status,
       now,
       now,
-      JSON.stringify(INITIAL_STATE),
+      JSON.stringify(state),
     );
-    this.#insertRecord(Number(lastInsertRowid), {
-      event: 'run.accepted',
-      private: run.request,
-      pos: 0,
-      seq: null,
-      at: now,
-    });
+    this.#insertRecord(Number(lastInsertRowid), accepted);
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
     if (run.job !== undefined) this.jobs.begin(run.job, run.runId, now);
     this.outbox.subscribe(run.runId, run.webhook);
@@ -303,6 +301,7 @@ export class SqliteWriter {
   }
 
   #insertRecord(run: number, record: LogRecord): void {
+    this.recordsWritten += 1;
     this.#run(
       'INSERT INTO records (run, pos, seq, event, at, public, private) VALUES (?, ?, ?, ?, ?, ?, ?)',
       run,

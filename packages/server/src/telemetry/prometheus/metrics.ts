@@ -1,0 +1,252 @@
+/**
+ * The facts as Prometheus metrics (docs/observability.md lists them all).
+ *
+ * - Counters and histograms grow with the facts; gauges are read when they are asked for, from memory.
+ * - Every label has a bounded set of values: words of ours, names from the configuration, patterns of routes.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Fact } from '../facts.ts';
+import type { ToolNames } from '../tool-names.ts';
+import { addProcessMetrics } from './process-metrics.ts';
+
+/** From a poll to a request that waits for its answer. */
+const REQUEST_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+/** From a sync of a fast disk to one that is in trouble. */
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
+const COMMIT_RECORDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
+/** What waits for a model, a queue or a command: from at once to some minutes. */
+const WAIT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
+/** Runs and people may take hours. */
+const LONG_SECONDS = [0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
+
+/** Whatever else a request says its method is, it is not worth a series of its own. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+export interface Gauges {
+  load(): Promise<{
+    queued: number;
+    maxQueued: number;
+    active: number;
+    maxActive: number;
+    waitingForApproval: number;
+    subscribers: number;
+  }>;
+  sandbox(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
+  mcpServers(): readonly { name: string; status: string }[];
+}
+
+export interface MetricsOptions {
+  version: string;
+  tools: ToolNames;
+  gauges: Gauges;
+}
+
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #tools: ToolNames;
+  readonly #readGauges: () => Promise<void>;
+  readonly #readProcess: () => void;
+  readonly #submitted = this.#counter(
+    'talaria_runs_submitted_total',
+    'Runs that were asked for, by clients and jobs',
+    ['outcome'],
+  );
+  readonly #finished = this.#counter('talaria_runs_finished_total', 'Runs that have ended', [
+    'status',
+    'error_code',
+  ]);
+  readonly #resumed = this.#counter(
+    'talaria_run_resumes_total',
+    'Times a run was taken up again after a restart or a handover',
+  );
+  readonly #queueTime = this.#histogram(
+    'talaria_run_queue_seconds',
+    'Time from the creation of a run until a worker took it',
+    [],
+    WAIT_SECONDS,
+  );
+  readonly #firstEvent = this.#histogram(
+    'talaria_run_first_event_seconds',
+    'Time from the creation of a run to its first event',
+    [],
+    WAIT_SECONDS,
+  );
+  readonly #runTime = this.#histogram(
+    'talaria_run_duration_seconds',
+    'Time from when a worker first took a run to its end, waiting for approvals included',
+    ['status'],
+    LONG_SECONDS,
+  );
+  readonly #steps = this.#histogram(
+    'talaria_model_step_seconds',
+    'Time of one call to the model',
+    ['model', 'outcome'],
+    WAIT_SECONDS,
+  );
+  readonly #tokens = this.#counter('talaria_model_tokens_total', 'Tokens, as the provider counts them', [
+    'model',
+    'type',
+  ]);
+  readonly #toolCalls = this.#counter('talaria_tool_calls_total', 'Tool calls that have their outcome', [
+    'tool',
+    'outcome',
+  ]);
+  readonly #toolTime = this.#histogram(
+    'talaria_tool_call_seconds',
+    'Time a tool call ran, without the wait for an approval',
+    ['tool', 'outcome'],
+    WAIT_SECONDS,
+  );
+  readonly #approvals = this.#histogram(
+    'talaria_approval_wait_seconds',
+    'Time from a question to its answer',
+    ['outcome'],
+    LONG_SECONDS,
+  );
+  readonly #commits = this.#histogram(
+    'talaria_journal_commit_seconds',
+    'Time of one transaction of the journal, until it is on the disk',
+    ['outcome'],
+    COMMIT_SECONDS,
+  );
+  readonly #commitRecords = this.#histogram(
+    'talaria_journal_commit_records',
+    'Records that one transaction of the journal wrote, if it wrote any',
+    [],
+    COMMIT_RECORDS,
+  );
+  readonly #requests = this.#counter('talaria_http_requests_total', 'HTTP requests that were answered', [
+    'method',
+    'route',
+    'status',
+  ]);
+  readonly #requestTime = this.#histogram(
+    'talaria_http_request_seconds',
+    'Time until the answer to an HTTP request begins; event streams are not among them',
+    ['method', 'route'],
+    REQUEST_SECONDS,
+  );
+
+  constructor({ version, tools, gauges }: MetricsOptions) {
+    this.#tools = tools;
+    // A rate needs a first value, and "never" has to look different from "not measured".
+    for (const outcome of ['created', 'replayed', 'conflict', 'queue_full'])
+      this.#submitted.inc({ outcome }, 0);
+    for (const status of ['completed', 'cancelled']) this.#finished.inc({ status, error_code: '' }, 0);
+    this.#gauge('talaria_build_info', 'Always 1; its labels say what runs here', ['version', 'node']).set(
+      { version, node: process.versions.node },
+      1,
+    );
+    this.#readGauges = this.#gauges(gauges);
+    this.#readProcess = addProcessMetrics(this.registry);
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** The exposition format, as a scrape gets it. */
+  async render(): Promise<string> {
+    await this.#readGauges();
+    this.#readProcess();
+    return this.registry.metrics();
+  }
+
+  readonly report = (fact: Fact): void => {
+    switch (fact.fact) {
+      case 'run.submitted':
+        this.#submitted.inc({ outcome: fact.outcome });
+        break;
+      case 'run.claimed':
+        if (fact.first) this.#queueTime.observe(seconds(fact.run.createdAt, fact.at));
+        else this.#resumed.inc();
+        break;
+      case 'run.first_event':
+        this.#firstEvent.observe(seconds(fact.run.createdAt, fact.at));
+        break;
+      case 'run.finished': {
+        const { status, errorCode, startedAt, at } = fact;
+        this.#finished.inc({ status, error_code: errorCode ?? '' });
+        if (startedAt !== null) this.#runTime.observe({ status }, seconds(startedAt, at));
+        break;
+      }
+      case 'model.step': {
+        const { model, outcome, usage } = fact;
+        this.#steps.observe({ model, outcome }, seconds(fact.startedAt, fact.endedAt));
+        this.#tokens.inc({ model, type: 'input' }, usage.input_tokens);
+        this.#tokens.inc({ model, type: 'output' }, usage.output_tokens);
+        break;
+      }
+      case 'tool.call': {
+        const labels = { tool: this.#tools.label(fact.tool), outcome: fact.outcome };
+        this.#toolCalls.inc(labels);
+        if (fact.span !== null) {
+          this.#toolTime.observe(labels, seconds(fact.span.startedAt, fact.span.endedAt));
+        }
+        break;
+      }
+      case 'approval.wait':
+        this.#approvals.observe({ outcome: fact.outcome }, seconds(fact.startedAt, fact.endedAt));
+        break;
+      case 'journal.commit':
+        this.#commits.observe({ outcome: fact.failed ? 'failed' : 'ok' }, fact.durationMs / 1000);
+        // Leases are renewed and the queue is looked at without a record.
+        if (fact.records > 0) this.#commitRecords.observe(fact.records);
+        break;
+      case 'http.request': {
+        const method = METHODS.has(fact.method) ? fact.method : 'other';
+        const route = fact.route ?? 'none';
+        this.#requests.inc({ method, route, status: fact.status });
+        if (fact.durationMs !== undefined) {
+          this.#requestTime.observe({ method, route }, fact.durationMs / 1000);
+        }
+        break;
+      }
+    }
+  };
+
+  #gauges({ load, sandbox, mcpServers }: Gauges): () => Promise<void> {
+    const runs = this.#gauge('talaria_runs', 'Unfinished runs; those under way only of this process', [
+      'state',
+    ]);
+    const limits = this.#gauge('talaria_runs_limit', 'How many runs may be worked on, and may wait', [
+      'state',
+    ]);
+    const subscribers = this.#gauge('talaria_subscribers', 'Open event streams');
+    const slots = this.#gauge('talaria_sandbox_slots', 'Slots of the sandbox', ['state']);
+    const containers = this.#gauge('talaria_sandbox_containers', 'Containers of the sandbox', ['phase']);
+    const up = this.#gauge('talaria_mcp_server_up', 'Whether the MCP server is connected', ['server']);
+    return async () => {
+      const now = await load();
+      runs.set({ state: 'queued' }, now.queued);
+      runs.set({ state: 'running' }, now.active - now.waitingForApproval);
+      runs.set({ state: 'waiting_for_approval' }, now.waitingForApproval);
+      limits.set({ state: 'queued' }, now.maxQueued);
+      limits.set({ state: 'active' }, now.maxActive);
+      subscribers.set(now.subscribers);
+      const stats = sandbox();
+      for (const [state, count] of Object.entries(stats.slots)) slots.set({ state }, count);
+      for (const [phase, count] of Object.entries(stats.containers ?? {})) containers.set({ phase }, count);
+      for (const { name, status } of mcpServers()) {
+        if (status !== 'disabled') up.set({ server: name }, status === 'ready' ? 1 : 0);
+      }
+    };
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  #histogram<L extends string>(name: string, help: string, labelNames: L[], buckets: number[]): Histogram<L> {
+    return new Histogram({ name, help, labelNames, buckets, registers: [this.registry] });
+  }
+
+  #gauge<L extends string>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+}
+
+/** Clocks may be set back. */
+function seconds(fromMs: number, toMs: number): number {
+  return Math.max(0, toMs - fromMs) / 1000;
+}

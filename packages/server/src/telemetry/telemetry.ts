@@ -1,0 +1,34 @@
+/**
+ * Hands each fact to everyone who measures. Measuring never harms the work: whatever goes wrong there ends here, in one
+ * log line for each who fails.
+ */
+import type { Log } from '../log.ts';
+import type { Fact, Report } from './facts.ts';
+
+export class Telemetry {
+  readonly #log: Log;
+  readonly #receivers = new Set<Report>();
+  readonly #failed = new WeakSet<Report>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  add(receiver: Report): void {
+    this.#receivers.add(receiver);
+  }
+
+  readonly report: Report = (fact) => {
+    for (const receiver of this.#receivers) this.#tell(receiver, fact);
+  };
+
+  #tell(receiver: Report, fact: Fact): void {
+    try {
+      receiver(fact);
+    } catch (error) {
+      if (this.#failed.has(receiver)) return;
+      this.#failed.add(receiver);
+      this.#log.error({ err: error, fact: fact.fact }, 'measuring failed; further failures are not logged');
+    }
+  }
+}
