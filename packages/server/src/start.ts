@@ -21,6 +21,7 @@ import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
 import { configuredBackend } from './configured-backend.ts';
 import { configuredModel } from './configured-model.ts';
+import { configuredTraces } from './configured-traces.ts';
 import { Engine } from './engine/engine.ts';
 import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -115,6 +116,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     },
   });
   telemetry.add(metrics.report);
+  const traces = await configuredTraces(config, { tools: toolNames, mask, log });
+  if (traces !== undefined) {
+    telemetry.add(traces.report);
+    opened.defer(() => traces.close());
+  }
 
   const webhooks = {
     url: config.webhookUrl,

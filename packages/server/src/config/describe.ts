@@ -1,5 +1,6 @@
 /** Shows a configuration, and names the secrets in it so that others can keep them out of what they show. */
 import { type Config, SINGLE_KEY_NAME } from './config.ts';
+import { secretsInHeaders } from './header-list.ts';
 import { type SettingName, settingList } from './settings.ts';
 
 /** The setting's environment name, its value as it may be shown (`undefined` if not set), and where it came from. */
@@ -20,6 +21,7 @@ export function configSecrets(config: Config): string[] {
     const value = setting.kind.secret && name !== 'apiKey' && name !== 'apiKeys' ? config[name] : undefined;
     if (typeof value === 'string') secrets.push(value);
   }
+  secrets.push(...secretsInHeaders(config.otlpHeaders ?? []));
   for (const server of config.mcpServers) secrets.push(...server.secrets);
   return [...new Set(secrets)].sort((a, b) => b.length - a.length);
 }

@@ -96,12 +96,20 @@ describe('secrets', () => {
     OPENAI_API_KEY: 's3cret-c',
     ANTHROPIC_API_KEY: 's3cret-d-longer',
     GOOGLE_GENERATIVE_AI_API_KEY: 's3cret-e',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=s3cret-f',
   };
 
   it('are all named for masking', () => {
     const found = configSecrets(load({ env: secrets }).config);
     expect(found[0]).toBe('s3cret-d-longer');
-    expect(found.sort()).toEqual(['s3cret-a', 's3cret-b', 's3cret-c', 's3cret-d-longer', 's3cret-e']);
+    expect(found.sort()).toEqual([
+      's3cret-a',
+      's3cret-b',
+      's3cret-c',
+      's3cret-d-longer',
+      's3cret-e',
+      's3cret-f',
+    ]);
     expect(configSecrets(load().config)).toEqual([]);
   });
 

@@ -6,6 +6,8 @@
  * - `key` is the place in the configuration file (dots are nesting); the flag is the key with dashes.
  * - No default means that the setting may be absent, unless `config.ts` works it out from others.
  */
+
+import { headerList } from './header-list.ts';
 import {
   boolean,
   choice,
@@ -455,6 +457,40 @@ export const settings = {
     group: 'Operation',
     about:
       'unread bytes of an event stream after which it gets no live events until its client has read them',
+  }),
+  otlpEndpoint: define({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    key: 'otel_exporter_otlp_endpoint',
+    kind: httpUrl(),
+    default: undefined,
+    group: 'Operation',
+    about:
+      'where an OpenTelemetry receiver listens; traces are posted to `/v1/traces` below it (docs/observability.md)',
+  }),
+  otlpTracesEndpoint: define({
+    env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    key: 'otel_exporter_otlp_traces_endpoint',
+    kind: httpUrl(),
+    default: undefined,
+    group: 'Operation',
+    about: 'where traces are posted to, as it is, instead',
+  }),
+  otlpHeaders: define({
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    key: 'otel_exporter_otlp_headers',
+    kind: headerList(),
+    default: undefined,
+    group: 'Operation',
+    about:
+      'headers that traces are posted with, `name=value,name2=value2` with `%`-escapes, or an object in the file',
+  }),
+  otelServiceName: define({
+    env: 'OTEL_SERVICE_NAME',
+    key: 'otel_service_name',
+    kind: string(),
+    default: 'talaria',
+    group: 'Operation',
+    about: 'name of this server in traces',
   }),
   logLevel: define({
     env: 'TALARIA_LOG_LEVEL',

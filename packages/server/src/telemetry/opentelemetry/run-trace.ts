@@ -1,0 +1,35 @@
+/**
+ * Where a run is in the world of traces. All of it follows from what the journal keeps of the run, so whoever goes on with
+ * a run after a restart goes on with its trace, and nothing has to be handed over.
+ *
+ * - The trace is the one its creator named, or else has the run's own id: 32 hex digits, like the id of a trace.
+ * - The span of the whole run has an id that follows from the run's. It leaves with the end of the run; the spans below
+ *   it leave as they end, and name it as their parent before it is there.
+ */
+import { createHash } from 'node:crypto';
+import { type SpanContext, TraceFlags } from '@opentelemetry/api';
+import type { ObservedRun } from '../facts.ts';
+
+export interface RunTrace {
+  /** The span of the whole run. */
+  root: SpanContext;
+  /** The span of whoever asked for the run. */
+  parent: SpanContext | undefined;
+}
+
+export function traceOf({ runId, traceparent }: ObservedRun): RunTrace {
+  const parent = traceparent === null ? undefined : readTraceparent(traceparent);
+  const root: SpanContext = {
+    traceId: parent?.traceId ?? runId.slice('run_'.length),
+    spanId: createHash('sha256').update(runId).digest('hex').slice(0, 16),
+    // Whether a trace is recorded is for the one to say who began it.
+    traceFlags: parent?.traceFlags ?? TraceFlags.SAMPLED,
+  };
+  return { root, parent };
+}
+
+/** What the journal holds was checked when it came in. */
+function readTraceparent(traceparent: string): SpanContext {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
+}
