@@ -10,6 +10,7 @@ import { pino } from 'pino';
 import { ToolSet } from '../../packages/server/src/agent/tools/tool.ts';
 import { Engine } from '../../packages/server/src/engine/engine.ts';
 import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
+import { ScheduledJobs } from '../../packages/server/src/jobs/scheduled-jobs.ts';
 import type { NewRecord } from '../../packages/server/src/journal/records.ts';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
 import { noReport } from '../../packages/server/src/telemetry/facts.ts';
@@ -56,6 +57,7 @@ const engine = new Engine({
 
 const http = createHttpServer({
   engine,
+  jobs: new ScheduledJobs({ store: journal.jobs, startRun: engine.startJobRun, maxJobs: 0, timezone: 'UTC' }),
   apiKeys: [],
   corsOrigins: [],
   modelName: 'bench',

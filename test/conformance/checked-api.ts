@@ -28,6 +28,12 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['DELETE', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionDeletedSchema],
   ['GET', new RegExp(`^/api/sessions/${ID}/messages$`), schemas.SessionMessageListSchema],
   ['POST', new RegExp(`^/api/sessions/${ID}/fork$`), schemas.SessionSchema],
+  ['GET', /^\/api\/jobs$/, schemas.JobListSchema],
+  ['POST', /^\/api\/jobs$/, schemas.JobAnswerSchema],
+  ['GET', new RegExp(`^/api/jobs/${ID}$`), schemas.JobAnswerSchema],
+  ['PATCH', new RegExp(`^/api/jobs/${ID}$`), schemas.JobAnswerSchema],
+  ['DELETE', new RegExp(`^/api/jobs/${ID}$`), schemas.JobDeletedSchema],
+  ['POST', new RegExp(`^/api/jobs/${ID}/(pause|resume|run)$`), schemas.JobAnswerSchema],
 ];
 
 /** What is refused before any route is reached has the envelope under `/api`, too. */

@@ -30,6 +30,7 @@ import { describeCursors } from './cursors.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeEventStream, describeKeepalive } from './event-stream.ts';
 import { describeIdempotency } from './idempotency.ts';
+import { describeJobOwnership, describeJobs } from './jobs.ts';
 import { describeList } from './list.ts';
 import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
@@ -67,6 +68,7 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describeArtifacts(target);
   describeChat(target);
   describeSessions(target);
+  describeJobs(target);
   describeDiscovery(target);
   describeBadBodies(target);
   describeBadHttp(target);
@@ -78,6 +80,7 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   if (key && otherKey) {
     describeOwnership(target);
     describeSessionOwnership(target);
+    describeJobOwnership(target);
   }
 }
 

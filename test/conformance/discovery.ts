@@ -26,6 +26,14 @@ export const ROUTES: [string, string][] = [
   ['DELETE', '/api/sessions/{session_id}'],
   ['GET', '/api/sessions/{session_id}/messages'],
   ['POST', '/api/sessions/{session_id}/fork'],
+  ['GET', '/api/jobs'],
+  ['POST', '/api/jobs'],
+  ['GET', '/api/jobs/{job_id}'],
+  ['PATCH', '/api/jobs/{job_id}'],
+  ['DELETE', '/api/jobs/{job_id}'],
+  ['POST', '/api/jobs/{job_id}/pause'],
+  ['POST', '/api/jobs/{job_id}/resume'],
+  ['POST', '/api/jobs/{job_id}/run'],
 ];
 
 export function describeDiscovery(target: GetTarget): void {
@@ -198,7 +206,7 @@ export function describeDiscovery(target: GetTarget): void {
             expect(status, name).toMatch(/^[1-5]\d\d$/);
             expect(response.description, `${name} ${status}`).toEqual(expect.any(String));
           }
-          if (method === 'post' && !path.endsWith('/stop')) {
+          if (method === 'post' && !/\/(stop|resume|run)$/.test(path)) {
             expect(operation.requestBody, name).toHaveProperty(['content', 'application/json', 'schema']);
           }
         }

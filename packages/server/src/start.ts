@@ -1,8 +1,8 @@
 /**
  * Puts a server together: the only place that names concrete drivers, beside configured-backend.ts for the sandbox.
  *
- * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and the MCP servers,
- * which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
+ * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and jobs and the MCP
+ * servers, which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
  * connections, the MCP servers, the sandbox, the store.
  */
 import { join } from 'node:path';
@@ -26,6 +26,8 @@ import { Engine } from './engine/engine.ts';
 import { lockFile } from './file-lock.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
+import { JobScheduler } from './jobs/job-scheduler.ts';
+import { ScheduledJobs } from './jobs/scheduled-jobs.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
 import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
@@ -174,8 +176,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     },
   });
 
+  const jobs = { store: journal.jobs, startRun: engine.startJobRun };
+  const scheduler = new JobScheduler({ ...jobs, log });
+
   const http = createHttpServer({
     engine,
+    jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: config.timezone }),
     apiKeys: config.apiKeys,
     corsOrigins: config.corsOrigins,
     modelName: config.modelName,
@@ -199,6 +205,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   mcp.start();
   engine.start();
   deliverer.start();
+  scheduler.start();
 
   const stack = opened.move();
   let closing: Promise<void> | undefined;
@@ -214,6 +221,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     }),
     close() {
       closing ??= (async () => {
+        await scheduler.stop();
         await engine.drain(config.drainSeconds * SECOND_MS);
         await stack.disposeAsync();
       })();

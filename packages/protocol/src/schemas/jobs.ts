@@ -17,6 +17,7 @@ export const JobSchema = Type.Object({
   skills: Type.Array(Type.String()),
   schedule: JobScheduleSchema,
   schedule_display: Type.String(),
+  timezone: Type.Optional(Type.String({ description: 'In which cron times are meant' })),
   repeat: Type.Object({
     times: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
     completed: Type.Integer({ minimum: 0 }),
@@ -28,8 +29,12 @@ export const JobSchema = Type.Object({
   created_at: Type.String(),
   next_run_at: Time,
   last_run_at: Time,
+  last_run_id: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], { description: 'The last run, also while it goes on' }),
+  ),
   last_status: Type.Union([Type.Literal('ok'), Type.Literal('error'), Type.Null()]),
   last_error: Type.Union([Type.String(), Type.Null()]),
+  last_skipped_at: Type.Optional(Time),
   deliver: Type.String(),
 });
 
@@ -45,8 +50,18 @@ export const CreateJobRequestSchema = Type.Object({
   }),
   prompt: Type.Optional(Type.String()),
   skills: Type.Optional(Type.Array(Type.String())),
-  repeat: Type.Optional(Type.Integer({ minimum: 1, description: 'How many times it runs' })),
+  repeat: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'How many times it runs; null is for ever',
+    }),
+  ),
   deliver: Type.Optional(Type.String()),
+  timezone: Type.Optional(Type.String({ description: 'Of cron times and of times without an offset' })),
 });
 
-export const UpdateJobRequestSchema = Type.Partial(CreateJobRequestSchema);
+export const UpdateJobRequestSchema = Type.Object({
+  ...Type.Partial(CreateJobRequestSchema).properties,
+  enabled: Type.Optional(Type.Boolean({ description: 'false pauses the job, true resumes it' })),
+});
+
+export const PauseJobRequestSchema = Type.Object({ reason: Type.Optional(Type.String()) });

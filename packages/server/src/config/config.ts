@@ -3,17 +3,19 @@
  * sense together, and the rules between settings.
  */
 import { join } from 'node:path';
+import { isTimeZone } from '@talaria/protocol';
 import { CONTAINER_SETTINGS, checkContainers, neededContainers } from './containers.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
 
 export type Config = Readonly<
-  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers'> & {
+  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers' | 'timezone'> & {
     /** Every key that is let in; empty means that no key is asked for. `API_SERVER_KEY` is named `default`. */
     apiKeys: readonly ApiKey[];
     database: Database;
     maxContainers: number;
+    timezone: string;
     /** The file that was read, if one was. */
     configFile: string | undefined;
     /** Where each setting came from: `default`, `environment`, `flag --…` or `file …`. */
@@ -47,6 +49,7 @@ export function assembleConfig(
     apiKeys,
     database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
     maxContainers: values.maxContainers ?? neededContainers(values),
+    timezone: values.timezone ?? machineTimeZone(),
     configFile: origins.configFile,
     sources: origins.sources,
   };
@@ -98,4 +101,10 @@ export function assembleConfig(
     warnings.push(...webhooks.warnings);
   }
   return { config, problems, warnings };
+}
+
+/** A machine may be set to something that is no zone; then its clock is read as UTC, here as elsewhere. */
+function machineTimeZone(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  return timeZone !== undefined && isTimeZone(timeZone) ? timeZone : 'UTC';
 }

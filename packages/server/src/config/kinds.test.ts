@@ -25,6 +25,22 @@ describe('integers', () => {
   });
 });
 
+describe('time zones', () => {
+  it.each(['UTC', 'Europe/Berlin', ' Australia/Lord_Howe '])('reads %j', (text) => {
+    expect(load({ env: { TALARIA_TIMEZONE: text } }).config.timezone).toBe(text.trim());
+  });
+
+  it.each(['Mars/Olympus', '+02:00', 'CEST?', ' '])('refuses %j', (text) => {
+    expect(problemsOf({ env: { TALARIA_TIMEZONE: text } })).toEqual([
+      `TALARIA_TIMEZONE is "${text}"; allowed: the name of a time zone, such as Europe/Berlin or UTC`,
+    ]);
+  });
+
+  it("are the machine's where none is given", () => {
+    expect(load({}).config.timezone).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+  });
+});
+
 describe('seconds', () => {
   it('may be fractions', () => {
     expect(load({ env: { TALARIA_APPROVAL_TIMEOUT_SECONDS: '0.5' } }).config.approvalTimeoutSeconds).toBe(

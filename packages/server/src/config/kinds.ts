@@ -8,6 +8,7 @@
  *   port in the environment, while `"8642"` in a JSON file is a string where a number belongs.
  */
 import { isAbsolute, resolve } from 'node:path';
+import { isTimeZone } from '@talaria/protocol';
 
 export type Read<T> = { value: T } | { refused: string };
 
@@ -189,6 +190,16 @@ function readSecret(text: string): Read<string> {
 
 export function isHeaderToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
+}
+
+/** A name of the time zone database. */
+export function timeZone(): Kind<string> {
+  return textKind({
+    name: 'time zone',
+    allowed: 'the name of a time zone, such as Europe/Berlin or UTC',
+    read: (text) => (isTimeZone(text.trim()) ? { value: text.trim() } : REFUSED),
+    format: (value) => value,
+  });
 }
 
 /** A folder: `~` is the home directory, and the result is absolute. */

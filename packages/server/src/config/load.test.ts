@@ -63,6 +63,8 @@ it('starts from the documented defaults', () => {
     webhookUrl: undefined,
     webhookSecret: undefined,
     webhookAllowPrivate: false,
+    timezone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    maxJobs: 100,
     backend: 'local',
     dockerImage: undefined,
     dockerHost: 'unix:///var/run/docker.sock',

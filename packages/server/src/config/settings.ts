@@ -19,6 +19,7 @@ import {
   seconds,
   secret,
   string,
+  timeZone,
 } from './kinds.ts';
 import { type McpServerConfig, mcpServers } from './mcp-servers.ts';
 import { apiKeys, type CorsOrigins, corsOrigins, databaseUrl, host, httpUrl } from './network-kinds.ts';
@@ -36,7 +37,15 @@ export interface Setting<T, D extends T | undefined = T | undefined> {
   readonly about: string;
 }
 
-export const groups = ['Server', 'Storage', 'Model', 'Runs', 'Sandbox and approvals', 'Operation'] as const;
+export const groups = [
+  'Server',
+  'Storage',
+  'Model',
+  'Runs',
+  'Jobs',
+  'Sandbox and approvals',
+  'Operation',
+] as const;
 export type Group = (typeof groups)[number];
 
 /** Where the configuration file itself is named; not a setting, since a file cannot name itself. */
@@ -256,6 +265,24 @@ export const settings = {
     default: false,
     group: 'Runs',
     about: 'whether webhooks, also those that clients name, may call this machine and private networks',
+  }),
+
+  timezone: define({
+    env: 'TALARIA_TIMEZONE',
+    key: 'timezone',
+    kind: timeZone(),
+    default: undefined,
+    defaultText: "the machine's",
+    group: 'Jobs',
+    about: 'time zone of new jobs that name none (docs/jobs.md)',
+  }),
+  maxJobs: define({
+    env: 'TALARIA_MAX_JOBS',
+    key: 'max_jobs',
+    kind: integer({ min: 0, max: 100_000 }),
+    default: 100,
+    group: 'Jobs',
+    about: 'jobs that one key may have',
   }),
 
   backend: define({

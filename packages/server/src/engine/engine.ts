@@ -178,6 +178,7 @@ export class Engine {
       owner,
       sessionId: runId,
       request: { prompt: prompt.trim() === '' ? name : prompt, session_named: false },
+      webhook: this.#options.chooseWebhook(undefined),
       job: { jobId, version, nextRunAt },
     });
     if (outcome.kind === 'queue_full') throw this.#queueFull(outcome.excess);

@@ -10,6 +10,7 @@ import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { createAuthenticate } from './auth.ts';
@@ -26,6 +27,7 @@ import { installChatRoutes } from './routes/chat.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
+import { installJobRoutes } from './routes/jobs.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installRunRoutes } from './routes/runs.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
@@ -52,6 +54,7 @@ declare module 'fastify' {
 
 export interface HttpServerOptions {
   engine: Engine;
+  jobs: ScheduledJobs;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
   modelName: string;
@@ -139,6 +142,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     installRunRoutes(app, engine);
     installArtifactRoutes(app, engine);
     installSessionRoutes(app, engine.sessions);
+    installJobRoutes(app, options.jobs);
     installEventRoutes(app, engine, streams);
     installChatRoutes(app, { engine, inline, modelName, keyConfigured: apiKeys.length > 0 });
   });

@@ -9,7 +9,7 @@ import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
 
 interface Operation {
-  tag: 'runs' | 'openai' | 'sessions' | 'discovery' | 'health';
+  tag: 'runs' | 'openai' | 'sessions' | 'jobs' | 'discovery' | 'health';
   summary: string;
   description?: string;
   /** Needs no key. */
@@ -19,6 +19,8 @@ interface Operation {
   /** Names of query parameters that have to be there. */
   required?: string[];
   body?: TSchema;
+  /** Whether the body may be left out. */
+  optionalBody?: boolean;
   /** Of the answer when all went well. */
   status?: number;
   answer?: TSchema;
@@ -37,6 +39,7 @@ const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 const PATH_PARAMETERS: Record<string, TSchema> = {
   run_id: Type.String({ description: 'run_ and 32 hex digits' }),
   session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
+  job_id: Type.String({ description: '12 hex digits' }),
 };
 
 const ERRORS: Record<number, string> = {
@@ -227,6 +230,61 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.SessionSchema,
     errors: [400, 401, 404, 409],
   },
+  'GET /api/jobs': {
+    tag: 'jobs',
+    summary: 'List jobs, oldest first',
+    query: { include_disabled: Type.Boolean({ default: false, description: 'Paused ones as well' }) },
+    answer: schemas.JobListSchema,
+    errors: [401],
+  },
+  'POST /api/jobs': {
+    tag: 'jobs',
+    summary: 'Create a job',
+    body: schemas.CreateJobRequestSchema,
+    answer: schemas.JobAnswerSchema,
+    errors: [400, 401, 409, 413],
+  },
+  'GET /api/jobs/{job_id}': {
+    tag: 'jobs',
+    summary: 'Get a job',
+    answer: schemas.JobAnswerSchema,
+    errors: [400, 401, 404],
+  },
+  'PATCH /api/jobs/{job_id}': {
+    tag: 'jobs',
+    summary: 'Change a job',
+    description: 'What is not given stays. A new schedule sets a new time for the next run.',
+    body: schemas.UpdateJobRequestSchema,
+    answer: schemas.JobAnswerSchema,
+    errors: [400, 401, 404, 413],
+  },
+  'DELETE /api/jobs/{job_id}': {
+    tag: 'jobs',
+    summary: 'Delete a job',
+    description: 'A run of it that is under way goes on.',
+    answer: schemas.JobDeletedSchema,
+    errors: [400, 401, 404],
+  },
+  'POST /api/jobs/{job_id}/pause': {
+    tag: 'jobs',
+    summary: 'Pause a job',
+    body: schemas.PauseJobRequestSchema,
+    optionalBody: true,
+    answer: schemas.JobAnswerSchema,
+    errors: [400, 401, 404],
+  },
+  'POST /api/jobs/{job_id}/resume': {
+    tag: 'jobs',
+    summary: 'Resume a paused job',
+    answer: schemas.JobAnswerSchema,
+    errors: [400, 401, 404],
+  },
+  'POST /api/jobs/{job_id}/run': {
+    tag: 'jobs',
+    summary: 'Run a job now, beside its schedule',
+    answer: schemas.JobAnswerSchema,
+    errors: [400, 401, 404, 409, 429, 503],
+  },
 };
 
 export function openApiDocument(version: string): object {
@@ -264,14 +322,14 @@ export function openApiDocument(version: string): object {
 
 function describe(path: string, operation: Operation): object {
   const { tag, summary, description, open, body, status = 200, answer = AnyObject } = operation;
-  const { contentType = 'application/json', errors = [] } = operation;
+  const { contentType = 'application/json', errors = [], optionalBody = false } = operation;
   return {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     ...(open === true ? { security: [] } : {}),
     parameters: parameters(path, operation),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    ...(body === undefined ? {} : { requestBody: { required: !optionalBody, content: json(body) } }),
     responses: {
       [status]: { description: 'As asked', content: { [contentType]: { schema: answer } } },
       ...Object.fromEntries(

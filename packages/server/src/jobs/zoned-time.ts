@@ -4,31 +4,40 @@
  */
 import { Cron } from 'croner';
 
-const TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?\s?(Z|[+-]\d\d:?\d\d)?)?$/i;
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /** More than any zone is away from UTC. */
-const DAY_MS = 24 * 3600 * 1000;
+const TWO_DAYS_MS = 2 * 24 * 3600 * 1000;
 
-/** Undefined when the text is no ISO 8601 time, or none that there is. Seconds are the finest it knows. */
+/** Undefined when the text is no ISO 8601 time, or none that there is. */
 export function instantOf(text: string, timezone: string): number | undefined {
   const match = TIME.exec(text);
   if (match === null) return undefined;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', offset] = match;
-  const date = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  const [, date = '', time = '00:00', second = '00', fraction = '0', offset] = match;
+  const written = `${date}T${time}:${second}`;
+  const asUtc = Date.parse(`${written}Z`);
   // A date that is none (30 February) would be taken for one that is.
-  if (new Date(date).toISOString().slice(0, 10) !== `${year}-${month}-${day}`) return undefined;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
-  if (offset !== undefined) return withOffset(`${year}-${month}-${day}T${hour}:${minute}:${second}`, offset);
-  // A cron of exactly this date, since a search in a zone is what croner does well.
-  const fields = [second, minute, hour, day, month, '*', year].map((field) =>
-    field === '*' ? '*' : Number(field),
-  );
-  const cron = new Cron(fields.join(' '), { timezone, mode: '7-part' });
-  return cron.nextRun(new Date(date - 2 * DAY_MS))?.getTime();
+  if (Number.isNaN(asUtc) || !new Date(asUtc).toISOString().startsWith(written)) return undefined;
+  const at = offset === undefined ? inZone(asUtc, timezone) : Date.parse(written + withColon(offset));
+  return at === undefined || Number.isNaN(at) ? undefined : at + Math.floor(Number(`0.${fraction}`) * 1000);
 }
 
-function withOffset(time: string, offset: string): number | undefined {
-  const zone = offset.toUpperCase() === 'Z' ? 'Z' : offset.replace(/^(...):?(..)$/, '$1:$2');
-  const at = Date.parse(time + zone);
-  return Number.isNaN(at) ? undefined : at;
+/** Of the wall-clock time that UTC has at `asUtc`: a cron of exactly that time, since croner knows the zones. */
+function inZone(asUtc: number, timezone: string): number | undefined {
+  const wall = new Date(asUtc);
+  const fields = [
+    wall.getUTCSeconds(),
+    wall.getUTCMinutes(),
+    wall.getUTCHours(),
+    wall.getUTCDate(),
+    wall.getUTCMonth() + 1,
+    '*',
+    wall.getUTCFullYear(),
+  ];
+  const cron = new Cron(fields.join(' '), { timezone, mode: '7-part' });
+  return cron.nextRun(new Date(asUtc - TWO_DAYS_MS))?.getTime();
+}
+
+function withColon(offset: string): string {
+  return offset.replace(/^([+-]\d\d):?(\d\d)$/, '$1:$2').toUpperCase();
 }

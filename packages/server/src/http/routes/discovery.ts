@@ -31,6 +31,14 @@ const ENDPOINTS = {
   session_delete: { method: 'DELETE', path: '/api/sessions/{session_id}' },
   session_messages: { method: 'GET', path: '/api/sessions/{session_id}/messages' },
   session_fork: { method: 'POST', path: '/api/sessions/{session_id}/fork' },
+  jobs: { method: 'GET', path: '/api/jobs' },
+  job_create: { method: 'POST', path: '/api/jobs' },
+  job: { method: 'GET', path: '/api/jobs/{job_id}' },
+  job_update: { method: 'PATCH', path: '/api/jobs/{job_id}' },
+  job_delete: { method: 'DELETE', path: '/api/jobs/{job_id}' },
+  job_pause: { method: 'POST', path: '/api/jobs/{job_id}/pause' },
+  job_resume: { method: 'POST', path: '/api/jobs/{job_id}/resume' },
+  job_run: { method: 'POST', path: '/api/jobs/{job_id}/run' },
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
@@ -84,6 +92,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_webhooks: true,
       tool_progress_events: true,
       approval_events: true,
+      jobs: true,
       session_continuity_header: true,
       session_key_header: true,
       cors,

@@ -1,0 +1,74 @@
+/** A job that is due when the server dies fires once: not never, and not twice. */
+import type { Job } from '@talaria/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+
+const SLOW = { timeout: 60_000 };
+
+let model: ModelServer;
+beforeAll(async () => {
+  model = await startModelServer();
+});
+afterAll(() => model.close());
+
+async function createJob(server: KillableServer, fields: object): Promise<Job> {
+  const { status, body } = await server.api.post<{ job: Job }>('/api/jobs', { name: 'job', ...fields });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.job;
+}
+
+const soon = () => new Date(Date.now() + 500).toISOString();
+const jobsOf = async (server: KillableServer) =>
+  (await server.api.get<{ jobs: Job[] }>('/api/jobs?include_disabled=true')).body.jobs;
+
+/** The one run there is, once it has ended as it should; the job that runs once has gone with it. */
+async function expectOneRun(server: KillableServer): Promise<void> {
+  const runId = await waitFor('the run', async () => (await server.api.list()).data[0]?.run_id);
+  expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Once.' });
+  expect(await jobsOf(server)).toEqual([]);
+  expect((await server.api.list()).data).toHaveLength(1);
+}
+
+describe.concurrent('a job that is due', () => {
+  test.each<[Moment, number]>([
+    ['job.before-fire', 0],
+    ['run.after-create', 1],
+  ])('and whose server is killed at %s fires once', SLOW, async (moment, left) => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start(moment);
+    await createJob(server, { schedule: soon(), prompt: script([{ text: 'Once.' }]) });
+    await server.diesByItself(moment);
+    // What the dead server left is what the next one finds before it looks at the jobs; both end with one run.
+    await server.start();
+    const found = (await server.api.list()).data.length;
+    expect(found).toBeGreaterThanOrEqual(left);
+    await expectOneRun(server);
+  });
+
+  test('while the server is down fires once when it is up again', SLOW, async () => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start();
+    const at = soon();
+    await createJob(server, { schedule: at, prompt: script([{ text: 'Once.' }]) });
+    await server.kill();
+    await waitFor('its time to pass', () => Date.now() > Date.parse(at));
+    await server.start();
+    await expectOneRun(server);
+  });
+
+  test('and whose run is cut off by a death is not fired again; the run goes on', SLOW, async () => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start();
+    const prompt = script([{ text: 'Once.', gate: 'the-only-answer' }]);
+    const { id } = await createJob(server, { schedule: 'every 1h', prompt });
+    const { body } = await server.api.post<{ job: Job }>(`/api/jobs/${id}/run`);
+    await model.waitingAt('the-only-answer');
+    await server.killAndStart();
+    expect(await jobsOf(server)).toMatchObject([{ last_run_id: body.job.last_run_id, last_status: null }]);
+    model.open('the-only-answer');
+    expect(await server.api.finish(body.job.last_run_id!)).toMatchObject({ output: 'Once.' });
+    expect(await jobsOf(server)).toMatchObject([{ last_status: 'ok', repeat: { completed: 1 } }]);
+  });
+});
