@@ -144,6 +144,32 @@ describe('with a list of allowed origins', () => {
     expect(answer.headers.get('vary')).toMatch(/\bOrigin\b/);
   });
 
+  it('a page may read the headers of an answer that say more than it does', async () => {
+    const { headers } = await ask('GET', '/v1/runs', { Origin: APP, Authorization: authorization });
+    const exposed = headers.get('access-control-expose-headers')!.split(', ');
+    expect(exposed).toEqual(
+      expect.arrayContaining([
+        'Idempotency-Replayed',
+        'Retry-After',
+        'X-Hermes-Session-Id',
+        'X-Hermes-Session-Key',
+        'X-Should-Retry',
+        'X-Talaria-Run-Id',
+      ]),
+    );
+  });
+
+  it("the preflight lets in what OpenAI's libraries send with every request", async () => {
+    const answer = await ask('OPTIONS', '/v1/chat/completions', {
+      Origin: APP,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': 'authorization,x-evil,x-stainless-os,x-stainless-retry-count',
+    });
+    const allowed = answer.headers.get('access-control-allow-headers')!.split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(['x-stainless-os', 'x-stainless-retry-count']));
+    expect(allowed).not.toContain('x-evil');
+  });
+
   it('an allowed page can read errors too: of auth, of routes, of URLs', async () => {
     for (const path of ['/v1/runs', '/nothing', '/v1/runs/%ff']) {
       const answer = await ask('GET', path, { Origin: APP });

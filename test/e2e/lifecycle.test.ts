@@ -180,6 +180,8 @@ describe.concurrent('stopping', () => {
     });
     expect(refused.body).toMatchObject({ error: { code: 'gateway_draining' } });
     expect(refused.headers.get('retry-after')).toBe('1');
+    const chat = await api.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'x' }] });
+    expect(chat).toMatchObject({ status: 503, body: { error: { code: 'gateway_draining' } } });
     expect((await api.get('/health')).status).toBe(200);
     expect((await api.get('/health/detailed')).body).toMatchObject({ gateway_state: 'draining' });
     expect((await api.run(wedged)).status).toBe('running');

@@ -156,6 +156,20 @@ test('an approval is asked for in the stream and answered at the run', async () 
   expect({ text, answered }).toEqual({ text: 'removed', answered: 1 });
 });
 
+test('an approval that nobody answers is refused in time, and the run goes on', async () => {
+  await using impatient = await ServerWithModel.start({ TALARIA_APPROVAL_TIMEOUT_SECONDS: '1' });
+  const messages = user(script([{ tools: [terminal('rm -rf build')] }, { text: 'I was not let.' }]));
+  const other = new OpenAI({ baseURL: `${impatient.server.url}/v1`, apiKey: 'none' });
+  const [whole, stream] = await Promise.all([
+    other.chat.completions.create({ model, messages }),
+    other.chat.completions.create({ model, messages, stream: true }),
+  ]);
+  expect(whole.choices[0]!.message.content).toBe('I was not let.');
+  const reasons: unknown[] = [];
+  for await (const chunk of stream) if ('reason' in chunk) reasons.push(chunk.reason);
+  expect(reasons).toEqual(['timeout']);
+});
+
 describe('an error is of the class of its status', () => {
   const create = (messages: OpenAI.ChatCompletionMessageParam[], of = client) =>
     errorOf(of.chat.completions.create({ model, messages }));
