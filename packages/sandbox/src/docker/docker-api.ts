@@ -80,8 +80,8 @@ export class DockerApi {
     return true;
   }
 
-  async createContainer(name: string, spec: object, signal?: AbortSignal): Promise<string> {
-    const options = { query: { name }, body: spec, timeoutMs: SLOW_MS, signal };
+  async createContainer(name: string, spec: object): Promise<string> {
+    const options = { query: { name }, body: spec, timeoutMs: SLOW_MS };
     const { Id } = await this.#json<{ Id: string }>('POST', '/containers/create', options);
     return Id;
   }

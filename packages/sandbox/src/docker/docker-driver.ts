@@ -81,8 +81,13 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
     return await this.#start(signal);
   }
 
-  async checkContainer({ client }: DockerContainer, signal: AbortSignal): Promise<void> {
-    await client.ping(signal);
+  /** One whose server was let go of answers nothing, and is not dead of that: its slot is being closed. */
+  async checkContainer(container: DockerContainer, signal: AbortSignal): Promise<void> {
+    try {
+      await container.client.ping(signal);
+    } catch (error) {
+      if (!container.released) throw error;
+    }
   }
 
   async stopContainer(container: DockerContainer): Promise<void> {
@@ -170,7 +175,9 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
     const { api, host, blueprint } = this.#options;
     const { runDir, workspacesDir } = directory;
     const spec = containerSpec({ ...blueprint, labels: host.labels, runDir, workspacesDir });
-    const id = await api.createContainer(name, spec, signal);
+    // Not given up half-way: the daemon might go on with it, and nobody would know of what it made.
+    const id = await api.createContainer(name, spec);
+    signal.throwIfAborted();
     try {
       await api.startContainer(id, signal);
       await using opened = new AsyncDisposableStack();

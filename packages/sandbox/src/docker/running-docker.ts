@@ -74,9 +74,14 @@ export class RunningDocker {
     resources.defer(() => pool.stop());
     await driver.close();
 
-    let sweeping = Promise.resolve();
+    let sweeping: Promise<void> | undefined;
     const sweeper = setInterval(() => {
-      sweeping = sweepAll((name) => driver.knows(name)).catch((error: Error) => onTrouble(error.message));
+      // One at a time, however long the daemon takes.
+      sweeping ??= sweepAll((name) => driver.knows(name))
+        .catch((error: Error) => onTrouble(error.message))
+        .finally(() => {
+          sweeping = undefined;
+        });
     }, SWEEP_EVERY_MS);
     sweeper.unref();
     resources.defer(async () => {

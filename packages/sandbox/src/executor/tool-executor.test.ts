@@ -11,6 +11,7 @@ import { ToolExecutor } from './tool-executor.ts';
 class WatchedBackend extends LocalBackend {
   readonly acquired: (string | undefined)[] = [];
   readonly batches: { tools: string[]; timeoutS: number | undefined }[] = [];
+  beforeExecute: () => void = () => {};
   beforeAcquire: (signal: AbortSignal | undefined) => Promise<void> = async () => {};
 
   override async acquire(trajectoryId?: string, options: AcquireOptions = {}): Promise<Slot> {
@@ -19,7 +20,8 @@ class WatchedBackend extends LocalBackend {
     return super.acquire(trajectoryId, options);
   }
 
-  override executeBatch(requests: readonly ExecutionRequest[], options: ExecuteOptions = {}) {
+  override async executeBatch(requests: readonly ExecutionRequest[], options: ExecuteOptions = {}) {
+    this.beforeExecute();
     this.batches.push({ tools: requests.map(([, tool]) => tool), timeoutS: options.timeoutS });
     return super.executeBatch(requests, options);
   }
@@ -51,6 +53,17 @@ const waitForGo = 'until [ -e go ]; do sleep 0.02; done; echo gone';
 /** A wait that only the signal of the acquire ends. */
 const never = (signal: AbortSignal | undefined) =>
   new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+
+test('a backend that fails altogether is a result as well', async () => {
+  backend.beforeExecute = () => {
+    throw new Error('no descriptors left');
+  };
+  expect(await bash('a', 'echo never')).toMatchObject({
+    success: false,
+    error: expect.stringContaining('no descriptors left'),
+    metadata: { failure: 'backend_down' },
+  });
+});
 
 describe('trajectories', () => {
   test('each has a slot of its own, acquired once and kept', async () => {

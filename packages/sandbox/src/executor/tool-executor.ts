@@ -61,7 +61,11 @@ export class ToolExecutor {
       return notRun('backend_down', `The sandbox is not available: ${(error as Error).message}`);
     }
     const ended = signal ? AbortSignal.any([signal, use.released]) : use.released;
-    const result = await this.#batcher.send([use.slot, tool, args, { signal: ended }], timeoutS);
+    const result = await this.#batcher
+      .send([use.slot, tool, args, { signal: ended }], timeoutS)
+      .catch((error: Error) =>
+        notRun('backend_down', `The sandbox failed: ${error.message}`, use.slot.slotId),
+      );
     if (result.metadata.failure === 'gone') this.#slots.lost(trajectoryId, use);
     return result;
   }

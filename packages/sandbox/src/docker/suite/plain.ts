@@ -84,6 +84,13 @@ export function describePlain(daemon: () => TestDaemon): void {
         expect(result).toMatchObject({ output: 'begun\n', metadata: { failure: 'aborted' } });
     });
 
+    test('a container that is let go of while it is checked is not taken for dead', async () => {
+      await using checked = await startTest(daemon(), { image: IMAGE, healthIntervalS: 0.001 });
+      for (let round = 0; round < 3; round++)
+        await checked.backend.release(await checked.backend.acquire(), { resetWorkspace: true });
+      expect(checked.troubles).toEqual([]);
+    });
+
     test('a command that ends everything in its container loses its slot alone', async () => {
       const trajectory = newTrajectory();
       const slot = await docker.backend.acquire(trajectory);
