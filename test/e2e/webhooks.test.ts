@@ -208,6 +208,19 @@ describe('a message outlives', () => {
     await verified(own.received.at(-1)!, OWN_SECRET);
   });
 
+  test('kill -9 between its delivery and the note of it: it comes twice, with the same id', async () => {
+    await using mortal = await ServerWithModel.start({ ...ALLOW, TALARIA_FAILPOINTS: 'webhook.after-send' });
+    const runId = await mortal.api.create(said('twice'), { webhook: { url: own.url } });
+    expect(await mortal.server.exited()).toMatchObject({ signal: 'SIGKILL' });
+    expect(own.received).toHaveLength(1);
+    await mortal.server.start({ TALARIA_FAILPOINTS: '' });
+    expect((await settled(runId, mortal.api)).webhook).toMatchObject({ delivered: 1, last_error: null });
+    const [first, second, ...more] = own.received;
+    expect(more).toEqual([]);
+    expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+    expect(second!.body).toBe(first!.body);
+  });
+
   test('kill -9 while it is being sent', async () => {
     await using mortal = await ServerWithModel.start(ALLOW);
     own.behaviour = 'hang';

@@ -25,6 +25,7 @@ export const FAILPOINTS = [
   'approval.after-intent',
   'run.before-terminal',
   'run.after-terminal',
+  'webhook.after-send',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

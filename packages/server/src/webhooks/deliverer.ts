@@ -5,8 +5,8 @@
  * poll, which finds what another server left behind. Nothing waits for it: not the runs, whose messages lie in the
  * store, and not one receiver for another, since each has but a share of the attempts that go on at the same time.
  */
-import type { ClaimedMessage, Outbox, Settlement } from '../journal/outbox.ts';
-import { receiverOf } from '../journal/outbox.ts';
+import { failpoint } from '../failpoints.ts';
+import { type ClaimedMessage, type Outbox, receiverOf, type Settlement } from '../journal/outbox.ts';
 import type { Log } from '../log.ts';
 import { PRIVATE_ADDRESSES } from './address-rules.ts';
 import { retryDelayMs } from './backoff.ts';
@@ -99,6 +99,7 @@ export class Deliverer {
   async #deliver(message: ClaimedMessage): Promise<void> {
     const { outbox, log } = this.#options;
     const settlement = await this.#send(message);
+    failpoint('webhook.after-send');
     const fields = { runId: message.runId, message: message.id, receiver: receiverOf(message.url) };
     if (settlement.kind === 'failed') {
       log.warn(

@@ -5,9 +5,9 @@
  */
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { type BlockList, connect, isIP, type Socket } from 'node:net';
+import { type BlockList, connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { resolveName } from './resolve-name.ts';
+import { createLookup } from './resolve-name.ts';
 
 /** What is read of an answer's body, for a receiver that would take a closed connection for a failure of its own. */
 const READ_BYTES_MAX = 65_536;
@@ -24,6 +24,7 @@ export interface PostOptions {
   blocked: BlockList | undefined;
   /** Ends the attempt: whether the receiver has taken the message is then not known. */
   signal: AbortSignal;
+  lookup?: LookupFunction;
 }
 
 export type Posted =
@@ -34,14 +35,14 @@ export type Posted =
   | { kind: 'refused'; error: string };
 
 export async function postMessage(options: PostOptions): Promise<Posted> {
-  const { url, headers, body, timeoutMs, blocked, signal } = options;
+  const { url, headers, body, timeoutMs, signal } = options;
   const target = new URL(url);
   const send = target.protocol === 'https:' ? requestHttps : requestHttp;
   const timeout = AbortSignal.timeout(timeoutMs);
   const request = send(target, {
     method: 'POST',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-    createConnection: () => open(target, blocked),
+    createConnection: () => open(target, options),
     signal: AbortSignal.any([signal, timeout]),
   });
   try {
@@ -58,13 +59,13 @@ export async function postMessage(options: PostOptions): Promise<Posted> {
  * A connection of its own for each attempt, past every agent: the list is asked when a connection is made, not when one
  * is used again, and a proxy would connect on our behalf to what we may not.
  */
-function open(target: URL, blocked: BlockList | undefined): Socket {
+function open(target: URL, { blocked, lookup = createLookup() }: PostOptions): Socket {
   const secure = target.protocol === 'https:';
   const host = target.hostname.replace(/^\[|\]$/g, '');
   const socket = connect({
     host,
     port: Number(target.port) || (secure ? 443 : 80),
-    lookup: resolveName,
+    lookup,
     ...(blocked && { blockList: blocked }),
   });
   if (!secure) return socket;
@@ -105,6 +106,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EPIPE: 'the receiver closed the connection',
   ENOTFOUND: "the receiver's name has no address",
   ENODATA: "the receiver's name has no address",
+  EAI_AGAIN: "the receiver's name could not be resolved",
+  ESERVFAIL: "the receiver's name could not be resolved",
   ETIMEOUT: "the receiver's name could not be resolved in time",
   ETIMEDOUT: 'the receiver could not be reached in time',
   EHOSTUNREACH: 'the receiver cannot be reached',

@@ -13,27 +13,43 @@ const TRIES = 2;
 /** Answers after which another way to resolve the name is worth a try, and takes no time. */
 const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
 
+/** No question for the DNS. */
+const LOCAL_NAME = /(?:^|\.)localhost\.?$/i;
+
 interface Address {
   address: string;
   family: number;
 }
 
-/** For `lookup` of a socket. */
-export const resolveName: LookupFunction = (name, options, done) => {
-  addressesOf(name).then(
-    (addresses) => {
-      const wanted = addresses.filter(({ family }) => !options.family || options.family === family);
-      const [first] = wanted;
-      if (first === undefined) done(notFound(name), '');
-      else if (options.all) done(null, wanted);
-      else done(null, first.address, first.family);
-    },
-    (error: NodeJS.ErrnoException) => done(error, ''),
-  );
-};
+export interface NameOptions {
+  /** DNS servers other than those of the system. */
+  servers?: readonly string[];
+  timeoutMs?: number;
+}
 
-async function addressesOf(name: string): Promise<Address[]> {
-  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+/** For the `lookup` of a socket. */
+export function createLookup(options: NameOptions = {}): LookupFunction {
+  return (name, { all, family: wanted }, done) => {
+    addressesOf(name, options).then(
+      (addresses) => {
+        const fitting = addresses.filter(({ family }) => !wanted || wanted === family);
+        const [first] = fitting;
+        if (first === undefined) done(notFound(name), '');
+        else if (all) done(null, fitting);
+        else done(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => done(error, ''),
+    );
+  };
+}
+
+async function addressesOf(
+  name: string,
+  { servers, timeoutMs = TIMEOUT_MS }: NameOptions,
+): Promise<Address[]> {
+  if (LOCAL_NAME.test(name)) return lookup(name, { all: true });
+  const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
+  if (servers !== undefined) resolver.setServers(servers);
   const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   const found = [
     ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
