@@ -33,6 +33,7 @@ const engine = new Engine({
   owners: 1,
   leaseMs: HOUR_MS,
   retentionMs: HOUR_MS,
+  sessionRetentionMs: 0,
   discardWorkspace: async () => {},
   openWorkspace: async () => undefined,
   chooseWebhook: () => undefined,
@@ -44,6 +45,7 @@ const engine = new Engine({
     limits: {
       maxSteps: 1,
       maxTokens: 0,
+      contextTokens: 0,
       maxRunMs: 0,
       modelRetries: 0,
       modelIdleMs: HOUR_MS,

@@ -146,6 +146,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     owners: Math.max(1, config.apiKeys.length),
     leaseMs: config.leaseSeconds * SECOND_MS,
     retentionMs: config.runRetentionSeconds * SECOND_MS,
+    sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => backend.discard(runId),
     openWorkspace: (runId) => backend.openWorkspace(runId),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
@@ -162,6 +163,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       limits: {
         maxSteps: config.maxSteps,
         maxTokens: config.maxRunTokens,
+        contextTokens: config.contextTokens,
         maxRunMs: config.maxRunSeconds * SECOND_MS,
         modelRetries: config.modelRetries,
         modelIdleMs: config.modelIdleSeconds * SECOND_MS,

@@ -56,6 +56,12 @@ export const RunSchema = Type.Object({
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String()),
   approval: Type.Optional(ApprovalRequestSchema),
+  omitted_messages: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: "Messages of the conversation that are left out to fit the model's context",
+    }),
+  ),
   webhook: Type.Optional(RunWebhookSchema),
 });
 

@@ -14,6 +14,8 @@ export interface Limits {
   maxSteps: number;
   /** 0 is no limit. */
   maxTokens: number;
+  /** How much the model is given to read for a step, estimated; 0 is no limit. */
+  contextTokens: number;
   modelRetries: number;
   /** A model that says nothing for this long is given up. */
   modelIdleMs: number;

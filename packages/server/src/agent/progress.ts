@@ -11,6 +11,7 @@ import type { ApprovalChoice, ApprovalRequest } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type { ContextRange, LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
 import type { Turn } from '../journal/sessions.ts';
+import type { Conversation } from './context/cut.ts';
 import type { PastCall } from './tools/tool.ts';
 
 export interface ToolCallProgress {
@@ -39,6 +40,8 @@ export class Progress {
   context: Message[] | undefined;
   /** Where they stand in the session's transcript, if they do: whoever replays the run reads `context` from there. */
   contextRange: ContextRange | undefined;
+  /** Where the conversation is cut for the model; see context/cut.ts. */
+  cut = 0;
   /** The conversation since the prompt, without the open calls of the last step. */
   readonly messages: Message[] = [];
   steps = 0;
@@ -76,6 +79,9 @@ export class Progress {
       case 'run.context':
         if ('session' in record.private) this.contextRange = record.private.session;
         else this.context = record.private.messages;
+        break;
+      case 'context.cut':
+        this.cut = record.private.before;
         break;
       case 'step.completed':
         this.#stepCompleted(record.private.content, record.private.reason);
@@ -149,6 +155,12 @@ export class Progress {
   /** The whole conversation of this run, for a turn that goes on from it. */
   transcript(): Message[] {
     return [...this.opening(), ...this.messages];
+  }
+
+  /** The whole conversation, and where in it the prompt stands. */
+  conversation(): Conversation {
+    const opening = this.opening();
+    return { messages: [...opening, ...this.messages], prompt: opening.length - 1 };
   }
 
   /** What this run adds to the transcript of its session: all that does not stand there yet. */

@@ -59,6 +59,7 @@ function agentRun(
     limits: {
       maxSteps: 9,
       maxTokens: 0,
+      contextTokens: 0,
       modelRetries: 3,
       modelIdleMs: 60_000,
       approvalTimeoutMs: 1000,
@@ -198,6 +199,95 @@ describe('a step that fails', () => {
       },
     );
     await expect(streamStep(run)).rejects.toThrow('lease lost');
+  });
+});
+
+describe('a conversation that is too long', () => {
+  const overflow = new ModelError('context_overflow', 'too long', { retryable: false });
+  const long = 'x'.repeat(400);
+  const history = Array.from({ length: 8 }, (_, i) => ({ role: 'user' as const, content: `${i}${long}` }));
+
+  /** A run with 8 messages of about 100 tokens each before its prompt, and what its model was asked with. */
+  function longRun(contextTokens: number, tries: Play[]) {
+    const asked: StepRequest[] = [];
+    const listening = tries.map(
+      (play): Play =>
+        (request) => {
+          asked.push(request);
+          return play(request);
+        },
+    );
+    const made = agentRun(listening, { limits: { contextTokens } });
+    made.run.progress.request = { prompt: 'go', history, session_named: true };
+    /** The first characters of what the model was given, without the system prompt. */
+    const given = () =>
+      asked.map(({ messages }) =>
+        messages.slice(1).map((message) => ('content' in message ? String(message.content).slice(0, 2) : '')),
+      );
+    return { ...made, given };
+  }
+
+  test('goes as it is while it is short enough, or when nothing is ever to be left out', async () => {
+    for (const contextTokens of [1000, 0]) {
+      const { run, events, given } = longRun(contextTokens, [says(finish('x'))]);
+      await streamStep(run);
+      expect(given()[0]).toHaveLength(9);
+      expect(events()).toEqual(['step.completed']);
+    }
+  });
+
+  test('is cut on record before the model is asked, to three quarters of the room', async () => {
+    const { run, records, given } = longRun(600, [says(finish('x'))]);
+    await streamStep(run);
+    expect(records.slice(0, 1)).toMatchObject([{ event: 'context.cut', private: { before: 5, omitted: 5 } }]);
+    expect(given()).toEqual([['[5', '5x', '6x', '7x', 'go']]);
+  });
+
+  test('is not cut again while there is room, nor after a recovery', async () => {
+    const { run, records, events, given } = longRun(600, [says(finish('x'))]);
+    await streamStep(run);
+    await streamStep(run);
+    expect(events()).toEqual(['context.cut', 'step.completed', 'step.completed']);
+    expect(given()[1]).toEqual([...given()[0]!, '[o']);
+    const recovered = longRun(600, [says(finish('x'))]);
+    for (const record of records.slice(0, 1)) recovered.run.progress.apply(record);
+    await streamStep(recovered.run);
+    expect(recovered.given()[0]).toEqual(given()[0]);
+    expect(recovered.events()).toEqual(['step.completed']);
+  });
+
+  test('is halved as often as the provider refuses it, and that is no retry', async () => {
+    const { run, events, given } = longRun(0, [fails(overflow), fails(overflow), says(finish('x'))]);
+    await streamStep(run);
+    expect(events()).toEqual(['context.cut', 'context.cut', 'step.completed']);
+    expect(given()[1]).toEqual(['[5', '5x', '6x', '7x', 'go']);
+    expect(given()[2]).toEqual(['[7', '7x', 'go']);
+  });
+
+  test('that cannot be cut any more fails the run', async () => {
+    const { run, given } = longRun(0, [fails(overflow)]);
+    await expect(streamStep(run)).rejects.toMatchObject({ name: 'RunFailure', code: 'context_overflow' });
+    expect(given().at(-1)).toEqual(['[8', 'go']);
+  });
+
+  test('is not cut once something of the step was shown', async () => {
+    const { run, events } = longRun(0, [fails(overflow, { type: 'text', delta: 'once' })]);
+    await expect(streamStep(run)).rejects.toMatchObject({ code: 'context_overflow' });
+    expect(events()).toEqual(['message.delta']);
+  });
+
+  test('keeps the prompt and the calls of the last step when the steps of the run itself are too much', async () => {
+    const { run, given } = longRun(300, [says(finish('x'))]);
+    const call = { type: 'tool_call', id: 'a', tool: 'bash', arguments: '{}' } as const;
+    run.progress.messages.push(
+      { role: 'assistant', content: [{ ...call, id: 'old' }] },
+      { role: 'tool', tool_call_id: 'old', tool: 'bash', output: long, is_error: false },
+      { role: 'assistant', content: [call] },
+      { role: 'tool', tool_call_id: 'a', tool: 'bash', output: long, is_error: false },
+    );
+    await streamStep(run);
+    expect(given()[0]!.slice(0, 2)).toEqual(['go', '[1']);
+    expect(given()[0]).toHaveLength(4);
   });
 });
 

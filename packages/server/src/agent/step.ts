@@ -2,15 +2,16 @@
  * One step of the model: its text goes out as it comes, its result becomes durable at the end.
  *
  * A failed call is tried again only while nothing of the step was shown, so a client never sees the beginning
- * of two answers. Once something was shown, a failure ends the run.
+ * of two answers. Once something was shown, a failure ends the run. A conversation that the provider finds too long is
+ * cut until it is taken, or cannot be cut any more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NO_USAGE } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
-import type { Message } from '../journal/messages.ts';
 import { maskSecrets, SecretFilter } from '../secret-filter.ts';
 import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
+import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
 import { ModelError, type StepFinish } from './model/model.ts';
 
@@ -24,6 +25,7 @@ const CHARS_PER_TOKEN = 4;
 export async function streamStep(run: AgentRun): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const shown = { anything: false };
+    await fitContext(run);
     try {
       const finish = await measured(run, () => attemptStep(run, shown));
       failpoint('step.before-append');
@@ -36,6 +38,7 @@ export async function streamStep(run: AgentRun): Promise<void> {
     } catch (error) {
       run.signal.throwIfAborted();
       if (!(error instanceof ModelError)) throw error;
+      if (error.code === 'context_overflow' && !shown.anything && (await shortenContext(run))) continue;
       if (!error.retryable || shown.anything || attempt >= run.limits.modelRetries) {
         throw new RunFailure(error.code, run.mask(error.message));
       }
@@ -81,7 +84,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
   let characters = 0;
   failpoint('step.before-model');
   try {
-    const request = { messages: conversation(run), tools: run.tools.definitions, signal };
+    const request = { messages: stepMessages(run), tools: run.tools.definitions, signal };
     for await (const part of run.model.streamStep(request)) {
       watchdog.touch();
       characters += 'delta' in part ? part.delta.length : 0;
@@ -120,12 +123,6 @@ async function showReasoning(
     event: 'reasoning.available',
     public: { text: maskSecrets(text, run.secrets) },
   });
-}
-
-function conversation({ systemPrompt, progress }: AgentRun): Message[] {
-  const instructions = progress.request?.instructions;
-  const system = instructions === undefined ? systemPrompt : `${systemPrompt}\n\n${instructions}`;
-  return [{ role: 'system', content: system }, ...progress.opening(), ...progress.messages];
 }
 
 function checkTokens({ limits, progress }: AgentRun, characters: number): void {

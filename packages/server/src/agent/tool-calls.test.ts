@@ -123,7 +123,14 @@ function agentRun(options: {
       if (question !== undefined) return { kind: 'ask', keys: [question.key] };
       return command === options.gated ? { kind: 'ask', keys: ['danger'] } : { kind: 'allow' };
     },
-    limits: { maxSteps: 9, maxTokens: 0, modelRetries: 0, modelIdleMs: 1000, approvalTimeoutMs: 60_000 },
+    limits: {
+      maxSteps: 9,
+      maxTokens: 0,
+      contextTokens: 0,
+      modelRetries: 0,
+      modelIdleMs: 1000,
+      approvalTimeoutMs: 60_000,
+    },
     systemPrompt: '',
     signal: options.signal,
     draining: new AbortController().signal,

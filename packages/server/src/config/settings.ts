@@ -131,6 +131,14 @@ export const settings = {
     group: 'Storage',
     about: 'how long a finished run, its events and its workspace are kept',
   }),
+  sessionRetentionSeconds: define({
+    env: 'TALARIA_SESSION_RETENTION_SECONDS',
+    key: 'session_retention_seconds',
+    kind: seconds({ min: 0, max: 315_360_000 }),
+    default: 2_592_000,
+    group: 'Storage',
+    about: 'how long a session that nobody uses keeps its transcript; 0 is for ever',
+  }),
 
   model: define({
     env: 'TALARIA_MODEL',
@@ -172,6 +180,15 @@ export const settings = {
     default: undefined,
     group: 'Model',
     about: 'key for Google',
+  }),
+  contextTokens: define({
+    env: 'TALARIA_CONTEXT_TOKENS',
+    key: 'context_tokens',
+    kind: integer({ min: 0, max: 1_000_000_000 }),
+    default: 128_000,
+    group: 'Model',
+    about:
+      'how much of a conversation the model is given, in tokens by estimate; the oldest messages are left out, 0 leaves none out',
   }),
   modelRetries: define({
     env: 'TALARIA_MODEL_RETRIES',

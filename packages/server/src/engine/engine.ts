@@ -35,6 +35,7 @@ import { QueuePace } from './pace.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
 import { SessionAccess } from './session-access.ts';
+import { SessionRetention } from './session-retention.ts';
 
 /** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
 const LIST_CHARS_MAX = 4_000_000;
@@ -49,6 +50,8 @@ export interface EngineOptions {
   owners: number;
   leaseMs: number;
   retentionMs: number;
+  /** After its last use; 0 is for ever. */
+  sessionRetentionMs: number;
   worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now' | 'report'>;
   discardWorkspace(runId: string): Promise<void>;
   /** Undefined for a run whose tools have not been used yet. */
@@ -95,6 +98,7 @@ export class Engine {
   readonly #pace: QueuePace;
   readonly #dispatcher: Dispatcher;
   readonly #retention: Retention;
+  readonly #sessionRetention: SessionRetention;
   #draining = false;
 
   constructor(options: EngineOptions) {
@@ -123,12 +127,14 @@ export class Engine {
       },
     });
     this.#retention = new Retention({ ...options, journal, log });
+    this.#sessionRetention = new SessionRetention({ ...options, sessions: journal.sessions, log });
   }
 
   /** Takes up what is unfinished and whatever comes. Runs can be submitted before; they wait. */
   start(): void {
     this.#dispatcher.start();
     this.#retention.start();
+    this.#sessionRetention.start();
   }
 
   get draining(): boolean {
@@ -269,7 +275,7 @@ export class Engine {
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     await this.#dispatcher.drain(limitMs);
-    await this.#retention.stop();
+    await Promise.all([this.#retention.stop(), this.#sessionRetention.stop()]);
   }
 
   #queueFull(excess: number): TalariaError {

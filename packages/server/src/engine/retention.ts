@@ -4,11 +4,10 @@
  */
 import type { Journal } from '../journal/journal.ts';
 import type { Log } from '../log.ts';
+import { SweepTimer } from './sweep-timer.ts';
 
 /** Small, so that an eviction never holds up the appends of running ones for long. */
 const BATCH = 20;
-const INTERVAL_MAX_MS = 60_000;
-const INTERVAL_MIN_MS = 250;
 
 export interface RetentionOptions {
   journal: Journal;
@@ -19,36 +18,27 @@ export interface RetentionOptions {
 
 export class Retention {
   readonly #options: RetentionOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> | undefined;
-  #stopped = false;
+  readonly #timer = new SweepTimer((signal) => this.#sweep(signal));
 
   constructor(options: RetentionOptions) {
     this.#options = options;
   }
 
   start(): void {
-    const interval = Math.min(INTERVAL_MAX_MS, Math.max(INTERVAL_MIN_MS, this.#options.retentionMs / 10));
-    this.#timer = setInterval(() => {
-      this.#sweeping ??= this.#sweep().finally(() => {
-        this.#sweeping = undefined;
-      });
-    }, interval);
+    this.#timer.start(this.#options.retentionMs);
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#sweeping;
+  stop(): Promise<void> {
+    return this.#timer.stop();
   }
 
-  async #sweep(): Promise<void> {
+  async #sweep(signal: AbortSignal): Promise<void> {
     const { journal, retentionMs, log } = this.#options;
     /** Runs whose workspace cannot be deleted now: they stay for the next sweep and hold up no other. */
     const stuck = new Set<string>();
     try {
       let full = true;
-      while (full && !this.#stopped) {
+      while (full && !signal.aborted) {
         const limit = BATCH + stuck.size;
         const expired = await journal.expired(retentionMs, limit);
         full = expired.length === limit;

@@ -169,6 +169,7 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
       limits: {
         maxSteps: 9,
         maxTokens: 0,
+        contextTokens: 0,
         maxRunMs: 0,
         modelRetries: 0,
         modelIdleMs: 60_000,

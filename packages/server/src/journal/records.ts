@@ -48,6 +48,11 @@ export interface PrivatePayloads {
    * session's transcript, or the messages themselves where they are in none.
    */
   'run.context': { messages: Message[] } | { session: ContextRange };
+  /**
+   * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt, steps: counted
+   * together) it is given those of the system and the prompt from now on, and not the `omitted` others.
+   */
+  'context.cut': { before: number; omitted: number };
   /** What the server itself tells the model; it joins the conversation once no call waits for its result. */
   'run.noticed': { text: string };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };

@@ -37,6 +37,8 @@ export interface RunState {
   approval: ApprovalRequest | null;
   /** Gated calls that ask after it, in order. */
   approvals_waiting: QueuedApproval[];
+  /** How many messages of the conversation the model is not given any more. */
+  omitted_messages: number;
   output: string | null;
   error: string | null;
   error_code: string | null;
@@ -55,6 +57,7 @@ export const INITIAL_STATE: RunState = {
   steers_waiting: 0,
   approval: null,
   approvals_waiting: [],
+  omitted_messages: 0,
   output: null,
   error: null,
   error_code: null,
@@ -99,6 +102,8 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
         approvals_waiting: without(state, record.private.request_ids),
         claims_without_progress: 0,
       };
+    case 'context.cut':
+      return { omitted_messages: record.private.omitted };
     case 'stop.requested':
       return { stop_requested: true };
     case 'steer.requested':
@@ -173,6 +178,7 @@ export function toWireRun(run: StoredRun, model: string): Run {
   } else if (state.usage.total_tokens > 0) {
     wire.usage_so_far = state.usage;
   }
+  if (state.omitted_messages > 0) wire.omitted_messages = state.omitted_messages;
   if (state.status === 'failed') {
     wire.error = state.error ?? '';
     wire.error_code = state.error_code ?? 'internal_error';

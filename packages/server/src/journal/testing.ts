@@ -90,6 +90,10 @@ export const usage = (input: number, output: number): Usage => ({
 export const delta = (text = 'x'): NewRecord => ({ event: 'message.delta', public: { delta: text } });
 export const reasoning = (text = 'hm'): NewRecord => ({ event: 'reasoning.available', public: { text } });
 export const context = (): NewRecord => ({ event: 'run.context', private: { messages: [] } });
+export const contextCut = (omitted: number): NewRecord => ({
+  event: 'context.cut',
+  private: { before: omitted, omitted },
+});
 export const resumed = (): NewRecord => ({ event: 'run.resumed', public: {} });
 
 export const step = (used: Usage = usage(2, 1)): NewRecord => ({

@@ -1,0 +1,49 @@
+/**
+ * What the model is given for a step: the system prompt and as much of the conversation as its context takes. Where the
+ * conversation is cut is on record before the model is asked, so whoever goes on with the run asks with the same words.
+ */
+import type { Message } from '../../journal/messages.ts';
+import type { AgentRun } from '../agent-run.ts';
+import { afterCut, moveCut, omittedBy, tokensOf } from './cut.ts';
+import { textTokens } from './estimate-tokens.ts';
+
+/** A cut makes room for the steps to come: providers keep what they have read, up to where it differs from before. */
+const FILLED_AFTER_CUT = 3 / 4;
+/** After a refusal; how much would have been taken, few providers say. */
+const LEFT_AFTER_REFUSAL = 1 / 2;
+
+export function stepMessages(run: AgentRun): Message[] {
+  const { progress } = run;
+  return [systemMessage(run), ...afterCut(progress.conversation(), progress.cut)];
+}
+
+/** Leaves out what is too much, by our own estimate. */
+export async function fitContext(run: AgentRun): Promise<void> {
+  const { contextTokens } = run.limits;
+  if (contextTokens === 0) return;
+  const fixed = tokensOf([systemMessage(run)]) + textTokens(JSON.stringify(run.tools.definitions));
+  const conversation = run.progress.conversation();
+  if (fixed + tokensOf(afterCut(conversation, run.progress.cut)) <= contextTokens) return;
+  await cutTo(run, contextTokens * FILLED_AFTER_CUT - fixed);
+}
+
+/** Leaves out more, since the provider has refused what it was given as too long; false when nothing more can go. */
+export async function shortenContext(run: AgentRun): Promise<boolean> {
+  const { progress } = run;
+  const given = tokensOf(afterCut(progress.conversation(), progress.cut));
+  return cutTo(run, Math.floor(given * LEFT_AFTER_REFUSAL));
+}
+
+async function cutTo({ progress, append }: AgentRun, maxTokens: number): Promise<boolean> {
+  const conversation = progress.conversation();
+  const before = moveCut(conversation, progress.cut, maxTokens);
+  if (before === progress.cut) return false;
+  await append({ event: 'context.cut', private: { before, omitted: omittedBy(conversation, before) } });
+  return true;
+}
+
+function systemMessage({ systemPrompt, progress }: AgentRun): Message {
+  const instructions = progress.request?.instructions;
+  const content = instructions === undefined ? systemPrompt : `${systemPrompt}\n\n${instructions}`;
+  return { role: 'system', content };
+}

@@ -1,0 +1,42 @@
+/** Deletes the sessions that nobody has used for long. */
+import type { Sessions } from '../journal/sessions.ts';
+import type { Log } from '../log.ts';
+import { SweepTimer } from './sweep-timer.ts';
+
+/** Small, since a transcript may be long: a deletion never holds up the appends of running runs for long. */
+const BATCH = 5;
+
+export interface SessionRetentionOptions {
+  sessions: Sessions;
+  /** After its last use; 0 is for ever. */
+  sessionRetentionMs: number;
+  log: Log;
+}
+
+export class SessionRetention {
+  readonly #options: SessionRetentionOptions;
+  readonly #timer = new SweepTimer((signal) => this.#sweep(signal));
+
+  constructor(options: SessionRetentionOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { sessionRetentionMs } = this.#options;
+    if (sessionRetentionMs > 0) this.#timer.start(sessionRetentionMs);
+  }
+
+  stop(): Promise<void> {
+    return this.#timer.stop();
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { sessions, sessionRetentionMs, log } = this.#options;
+    try {
+      let swept = BATCH;
+      while (swept === BATCH && !signal.aborted) swept = await sessions.sweep(sessionRetentionMs, BATCH);
+    } catch (error) {
+      log.error({ err: error }, 'deleting unused sessions failed; it is tried again');
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/** Sessions over their life: they outlive runs and restarts, are fitted to the model, and go when nobody uses them. */
+import type { Session, SessionMessageList } from '@talaria/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Api } from '../support/api.ts';
+import { type RecordedRequest, script } from '../support/model-server.ts';
+import { textOf } from '../support/model-server-script.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
+
+async function say(api: Api, session_id: string, input: string): Promise<string> {
+  const runId = await api.create(input, { session_id });
+  await endsAs(api, runId, 'run.completed');
+  return runId;
+}
+
+/** What the model was given each time it was asked to play the script in `prompt`, without the system prompt. */
+function given(world: ServerWithModel, prompt: string): string[][] {
+  const id = /id=(\S+)/.exec(prompt)?.[1];
+  return world.model.requests.filter(({ scriptId }) => scriptId === id).map(textsOf);
+}
+
+function textsOf({ body }: RecordedRequest): string[] {
+  return body.messages.slice(1).map(textOf);
+}
+
+async function transcript(api: Api, sessionId: string): Promise<unknown[]> {
+  const path = `/api/sessions/${sessionId}/messages?limit=200`;
+  return (await api.get<SessionMessageList>(path)).body.data.map(({ content }) => content);
+}
+
+test('a conversation goes on over a restart, and when its runs are long gone', async () => {
+  await using world = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  const prompts = ['one', 'two', 'three', 'four', 'five'].map((text) => script([{ text }]));
+  for (const [i, prompt] of prompts.entries()) {
+    const runId = await say(world.api, 'talk', prompt);
+    await waitFor(
+      'the run to be gone',
+      async () => (await world.api.get(`/v1/runs/${runId}`)).status === 404,
+    );
+    if (i % 2 === 1) {
+      await world.server.kill(i === 1 ? 'SIGKILL' : 'SIGTERM');
+      await world.server.start();
+    }
+  }
+  const said = ['one', 'two', 'three', 'four', 'five'].flatMap((text, i) => [prompts[i]!, text]);
+  expect(given(world, prompts[4]!)).toEqual([said.slice(0, -1)]);
+  expect(await transcript(world.api, 'talk')).toEqual(said);
+});
+
+test('a turn that was cut off by a restart is in the transcript once, and its tools with it', async () => {
+  await using world = await ServerWithModel.start();
+  const first = script([{ tools: [terminal('echo hello')] }, { gate: 'cut', text: 'done' }]);
+  const runId = await world.api.create(first, { session_id: 'talk' });
+  await world.model.waitingAt('cut');
+  await world.server.kill('SIGKILL');
+  world.model.open('cut');
+  await world.server.start();
+  await endsAs(world.api, runId, 'run.completed');
+  const { body } = await world.api.get<SessionMessageList>('/api/sessions/talk/messages');
+  expect(body.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+});
+
+describe('what is too long for the model', () => {
+  /** Room for the tools and the system prompt, which take about 4000, and some turns of 1000. */
+  const CONTEXT_TOKENS = 12_000;
+  const LONG = 'word '.repeat(800);
+  let world: ServerWithModel;
+  beforeAll(async () => {
+    world = await ServerWithModel.start({ TALARIA_CONTEXT_TOKENS: String(CONTEXT_TOKENS) });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  const turn = (text: string) => `${LONG}\n${script([{ text }])}`;
+
+  /** The beginning of the conversation is replaced by one line that counts what is missing. */
+  function expectCut(sent: string[], whole: string[], omitted: number): void {
+    expect(sent).toEqual([
+      `[${omitted} earlier messages were left out here: the conversation is longer than the model's context.]`,
+      ...whole.slice(omitted),
+    ]);
+  }
+
+  test('is left out from the oldest on, is counted in the run, and stays in the transcript', async () => {
+    const said: string[] = [];
+    let omitted = 0;
+    for (let i = 0; i < 12; i++) {
+      const prompt = turn(`answer ${i}`);
+      const run = await world.api.run(await say(world.api, 'long', prompt));
+      const [sent] = given(world, prompt);
+      if (run.omitted_messages === undefined) expect(sent).toEqual([...said, prompt]);
+      else {
+        omitted = run.omitted_messages;
+        expectCut(sent!, [...said, prompt], omitted);
+      }
+      said.push(prompt, `answer ${i}`);
+    }
+    expect(omitted).toBeGreaterThan(0);
+    expect(await transcript(world.api, 'long')).toEqual(said);
+  });
+
+  test('is left out in the same way by whoever goes on with the run', async () => {
+    for (let i = 0; i < 10; i++) await say(world.api, 'killed', turn(`answer ${i}`));
+    const prompt = `${LONG}\n${script([{ tools: [terminal('true')] }, { gate: 'killed', text: 'done' }])}`;
+    const runId = await world.api.create(prompt, { session_id: 'killed' });
+    await world.model.waitingAt('killed');
+    const { omitted_messages } = await world.api.run(runId);
+    expect(omitted_messages).toBeGreaterThan(0);
+    await world.server.kill('SIGKILL');
+    world.model.open('killed');
+    await world.server.start();
+    await endsAs(world.api, runId, 'run.completed');
+    const [first, second, again, ...rest] = given(world, prompt);
+    expect(rest).toEqual([]);
+    expect(again).toEqual(second);
+    expect(second!.slice(0, first!.length)).toEqual(first);
+    expect((await world.api.run(runId)).omitted_messages).toBe(omitted_messages);
+  });
+
+  test('is halved when the provider says so, until it is taken', async () => {
+    const said: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const prompt = turn(`answer ${i}`);
+      await say(world.api, 'refused', prompt);
+      said.push(prompt, `answer ${i}`);
+    }
+    const error = { status: 400, code: 'context_length_exceeded', message: 'too long' };
+    const prompt = script([{ error, times: 2, text: 'taken' }]);
+    const runId = await say(world.api, 'refused', prompt);
+    const whole = [...said, prompt];
+    const sent = given(world, prompt);
+    expect(sent).toHaveLength(3);
+    expect(sent[0]).toEqual(whole);
+    expectCut(sent[1]!, whole, 5);
+    expectCut(sent[2]!, whole, 7);
+    expect((await world.api.run(runId)).omitted_messages).toBe(7);
+    // The next turn begins with everything again: what was refused once may be taken by another model.
+    const next = script([{ text: 'next' }]);
+    await say(world.api, 'refused', next);
+    expect(given(world, next)).toEqual([[...whole, 'taken', next]]);
+  });
+
+  test('fails the run when nothing more can be left out', async () => {
+    const error = { status: 400, code: 'context_length_exceeded', message: 'too long' };
+    await say(world.api, 'hopeless', turn('one'));
+    const runId = await world.api.create(script([{ error }]), { session_id: 'hopeless' });
+    expect(await endsAs(world.api, runId, 'run.failed')).toMatchObject({ error_code: 'context_overflow' });
+    expect(await transcript(world.api, 'hopeless')).toHaveLength(2);
+  });
+});
+
+test('a session that nobody uses goes, with what was approved for it; one in use stays', async () => {
+  await using world = await ServerWithModel.start({ TALARIA_SESSION_RETENTION_SECONDS: '2' });
+  const { api } = world;
+  const gated = () => script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
+  const first = await api.create(gated(), { session_id: 'idle' });
+  await waitForApproval(api, first);
+  await api.approve(first, 'session');
+  await endsAs(api, first, 'run.completed');
+  const busy = await api.create(script([{ gate: 'busy', text: 'done' }]), { session_id: 'busy' });
+  expect((await api.get<Session>('/api/sessions/idle')).body.turns).toBe(1);
+
+  await waitFor('the session to be gone', async () => (await api.get('/api/sessions/idle')).status === 404);
+  expect((await api.get('/api/sessions/busy')).status).toBe(200);
+  const again = await api.create(gated(), { session_id: 'idle' });
+  await waitForApproval(api, again);
+  world.model.open('busy');
+  await endsAs(api, busy, 'run.completed');
+});
