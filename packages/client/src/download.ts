@@ -54,5 +54,6 @@ export function toDownload(first: Connection, { stallMs, signal, resume }: Downl
     { highWaterMark: 0 },
   );
   const { status, statusText, headers } = first.response;
-  return new Response(body, { status, statusText, headers });
+  // A status such as 204 cannot have a body, not even an empty one.
+  return new Response(first.response.body === null ? null : body, { status, statusText, headers });
 }

@@ -234,6 +234,21 @@ describe('the pause before it comes back', () => {
     ).toEqual([0, 1, 0, 1, 2]);
   });
 
+  it('is never longer than a minute, whatever the server asks for', async () => {
+    const waits: number[] = [];
+    const abort = new AbortController();
+    await follow([() => bring('retry: 99999999999\n\n')], {
+      reconnectMs: Number.POSITIVE_INFINITY,
+      signal: abort.signal,
+      onConnection: (change) => {
+        if (change.state === 'open') return;
+        waits.push(change.retryInMs);
+        abort.abort();
+      },
+    });
+    expect(waits).toEqual([60_000]);
+  });
+
   it('is what Retry-After says, where the server says it', async () => {
     const busy = toAPIError(503, new Headers({ 'retry-after': '0' }), '');
     const whole = frames(2);

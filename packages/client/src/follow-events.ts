@@ -43,6 +43,9 @@ export interface FollowOptions {
 /** While a run is silent, the best a connection can do is to last. */
 const LASTING_MS = 10_000;
 
+/** However long a server asks to be left alone: it may be back sooner, and what it said may be damaged. */
+const WAIT_MAX_MS = 60_000;
+
 /** How often a server may say that a stream is over of which it has not sent a single event. */
 const EMPTY_STREAMS_MAX = 3;
 
@@ -104,7 +107,8 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
       retries = 0;
       goodAt = performance.now();
     }
-    const delayMs = Math.max(retryMs, retryAfterMs(failure) ?? options.waitMs(retries));
+    const askedMs = Math.max(retryMs, retryAfterMs(failure) ?? options.waitMs(retries));
+    const delayMs = Math.min(askedMs, WAIT_MAX_MS);
     if (performance.now() + delayMs - goodAt > reconnectMs) {
       throw sequence.interrupted(`the server could not be reached again within ${reconnectMs} ms`, failure);
     }

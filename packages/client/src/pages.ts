@@ -1,4 +1,6 @@
 /** A listing. A loop over it reads page after page; awaited, it is the first page. */
+import { ConnectionError } from './errors.ts';
+import { type Fields, isFields } from './transport.ts';
 
 /** What pages of all listings have. */
 interface Page<Item> {
@@ -29,6 +31,8 @@ export class Pages<Item, List extends Page<Item>> implements AsyncIterable<Item>
       const page = await this.#fetch({ ...this.#query, after });
       yield* page.data;
       if (!page.has_more || page.next_cursor === null) return;
+      if (page.next_cursor === after)
+        throw new ConnectionError('The server gives the same page again and again');
       after = page.next_cursor;
     }
   }
@@ -40,4 +44,11 @@ export class Pages<Item, List extends Page<Item>> implements AsyncIterable<Item>
   ): Promise<A | B> {
     return this.#fetch(this.#query).then(onPage, onError);
   }
+}
+
+/** A page that has more says how to get it. */
+export function isPage(answer: Fields): answer is Fields & Page<Fields> {
+  const { data, has_more, next_cursor } = answer;
+  const goesOn = has_more !== true || typeof next_cursor === 'string';
+  return goesOn && Array.isArray(data) && data.every(isFields);
 }

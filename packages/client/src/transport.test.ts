@@ -9,12 +9,13 @@ import { Talaria } from './talaria.ts';
 import { type Asked, busy, hangUp, json, serve } from './testing.ts';
 
 const RUN = 'run_00000000000000000000000000000000';
+const FINISHED = { run_id: RUN, status: 'completed' };
 const NEVER = 60_000;
 
 describe('a request', () => {
   it('carries the key, the headers of the client and its own, the last of the same name', async () => {
     const options = { apiKey: 'sk-1', headers: { 'x-a': 'client', 'x-b': 'client' } };
-    const { client, asked } = await serve((response) => json(response, 200, {}), options);
+    const { client, asked } = await serve((response) => json(response, 200, FINISHED), options);
     await client.runs.get(RUN, { headers: { 'x-b': 'request' } });
     expect(asked[0]).toMatchObject({
       method: 'GET',
@@ -32,12 +33,12 @@ describe('a request', () => {
   });
 
   it('gives the answer as it came, unknown fields too', async () => {
-    const { client } = await serve((response) => json(response, 200, { run_id: RUN, more: [1] }));
-    expect(await client.runs.get(RUN)).toEqual({ run_id: RUN, more: [1] });
+    const { client } = await serve((response) => json(response, 200, { ...FINISHED, more: [1] }));
+    expect(await client.runs.get(RUN)).toEqual({ ...FINISHED, more: [1] });
   });
 
   it('shows the head of the answer to who asks for it', async () => {
-    const { client } = await serve((response) => json(response, 200, {}, { 'x-request-id': 'req_1' }));
+    const { client } = await serve((response) => json(response, 200, FINISHED, { 'x-request-id': 'req_1' }));
     let requestId: string | null = null;
     await client.runs.get(RUN, {
       onResponse: ({ headers }) => {
@@ -48,7 +49,7 @@ describe('a request', () => {
   });
 
   it('puts an id into the path as one segment, and refuses what is none', async () => {
-    const { client, asked } = await serve((response) => json(response, 200, {}));
+    const { client, asked } = await serve((response) => json(response, 200, FINISHED));
     await client.runs.get('a/b?c');
     expect(asked[0]!.url).toBe('/v1/runs/a%2Fb%3Fc');
     for (const id of ['', '.', '..']) expect(() => client.runs.get(id)).toThrow(TypeError);
@@ -72,32 +73,34 @@ describe('a request', () => {
 describe('what is sent again', () => {
   it.each([408, 429, 500, 502, 503])('a read that was answered with %i', async (status) => {
     const { client, asked } = await serve((response, _, before) =>
-      before < 2 ? busy(response, status) : json(response, 200, { run_id: RUN }),
+      before < 2 ? busy(response, status) : json(response, 200, FINISHED),
     );
-    expect(await client.runs.get(RUN)).toEqual({ run_id: RUN });
+    expect(await client.runs.get(RUN)).toEqual(FINISHED);
     expect(asked).toHaveLength(3);
   });
 
   it('a read whose connection broke, before or in the middle of the answer', async () => {
     const { client, asked } = await serve((response, _, before) => {
       if (before === 0) return hangUp(response);
-      if (before > 1) return json(response, 200, { run_id: RUN });
+      if (before > 1) return json(response, 200, FINISHED);
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"run_id":', () => response.destroy());
     });
-    expect(await client.runs.get(RUN)).toEqual({ run_id: RUN });
+    expect(await client.runs.get(RUN)).toEqual(FINISHED);
     expect(asked).toHaveLength(3);
   });
 
   it.each([
+    ['is not a run', Buffer.from('null')],
+    ['is not a run, though an object', Buffer.from('{"run_id":7}')],
     ['is not JSON', Buffer.from('{"run_id":')],
     ['is not UTF-8', Buffer.from([...Buffer.from('{"run_id":"'), 0xff, ...Buffer.from('"}')])],
   ])('a read whose answer %s', async (_, bytes) => {
     const { client, asked } = await serve((response, __, before) => {
       if (before === 0) response.writeHead(200).end(bytes);
-      else json(response, 200, { run_id: RUN });
+      else json(response, 200, FINISHED);
     });
-    expect(await client.runs.get(RUN)).toEqual({ run_id: RUN });
+    expect(await client.runs.get(RUN)).toEqual(FINISHED);
     expect(asked).toHaveLength(2);
   });
 
@@ -239,8 +242,8 @@ describe('a limit', () => {
   });
 
   it.each([0, Number.POSITIVE_INFINITY, 2 ** 40])('of %d is none', async (timeout) => {
-    const { client } = await serve((response) => setTimeout(() => json(response, 200, {}), 20));
-    expect(await client.runs.get(RUN, { timeout, maxRetries: 0 })).toEqual({});
+    const { client } = await serve((response) => setTimeout(() => json(response, 200, FINISHED), 20));
+    expect(await client.runs.get(RUN, { timeout, maxRetries: 0 })).toEqual(FINISHED);
   });
 });
 
@@ -264,7 +267,7 @@ describe('a signal', () => {
   });
 
   it('that is aborted already sends nothing', async () => {
-    const { client, asked } = await serve((response) => json(response, 200, {}));
+    const { client, asked } = await serve((response) => json(response, 200, FINISHED));
     const signal = AbortSignal.abort(new Error('enough'));
     expect(await errorOf(client.runs.get(RUN, { signal }))).toEqual(new Error('enough'));
     expect(asked).toHaveLength(0);
@@ -320,7 +323,9 @@ describe('the API key', () => {
   );
 
   it('may have white space around it, as files do', async () => {
-    const { client, asked } = await serve((response) => json(response, 200, {}), { apiKey: ` ${apiKey}\n` });
+    const { client, asked } = await serve((response) => json(response, 200, FINISHED), {
+      apiKey: ` ${apiKey}\n`,
+    });
     await client.runs.get(RUN);
     expect(asked[0]!.headers.authorization).toBe(`Bearer ${apiKey}`);
   });

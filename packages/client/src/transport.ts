@@ -38,9 +38,13 @@ export interface Call {
   events?: boolean;
   /** For calls that usually take longer, or not as long, as others. */
   timeout?: number;
+  /** Whether an answer in JSON is one, as far as the client itself goes by it. */
+  fits?: (answer: Fields) => boolean;
   /** Whether it may be carried out twice; a question may be asked of the server first. */
   repeat: boolean | (() => Promise<boolean>);
 }
+
+export type Fields = Record<string, unknown>;
 
 export interface TransportOptions {
   baseUrl: string;
@@ -74,7 +78,12 @@ export class Transport {
 
   /** The answer, as JSON. */
   json<T>(call: Call, options: RequestOptions = {}): Promise<T> {
-    return this.#withRetries(call, options, async (connection) => parseJson(await connection.bytes()) as T);
+    const { fits = () => true } = call;
+    return this.#withRetries(call, options, async (connection) => {
+      const answer = parseJson(await connection.bytes());
+      if (isFields(answer) && fits(answer)) return answer as T;
+      throw new ConnectionError('The answer of the server is not what was asked for');
+    });
   }
 
   /** The answer when it begins; its body is for the caller to read, who also closes it. */
@@ -196,6 +205,10 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch (error) {
     throw new ConnectionError('The answer of the server is not JSON', { cause: error });
   }
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
 }
 
 /** An id as one segment of a path; what would make another path of it is refused. */

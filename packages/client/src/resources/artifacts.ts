@@ -3,7 +3,7 @@ import type { ArtifactList } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
 import { toDownload } from '../download.ts';
 import { ConnectionError } from '../errors.ts';
-import { type RequestOptions, segment, type Transport } from '../transport.ts';
+import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
 
 export interface ArtifactListQuery {
   /** A directory or file of the workspace; the whole workspace by default. */
@@ -37,7 +37,8 @@ export class Artifacts {
 
   list(runId: string, query: ArtifactListQuery = {}, options?: RequestOptions): Promise<ArtifactList> {
     const path = pathOf(runId);
-    return this.#transport.json<ArtifactList>({ method: 'GET', path, query, repeat: true }, options);
+    const call = { method: 'GET', path, query, fits: isList, repeat: true } as const;
+    return this.#transport.json<ArtifactList>(call, options);
   }
 
   /**
@@ -83,6 +84,10 @@ export class Artifacts {
     const connection = await this.#transport.open({ method: 'GET', path, query, repeat: true }, options);
     return toDownload(connection, { stallMs: STALL_MS, signal: options.signal });
   }
+}
+
+function isList({ data }: Fields): boolean {
+  return Array.isArray(data) && data.every(isFields);
 }
 
 function pathOf(runId: string): string {

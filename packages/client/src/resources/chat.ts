@@ -75,7 +75,7 @@ export class ChatStream extends Reading<ChatCompletionChunk> {
   }
 
   protected override observe({ choices }: ChatCompletionChunk): void {
-    this.#text += choices[0]?.delta.content ?? '';
+    this.#text += choices?.[0]?.delta?.content ?? '';
   }
 }
 

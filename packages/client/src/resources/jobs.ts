@@ -8,7 +8,14 @@ import type {
   UpdateJobRequest,
 } from '@talaria/protocol';
 import type { Params } from '../params.ts';
-import { type Call, type RequestOptions, segment, type Transport } from '../transport.ts';
+import {
+  type Call,
+  type Fields,
+  isFields,
+  type RequestOptions,
+  segment,
+  type Transport,
+} from '../transport.ts';
 
 export type CreateJobParams = Params<CreateJobRequest>;
 export type UpdateJobParams = Params<UpdateJobRequest>;
@@ -24,7 +31,7 @@ export class Jobs {
     query: { include_disabled?: boolean | undefined } = {},
     options?: RequestOptions,
   ): Promise<Job[]> {
-    const call = { method: 'GET', path: '/api/jobs', query, repeat: true } as const;
+    const call = { method: 'GET', path: '/api/jobs', query, fits: isList, repeat: true } as const;
     return (await this.#transport.json<JobList>(call, options)).jobs;
   }
 
@@ -59,8 +66,16 @@ export class Jobs {
   }
 
   async #job(call: Call, options: RequestOptions | undefined): Promise<Job> {
-    return (await this.#transport.json<JobAnswer>(call, options)).job;
+    return (await this.#transport.json<JobAnswer>({ ...call, fits: isJob }, options)).job;
   }
+}
+
+function isList({ jobs }: Fields): boolean {
+  return Array.isArray(jobs) && jobs.every(isFields);
+}
+
+function isJob({ job }: Fields): boolean {
+  return isFields(job);
 }
 
 function pathOf(jobId: string): string {

@@ -15,11 +15,11 @@ import {
 } from '@talaria/protocol';
 import { sleep } from '../abort.ts';
 import { type FinishOptions, finishRun } from '../finish-run.ts';
-import { type PageQuery, Pages } from '../pages.ts';
+import { isPage, type PageQuery, Pages } from '../pages.ts';
 import type { Params } from '../params.ts';
 import { backoffMs, isTransient } from '../retry.ts';
 import { RunStream, type StreamOptions } from '../run-stream.ts';
-import { type RequestOptions, segment, type Transport } from '../transport.ts';
+import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
 import { Artifacts } from './artifacts.ts';
 
 export interface RunFilter extends PageQuery {
@@ -56,20 +56,26 @@ export class Runs {
   create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
     const idempotencyKey = options.idempotencyKey ?? createId('idem');
     return this.#transport.json<RunCreated>(
-      { method: 'POST', path: '/v1/runs', body: params, repeat: () => this.#keysAreHonoured(options) },
+      {
+        method: 'POST',
+        path: '/v1/runs',
+        body: params,
+        fits: hasId,
+        repeat: () => this.#keysAreHonoured(options),
+      },
       { ...options, idempotencyKey },
     );
   }
 
   get(runId: string, options?: RequestOptions): Promise<Run> {
-    return this.#transport.json<Run>({ method: 'GET', path: pathOf(runId), repeat: true }, options);
+    const call = { method: 'GET', path: pathOf(runId), fits: isRun, repeat: true } as const;
+    return this.#transport.json<Run>(call, options);
   }
 
   /** Newest first. A loop over it goes through all pages; awaited, it is one page. */
   list(filter: RunFilter = {}, options?: RequestOptions): RunPages {
-    return new Pages(filter, (query) =>
-      this.#transport.json({ method: 'GET', path: '/v1/runs', query, repeat: true }, options),
-    );
+    const call = { method: 'GET', path: '/v1/runs', fits: isRunPage, repeat: true } as const;
+    return new Pages(filter, (query) => this.#transport.json({ ...call, query }, options));
   }
 
   /** Asks the run to stop. Returns when that is accepted; `wait` returns when it has happened. */
@@ -167,6 +173,18 @@ export class Runs {
     }
     return this.#honoursKeys === true;
   }
+}
+
+function hasId({ run_id }: Fields): boolean {
+  return typeof run_id === 'string';
+}
+
+function isRun(answer: unknown): boolean {
+  return isFields(answer) && hasId(answer) && typeof answer.status === 'string';
+}
+
+function isRunPage(answer: Fields): boolean {
+  return isPage(answer) && answer.data.every(isRun);
 }
 
 function pathOf(runId: string): string {

@@ -7,7 +7,7 @@ import type {
   SessionMessage,
   SessionMessageList,
 } from '@talaria/protocol';
-import { type PageQuery, Pages } from '../pages.ts';
+import { isPage, type PageQuery, Pages } from '../pages.ts';
 import type { Params } from '../params.ts';
 import { type RequestOptions, segment, type Transport } from '../transport.ts';
 
@@ -22,9 +22,8 @@ export class Sessions {
 
   /** The one used last first. A loop over it goes through all pages; awaited, it is one page. */
   list(query: PageQuery = {}, options?: RequestOptions): Pages<Session, SessionList> {
-    return new Pages(query, (page) =>
-      this.#transport.json({ method: 'GET', path: '/api/sessions', query: page, repeat: true }, options),
-    );
+    const call = { method: 'GET', path: '/api/sessions', fits: isPage, repeat: true } as const;
+    return new Pages(query, (page) => this.#transport.json({ ...call, query: page }, options));
   }
 
   get(sessionId: string, options?: RequestOptions): Promise<Session> {
@@ -42,9 +41,8 @@ export class Sessions {
     options?: RequestOptions,
   ): Pages<SessionMessage, SessionMessageList> {
     const path = `${pathOf(sessionId)}/messages`;
-    return new Pages(query, (page) =>
-      this.#transport.json({ method: 'GET', path, query: page, repeat: true }, options),
-    );
+    const call = { method: 'GET', path, fits: isPage, repeat: true } as const;
+    return new Pages(query, (page) => this.#transport.json({ ...call, query: page }, options));
   }
 
   /** A session that begins as this one did, and goes its own way. */
