@@ -1,4 +1,6 @@
 /** The command where there is no terminal: scripts, files, pipes. */
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   terminal as bash,
@@ -8,7 +10,7 @@ import {
 } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type RunOptions, spawnTalaria, talaria } from './talaria.ts';
+import { BIN, type RunOptions, spawnTalaria, talaria } from './talaria.ts';
 
 let world: ServerWithModel;
 beforeAll(async () => {
@@ -18,6 +20,30 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const ours = (argv: string[], options: RunOptions = {}) => talaria(world.server.url, argv, options);
 const gated = bash('rm -rf build; echo removed');
+
+const hasFullDevice = existsSync('/dev/full');
+
+test.skipIf(!hasFullDevice)(
+  `a full disk is told in a sentence${hasFullDevice ? '' : ' (skipped: no /dev/full)'}`,
+  () => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      for (const argv of [['runs', '--json'], ['config'], ['help', 'serve']]) {
+        const { status, stderr } = spawnSync(process.execPath, [BIN, ...argv], {
+          env: { PATH: process.env.PATH, HOME: '/nonexistent/home', TALARIA_BASE_URL: world.server.url },
+          stdio: ['ignore', full, 'pipe'],
+          encoding: 'utf8',
+        });
+        expect({ status, stderr }).toEqual({
+          status: 1,
+          stderr: expect.stringMatching(/^The output could not be written: ENOSPC[^\n]*\n$/),
+        });
+      }
+    } finally {
+      closeSync(full);
+    }
+  },
+);
 
 describe('run', () => {
   const prompt = () =>

@@ -141,7 +141,8 @@ function asTable(jobs: readonly Job[], { stdout }: Terminal): string {
 }
 
 function asText(job: Job, { stdout: { style } }: Terminal): string {
-  const { times, completed } = job.repeat;
+  // A server that does not count them leaves it out.
+  const { times = null, completed = 0 } = job.repeat ?? {};
   const lines = fields(
     [
       ['job', safeLine(job.id)],

@@ -1,6 +1,7 @@
 /** What a command sees of the process it runs in, so that tests can run commands without one. */
 import { homedir } from 'node:os';
 import type { Env } from '../config/environment.ts';
+import { exitCodes } from './exit-codes.ts';
 import { createStyle, type Style } from './style.ts';
 
 export interface Output {
@@ -45,10 +46,10 @@ function toOutput(stream: NodeJS.WriteStream): Output {
   const isTerminal = stream.isTTY === true;
   const gone = new AbortController();
   // Who reads the output may go away first (`talaria serve | head`); whether that is a reason to end is for each
-  // command to say. A terminal that was closed answers with EIO.
+  // command to say. A terminal that was closed answers with EIO. A disk that is full leaves nothing to go on for.
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-    gone.abort();
+    if (error.code === 'EPIPE' || error.code === 'EIO') gone.abort();
+    else endUnwritten(stream, error);
   });
   return {
     write: (text) => stream.write(text),
@@ -68,6 +69,11 @@ function toOutput(stream: NodeJS.WriteStream): Output {
       return { [Symbol.dispose]: () => void stream.off('resize', call) };
     },
   };
+}
+
+function endUnwritten(stream: NodeJS.WriteStream, { message }: Error): never {
+  if (stream === process.stdout) process.stderr.write(`The output could not be written: ${message}\n`);
+  process.exit(exitCodes.failed);
 }
 
 /** Empty where a user has none; that matters only if a path with ~ is in use, and is then a named problem. */

@@ -8,9 +8,13 @@ const SHOWN_CHARS = 300;
 
 /** What matters most about it now, in one line: its question, its error, its answer, or what it did last. */
 export function describeRun(run: Run): string {
-  if (run.approval !== undefined)
-    return `asks: ${safeCommandLine(run.approval.command.slice(0, SHOWN_CHARS))}`;
-  return safeLine((run.error ?? run.output ?? run.last_event ?? '').slice(0, SHOWN_CHARS));
+  if (run.approval !== undefined) return `asks: ${safeCommandLine(start(run.approval.command))}`;
+  return safeLine(start(run.error ?? run.output ?? run.last_event ?? ''));
+}
+
+/** Of whatever a server has put there. */
+function start(text: unknown): string {
+  return String(text).slice(0, SHOWN_CHARS);
 }
 
 export function paintStatus(status: string, style: Style): (text: string) => string {

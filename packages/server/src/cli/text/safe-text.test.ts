@@ -54,6 +54,11 @@ it('text without such characters is not changed', () => {
   expect(safeText(text)).toBe(text);
 });
 
+it('what is no text is shown as JSON', () => {
+  const shown = [undefined, null, 7, { a: '\x1b' }].map((value) => safeLine(value as unknown as string));
+  expect(shown).toEqual(['', 'null', '7', '{"a":"\\u001b"}']);
+});
+
 it('control characters are shown as pictures', () => {
   expect(safeText('a\x1b[31mb\x07\x7f\x9bc\r\n')).toBe('a␛[31mb␇␡<U+009B>c\n');
 });

@@ -5,6 +5,7 @@
  *   (U+241B for escape), so nothing moves the cursor, sets a title or reads the clipboard.
  * - No character of it can change the order in which others are shown, so a command reads as it will run.
  * - Line feeds and tabs stay where lines are meant to stay.
+ * - A server may send something else where text belongs: that is shown as JSON.
  */
 
 /** C0, delete, C1, and the characters that embed, override or isolate a direction of writing. */
@@ -15,12 +16,12 @@ const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/g
 
 /** Running text: what a model says. */
 export function safeText(text: string): string {
-  return text.replaceAll('\r', '').replace(UNSAFE, picture);
+  return asText(text).replaceAll('\r', '').replace(UNSAFE, picture);
 }
 
 /** What is going to be run, every character visible; lines stay. */
 export function safeCommand(text: string): string {
-  return text.replace(UNSAFE, picture).replace(INVISIBLE, codePoint);
+  return asText(text).replace(UNSAFE, picture).replace(INVISIBLE, codePoint);
 }
 
 /** Running text as one line: white space of every kind is a blank. */
@@ -38,8 +39,12 @@ export function safeJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, jsonEscape);
 }
 
+function asText(text: unknown): string {
+  return typeof text === 'string' ? text : (JSON.stringify(text) ?? '');
+}
+
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+  return asText(text).replace(/\s+/g, ' ').trim();
 }
 
 function picture(character: string): string {
