@@ -12,6 +12,9 @@ import { BIN } from './talaria.ts';
 
 const document = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
+/** Dozens of processes, one after the other, on a machine that may be busy. */
+const ALL_EXAMPLES_MS = 240_000;
+
 interface Example {
   command: string;
   printed: string[];
@@ -50,7 +53,7 @@ describe('what is written', () => {
       },
     });
     outputs = stdout.split('\n@@mark\n');
-  });
+  }, ALL_EXAMPLES_MS);
   afterAll(async () => {
     rmSync(directory, { recursive: true, force: true });
     await server[Symbol.asyncDispose]();

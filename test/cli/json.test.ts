@@ -10,7 +10,6 @@ import {
   waitForStatus,
 } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
-import { PlainServer } from '../support/plain-server/plain-server.ts';
 import { talaria } from './talaria.ts';
 
 const RUN_ID = /^run_[0-9a-f]{32}$/;
@@ -135,12 +134,19 @@ describe('documents are one value:', () => {
   });
 
   test('jobs', async () => {
-    await using server = await PlainServer.start();
-    const jobs = (...argv: string[]) => json(server.url, 'jobs', ...argv);
-    const job = await jobs('create', 'logs', 'Read the logs', '--schedule', 'every 30m', '--repeat', '3');
+    const jobs = (...argv: string[]) => json(world.server.url, 'jobs', ...argv);
+    const job = await jobs(
+      'create',
+      'logs',
+      script([{ text: 'read' }]),
+      '--schedule',
+      'every 30m',
+      '--repeat',
+      '3',
+    );
     expect(job).toMatchObject({
       name: 'logs',
-      prompt: 'Read the logs',
+      schedule: { kind: 'interval', minutes: 30 },
       repeat: { times: 3 },
       state: 'scheduled',
     });
@@ -151,7 +157,10 @@ describe('documents are one value:', () => {
     expect(await jobs('list')).toEqual([]);
     expect(await jobs('list', '-a')).toHaveLength(1);
     expect(await jobs('resume', short)).toMatchObject({ id: job.id, state: 'scheduled' });
-    expect(await jobs('run', short)).toMatchObject({ id: job.id });
+    expect(await jobs('run', short)).toMatchObject({
+      id: job.id,
+      last_run_id: expect.stringMatching(RUN_ID),
+    });
     expect(await jobs('delete', short)).toEqual({ ok: true });
     expect(await jobs('list', '-a')).toEqual([]);
   });
@@ -181,7 +190,7 @@ describe('errors are one line of JSON on stderr:', () => {
     ['an unknown run', ['show', `run_${'0'.repeat(32)}`], 1, 'run_not_found', 404],
     ['nothing to answer', ['stop', `run_${'0'.repeat(32)}`], 1, 'run_not_found', 404],
     ['an unknown start', ['show', 'run_ffff'], 1, null, null],
-    ['no jobs there', ['jobs', 'list'], 1, null, null],
+    ['an unknown job', ['jobs', 'show', '0'.repeat(12)], 1, null, 404],
   ])('%s', async (_, argv, code, errorCode, status) => {
     const ran = await talaria(world.server.url, [...argv, '--json']);
     expect(ran).toMatchObject({ code, stdout: '' });

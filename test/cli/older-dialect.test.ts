@@ -1,4 +1,7 @@
 /** The command against a server of the older dialect, which numbers no events, lists no runs and leaves fields out. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PlainServer } from '../support/plain-server/plain-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -76,4 +79,15 @@ describe('what it does not have is said clearly:', () => {
       stderr: `Run not found: run_${'0'.repeat(32)} (404)\n`,
     });
   });
+});
+
+test('a server without jobs is told as such', async () => {
+  const other = createServer((_request, response) => response.writeHead(404).end('404: Not Found'));
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const { code, stdout, stderr } = await talaria(url, ['jobs', 'list']);
+  other.close();
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe(`The server at ${url} has no scheduled runs (no /api/jobs)\n`);
 });

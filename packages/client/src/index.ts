@@ -43,7 +43,7 @@ export type { ConnectionChange } from './follow-events.ts';
 export type { PageQuery, Pages } from './pages.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
-export type { CreateJobParams, UpdateJobParams } from './resources/jobs.ts';
+export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
 export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';

@@ -8,3 +8,4 @@ export type JobList = Static<typeof schemas.JobListSchema>;
 export type JobDeleted = Static<typeof schemas.JobDeletedSchema>;
 export type CreateJobRequest = Static<typeof schemas.CreateJobRequestSchema>;
 export type UpdateJobRequest = Static<typeof schemas.UpdateJobRequestSchema>;
+export type PauseJobRequest = Static<typeof schemas.PauseJobRequestSchema>;

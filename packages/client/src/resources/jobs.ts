@@ -5,6 +5,7 @@ import type {
   JobAnswer,
   JobDeleted,
   JobList,
+  PauseJobRequest,
   UpdateJobRequest,
 } from '@talaria/protocol';
 import type { Params } from '../params.ts';
@@ -19,6 +20,7 @@ import {
 
 export type CreateJobParams = Params<CreateJobRequest>;
 export type UpdateJobParams = Params<UpdateJobRequest>;
+export type PauseJobParams = Params<PauseJobRequest>;
 
 export class Jobs {
   readonly #transport: Transport;
@@ -52,15 +54,15 @@ export class Jobs {
     return this.#transport.json<JobDeleted>(call, options);
   }
 
-  pause(jobId: string, options?: RequestOptions): Promise<Job> {
-    return this.#job({ method: 'POST', path: `${pathOf(jobId)}/pause`, body: {}, repeat: true }, options);
+  pause(jobId: string, params: PauseJobParams = {}, options?: RequestOptions): Promise<Job> {
+    return this.#job({ method: 'POST', path: `${pathOf(jobId)}/pause`, body: params, repeat: true }, options);
   }
 
   resume(jobId: string, options?: RequestOptions): Promise<Job> {
     return this.#job({ method: 'POST', path: `${pathOf(jobId)}/resume`, body: {}, repeat: true }, options);
   }
 
-  /** Runs it now, beside its schedule. */
+  /** Runs it now, beside its schedule; where the server tells, `last_run_id` is the run. */
   run(jobId: string, options?: RequestOptions): Promise<Job> {
     return this.#job({ method: 'POST', path: `${pathOf(jobId)}/run`, body: {}, repeat: false }, options);
   }

@@ -286,6 +286,11 @@ export const commands = {
         max: 1_000_000_000,
         about: 'how often; default for ever',
       },
+      timezone: {
+        type: 'text',
+        value: 'zone',
+        about: "such as Europe/Berlin; default the server's",
+      },
       json,
       server,
     },
@@ -300,7 +305,7 @@ export const commands = {
     name: 'jobs pause',
     about: 'stop starting runs of a job, until it is resumed',
     positionals: [job],
-    options: { json, server },
+    options: { reason: { type: 'text', value: 'text', about: 'shown with the job' }, json, server },
     examples: [{ line: 'talaria jobs pause 4f2a', about: 'it keeps its schedule' }],
   }),
   jobsResume: defineCommand({

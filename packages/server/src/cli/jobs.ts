@@ -30,10 +30,12 @@ export async function showJob(args: Arguments<'jobsShow'>, terminal: Terminal): 
 }
 
 export async function createJob(args: Arguments<'jobsCreate'>, terminal: Terminal): Promise<number> {
-  const { name, schedule, repeat } = args;
+  const { name, schedule, repeat, timezone } = args;
   if (schedule === undefined) throw new UsageError('expected --schedule <when>');
   const prompt = await readText(args.prompt, 'the prompt', terminal);
-  const job = await withJobs(args, terminal, ({ jobs }) => jobs.create({ name, schedule, prompt, repeat }));
+  const job = await withJobs(args, terminal, ({ jobs }) =>
+    jobs.create({ name, schedule, prompt, repeat, timezone }),
+  );
   terminal.out(args.json ? safeJson(job, 2) : `${safeLine(job.id)} ${safeLine(job.name)}: ${whenNext(job)}`);
   return exitCodes.ok;
 }
@@ -42,7 +44,7 @@ export function pauseJob(args: Arguments<'jobsPause'>, terminal: Terminal): Prom
   return changeJob(
     args,
     terminal,
-    ({ jobs }, id) => jobs.pause(id),
+    ({ jobs }, id) => jobs.pause(id, { reason: args.reason }),
     () => 'paused',
   );
 }
@@ -56,7 +58,10 @@ export function runJob(args: Arguments<'jobsRun'>, terminal: Terminal): Promise<
     args,
     terminal,
     ({ jobs }, id) => jobs.run(id),
-    () => 'started; talaria runs shows it',
+    ({ last_run_id: runId }) =>
+      typeof runId === 'string'
+        ? `started; talaria watch ${safeLine(runId)} shows it`
+        : 'started; talaria runs shows it',
   );
 }
 
@@ -147,14 +152,17 @@ function asText(job: Job, { stdout: { style } }: Terminal): string {
     [
       ['job', safeLine(job.id)],
       ['name', safeLine(job.name)],
-      ['state', safeLine(job.state)],
+      ['state', safeLine(job.paused_reason ? `${job.state}: ${job.paused_reason}` : job.state)],
       ['schedule', safeLine(job.schedule_display)],
+      job.timezone === undefined ? undefined : ['zone', safeLine(job.timezone)],
       ['next', shownTime(job.next_run_at)],
       [
         'last',
         `${shownTime(job.last_run_at)}${job.last_status === null ? '' : ` (${safeLine(job.last_status)})`}`,
       ],
+      typeof job.last_run_id === 'string' ? ['run', safeLine(job.last_run_id)] : undefined,
       job.last_error === null ? undefined : ['error', style.bad(safeLine(job.last_error))],
+      typeof job.last_skipped_at === 'string' ? ['skipped', shownTime(job.last_skipped_at)] : undefined,
       ['runs', times === null ? String(completed) : `${completed} of ${times}`],
     ],
     style,
