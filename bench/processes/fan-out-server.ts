@@ -13,6 +13,8 @@ import { createHttpServer } from '../../packages/server/src/http/http-server.ts'
 import { ScheduledJobs } from '../../packages/server/src/jobs/scheduled-jobs.ts';
 import type { NewRecord } from '../../packages/server/src/journal/records.ts';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
+import { createMasking } from '../../packages/server/src/responses/masking.ts';
+import { ResponseRuns } from '../../packages/server/src/responses/response-runs.ts';
 import { noReport } from '../../packages/server/src/telemetry/facts.ts';
 import { type Produce, produce } from './event-source.ts';
 import { announce } from './listen.ts';
@@ -37,6 +39,7 @@ const engine = new Engine({
   discardWorkspace: async () => {},
   openWorkspace: async () => undefined,
   chooseWebhook: () => undefined,
+  beforeEviction: async () => {},
   log,
   worker: {
     model: { name: 'bench', streamStep: () => Promise.reject(new Error('not used')) as never },
@@ -60,6 +63,13 @@ const engine = new Engine({
 const http = createHttpServer({
   engine,
   jobs: new ScheduledJobs({ store: journal.jobs, startRun: engine.startJobRun, maxJobs: 0, timezone: 'UTC' }),
+  responses: new ResponseRuns({
+    engine,
+    journal,
+    masking: createMasking([]),
+    modelName: 'bench',
+    maxStored: 1,
+  }),
   apiKeys: [],
   corsOrigins: [],
   modelName: 'bench',

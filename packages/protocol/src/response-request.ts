@@ -1,6 +1,6 @@
 /**
- * Reads the body of `POST /v1/responses`, as requests.ts does for runs. `model` and what tunes a model (`temperature`,
- * `tools`, …) are the server's to decide and are ignored.
+ * Reads the body of `POST /v1/responses`. As for chat-request.ts: what tunes a model is the server's to decide and is
+ * ignored; refused is what would leave a client waiting for something it never gets.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
@@ -12,6 +12,7 @@ export interface CreateResponse {
   /** Turns before the prompt; `undefined` when the request gave none, so that what is stored may provide them. */
   history: HistoryMessage[] | undefined;
   instructions: string | undefined;
+  model: string | undefined;
   previousResponseId: string | undefined;
   /** The name of the session to go on with. */
   conversation: string | undefined;
@@ -48,10 +49,12 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   if (background && !store) {
     throw invalid('background', "'background' needs 'store': without it nobody could ask for the result");
   }
+  refuseUnmet(fields);
   return {
     prompt,
     history: explicit ?? (earlier.length > 0 ? earlier : undefined),
     instructions: optionalString(fields, 'instructions'),
+    model: optionalString(fields, 'model') || undefined,
     previousResponseId,
     conversation,
     store,
@@ -113,4 +116,19 @@ function parseMetadata(value: unknown): Record<string, string> {
     );
   }
   return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function refuseUnmet({ tool_choice, text, prompt }: Record<string, unknown>): void {
+  if (tool_choice === 'required' || (typeof tool_choice === 'object' && tool_choice !== null)) {
+    throw invalid('tool_choice', "'tool_choice' cannot force a call: the agent uses the tools of the server");
+  }
+  const { format } = (typeof text === 'object' && text !== null ? text : {}) as {
+    format?: { type?: unknown };
+  };
+  if (format?.type !== undefined && format.type !== 'text') {
+    throw invalid('text', "'text.format' must be text: the agent's answer has no set form");
+  }
+  if (prompt !== undefined && prompt !== null) {
+    throw invalid('prompt', "'prompt' names a template of OpenAI's; write what it says into 'input'");
+  }
 }

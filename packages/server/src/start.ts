@@ -33,6 +33,9 @@ import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import { redactSecrets } from './redact-secrets.ts';
+import { createMasking } from './responses/masking.ts';
+import { ResponseRuns } from './responses/response-runs.ts';
+import { keepSnapshot } from './responses/snapshots.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 import { createToolNames } from './telemetry/tool-names.ts';
@@ -138,6 +141,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   });
   opened.defer(() => deliverer.stop());
 
+  const masking = createMasking(secrets);
   const engine = new Engine({
     journal,
     modelName: config.modelName,
@@ -150,6 +154,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     discardWorkspace: (runId) => backend.discard(runId),
     openWorkspace: (runId) => backend.openWorkspace(runId),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
+    beforeEviction: (runId) => keepSnapshot(journal, masking, runId),
     log,
     report,
     worker: {
@@ -181,8 +186,16 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const jobs = { store: journal.jobs, startRun: engine.startJobRun };
   const scheduler = new JobScheduler({ ...jobs, log });
 
+  const responses = new ResponseRuns({
+    engine,
+    journal,
+    masking,
+    modelName: config.modelName,
+    maxStored: config.maxStoredResponses,
+  });
   const http = createHttpServer({
     engine,
+    responses,
     jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: config.timezone }),
     apiKeys: config.apiKeys,
     corsOrigins: config.corsOrigins,

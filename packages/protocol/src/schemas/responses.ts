@@ -114,7 +114,7 @@ export const ResponseObjectSchema = Type.Object({
   output: Type.Array(ResponseItemSchema),
   usage: Type.Optional(Nullable(ResponseUsageSchema)),
   error: Type.Optional(Nullable(ResponseErrorSchema)),
-  incomplete_details: Type.Optional(Type.Null()),
+  incomplete_details: Type.Optional(Nullable(Type.Object({ reason: Type.String() }))),
   instructions: Type.Optional(Nullable(Type.String())),
   metadata: Type.Optional(Nullable(Type.Record(Type.String(), Type.String()))),
   previous_response_id: Type.Optional(Nullable(Type.String())),
@@ -171,5 +171,6 @@ export const RESPONSE_EVENT_PAYLOADS = {
   }),
   'response.output_item.done': Type.Object(item),
   'response.completed': Type.Object(response),
+  'response.incomplete': Type.Object(response),
   'response.failed': Type.Object(response),
 } as const;

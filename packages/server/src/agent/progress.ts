@@ -72,6 +72,7 @@ export class Progress {
     switch (record.event) {
       case 'run.accepted':
         this.request = record.private;
+        this.context = record.private.context;
         break;
       case 'run.claimed':
         this.claims += 1;
@@ -170,7 +171,7 @@ export class Progress {
     const known = contextRange === undefined ? 0 : contextRange.to - contextRange.from;
     return {
       messages: [...opening.slice(known), ...messages],
-      replaces: this.request?.history !== undefined,
+      replaces: this.request?.history !== undefined || this.request?.context !== undefined,
     };
   }
 

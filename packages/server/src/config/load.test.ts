@@ -58,6 +58,7 @@ it('starts from the documented defaults', () => {
     instructions: undefined,
     maxConcurrentRuns: 10,
     maxQueuedRuns: 1000,
+    maxStoredResponses: 1000,
     maxSteps: 100,
     maxRunSeconds: 86_400,
     maxRunTokens: 0,

@@ -139,6 +139,15 @@ export const settings = {
     group: 'Storage',
     about: 'how long a session that nobody uses keeps its transcript; 0 is for ever',
   }),
+  maxStoredResponses: define({
+    env: 'TALARIA_MAX_STORED_RESPONSES',
+    key: 'max_stored_responses',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    default: 1000,
+    group: 'Storage',
+    about:
+      'how many responses of `/v1/responses` are kept for each API key; the oldest finished ones go first',
+  }),
 
   model: define({
     env: 'TALARIA_MODEL',

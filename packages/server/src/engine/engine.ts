@@ -15,6 +15,7 @@ import {
   type RunList,
   type RunStatus,
   TalariaError,
+  toResponseId,
   type WebhookRequest,
 } from '@talaria/protocol';
 import type { WorkspaceReader } from '@talaria/sandbox';
@@ -22,8 +23,10 @@ import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
+import type { Message } from '../journal/messages.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { RunRequest } from '../journal/records.ts';
+import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { Log } from '../log.ts';
 import { maskSecrets } from '../secret-filter.ts';
@@ -58,6 +61,8 @@ export interface EngineOptions {
   openWorkspace(runId: string): Promise<WorkspaceReader | undefined>;
   /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
+  /** Keeps what is to outlive the run; it is evicted afterwards. */
+  beforeEviction(runId: string): Promise<void>;
   log: Log;
   report?: Report;
   now?: () => number;
@@ -68,6 +73,16 @@ export interface ListRuns {
   sessionId?: string | undefined;
   limit: number;
   after?: string | undefined;
+}
+
+/** A run to be submitted, in whatever dialect it was asked for. */
+export interface Submission extends CreateRun {
+  /** What was said before, where it is to be found nowhere else. */
+  context?: Message[] | undefined;
+  /** How many messages of its session the run is given at most. */
+  maxContextMessages?: number | undefined;
+  /** The run is a stored response; then it has a session. */
+  response?: Omit<NewResponse, 'responseId'> | undefined;
 }
 
 export interface Idempotency {
@@ -144,16 +159,19 @@ export class Engine {
   /** `traceparent`: the trace the run is to be part of, in W3C form. */
   async submit(
     owner: string,
-    request: CreateRun,
+    request: Submission,
     idempotency?: Idempotency,
     traceparent?: string,
   ): Promise<RunCreated> {
     const runId = createRunId();
+    const { response } = request;
+    const accepted = toRunRequest({ ...request, context: await this.#contextOf(owner, request) });
     const outcome = await this.#create({
       runId,
       owner,
       sessionId: request.sessionId ?? runId,
-      request: { ...toRunRequest(request), ...(traceparent === undefined ? {} : { traceparent }) },
+      request: { ...accepted, ...(traceparent === undefined ? {} : { traceparent }) },
+      response: response && { ...response, responseId: toResponseId(runId) },
       idempotency: idempotency && {
         key: idempotency.key,
         bodyHash: hashJson(idempotency.body),
@@ -289,6 +307,18 @@ export class Engine {
     return outcome;
   }
 
+  /** Of a response that is gone on from elsewhere than in its session. One that is not known is ignored. */
+  async #contextOf(owner: string, submission: Submission): Promise<Message[] | undefined> {
+    const { history, context, previousResponseId } = submission;
+    if (context !== undefined || history !== undefined || previousResponseId === undefined) return context;
+    try {
+      return await this.#journal.responses.context(owner, previousResponseId);
+    } catch (error) {
+      if (error instanceof TalariaError && error.code !== 'store_unavailable') return undefined;
+      throw error;
+    }
+  }
+
   #createLimits(): CreateLimits {
     const { maxQueuedRuns, owners } = this.#options;
     return {
@@ -309,10 +339,13 @@ export class Engine {
   }
 }
 
-function toRunRequest({ prompt, history, instructions, sessionId }: CreateRun): RunRequest {
+function toRunRequest(submission: Submission): RunRequest {
+  const { prompt, history, context, maxContextMessages, instructions, sessionId } = submission;
   return {
     prompt,
     session_named: sessionId !== undefined,
+    ...(context === undefined ? {} : { context }),
+    ...(maxContextMessages === undefined ? {} : { max_context_messages: maxContextMessages }),
     ...(history === undefined ? {} : { history }),
     ...(instructions === undefined ? {} : { instructions }),
   };

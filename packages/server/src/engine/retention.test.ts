@@ -9,6 +9,7 @@ const INTERVAL_MS = 250;
 let due: string[];
 let discarded: string[];
 let stuck: Set<string>;
+let unkept: Set<string>;
 let errors: string[];
 let retention: Retention;
 const expired = vi.fn(async (_retentionMs: number, limit: number) => due.slice(0, limit));
@@ -23,13 +24,18 @@ beforeEach(() => {
   due = [];
   discarded = [];
   stuck = new Set();
+  unkept = new Set();
   errors = [];
   expired.mockClear();
   const note = (_fields: object, message: string) => errors.push(message);
   retention = new Retention({
     journal: { expired, evict } as unknown as Journal,
     retentionMs: 1000,
+    async beforeEviction(runId) {
+      if (unkept.has(runId)) throw new Error('the store is busy');
+    },
     async discardWorkspace(runId) {
+      expect(unkept).not.toContain(runId);
       if (stuck.has(runId)) throw new Error('a slot holds it');
       discarded.push(runId);
     },
@@ -72,6 +78,17 @@ test('a workspace that cannot be deleted is tried again, and holds up no other',
   expect(discarded.sort()).toEqual(['run_a', 'run_b', 'run_c', 'run_d']);
   await sweep();
   expect(discarded).toHaveLength(4);
+});
+
+test('a run of which something cannot be kept stays whole until it can', async () => {
+  due = ['run_a', 'run_b'];
+  unkept.add('run_a');
+  await sweep();
+  expect(discarded).toEqual(['run_b']);
+  expect(due).toEqual(['run_a']);
+  unkept.clear();
+  await sweep();
+  expect(due).toEqual([]);
 });
 
 test('any number of workspaces that cannot be deleted hold up no other', async () => {

@@ -12,6 +12,8 @@ const BATCH = 20;
 export interface RetentionOptions {
   journal: Journal;
   retentionMs: number;
+  /** Keeps what is to outlive the run. */
+  beforeEviction(runId: string): Promise<void>;
   discardWorkspace(runId: string): Promise<void>;
   log: Log;
 }
@@ -34,7 +36,7 @@ export class Retention {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { journal, retentionMs, log } = this.#options;
-    /** Runs whose workspace cannot be deleted now: they stay for the next sweep and hold up no other. */
+    /** Runs of which something cannot be kept or deleted now: they stay for the next sweep and hold up no other. */
     const stuck = new Set<string>();
     try {
       let full = true;
@@ -53,12 +55,13 @@ export class Retention {
   }
 
   async #discard(runId: string): Promise<boolean> {
-    const { discardWorkspace, log } = this.#options;
+    const { beforeEviction, discardWorkspace, log } = this.#options;
     try {
+      await beforeEviction(runId);
       await discardWorkspace(runId);
       return true;
     } catch (error) {
-      log.warn({ runId, err: error }, 'a workspace could not be deleted; it is tried again');
+      log.warn({ runId, err: error }, 'a run could not be cleared away; it is tried again');
       return false;
     }
   }

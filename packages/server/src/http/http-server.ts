@@ -12,6 +12,7 @@ import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
+import type { ResponseRuns } from '../responses/response-runs.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
@@ -29,6 +30,7 @@ import { installEventRoutes } from './routes/events.ts';
 import { type Check, installHealthRoutes } from './routes/health.ts';
 import { installJobRoutes } from './routes/jobs.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
+import { installResponseRoutes } from './routes/responses.ts';
 import { installRunRoutes } from './routes/runs.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
@@ -55,6 +57,7 @@ declare module 'fastify' {
 export interface HttpServerOptions {
   engine: Engine;
   jobs: ScheduledJobs;
+  responses: ResponseRuns;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
   modelName: string;
@@ -144,7 +147,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     installSessionRoutes(app, engine.sessions);
     installJobRoutes(app, options.jobs);
     installEventRoutes(app, engine, streams);
-    installChatRoutes(app, { engine, inline, modelName, keyConfigured: apiKeys.length > 0 });
+    const keyConfigured = apiKeys.length > 0;
+    installChatRoutes(app, { engine, inline, modelName, keyConfigured });
+    installResponseRoutes(app, { engine, responses: options.responses, inline, keyConfigured });
   });
   return app;
 }

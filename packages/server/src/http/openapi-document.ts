@@ -40,6 +40,7 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
   run_id: Type.String({ description: 'run_ and 32 hex digits' }),
   session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
   job_id: Type.String({ description: '12 hex digits' }),
+  response_id: Type.String({ description: 'resp_ and 28 hex digits' }),
 };
 
 const ERRORS: Record<number, string> = {
@@ -110,6 +111,44 @@ const OPERATIONS: Record<string, Operation> = {
     body: schemas.ChatRequestSchema,
     answer: schemas.ChatCompletionSchema,
     errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'POST /v1/responses': {
+    tag: 'openai',
+    summary: 'Create a response',
+    description:
+      'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events named as their ' +
+      '`type`; with `background`, the response as it is at once, to be asked for again. A run that fails has the status of ' +
+      'its failure.',
+    headers: {
+      'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
+    },
+    body: schemas.ResponseRequestSchema,
+    answer: schemas.ResponseObjectSchema,
+    errors: [400, 401, 403, 404, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'GET /v1/responses/{response_id}': {
+    tag: 'openai',
+    summary: 'Get a response, or its events',
+    query: {
+      stream: Type.Boolean({ default: false, description: 'Server-sent events, as when it was created' }),
+      starting_after: Type.Integer({ minimum: 0, description: 'Only the events after this sequence_number' }),
+    },
+    answer: schemas.ResponseObjectSchema,
+    errors: [400, 401, 404],
+  },
+  'DELETE /v1/responses/{response_id}': {
+    tag: 'openai',
+    summary: 'Delete a finished response',
+    answer: schemas.ResponseDeletedSchema,
+    errors: [401, 404, 409],
+  },
+  'POST /v1/responses/{response_id}/cancel': {
+    tag: 'openai',
+    summary: 'Cancel a background response',
+    answer: schemas.ResponseObjectSchema,
+    errors: [400, 401, 404, 409],
   },
   'GET /v1/runs': {
     tag: 'runs',

@@ -43,3 +43,10 @@ export type Message =
 
 /** How a step of the model ended. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'other';
+
+/** Where the last `max` messages begin. Results of tools whose calls would be left out are left out with them. */
+export function recentFrom(messages: readonly Message[], max: number): number {
+  let from = Math.max(0, messages.length - max);
+  while (messages[from]?.role === 'tool') from += 1;
+  return from;
+}

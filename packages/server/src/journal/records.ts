@@ -22,6 +22,10 @@ export interface RunRequest {
   prompt: Content;
   history?: HistoryMessage[];
   instructions?: string;
+  /** What was said before, where it stands in another session: of a response that is gone on from. */
+  context?: Message[];
+  /** How many messages of its session the run is given at most. */
+  max_context_messages?: number;
   /** Whether the client named the session: only then may its transcript become the run's context. */
   session_named: boolean;
   /** The trace the run is to be part of, in W3C form. */

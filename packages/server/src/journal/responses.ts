@@ -15,6 +15,7 @@ import type { Message } from './messages.ts';
 
 /** What was asked for and has to be said again with every answer; the names are those of the wire. */
 export interface ResponseSettings {
+  model: string;
   previous_response_id: string | null;
   conversation: string | null;
   instructions: string | null;
@@ -54,8 +55,8 @@ export interface Responses {
   context(owner: string, responseId: string): Promise<Message[]>;
   /** Rejects with `response_not_found`, or `response_not_finished` while its run is unfinished. */
   delete(owner: string, responseId: string): Promise<void>;
-  /** The responses of these runs that have no snapshot yet. */
-  withoutSnapshot(runIds: readonly string[]): Promise<StoredResponse[]>;
+  /** The response that the run is. */
+  ofRun(runId: string): Promise<StoredResponse | undefined>;
   /** Keeps the snapshot; does nothing when the response is gone. */
   keep(responseId: string, snapshot: string): Promise<void>;
 }

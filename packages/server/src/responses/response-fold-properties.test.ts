@@ -63,7 +63,7 @@ it('add, fill and close one item after the other', () =>
 it('end once, with the response they add up to', () =>
   always((log) => {
     const { events, response } = fold(log);
-    const ends = events.filter(({ type }) => type === 'response.completed' || type === 'response.failed');
+    const ends = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(type));
     expect(ends).toEqual([events.at(-1)]);
     expect(ends[0]).toMatchObject({ response });
   }));

@@ -171,6 +171,21 @@ describe('the events of a response', () => {
     });
   });
 
+  it.each([
+    ['output_truncated', 'max_output_tokens'],
+    ['content_filtered', 'content_filter'],
+  ])('end with response.incomplete when the answer was cut short: %s', (error_code, reason) => {
+    const cutShort: NewRecord = { event: 'run.failed', public: { error: 'cut', error_code } };
+    const { events, response } = fold([accepted, claimed, ...said('Hel'), stepped('Hel'), cutShort]);
+    expect(events.at(-1)!.type).toBe('response.incomplete');
+    expect(response).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason },
+      error: null,
+      output: [{ status: 'incomplete', content: [{ text: 'Hel' }] }],
+    });
+  });
+
   it('end with response.failed when the run is stopped, for lack of a name of its own', () => {
     const { events, response } = fold([accepted, claimed, asked('c1'), cancelled]);
     expect(events.at(-1)!.type).toBe('response.failed');

@@ -8,7 +8,8 @@
  *   tool.started     ── item added, arguments delta and done ──▶ item done      (function_call)
  *   tool.completed   ── item added ──▶ item done                                (function_call_output)
  *   approval.…       ── response.in_progress, with the question or without it
- *   the end          ── response.completed, or response.failed for everything else
+ *   the end          ── response.completed, response.incomplete (an answer cut short by the model's provider), or
+ *                       response.failed, which is also for a run that was stopped
  *
  * Only names that OpenAI has: its clients give up on a stream at one they do not know.
  *
@@ -19,6 +20,7 @@
  * Both give the same response; the ids of items count steps and calls, which stand in either.
  */
 import {
+  API_ERRORS,
   type ApprovalRequest,
   addUsage,
   NO_USAGE,
@@ -41,6 +43,13 @@ export type FoldedRecord = LogRecord extends infer R
     : never
   : never;
 
+/** Failures that leave an answer, of which OpenAI says that it is incomplete. */
+const INCOMPLETE_REASONS: ReadonlyMap<string, string> = new Map([
+  ['output_truncated', 'max_output_tokens'],
+  ['content_filtered', 'content_filter'],
+]);
+
+type EndType = 'response.completed' | 'response.incomplete' | 'response.failed';
 type MessageItem = Extract<ResponseItem, { type: 'message' }>;
 type ItemStatus = NonNullable<MessageItem['status']>;
 
@@ -70,6 +79,7 @@ export class ResponseFold {
   #usage: Usage = NO_USAGE;
   #approval: ApprovalRequest | null = null;
   #error: ResponseState['error'] = null;
+  #incompleteReason: string | null = null;
   #completedAt: number | null = null;
 
   constructor(head: ResponseHead, masking: Masking) {
@@ -94,6 +104,11 @@ export class ResponseFold {
     }
     this.#apply(record);
     return this.#taken();
+  }
+
+  /** The number of the last event; -1 before the first. */
+  get lastNumber(): number {
+    return this.#nextNumber - 1;
   }
 
   /** The response as it is by now. */
@@ -133,13 +148,14 @@ export class ResponseFold {
         break;
       case 'run.completed':
         this.#completedAt = record.at;
-        this.#end('completed', null);
+        this.#end('response.completed', 'completed');
         break;
       case 'run.failed':
-        this.#end('failed', { code: record.public.error_code, message: record.public.error });
+        this.#fail(record.public.error_code, record.public.error);
         break;
       case 'run.cancelled':
-        this.#end('cancelled', { code: 'run_cancelled', message: 'The run was stopped' });
+        this.#error = { code: 'run_cancelled', message: API_ERRORS.run_cancelled.message };
+        this.#end('response.failed', 'cancelled');
         break;
       default:
     }
@@ -175,11 +191,11 @@ export class ResponseFold {
     return message;
   }
 
-  #closeMessage(): void {
+  #closeMessage(cutShort = false): void {
     const message = this.#message;
     if (message === undefined) return;
     this.#message = undefined;
-    this.#output.push(this.#endItem(message, message.settled ? 'completed' : 'incomplete'));
+    this.#output.push(this.#endItem(message, message.settled && !cutShort ? 'completed' : 'incomplete'));
   }
 
   #discardMessage(): void {
@@ -228,14 +244,22 @@ export class ResponseFold {
     this.#output.push(done);
   }
 
-  #end(status: 'completed' | 'failed' | 'cancelled', error: ResponseState['error']): void {
-    this.#closeMessage();
+  #fail(code: string, message: string): void {
+    const reason = INCOMPLETE_REASONS.get(code);
+    if (reason === undefined) {
+      this.#error = { code, message };
+      this.#end('response.failed', 'failed');
+    } else {
+      this.#incompleteReason = reason;
+      this.#end('response.incomplete', 'incomplete');
+    }
+  }
+
+  #end(type: EndType, status: ResponseStatus): void {
+    this.#closeMessage(status === 'incomplete');
     this.#status = status;
     this.#approval = null;
-    this.#error = error;
-    this.#emit(status === 'completed' ? 'response.completed' : 'response.failed', {
-      response: this.response,
-    });
+    this.#emit(type, { response: this.response });
   }
 
   #snapshot(status: ResponseStatus): ResponseObject {
@@ -245,6 +269,7 @@ export class ResponseFold {
       output: [...this.#output, ...open],
       usage: this.#usage,
       error: this.#error,
+      incompleteReason: this.#incompleteReason,
       approval: this.#approval,
       completedAt: this.#completedAt,
     });

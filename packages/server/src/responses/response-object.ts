@@ -16,7 +16,6 @@ export interface ResponseHead {
   sessionId: string;
   /** In ms. */
   createdAt: number;
-  model: string;
   settings: ResponseSettings;
 }
 
@@ -25,6 +24,8 @@ export interface ResponseState {
   output: ResponseItem[];
   usage: Usage;
   error: { code: string; message: string } | null;
+  /** Why an answer that was cut short is no longer. */
+  incompleteReason: string | null;
   approval: ApprovalRequest | null;
   /** In ms. */
   completedAt: number | null;
@@ -39,8 +40,7 @@ export function responseObject(head: ResponseHead, state: ResponseState): Respon
     completed_at: state.completedAt === null ? null : Math.floor(state.completedAt / 1000),
     status: state.status,
     error: state.error,
-    incomplete_details: null,
-    model: head.model,
+    incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
     output: state.output,
     usage: usageOf(state.usage),
     ...echoed,

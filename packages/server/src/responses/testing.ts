@@ -14,8 +14,8 @@ export const HEAD: ResponseHead = {
   runId: `run_${'a'.repeat(32)}`,
   sessionId: 's1',
   createdAt: 1_700_000_000_500,
-  model: 'hermes-agent',
   settings: {
+    model: 'hermes-agent',
     previous_response_id: null,
     conversation: null,
     instructions: null,

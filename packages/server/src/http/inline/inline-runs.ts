@@ -9,9 +9,9 @@ import { isTerminalEvent, type Run, type RunCreated, TalariaError } from '@talar
 import type { FastifyReply } from 'fastify';
 import type { Engine, Idempotency } from '../../engine/engine.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
-import type { EventStreams } from '../event-streams.ts';
+import type { EventStreams, OpenStream } from '../event-streams.ts';
 import type { StreamFormat } from '../stream-format.ts';
-import type { InlineReader, InlineWatch } from './inline-watch.ts';
+import { type InlineReader, type InlineWatch, NO_READER } from './inline-watch.ts';
 import { sendInterruption } from './run-failure.ts';
 import { type SessionHeaders, sessionHeaders } from './session-headers.ts';
 
@@ -24,6 +24,8 @@ export interface InlineRequest {
   owner: string;
   session: SessionHeaders;
   submit(): Promise<RunCreated>;
+  /** It goes on whoever leaves. */
+  background?: boolean;
 }
 
 export interface InlineRun {
@@ -46,18 +48,22 @@ export class InlineRuns {
     this.#options = options;
   }
 
-  async start(reply: FastifyReply, { owner, session, submit }: InlineRequest): Promise<InlineRun> {
+  async start(reply: FastifyReply, request: InlineRequest): Promise<InlineRun> {
     const { engine, watch } = this.#options;
+    const { owner, session, submit, background = false } = request;
     const { run_id, replayed } = await submit();
-    const reader = watch.attach(owner, run_id);
-    const response = reply.raw;
-    response.once('close', () => reader.leave());
-    // It may have closed while the run was submitted, and then does not do so again.
-    if (response.destroyed) reader.leave();
-    response.socket?.setKeepAlive(true, KEEPALIVE_MS);
+    const reader = background ? NO_READER : watch.attach(owner, run_id);
+    this.#follow(reply, reader);
     const run = await engine.get(owner, run_id);
     reply.headers({ 'x-talaria-run-id': run_id, ...sessionHeaders(run.session_id, session.sessionKey) });
     if (replayed) reply.header('idempotency-replayed', 'true');
+    return { run, reader };
+  }
+
+  /** Another reader of a run that was started before; whether it keeps the run going is for the watch to say. */
+  join(reply: FastifyReply, owner: string, run: Run): InlineRun {
+    const reader = this.#options.watch.join(owner, run.run_id);
+    this.#follow(reply, reader);
     return { run, reader };
   }
 
@@ -104,14 +110,27 @@ export class InlineRuns {
     }
   }
 
-  stream(reply: FastifyReply, { run, reader }: InlineRun, format: StreamFormat): void {
+  stream(
+    reply: FastifyReply,
+    { run, reader }: InlineRun,
+    format: StreamFormat,
+    position: Partial<Pick<OpenStream, 'after' | 'ended' | 'subscribe'>> = {},
+  ): void {
     const { engine, streams } = this.#options;
     streams.open(reply, {
       format,
       after: -1,
       subscribe: (cursor, subscriber) => engine.subscribe(run.run_id, cursor, subscriber),
       onEnd: () => reader.done(),
+      ...position,
     });
+  }
+
+  #follow({ raw: response }: FastifyReply, reader: InlineReader): void {
+    response.once('close', () => reader.leave());
+    // It may have closed while the run was submitted, and then does not do so again.
+    if (response.destroyed) reader.leave();
+    response.socket?.setKeepAlive(true, KEEPALIVE_MS);
   }
 
   /** Tells whoever waits that the server goes, and lets the runs go on after the next start. */

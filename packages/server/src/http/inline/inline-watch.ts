@@ -24,6 +24,9 @@ export interface InlineReader {
   done(): void;
 }
 
+/** Of a run that goes on whoever leaves. */
+export const NO_READER: InlineReader = { leave() {}, done() {} };
+
 interface WatchedRun {
   readers: number;
   grace: NodeJS.Timeout | undefined;
@@ -60,6 +63,11 @@ export class InlineWatch {
         if (detach()) this.#runs.delete(runId);
       },
     };
+  }
+
+  /** As `attach`, for a run that has a reader or had one just now; one that nobody is responsible for is not watched. */
+  join(owner: string, runId: string): InlineReader {
+    return this.#runs.has(runId) ? this.attach(owner, runId) : NO_READER;
   }
 
   /** Nothing is stopped any more. */

@@ -128,11 +128,7 @@ describe('every query finds its rows by an index', () => {
       () => reader.responses.get('ada', 'resp_1'),
       /sqlite_autoindex_responses_1 \(response_id=\?\)/,
     ],
-    [
-      'responses.withoutSnapshot',
-      () => reader.responses.withoutSnapshot(['run_1']),
-      /sqlite_autoindex_responses_2 \(run_id=\?\)/,
-    ],
+    ['responses.ofRun', () => reader.responses.ofRun('run_1'), /sqlite_autoindex_responses_2 \(run_id=\?\)/],
     ['jobs.get', () => reader.jobs.get('0123456789ab'), /sqlite_autoindex_jobs_1 \(job_id=\?\)/],
     ['jobs.list', () => reader.jobs.list('ada'), /jobs_by_owner \(owner=\?\)/],
     ['jobs.agenda', () => reader.jobs.agenda(10, 5), /jobs_due \(next_run_at<\?\)/],

@@ -28,11 +28,11 @@ export class ResponsesReader {
     return messages.map(({ message }) => JSON.parse(message) as Message);
   }
 
-  withoutSnapshot(runIds: readonly string[]): StoredResponse[] {
-    return runIds.flatMap((runId) => {
-      const row = this.#statement('SELECT * FROM responses WHERE run_id = ? AND snapshot IS NULL').get(runId);
-      return row === undefined ? [] : toStoredResponse(row as unknown as ResponseRow);
-    });
+  ofRun(runId: string): StoredResponse | undefined {
+    const row = this.#statement('SELECT * FROM responses WHERE run_id = ?').get(runId) as
+      | ResponseRow
+      | undefined;
+    return row && toStoredResponse(row);
   }
 
   #row(owner: string, responseId: string): ResponseRow | undefined {

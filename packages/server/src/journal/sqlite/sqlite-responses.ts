@@ -25,8 +25,8 @@ export class SqliteResponses implements Responses {
     return this.#writer.write('responses.delete', [owner, responseId]);
   }
 
-  async withoutSnapshot(runIds: readonly string[]): Promise<StoredResponse[]> {
-    return this.#reader.withoutSnapshot(runIds);
+  async ofRun(runId: string): Promise<StoredResponse | undefined> {
+    return this.#reader.ofRun(runId);
   }
 
   keep(responseId: string, snapshot: string): Promise<void> {

@@ -1,0 +1,11 @@
+/** Keeps what a stored response has come to, before its run is evicted. */
+import type { Journal } from '../journal/journal.ts';
+import type { Masking } from './masking.ts';
+import { readResponse } from './response-log.ts';
+
+export async function keepSnapshot(journal: Journal, masking: Masking, runId: string): Promise<void> {
+  const stored = await journal.responses.ofRun(runId);
+  if (stored === undefined || stored.snapshot !== null) return;
+  const response = await readResponse(journal, stored, masking);
+  if (response !== undefined) await journal.responses.keep(stored.responseId, JSON.stringify(response));
+}
