@@ -73,6 +73,7 @@ export function describeCreateRun(target: GetTarget): void {
       message: `conversation_history[${i}] must have 'role' and 'content' fields`,
     });
     const wrong = (param: string) => ({ code: 'invalid_request', param });
+    const webhook = (param: string) => ({ code: 'invalid_webhook', param });
     const good = { role: 'user', content: 'x' };
 
     it.each<[string, Record<string, unknown>, { code: string; message?: string; param?: string }]>([
@@ -105,6 +106,18 @@ export function describeCreateRun(target: GetTarget): void {
       ],
       ['with instructions of another type', { input: 'x', instructions: ['x'] }, wrong('instructions')],
       ['with a session of another type', { input: 'x', session_id: 5 }, wrong('session_id')],
+      ['with a webhook that is a string', { input: 'x', webhook: 'https://example.com' }, webhook('webhook')],
+      ['with a webhook without URL', { input: 'x', webhook: {} }, webhook('webhook.url')],
+      [
+        'with credentials in the URL of its webhook',
+        { input: 'x', webhook: { url: 'https://ada:pw@example.com' } },
+        webhook('webhook.url'),
+      ],
+      [
+        'with a short secret of its webhook',
+        { input: 'x', webhook: { url: 'https://example.com', secret: 'short' } },
+        webhook('webhook.secret'),
+      ],
       [
         'with a session that breaks lines',
         { input: 'x', session_id: 'a\r\nSet-Cookie: b' },

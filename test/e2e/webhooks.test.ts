@@ -1,4 +1,10 @@
 /** Completion webhooks: who is told what and how, and that a receiver can do no harm. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Run } from '@talaria/protocol';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -262,6 +268,34 @@ describe('a message outlives', () => {
       return body.webhooks.pending === 0;
     });
   });
+});
+
+const openssl = spawnSync('openssl', ['version']).status === 0;
+const why = openssl ? '' : ' (skipped: no openssl on this machine, to make a certificate)';
+
+test.skipIf(!openssl)(`a receiver by TLS is told, if somebody vouches for it${why}`, async () => {
+  await using stack = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-'));
+  stack.defer(() => rmSync(directory, { recursive: true }));
+  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  const request = `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout ${key} -out ${cert}`;
+  const made = spawnSync('openssl', [...request.split(' '), '-addext', 'subjectAltName=DNS:localhost']);
+  expect(made.status, String(made.stderr)).toBe(0);
+  const paths: (string | undefined)[] = [];
+  const receiver = createServer(
+    { key: readFileSync(key), cert: readFileSync(cert) },
+    (incoming, response) => {
+      paths.push(incoming.url);
+      response.writeHead(204).end();
+    },
+  );
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  stack.defer(() => void receiver.close());
+  const secure = stack.use(await ServerWithModel.start({ ...ALLOW, NODE_EXTRA_CA_CERTS: cert }));
+  const url = `https://localhost:${(receiver.address() as AddressInfo).port}/hook?a=b`;
+  const runId = await secure.api.create(said('sealed'), { webhook: { url } });
+  expect((await settled(runId, secure.api)).webhook).toMatchObject({ delivered: 1, last_error: null });
+  expect(paths).toEqual(['/hook?a=b']);
 });
 
 describe('a server that calls no private addresses', () => {

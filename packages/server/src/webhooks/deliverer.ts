@@ -96,20 +96,19 @@ export class Deliverer {
     this.#attempts.add(attempt);
   }
 
+  /** Never rejects. What could not be settled is sent again when its lease has ended. */
   async #deliver(message: ClaimedMessage): Promise<void> {
     const { outbox, log } = this.#options;
-    const settlement = await this.#send(message);
-    failpoint('webhook.after-send');
     const fields = { runId: message.runId, message: message.id, receiver: receiverOf(message.url) };
-    if (settlement.kind === 'failed') {
-      log.warn(
-        { ...fields, attempts: message.attempts + 1 },
-        `a webhook message is given up: ${settlement.error}`,
-      );
-    } else if (settlement.kind === 'postponed') {
-      log.debug(fields, `a webhook message is sent again later: ${settlement.error}`);
-    }
     try {
+      const settlement = await this.#send(message);
+      failpoint('webhook.after-send');
+      if (settlement.kind === 'failed') {
+        const attempts = message.attempts + 1;
+        log.warn({ ...fields, attempts }, `a webhook message is given up: ${settlement.error}`);
+      } else if (settlement.kind === 'postponed') {
+        log.debug(fields, `a webhook message is sent again later: ${settlement.error}`);
+      }
       await outbox.settle(message, settlement);
     } catch (error) {
       log.error({ ...fields, err: error }, 'a webhook message could not be settled; it is sent again');
