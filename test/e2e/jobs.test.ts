@@ -3,6 +3,7 @@ import { type Job, Talaria } from '@talaria/client';
 import { afterEach, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { ServerWithModel, wholeStream } from './server-with-model.ts';
 
 let world: ServerWithModel | undefined;
@@ -105,4 +106,16 @@ test('jobs are kept by a server that stops, and go on with the next', async () =
   await waitFor('its time to pass', () => Date.now() > Date.parse(at));
   await world.server.start();
   await waitFor('its run', async () => (await world.api.list()).data[0]?.output === 'later');
+});
+
+test("the run of a job is announced to the server's webhook", async () => {
+  await using receiver = await WebhookReceiver.start();
+  const { client } = await start({
+    TALARIA_WEBHOOK_URL: receiver.url,
+    TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true',
+  });
+  const { id } = await client.jobs.create({ name: 'job', schedule: '1h', prompt: script([{ text: 'x' }]) });
+  const { last_run_id } = await client.jobs.run(id);
+  const { message } = await waitFor('the message', () => receiver.received[0]);
+  expect(message).toMatchObject({ type: 'run.completed', data: { run_id: last_run_id } });
 });
