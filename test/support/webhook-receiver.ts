@@ -9,7 +9,7 @@ import { waitFor } from './wait-for.ts';
 export type Behaviour =
   | number
   | { redirect: string }
-  /** Never answers. */
+  /** Does not answer. */
   | 'hang'
   /** Answers 200 and then says a byte now and then, for ever. */
   | 'trickle'
@@ -33,6 +33,7 @@ export class WebhookReceiver implements AsyncDisposable {
   /** Bytes of a flood that somebody took. */
   flooded = 0;
   readonly #server: Server;
+  readonly #hanging: ServerResponse[] = [];
 
   static async start(behaviour: Behaviour = 204): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver();
@@ -65,6 +66,11 @@ export class WebhookReceiver implements AsyncDisposable {
     return this.received;
   }
 
+  /** Answers, at last, those that it let hang. */
+  answerHanging(status: number): void {
+    for (const response of this.#hanging.splice(0)) response.writeHead(status).end();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -74,10 +80,11 @@ export class WebhookReceiver implements AsyncDisposable {
     const how = this.behaviour;
     if (typeof how === 'number') response.writeHead(how).end();
     else if (typeof how === 'object') response.writeHead(302, { location: how.redirect }).end();
+    else if (how === 'hang') this.#hanging.push(response);
     else if (how === 'close') response.destroy();
     else if (how === 'garbage') response.socket?.end('this is no HTTP\r\n\r\n');
     else if (how === 'trickle') trickle(response);
-    else if (how === 'flood') this.#flood(response);
+    else this.#flood(response);
   }
 
   #flood(response: ServerResponse): void {

@@ -50,6 +50,7 @@ function deliver(options: Partial<DelivererOptions> = {}): Deliverer {
     log: { debug: () => {}, info: note('info'), warn: note('warn'), error: note('error') },
     // The clock of the store stands still unless a test moves it, so the time of the next message says nothing.
     pollMs: 5,
+    graceMs: 0,
     random: () => 0.5,
     ...options,
   });
@@ -217,6 +218,17 @@ describe('several servers', () => {
     for (let i = 0; i < 30; i++) runs.push(await announce(receiver.url));
     for (const runId of runs) await settled(runId);
     expect(receiver.received.map(({ message }) => message.data.run_id).sort()).toEqual(runs.sort());
+  });
+
+  it('that stop finish what they are sending, if that takes no time', async () => {
+    const receiver = await receiverThat('hang');
+    const first = deliver({ attemptMs: EVER_MS, graceMs: EVER_MS });
+    const runId = await announce(receiver.url);
+    await receiver.receives(1);
+    const stopped = first.stop();
+    receiver.answerHanging(204);
+    await stopped;
+    expect(await state(runId)).toMatchObject({ pending: 0, delivered: 1 });
   });
 
   it('go on where one that stops was: it lets go of what it is sending', async () => {

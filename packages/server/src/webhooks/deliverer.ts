@@ -19,6 +19,8 @@ const LEASE_MS = 60_000;
 const POLL_MS = 15_000;
 const CONCURRENT_MAX = 64;
 const PER_RECEIVER_MAX = 4;
+/** What is under way when the server stops is mostly done in a moment; cut off, a message would come twice. */
+const GRACE_MS = 1_000;
 
 export interface DelivererOptions {
   outbox: Outbox;
@@ -29,6 +31,7 @@ export interface DelivererOptions {
   log: Log;
   attemptMs?: number;
   pollMs?: number;
+  graceMs?: number;
   now?: () => number;
   random?: () => number;
 }
@@ -36,7 +39,8 @@ export interface DelivererOptions {
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #attempts = new Set<Promise<void>>();
-  readonly #stopping = new AbortController();
+  readonly #cut = new AbortController();
+  #stopping = false;
   #unwatch = (): void => {};
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -51,17 +55,19 @@ export class Deliverer {
     this.#look();
   }
 
-  /** Breaks off what is being sent and gives it back; resolves when nothing is under way any more. */
+  /** Begins nothing more; what is not sent within a moment is cut off and given back. Resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#unwatch();
-    this.#stopping.abort();
+    this.#stopping = true;
     await this.#looking;
     clearTimeout(this.#timer);
+    const cutting = setTimeout(() => this.#cut.abort(), this.#options.graceMs ?? GRACE_MS);
     await Promise.all(this.#attempts);
+    clearTimeout(cutting);
   }
 
   #look(): void {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#stopping) return;
     if (this.#looking === undefined) this.#looking = this.#claim();
     else this.#again = true;
   }
@@ -78,7 +84,7 @@ export class Deliverer {
         if (!due.now || limit === 0) continue;
         const messages = await outbox.claim({ leaseMs: LEASE_MS, limit, perReceiver: PER_RECEIVER_MAX });
         for (const message of messages) this.#begin(message);
-      } while (this.#again && !this.#stopping.signal.aborted);
+      } while (this.#again && !this.#stopping);
     } catch (error) {
       log.error({ err: error }, 'looking for webhook messages failed; it is tried again');
     } finally {
@@ -117,7 +123,7 @@ export class Deliverer {
 
   async #send(message: ClaimedMessage): Promise<Settlement> {
     const { secret, allowPrivate, userAgent, attemptMs = ATTEMPT_MS, now = Date.now } = this.#options;
-    const { signal } = this.#stopping;
+    const { signal } = this.#cut;
     // The operator can mend that; to send the message unsigned would be a surprise for its receiver.
     if (message.secret.kind === 'configured' && secret === undefined) {
       return this.#postpone(message, 'the secret of the default webhook is not configured any more');
