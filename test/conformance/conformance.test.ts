@@ -35,6 +35,7 @@ import { describeList } from './list.ts';
 import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
 import { describeReference, describeReferenceAuth } from './reference.ts';
+import { describeResponseOwnership, describeResponseSessions, describeResponses } from './responses.ts';
 import { describeSessionOwnership, describeSessions } from './sessions.ts';
 import { describeSteer } from './steer.ts';
 import { describeStop } from './stop.ts';
@@ -67,6 +68,7 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describeList(target);
   describeArtifacts(target);
   describeChat(target);
+  describeResponses(target);
   describeSessions(target);
   describeJobs(target);
   describeDiscovery(target);
@@ -76,9 +78,11 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
     describeReferenceAuth(target);
     describeAuth(target);
     describeChatSessions(target);
+    describeResponseSessions(target);
   }
   if (key && otherKey) {
     describeOwnership(target);
+    describeResponseOwnership(target);
     describeSessionOwnership(target);
     describeJobOwnership(target);
   }

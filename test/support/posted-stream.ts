@@ -25,17 +25,35 @@ export interface PostedStreamOptions {
   until?: (frame: PostedFrame) => boolean;
 }
 
-export async function postStream(
-  { baseUrl, key }: Pick<Api, 'baseUrl' | 'key'>,
+type Target = Pick<Api, 'baseUrl' | 'key'>;
+
+export function postStream(
+  target: Target,
   path: string,
   body: unknown,
+  options?: PostedStreamOptions,
+): Promise<PostedStream> {
+  return readStream(target, path, { method: 'POST', body: JSON.stringify(body) }, options);
+}
+
+export function getStream(
+  target: Target,
+  path: string,
+  options?: PostedStreamOptions,
+): Promise<PostedStream> {
+  return readStream(target, path, { method: 'GET' }, options);
+}
+
+async function readStream(
+  { baseUrl, key }: Target,
+  path: string,
+  request: { method: string; body?: string },
   { headers = {}, onHead, onFrame, until }: PostedStreamOptions = {},
 ): Promise<PostedStream> {
   const abort = new AbortController();
   const response = await fetch(baseUrl + path, {
-    method: 'POST',
+    ...request,
     headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
-    body: JSON.stringify(body),
     signal: abort.signal,
   });
   onHead?.(response.headers);
