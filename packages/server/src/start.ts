@@ -138,6 +138,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     allowPrivate: webhooks.allowPrivate,
     userAgent: `talaria/${version}`,
     log,
+    report,
   });
   opened.defer(() => deliverer.stop());
 

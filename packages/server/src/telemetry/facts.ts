@@ -13,6 +13,7 @@
 import type { ApprovalChoice, RunFailureCode, Usage } from '@talaria/protocol';
 import type { CreateOutcome } from '../journal/journal.ts';
 import type { FinishReason } from '../journal/messages.ts';
+import type { Settlement } from '../journal/outbox.ts';
 
 /** Which run a fact is about: enough to find its trace, before and after a restart. */
 export interface ObservedRun {
@@ -61,6 +62,8 @@ export type Fact =
   /** `span` is the time it ran, where that is known: not that of a call that never ran or was cut off by a crash. */
   | { fact: 'tool.call'; run: ObservedRun; tool: string; outcome: ToolOutcome; span: Span | null }
   | ({ fact: 'approval.wait'; run: ObservedRun; outcome: ApprovalOutcome } & Span)
+  /** One attempt to deliver a message; `returned`: the server was stopping. */
+  | ({ fact: 'webhook.attempt'; outcome: Settlement['kind'] } & Span)
   | { fact: 'journal.commit'; durationMs: number; records: number; failed: boolean }
   | {
       fact: 'http.request';

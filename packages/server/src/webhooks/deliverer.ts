@@ -8,6 +8,7 @@
 import { failpoint } from '../failpoints.ts';
 import { type ClaimedMessage, type Outbox, receiverOf, type Settlement } from '../journal/outbox.ts';
 import type { Log } from '../log.ts';
+import { noReport, type Report } from '../telemetry/facts.ts';
 import { PRIVATE_ADDRESSES } from './address-rules.ts';
 import { retryDelayMs } from './backoff.ts';
 import { postMessage } from './post-message.ts';
@@ -29,6 +30,7 @@ export interface DelivererOptions {
   allowPrivate: boolean;
   userAgent: string;
   log: Log;
+  report?: Report;
   attemptMs?: number;
   pollMs?: number;
   graceMs?: number;
@@ -104,11 +106,13 @@ export class Deliverer {
 
   /** Never rejects. What could not be settled is sent again when its lease has ended. */
   async #deliver(message: ClaimedMessage): Promise<void> {
-    const { outbox, log } = this.#options;
+    const { outbox, log, report = noReport } = this.#options;
     const fields = { runId: message.runId, message: message.id, receiver: receiverOf(message.url) };
     try {
+      const startedAt = Date.now();
       const settlement = await this.#send(message);
       failpoint('webhook.after-send');
+      report({ fact: 'webhook.attempt', outcome: settlement.kind, startedAt, endedAt: Date.now() });
       if (settlement.kind === 'failed') {
         const attempts = message.attempts + 1;
         log.warn({ ...fields, attempts }, `a webhook message is given up: ${settlement.error}`);

@@ -30,6 +30,7 @@ export interface Gauges {
     maxActive: number;
     waitingForApproval: number;
     subscribers: number;
+    webhooks: { pending: number; failed: number };
   }>;
   sandbox(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
   mcpServers(): readonly { name: string; status: string }[];
@@ -102,6 +103,12 @@ export class Metrics {
     'Time from a question to its answer',
     ['outcome'],
     LONG_SECONDS,
+  );
+  readonly #webhooks = this.#histogram(
+    'talaria_webhook_attempt_seconds',
+    'Time of one attempt to deliver a message to a webhook',
+    ['outcome'],
+    REQUEST_SECONDS,
   );
   readonly #commits = this.#histogram(
     'talaria_journal_commit_seconds',
@@ -188,6 +195,9 @@ export class Metrics {
       case 'approval.wait':
         this.#approvals.observe({ outcome: fact.outcome }, seconds(fact.startedAt, fact.endedAt));
         break;
+      case 'webhook.attempt':
+        this.#webhooks.observe({ outcome: fact.outcome }, seconds(fact.startedAt, fact.endedAt));
+        break;
       case 'journal.commit':
         this.#commits.observe({ outcome: fact.failed ? 'failed' : 'ok' }, fact.durationMs / 1000);
         // Leases are renewed and the queue is looked at without a record.
@@ -213,6 +223,11 @@ export class Metrics {
       'state',
     ]);
     const subscribers = this.#gauge('talaria_subscribers', 'Open event streams');
+    const messages = this.#gauge(
+      'talaria_webhook_messages',
+      'Messages to webhooks: still to be delivered, and given up in the last week',
+      ['state'],
+    );
     const slots = this.#gauge('talaria_sandbox_slots', 'Slots of the sandbox', ['state']);
     const containers = this.#gauge('talaria_sandbox_containers', 'Containers of the sandbox', ['phase']);
     const up = this.#gauge('talaria_mcp_server_up', 'Whether the MCP server is connected', ['server']);
@@ -224,6 +239,8 @@ export class Metrics {
       limits.set({ state: 'queued' }, now.maxQueued);
       limits.set({ state: 'active' }, now.maxActive);
       subscribers.set(now.subscribers);
+      messages.set({ state: 'pending' }, now.webhooks.pending);
+      messages.set({ state: 'failed' }, now.webhooks.failed);
       const stats = sandbox();
       for (const [state, count] of Object.entries(stats.slots)) slots.set({ state }, count);
       for (const [phase, count] of Object.entries(stats.containers ?? {})) containers.set({ phase }, count);
