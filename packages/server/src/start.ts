@@ -185,7 +185,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   });
 
   const jobs = { store: journal.jobs, startRun: engine.startJobRun };
-  const scheduler = new JobScheduler({ ...jobs, log });
+  const scheduler = new JobScheduler({ ...jobs, log, report });
 
   const responses = new ResponseRuns({
     engine,

@@ -5,6 +5,7 @@ import type { JournalFixture } from '../journal/journal-contract.ts';
 import { openTempJournal } from '../journal/sqlite/testing.ts';
 import { completed, counting, LEASE_MS, NO_LIMIT, newJob, newRun } from '../journal/testing.ts';
 import type { Log } from '../log.ts';
+import type { Report } from '../telemetry/facts.ts';
 import { JobScheduler } from './job-scheduler.ts';
 import { nextRunOf } from './plan.ts';
 import { parseSchedule } from './schedule.ts';
@@ -49,7 +50,9 @@ const startRun: StartJobRun = async ({ jobId, version, owner }, nextRunAt) => {
   return runId;
 };
 
-async function startScheduler(options: { store?: Jobs; startRun?: StartJobRun } = {}): Promise<JobScheduler> {
+async function startScheduler(
+  options: { store?: Jobs; startRun?: StartJobRun; report?: Report } = {},
+): Promise<JobScheduler> {
   const scheduler = new JobScheduler({ store, startRun, log, after: time.after, ...options });
   schedulers.push(scheduler);
   scheduler.start();
@@ -253,9 +256,11 @@ describe('a full queue', () => {
   });
 });
 
-test('a start that fails is tried again', async () => {
+test('a start that fails is tried again, and every outcome is reported', async () => {
   let failures = 2;
+  const outcomes: string[] = [];
   await startScheduler({
+    report: (fact) => fact.fact === 'job.due' && outcomes.push(fact.outcome),
     async startRun(job, nextRunAt) {
       if (failures-- > 0) throw new TalariaError('store_unavailable');
       return startRun(job, nextRunAt);
@@ -264,6 +269,7 @@ test('a start that fails is tried again', async () => {
   await createJob('1m');
   await time.advance(2 * MINUTE_MS);
   expect(fired).toHaveLength(1);
+  expect(outcomes).toEqual(['postponed', 'postponed', 'started']);
 });
 
 test('after the stop nothing is started', async () => {

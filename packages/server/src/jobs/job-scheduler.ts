@@ -14,6 +14,7 @@ import { TalariaError } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import { isRunning, type Jobs, type StoredJob } from '../journal/jobs.ts';
 import type { Log } from '../log.ts';
+import { noReport, type Report } from '../telemetry/facts.ts';
 import { correctedPlan, runAfter } from './plan.ts';
 import type { StartJobRun } from './start-job-run.ts';
 
@@ -29,6 +30,7 @@ export interface JobSchedulerOptions {
   store: Jobs;
   startRun: StartJobRun;
   log: Log;
+  report?: Report;
   after?: After;
 }
 
@@ -107,21 +109,25 @@ export class JobScheduler {
 
   /** False when the job stays due for now. */
   async #fire(job: StoredJob, now: number): Promise<boolean> {
-    const { store, startRun, log } = this.#options;
+    const { store, startRun, log, report = noReport } = this.#options;
     const { jobId, schedule, timezone, nextRunAt } = job;
     try {
       const next = runAfter(schedule, timezone, nextRunAt ?? now, now);
       if (isRunning(job)) {
         const skipped = await store.update(job, { nextRunAt: next, lastSkippedAt: now });
-        if (skipped !== undefined)
-          log.warn({ jobId }, 'a job was due while its last run was unfinished; skipped');
+        if (skipped === undefined) return true;
+        report({ fact: 'job.due', outcome: 'skipped' });
+        log.warn({ jobId }, 'a job was due while its last run was unfinished; skipped');
         return true;
       }
       failpoint('job.before-fire');
       const runId = await startRun(job, next);
-      if (runId !== undefined) log.debug({ jobId, runId }, 'a job has started its run');
+      if (runId === undefined) return true;
+      report({ fact: 'job.due', outcome: 'started' });
+      log.debug({ jobId, runId }, 'a job has started its run');
       return true;
     } catch (error) {
+      report({ fact: 'job.due', outcome: 'postponed' });
       if (error instanceof TalariaError && error.code === 'rate_limit_exceeded') {
         log.warn({ jobId }, 'a job is due and the queue is full; it is tried again');
       } else {

@@ -62,6 +62,8 @@ export type Fact =
   /** `span` is the time it ran, where that is known: not that of a call that never ran or was cut off by a crash. */
   | { fact: 'tool.call'; run: ObservedRun; tool: string; outcome: ToolOutcome; span: Span | null }
   | ({ fact: 'approval.wait'; run: ObservedRun; outcome: ApprovalOutcome } & Span)
+  /** `skipped`: its last run was unfinished; `postponed`: it could not be started now, and is tried again. */
+  | { fact: 'job.due'; outcome: 'started' | 'skipped' | 'postponed' }
   /** One attempt to deliver a message; `returned`: the server was stopping. */
   | ({ fact: 'webhook.attempt'; outcome: Settlement['kind'] } & Span)
   | { fact: 'journal.commit'; durationMs: number; records: number; failed: boolean }

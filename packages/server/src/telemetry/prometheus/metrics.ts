@@ -104,6 +104,7 @@ export class Metrics {
     ['outcome'],
     LONG_SECONDS,
   );
+  readonly #jobs = this.#counter('talaria_jobs_due_total', 'Times a job was due and looked at', ['outcome']);
   readonly #webhooks = this.#histogram(
     'talaria_webhook_attempt_seconds',
     'Time of one attempt to deliver a message to a webhook',
@@ -194,6 +195,9 @@ export class Metrics {
       }
       case 'approval.wait':
         this.#approvals.observe({ outcome: fact.outcome }, seconds(fact.startedAt, fact.endedAt));
+        break;
+      case 'job.due':
+        this.#jobs.inc({ outcome: fact.outcome });
         break;
       case 'webhook.attempt':
         this.#webhooks.observe({ outcome: fact.outcome }, seconds(fact.startedAt, fact.endedAt));
