@@ -90,7 +90,7 @@ const OPERATIONS: Record<string, Operation> = {
   'POST /v1/runs': {
     tag: 'runs',
     summary: 'Start a run',
-    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }), traceparent: Type.String() },
     body: schemas.CreateRunRequestSchema,
     status: 202,
     answer: schemas.RunCreatedSchema,

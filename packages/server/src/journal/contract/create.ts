@@ -27,6 +27,15 @@ export function createContract(subject: Subject): void {
   const create = (run: NewRun, maxQueued = NO_LIMIT.maxQueued, ownerShare = 0): Promise<CreateOutcome> =>
     subject.journal.createRun(run, { maxQueued, ownerShare });
 
+  it('keeps the trace that a run is to be part of with its state', async () => {
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const run = newRun({ request: { prompt: 'do it', session_named: false, traceparent } });
+    await create(run);
+    expect((await subject.journal.getRun(run.runId))?.state).toEqual({ ...INITIAL_STATE, traceparent });
+    const [claim] = await subject.journal.claim('w', LEASE_MS, 1);
+    expect(claim?.run.state.traceparent).toBe(traceparent);
+  });
+
   it('stores the run with its request, no event and no owner', async () => {
     const run = newRun({
       sessionId: 's',
