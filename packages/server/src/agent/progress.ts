@@ -40,6 +40,8 @@ export class Progress {
   context: Message[] | undefined;
   /** Where they stand in the session's transcript, if they do: whoever replays the run reads `context` from there. */
   contextRange: ContextRange | undefined;
+  /** How many messages before those are out of reach of any model. */
+  skipped = 0;
   /** Where the conversation is cut for the model; see context/cut.ts. */
   cut = 0;
   /** The conversation since the prompt, without the open calls of the last step. */
@@ -78,8 +80,10 @@ export class Progress {
         this.claims += 1;
         break;
       case 'run.context':
-        if ('session' in record.private) this.contextRange = record.private.session;
-        else this.context = record.private.messages;
+        if ('session' in record.private) {
+          this.contextRange = record.private.session;
+          this.skipped = record.private.skipped ?? 0;
+        } else this.context = record.private.messages;
         break;
       case 'context.cut':
         this.cut = record.private.before;
@@ -161,7 +165,8 @@ export class Progress {
   /** The whole conversation, and where in it the prompt stands. */
   conversation(): Conversation {
     const opening = this.opening();
-    return { messages: [...opening, ...this.messages], prompt: opening.length - 1 };
+    const messages = [...opening, ...this.messages];
+    return { messages, prompt: opening.length - 1, skipped: this.skipped };
   }
 
   /** What this run adds to the transcript of its session: all that does not stand there yet. */

@@ -32,6 +32,7 @@ import type { ContextRange, LogRecord, NewRecord, PrivatePayloads } from '../jou
 import type { Log } from '../log.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
+import { contextReach } from './context-reach.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
@@ -182,11 +183,15 @@ export class RunWorker {
   }
 
   async #findContext(): Promise<PrivatePayloads['run.context'] | undefined> {
-    const { journal } = this.#deps;
+    const { journal, limits } = this.#deps;
     const { run } = this.claim;
     const session = await journal.sessions.get(run.owner, run.sessionId);
     if (session !== undefined && session.nextPos > session.contextFrom) {
-      return { session: await this.#recent({ from: session.contextFrom, to: session.nextPos }) };
+      const asked = await this.#recent({ from: session.contextFrom, to: session.nextPos });
+      const from = await contextReach(asked, limits.contextTokens, (range) =>
+        journal.sessions.messages(run.owner, run.sessionId, range),
+      );
+      return { session: { from, to: asked.to }, skipped: from - asked.from };
     }
     // A run that nobody named a session for left no transcript; while it is kept, it can be gone on from by its id.
     const previous = await journal.previousTurn(run);

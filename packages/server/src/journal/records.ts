@@ -49,9 +49,10 @@ export interface PrivatePayloads {
   'run.released': { epoch: number };
   /**
    * The earlier turns of the session, fixed at the first claim so that recovery sees the same context: a range of the
-   * session's transcript, or the messages themselves where they are in none.
+   * session's transcript, or the messages themselves where they are in none. `skipped` are those before the range, of
+   * which no model could be given anything.
    */
-  'run.context': { messages: Message[] } | { session: ContextRange };
+  'run.context': { messages: Message[] } | { session: ContextRange; skipped?: number };
   /**
    * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt, steps: counted
    * together) it is given those of the system and the prompt from now on, and not the `omitted` others.

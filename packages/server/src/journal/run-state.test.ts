@@ -260,6 +260,10 @@ describe('the run a client sees', () => {
       },
     ],
     [
+      [claimed, { event: 'run.context', private: { session: { from: 5, to: 9 }, skipped: 5 } }],
+      { status: 'running', last_event: '', omitted_messages: 5 },
+    ],
+    [
       [claimed, make.contextCut(3), make.contextCut(7)],
       { status: 'running', last_event: '', omitted_messages: 7 },
     ],

@@ -102,6 +102,8 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
         approvals_waiting: without(state, record.private.request_ids),
         claims_without_progress: 0,
       };
+    case 'run.context':
+      return 'session' in record.private ? { omitted_messages: record.private.skipped ?? 0 } : {};
     case 'context.cut':
       return { omitted_messages: record.private.omitted };
     case 'stop.requested':

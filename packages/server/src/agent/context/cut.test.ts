@@ -33,10 +33,10 @@ const groups: fc.Arbitrary<Message[]> = fc.oneof(
 );
 /** Whatever may stand before and after the prompt of a run when the model is asked. */
 const conversations: fc.Arbitrary<Conversation> = fc
-  .tuple(fc.array(groups, { maxLength: 12 }), texts, fc.array(groups, { maxLength: 12 }))
-  .map(([before, prompt, after]) => {
+  .tuple(fc.array(groups, { maxLength: 12 }), texts, fc.array(groups, { maxLength: 12 }), fc.nat({ max: 2 }))
+  .map(([before, prompt, after, skipped]) => {
     const earlier = before.flat();
-    return { messages: [...earlier, user(prompt), ...after.flat()], prompt: earlier.length };
+    return { messages: [...earlier, user(prompt), ...after.flat()], prompt: earlier.length, skipped };
   });
 const limits = fc.integer({ min: 0, max: 2000 });
 
@@ -104,7 +104,7 @@ describe('whatever is cut to whatever length', () => {
     fc.assert(
       fc.property(conversations, limits, (conversation, limit) => {
         const cut = moveCut(conversation, 0, limit);
-        if (tokensOf(conversation.messages) <= limit) expect(cut).toBe(0);
+        if (tokensOf(afterCut(conversation, 0)) <= limit) expect(cut).toBe(0);
         const before = conversation.messages.slice(0, cut);
         const lastToGo = before.findLastIndex(({ role }) => role !== 'tool');
         if (cut > 0) {
@@ -127,7 +127,8 @@ describe('whatever is cut to whatever length', () => {
     holds((conversation, cut) => {
       const omitted = omittedBy(conversation, cut);
       const left = afterCut(conversation, cut);
-      expect(left.length).toBe(conversation.messages.length - omitted + (omitted > 0 ? 1 : 0));
+      const whole = conversation.messages.length + conversation.skipped;
+      expect(left.length).toBe(whole - omitted + (omitted > 0 ? 1 : 0));
       expect(left.filter(isNote)).toHaveLength(omitted > 0 ? 1 : 0);
       if (omitted > 1) expect(JSON.stringify(left.find(isNote))).toContain(`[${omitted} earlier messages`);
     });
@@ -146,6 +147,7 @@ test('a conversation reads like this after a cut', () => {
       says('now'),
     ],
     prompt: 2,
+    skipped: 0,
   };
   const note = (what: string) =>
     user(`[${what} left out here: the conversation is longer than the model's context.]`);
@@ -157,11 +159,15 @@ test('a conversation reads like this after a cut', () => {
   expect(afterCut(conversation, 2)).toEqual([note('2 earlier messages were'), prompt, call, a, b, now]);
   expect(afterCut(conversation, 6)).toEqual([prompt, note('5 earlier messages were'), now]);
   expect(farthest(conversation)).toBe(6);
+  expect(afterCut({ ...conversation, skipped: 7 }, 0)).toEqual([
+    note('7 earlier messages were'),
+    ...conversation.messages,
+  ]);
 });
 
 test('a prompt alone cannot be cut', () => {
-  expect(moveCut({ messages: [user('x'.repeat(1000))], prompt: 0 }, 0, 1)).toBe(0);
-  expect(moveCut({ messages: [], prompt: -1 }, 0, 0)).toBe(0);
+  expect(moveCut({ messages: [user('x'.repeat(1000))], prompt: 0, skipped: 0 }, 0, 1)).toBe(0);
+  expect(moveCut({ messages: [], prompt: -1, skipped: 0 }, 0, 0)).toBe(0);
 });
 
 test('tokens are estimated by the bytes of the text, and images by the piece', () => {

@@ -16,6 +16,8 @@ export interface Conversation {
   messages: readonly Message[];
   /** The index of the prompt of the run. */
   prompt: number;
+  /** Messages before the first of these, which count as left out. */
+  skipped: number;
 }
 
 /** What is left of the conversation. */
@@ -29,7 +31,7 @@ export function afterCut(conversation: Conversation, cut: number): Message[] {
 
 export function omittedBy(conversation: Conversation, cut: number): number {
   const before = conversation.messages.slice(0, cut);
-  return before.filter((_, index) => !stays(conversation, index)).length;
+  return conversation.skipped + before.filter((_, index) => !stays(conversation, index)).length;
 }
 
 export function tokensOf(messages: readonly Message[]): number {
