@@ -14,6 +14,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['GET', /^\/(v1\/)?health$/, schemas.HealthSchema],
   ['GET', /^\/health\/detailed$/, schemas.HealthDetailedSchema],
   ['GET', /^\/v1\/models$/, schemas.ModelListSchema],
+  ['GET', new RegExp(`^/v1/models/${ID}$`), schemas.ModelSchema],
   ['GET', /^\/v1\/capabilities$/, schemas.CapabilitiesSchema],
   ['POST', /^\/v1\/chat\/completions$/, schemas.ChatCompletionSchema],
   ['POST', /^\/v1\/responses$/, schemas.ResponseObjectSchema],

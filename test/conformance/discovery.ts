@@ -1,5 +1,6 @@
 /** What the server says about itself: health, models, capabilities, the OpenAPI document. */
 import { describe, expect, it } from 'vitest';
+import { expectError } from './checked-api.ts';
 import { apiOf, type GetTarget, say } from './target.ts';
 
 type Json = Record<string, unknown>;
@@ -9,6 +10,7 @@ export const ROUTES: [string, string][] = [
   ['GET', '/v1/health'],
   ['GET', '/health/detailed'],
   ['GET', '/v1/models'],
+  ['GET', '/v1/models/{model}'],
   ['GET', '/v1/capabilities'],
   ['POST', '/v1/chat/completions'],
   ['POST', '/v1/runs'],
@@ -99,6 +101,8 @@ export function describeDiscovery(target: GetTarget): void {
       });
       const runId = await api().create(say('model'));
       expect((await api().run(runId)).model).toBe(model.id);
+      expect((await api().get(`/v1/models/${model.id}`)).body).toEqual(model);
+      expectError(await api().get('/v1/models/gpt-none'), { status: 404, code: 'model_not_found' });
     });
 
     it('its capabilities, and whether a key is needed', async () => {
@@ -213,7 +217,7 @@ export function describeDiscovery(target: GetTarget): void {
             expect(status, name).toMatch(/^[1-5]\d\d$/);
             expect(response.description, `${name} ${status}`).toEqual(expect.any(String));
           }
-          if (method === 'post' && !/\/(stop|resume|run)$/.test(path)) {
+          if (method === 'post' && !/\/(stop|resume|run|cancel)$/.test(path)) {
             expect(operation.requestBody, name).toHaveProperty(['content', 'application/json', 'schema']);
           }
         }

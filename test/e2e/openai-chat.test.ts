@@ -136,7 +136,10 @@ describe('an answer', () => {
 });
 
 test('the models are those of the server', async () => {
-  expect((await client.models.list()).data.map(({ id }) => id)).toEqual([model]);
+  const [only, ...others] = (await client.models.list()).data;
+  expect(others).toEqual([]);
+  expect(await client.models.retrieve(model)).toEqual(only);
+  expect(await errorOf(client.models.retrieve('gpt-none'))).toBeInstanceOf(OpenAI.NotFoundError);
 });
 
 test('an approval is asked for in the stream and answered at the run', async () => {

@@ -49,7 +49,7 @@ export class ChatCompletions {
       body: params,
       headers: sessionHeaders(options),
       timeout: ANSWER_TIMEOUT_MS,
-      // Idempotency keys are honoured for answers in one piece only.
+      // Not every server honours idempotency keys for streams.
       repeat: params.stream !== true,
     };
     if (params.stream !== true) {

@@ -41,6 +41,7 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
   session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
   job_id: Type.String({ description: '12 hex digits' }),
   response_id: Type.String({ description: 'resp_ and 28 hex digits' }),
+  model: Type.String({ description: 'As /v1/models names it' }),
 };
 
 const ERRORS: Record<number, string> = {
@@ -80,6 +81,12 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'The model this server offers',
     answer: schemas.ModelListSchema,
     errors: [401],
+  },
+  'GET /v1/models/{model}': {
+    tag: 'discovery',
+    summary: 'The model of this name',
+    answer: schemas.ModelSchema,
+    errors: [401, 404],
   },
   'GET /v1/capabilities': {
     tag: 'discovery',

@@ -1,4 +1,5 @@
 /** What the server is and can do: `/v1/models`, `/v1/capabilities`, `/openapi.json`. */
+import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 
 export interface DiscoveryOptions {
@@ -13,6 +14,7 @@ const ENDPOINTS = {
   health_detailed: { method: 'GET', path: '/health/detailed' },
   metrics: { method: 'GET', path: '/metrics' },
   models: { method: 'GET', path: '/v1/models' },
+  model: { method: 'GET', path: '/v1/models/{model}' },
   capabilities: { method: 'GET', path: '/v1/capabilities' },
   openapi: { method: 'GET', path: '/openapi.json' },
   chat_completions: { method: 'POST', path: '/v1/chat/completions' },
@@ -51,20 +53,23 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
 
   app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
 
-  app.get('/v1/models', async () => ({
-    object: 'list',
-    data: [
-      {
-        id: modelName,
-        object: 'model',
-        created,
-        owned_by: 'hermes',
-        permission: [],
-        root: modelName,
-        parent: null,
-      },
-    ],
-  }));
+  const model = {
+    id: modelName,
+    object: 'model',
+    created,
+    owned_by: 'hermes',
+    permission: [],
+    root: modelName,
+    parent: null,
+  };
+
+  app.get('/v1/models', async () => ({ object: 'list', data: [model] }));
+
+  app.get<{ Params: { model: string } }>('/v1/models/:model', async (request) => {
+    const { model: name } = request.params;
+    if (name === modelName) return model;
+    throw new TalariaError('model_not_found', { message: `No such model: ${name}`, param: 'model' });
+  });
 
   app.get('/v1/capabilities', async () => ({
     object: 'hermes.api_server.capabilities',
