@@ -828,6 +828,22 @@ describe('releasing', () => {
     expect(ends).toEqual(['answered, gone: false', 'closed']);
   });
 
+  test('a container that dies before the work in a released slot has ended is not asked to close it', async () => {
+    const { pool, driver } = await startPool();
+    const slot = await pool.acquire('a');
+    const answer = createGate();
+    let closes = 0;
+    driver.before.close = () => void closes++;
+    const working = pool.use(slot, () => answer.wait());
+    const releasing = pool.release(slot, { resetWorkspace: true });
+    pool.containerFailed(only(driver.containers), 'killed');
+    await atRest();
+    answer.open();
+    await Promise.all([working, releasing]);
+    expect(closes).toBe(0);
+    expect(driver.discarded).toEqual(['a']);
+  });
+
   test('a slot that was released is of no use', async () => {
     const { pool } = await startPool();
     const slot = await pool.acquire('a');

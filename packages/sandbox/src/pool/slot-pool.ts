@@ -319,6 +319,7 @@ export class SlotPool<C extends Container> {
     // Before anything becomes of the container: those who work in the slot hear that it was released, and nothing else.
     await slot.empty();
     try {
+      slot.gone.throwIfAborted();
       await this.#options.driver.closeSlot(container.handle, slot.request, { resetWorkspace });
     } catch (error) {
       await fleet.check(container);
