@@ -509,6 +509,12 @@ export function describeBackendContract(
         expect(slots.map((each) => each.trajectoryId)).toEqual(ids);
       });
 
+      test.each([null, 5, {}])('%j names no trajectory', async (trajectoryId) => {
+        await expect(backend.acquire(trajectoryId as never)).rejects.toMatchObject({
+          code: 'invalid_request',
+        });
+      });
+
       test('acquiring a trajectory that is held gives the slot that holds it', async () => {
         const again = await Promise.all([backend.acquire(trajectory), backend.acquire(trajectory)]);
         expect(again.map(({ slotId }) => slotId)).toEqual([slot.slotId, slot.slotId]);

@@ -1,5 +1,13 @@
-/** What every backend asks of a request before it looks at the tool's own arguments. */
+/** What every backend asks of its callers before it looks at the arguments of a tool. */
 import type { ExecutionRequest } from './backend.ts';
+import { SandboxError } from './errors.ts';
+
+/** Anything else would become the name of somebody's workspace. */
+export function checkTrajectoryId(trajectoryId: unknown): void {
+  if (trajectoryId === undefined || typeof trajectoryId === 'string') return;
+  const given = trajectoryId === null ? 'null' : `a ${typeof trajectoryId}`;
+  throw new SandboxError('invalid_request', `A trajectory is named by a string, not ${given}.`);
+}
 
 /** Why the request can never work; undefined where nothing is wrong with it. */
 export function whyInvalid(request: ExecutionRequest, timeoutS: number | undefined): string | undefined {

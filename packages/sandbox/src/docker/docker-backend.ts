@@ -23,7 +23,8 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import { slotIdOf } from '../check-request.ts';
+import { checkCallOptions } from '../check-options.ts';
+import { checkTrajectoryId, slotIdOf } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import { Digests } from '../local/artifacts/digests.ts';
 import { LocalWorkspaceReader } from '../local/artifacts/local-workspace-reader.ts';
@@ -50,6 +51,7 @@ export class DockerBackend implements ToolBackend {
   #running: RunningDocker | undefined;
 
   constructor(options: DockerBackendOptions) {
+    checkCallOptions(options);
     this.#options = options;
     this.#api = new DockerApi(options.dockerHost ?? DEFAULT_DOCKER_HOST);
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
@@ -72,6 +74,7 @@ export class DockerBackend implements ToolBackend {
   }
 
   async acquire(trajectoryId?: string, options: AcquireOptions = {}): Promise<Slot> {
+    checkTrajectoryId(trajectoryId);
     return this.#started().pool.acquire(trajectoryId, options);
   }
 

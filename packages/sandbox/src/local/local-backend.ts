@@ -27,7 +27,8 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import { slotIdOf, whyInvalid } from '../check-request.ts';
+import { checkCallOptions } from '../check-options.ts';
+import { checkTrajectoryId, slotIdOf, whyInvalid } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { notRun } from '../not-run.ts';
@@ -99,6 +100,7 @@ export class LocalBackend implements ToolBackend {
   #starting: Promise<void> | undefined;
 
   constructor(options: LocalBackendOptions) {
+    checkCallOptions(options);
     this.#options = options;
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
   }
@@ -166,6 +168,7 @@ export class LocalBackend implements ToolBackend {
   }
 
   async acquire(trajectoryId?: string, { signal }: AcquireOptions = {}): Promise<Slot> {
+    checkTrajectoryId(trajectoryId);
     const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
     return this.#inTurn(name, async () => {
       signal?.throwIfAborted();
