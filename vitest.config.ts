@@ -7,5 +7,7 @@ export default defineConfig({
     maxWorkers: '100%',
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // A condition is waited for as long as the test may take; the default of a second is a race on a busy machine.
+    expect: { poll: { timeout: 25_000 } },
   },
 });

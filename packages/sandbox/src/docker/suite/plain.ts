@@ -74,11 +74,11 @@ export function describePlain(daemon: () => TestDaemon): void {
     test('every call under way in a slot that is released is answered as aborted', async () => {
       const slot = await docker.backend.acquire();
       const running = Promise.all(
-        Array.from({ length: 20 }, () => docker.bash(slot, 'echo begun; sleep 600')),
+        Array.from({ length: 10 }, () => docker.bash(slot, 'echo begun; sleep 600')),
       );
       await expect
         .poll(async () => (await docker.bash(slot, 'ps -e -o comm | grep -c sleep')).output)
-        .toBe('20\n');
+        .toBe('10\n');
       await docker.backend.release(slot);
       for (const result of await running)
         expect(result).toMatchObject({ output: 'begun\n', metadata: { failure: 'aborted' } });
