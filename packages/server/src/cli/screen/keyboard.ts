@@ -30,7 +30,8 @@ export function openKeyboard(): Keyboard | undefined {
           onKey(key);
         } else {
           input.setRawMode(false);
-          process.kill(process.pid, signal);
+          // At once, so that who is stopped here is stopped without raw mode; by default where nobody listens.
+          if (!process.emit(signal, signal)) process.kill(process.pid, signal);
           input.setRawMode(true);
         }
       };

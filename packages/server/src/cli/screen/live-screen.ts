@@ -34,7 +34,20 @@ export class LiveScreen implements Screen {
     this.#resources.use(output.onResize(() => this.refresh()));
     // Whatever ends the process, the terminal gets its cursor back.
     this.#resources.use(onProcess('exit', () => this.#output.write(this.#wiped())));
-    // While it was stopped the shell has written below the footer: that one is left as it is.
+    const quitting = onProcess('SIGQUIT', () => {
+      this.#output.write(this.#wiped());
+      quitting[Symbol.dispose]();
+      process.kill(process.pid, 'SIGQUIT');
+    });
+    this.#resources.use(quitting);
+    // So does the shell that takes over while it is stopped.
+    this.#resources.use(
+      onProcess('SIGTSTP', () => {
+        this.#output.write(this.#wiped());
+        process.kill(process.pid, 'SIGSTOP');
+      }),
+    );
+    // Stopped without a warning, the shell has written below the footer: that one is left as it is.
     this.#resources.use(
       onProcess('SIGCONT', () => {
         this.#drawn = [];
@@ -84,9 +97,7 @@ export class LiveScreen implements Screen {
   /** Takes the cursor to where the footer began. */
   #wiped(): string {
     if (this.#drawn.length === 0) return '';
-    const { columns } = this.#output;
-    const widths = this.#drawn.map((row) => widthOf(stripVTControlCharacters(row)));
-    const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    const rows = this.#drawn.reduce((sum, row) => sum + this.#heightOf(row), 0);
     this.#drawn = [];
     return `${rows > 1 ? `\x1b[${rows - 1}A` : ''}${CLEAR_BELOW}${SHOW_CURSOR}`;
   }
@@ -101,11 +112,23 @@ export class LiveScreen implements Screen {
   #rows(): readonly string[] {
     if (this.#midLine) return [];
     const { columns, rows } = this.#output;
-    return this.#footer(columns).slice(-Math.max(1, rows - 1));
+    const shown: string[] = [];
+    let height = 0;
+    for (const row of this.#footer(columns).toReversed()) {
+      height += this.#heightOf(row);
+      if (height >= rows && shown.length > 0) break;
+      shown.unshift(row);
+    }
+    return shown;
+  }
+
+  /** In rows of the window: the terminal wraps what is wider. */
+  #heightOf(row: string): number {
+    return Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(row)) / this.columns));
   }
 }
 
-function onProcess(name: 'exit' | 'SIGCONT', call: () => void): Disposable {
+function onProcess(name: 'exit' | 'SIGTSTP' | 'SIGCONT' | 'SIGQUIT', call: () => void): Disposable {
   process.on(name, call);
   return { [Symbol.dispose]: () => void process.off(name, call) };
 }
