@@ -46,8 +46,8 @@ async function deltasAfter(
 ): Promise<StoredEvent[]> {
   const deltas: StoredEvent[] = [];
   const first = await journal.firstShownAfter(runId, pos);
-  if (first === undefined) return deltas;
   const lastSeq = log.findLast(({ seq }) => seq !== null)?.seq ?? -1;
+  if (first === undefined || first > lastSeq + 1) return deltas;
   for (let after = first - 1; ; ) {
     const events = await journal.readEvents(runId, after, PAGE);
     for (const event of events) {

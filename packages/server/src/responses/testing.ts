@@ -1,6 +1,7 @@
 /** Runs for tests: the records a worker would write, in order. */
 import type { ApprovalRequest } from '@talaria/protocol';
 import fc from 'fast-check';
+import type { StoredEvent } from '../journal/journal.ts';
 import type { AssistantPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
 import { createMasking } from './masking.ts';
@@ -155,3 +156,27 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
     if (last.late) records.push(claimed, resumed);
     return toLog([...records, completed(answer)]);
   });
+
+/** A journal that holds this log of one run, and whose events may be ahead of it. */
+export function journalOf(log: readonly LogRecord[], ahead: readonly LogRecord[] = log) {
+  return {
+    async readLog(_runId: string, afterPos: number): Promise<LogRecord[]> {
+      return log.filter(({ event, pos }) => event !== 'message.delta' && pos > afterPos);
+    },
+    async readEvents(_runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
+      return storedEvents(ahead)
+        .filter(({ seq }) => seq > afterSeq)
+        .slice(0, limit);
+    },
+    async firstShownAfter(_runId: string, afterPos: number): Promise<number | undefined> {
+      const shown = ahead.find(({ event, pos }) => event === 'message.delta' && pos > afterPos);
+      return shown?.seq ?? undefined;
+    },
+  };
+}
+
+export function storedEvents(log: readonly LogRecord[]): StoredEvent[] {
+  return log.flatMap(({ seq, event, at, public: payload }) =>
+    seq === null ? [] : [{ seq, event, at, payload: JSON.stringify(payload) }],
+  );
+}

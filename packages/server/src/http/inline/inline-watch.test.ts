@@ -89,3 +89,20 @@ test.each([
   await vi.advanceTimersByTimeAsync(GRACE_MS);
   expect(logged).toHaveLength(times);
 });
+
+test('whoever joins a run that is watched, or was just now, keeps it going', async () => {
+  const inline = watch();
+  inline.attach('ada', 'run_1').leave();
+  const joined = inline.join('ada', 'run_1');
+  await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+  expect(stopped).toEqual([]);
+  joined.leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual(['ada run_1']);
+});
+
+test('whoever joins a run that nobody waits for may leave it', async () => {
+  watch().join('ada', 'run_1').leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual([]);
+});

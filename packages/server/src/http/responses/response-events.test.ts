@@ -1,0 +1,134 @@
+import { createSseParser, type ResponseEvent, TalariaError } from '@talaria/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
+import type { LogRecord } from '../../journal/records.ts';
+import { ResponseFold } from '../../responses/response-fold.ts';
+import { anyRun, HEAD, journalOf, MASKING, storedEvents } from '../../responses/testing.ts';
+import { ResponseEvents } from './response-events.ts';
+
+function allEvents(log: readonly LogRecord[]): ResponseEvent[] {
+  const fold = new ResponseFold(HEAD, MASKING);
+  return [...fold.open(), ...log.flatMap((record) => fold.apply(record))];
+}
+
+/** A reader of a run whose events come in pieces of these sizes. */
+function eventsOf(log: readonly LogRecord[], sizes: readonly number[] = [1000]): ResponseEvents {
+  return new ResponseEvents({
+    runId: HEAD.runId,
+    fold: new ResponseFold(HEAD, MASKING),
+    journal: journalOf(log),
+    subscribe(after, subscriber) {
+      let attached = true;
+      void (async () => {
+        let rest = storedEvents(log).filter(({ seq }) => seq > after);
+        for (let i = 0; rest.length > 0 && attached; i += 1) {
+          const size = sizes[i % sizes.length]!;
+          subscriber.deliver(rest.slice(0, size) as unknown as EventBatch);
+          rest = rest.slice(size);
+          if (i % 2 === 0) await subscriber.ready?.();
+        }
+      })();
+      return () => {
+        attached = false;
+      };
+    },
+  });
+}
+
+function decode(bytes: Buffer): ResponseEvent[] {
+  const events: ResponseEvent[] = [];
+  const parser = createSseParser({
+    onMessage: ({ event, data }) => {
+      events.push(JSON.parse(data) as ResponseEvent);
+      expect(event).toBe(events.at(-1)!.type);
+    },
+  });
+  parser.feed(bytes.toString());
+  return events;
+}
+
+/** Everything a stream writes whose reader refuses as many batches as told, and then attaches again. */
+async function written(events: ResponseEvents, refusals: number): Promise<ResponseEvent[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<ResponseEvent[]>();
+  const told = decode(events.open);
+  let left = refusals;
+  let after = events.after;
+  const attach = (): void => {
+    const subscriber: Subscriber = {
+      deliver(batch) {
+        if (left > 0) {
+          left -= 1;
+          detach();
+          queueMicrotask(attach);
+          return;
+        }
+        const { bytes, ended } = events.encode(batch);
+        after = batch.at(-1)!.seq;
+        told.push(...decode(bytes));
+        if (ended) resolve(told);
+      },
+      fail: reject,
+    };
+    const detach = events.subscribe(after, subscriber);
+  };
+  if (events.ended) return told;
+  attach();
+  return promise;
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 });
+
+test('are all of them, however they come and however often a reader falls behind', () =>
+  fc.assert(
+    fc.asyncProperty(anyRun, sizes, fc.nat({ max: 3 }), async (log, cuts, refusals) => {
+      expect(await written(eventsOf(log, cuts), refusals)).toEqual(allEvents(log));
+    }),
+  ));
+
+test('are exactly the rest for whoever has had any of them', () =>
+  fc.assert(
+    fc.asyncProperty(anyRun, sizes, fc.nat(), fc.nat({ max: 2 }), async (log, cuts, seed, refusals) => {
+      const all = allEvents(log);
+      const had = seed % all.length;
+      const events = eventsOf(log, cuts);
+      await events.skipTo(had);
+      expect(await written(events, refusals)).toEqual(all.slice(had + 1));
+    }),
+  ));
+
+test('cannot be had after one that has not been', () =>
+  fc.assert(
+    fc.asyncProperty(anyRun, fc.nat({ max: 5 }), async (log, beyond) => {
+      const skipping = eventsOf(log).skipTo(allEvents(log).length + beyond);
+      await expect(skipping).rejects.toMatchObject({ code: 'invalid_cursor', param: 'starting_after' });
+    }),
+  ));
+
+test('end with the reason when they are cut off, under the number of the last', async () => {
+  const [log] = fc.sample(anyRun, 1);
+  const events = eventsOf(log!);
+  const told = await written(events, 0);
+  const [last] = decode(events.interrupted(new TalariaError('gateway_draining'))) as unknown[];
+  expect(last).toMatchObject({
+    type: 'error',
+    code: 'gateway_draining',
+    message: expect.stringContaining(HEAD.runId),
+    sequence_number: told.length - 1,
+  });
+});
+
+test('fail their reader when the log cannot be read', async () => {
+  const [log] = fc.sample(anyRun, 1);
+  const failure = new Error('disk');
+  const events = new ResponseEvents({
+    runId: HEAD.runId,
+    fold: new ResponseFold(HEAD, MASKING),
+    journal: { ...journalOf(log!), readLog: () => Promise.reject(failure) },
+    subscribe(_after, subscriber) {
+      subscriber.deliver(storedEvents(log!) as unknown as EventBatch);
+      return () => {};
+    },
+  });
+  await expect(written(events, 0)).rejects.toBe(failure);
+});
