@@ -24,6 +24,7 @@ import { configuredModel } from './configured-model.ts';
 import { configuredTraces } from './configured-traces.ts';
 import { Engine } from './engine/engine.ts';
 import { lockFile } from './file-lock.ts';
+import { OPEN_OWNER } from './http/auth.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { JobScheduler } from './jobs/job-scheduler.ts';
@@ -185,7 +186,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   });
 
   const jobs = { store: journal.jobs, startRun: engine.startJobRun };
-  const scheduler = new JobScheduler({ ...jobs, log, report });
+  const owners = new Set(config.apiKeys.length === 0 ? [OPEN_OWNER] : config.apiKeys.map(({ name }) => name));
+  const scheduler = new JobScheduler({ ...jobs, isServed: (owner) => owners.has(owner), log, report });
 
   const responses = new ResponseRuns({
     engine,

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApiKey, isLoopback } from '../config/index.ts';
 
 /** The owner of runs when no key is configured. */
-const OPEN_OWNER = 'local';
+export const OPEN_OWNER = 'local';
 
 export type Authenticate = (request: FastifyRequest) => string;
 

@@ -53,7 +53,8 @@ const startRun: StartJobRun = async ({ jobId, version, owner }, nextRunAt) => {
 async function startScheduler(
   options: { store?: Jobs; startRun?: StartJobRun; report?: Report } = {},
 ): Promise<JobScheduler> {
-  const scheduler = new JobScheduler({ store, startRun, log, after: time.after, ...options });
+  const isServed = (owner: string) => owner !== 'gone';
+  const scheduler = new JobScheduler({ store, startRun, isServed, log, after: time.after, ...options });
   schedulers.push(scheduler);
   scheduler.start();
   await time.rest(schedulers.length);
@@ -238,7 +239,7 @@ describe('a full queue', () => {
     await time.advance(31 * MINUTE_MS);
     expect(fired).toEqual([]);
     expect(await store.get(job.jobId)).toEqual(job);
-    expect(logged).toContain('a job is due and the queue is full; it is tried again');
+    expect(logged).toContain('jobs are due and the queue is full; they are tried again');
     limits = NO_LIMIT;
     await time.advance(10_000);
     expect(fired).toHaveLength(1);
@@ -254,6 +255,16 @@ describe('a full queue', () => {
     expect(times(jobId)).toHaveLength(1);
     expect(fired).toHaveLength(2);
   });
+});
+
+test('the jobs of a key that is not configured any more are left alone, and hold up no other', async () => {
+  for (const _ of counting(60)) await createJob('1m', { owner: 'gone' });
+  const { jobId } = await createJob('2m');
+  time.set('2026-11-16T04:00:00Z');
+  await startScheduler();
+  expect(fired.map((firing) => firing.jobId)).toEqual([jobId]);
+  expect(time.nextTimer - time.now()).toBeGreaterThan(10_000);
+  expect((await store.list('gone')).every(({ lastRunId }) => lastRunId === null)).toBe(true);
 });
 
 test('a start that fails is tried again, and every outcome is reported', async () => {

@@ -7,6 +7,7 @@
  *   due ──▶ its last run is unfinished ──▶ skipped: never two at once; the next time applies
  *       ──▶ started, in one transaction with the job's next time: of several servers one succeeds
  *       ──▶ no room in the queue, or the store fails ──▶ still due, tried again soon
+ *       ──▶ its key is not one of this server ──▶ left alone: who took the key away has stopped its jobs
  *
  * Whatever came due while no server was there is found at the first look and fires once.
  */
@@ -29,10 +30,15 @@ export type After = (ms: number, callback: () => void) => () => void;
 export interface JobSchedulerOptions {
   store: Jobs;
   startRun: StartJobRun;
+  /** Whether the owner is one whose jobs this server starts. */
+  isServed(owner: string): boolean;
   log: Log;
   report?: Report;
   after?: After;
 }
+
+/** Only a job that is `done` is not due any more. */
+type Outcome = 'done' | 'queue_full' | 'failed';
 
 export class JobScheduler {
   readonly #options: JobSchedulerOptions;
@@ -87,53 +93,54 @@ export class JobScheduler {
 
   /** Returns how long nothing is to be done. */
   async #fireAllDue(): Promise<number> {
-    const { store } = this.#options;
-    /** Jobs that cannot be started now: they stay due and hold up no other. */
-    const stuck = new Set<string>();
+    const { store, isServed, log } = this.#options;
+    /** Jobs that stay due: they hold up no other. */
+    const left = new Set<string>();
+    const outcomes: Outcome[] = [];
     for (;;) {
-      const { now, due, nextAt } = await store.agenda(BATCH + stuck.size);
+      const { now, due, nextAt } = await store.agenda(BATCH + left.size);
       if (this.#lastNow === undefined || now < this.#lastNow) await this.#correctPlans(now);
       this.#lastNow = now;
-      const startable = due.filter(({ jobId }) => !stuck.has(jobId));
-      if (startable.length === 0 || this.#stopped) {
-        const untilNextMs = nextAt === null ? POLL_MS : Math.max(1, nextAt - now);
-        return Math.min(untilNextMs, stuck.size > 0 ? RETRY_MS : POLL_MS);
+      const found = due.filter(({ jobId }) => !left.has(jobId));
+      if (found.length === 0 || this.#stopped) {
+        const full = outcomes.filter((outcome) => outcome === 'queue_full').length;
+        if (full > 0) log.warn({ jobs: full }, 'jobs are due and the queue is full; they are tried again');
+        const longestMs = outcomes.every((outcome) => outcome === 'done') ? POLL_MS : RETRY_MS;
+        return nextAt === null ? longestMs : Math.min(longestMs, Math.max(1, nextAt - now));
       }
       await Promise.all(
-        startable.map(async (job) => {
-          if (!(await this.#fire(job, now))) stuck.add(job.jobId);
+        found.map(async (job) => {
+          const outcome = isServed(job.owner) ? await this.#fire(job, now) : 'not_served';
+          if (outcome !== 'done') left.add(job.jobId);
+          if (outcome !== 'not_served') outcomes.push(outcome);
         }),
       );
     }
   }
 
-  /** False when the job stays due for now. */
-  async #fire(job: StoredJob, now: number): Promise<boolean> {
+  async #fire(job: StoredJob, now: number): Promise<Outcome> {
     const { store, startRun, log, report = noReport } = this.#options;
     const { jobId, schedule, timezone, nextRunAt } = job;
     try {
       const next = runAfter(schedule, timezone, nextRunAt ?? now, now);
       if (isRunning(job)) {
         const skipped = await store.update(job, { nextRunAt: next, lastSkippedAt: now });
-        if (skipped === undefined) return true;
+        if (skipped === undefined) return 'done';
         report({ fact: 'job.due', outcome: 'skipped' });
-        log.warn({ jobId }, 'a job was due while its last run was unfinished; skipped');
-        return true;
+        log.info({ jobId }, 'a job is due and its last run unfinished; skipped');
+        return 'done';
       }
       failpoint('job.before-fire');
       const runId = await startRun(job, next);
-      if (runId === undefined) return true;
+      if (runId === undefined) return 'done';
       report({ fact: 'job.due', outcome: 'started' });
       log.debug({ jobId, runId }, 'a job has started its run');
-      return true;
+      return 'done';
     } catch (error) {
       report({ fact: 'job.due', outcome: 'postponed' });
-      if (error instanceof TalariaError && error.code === 'rate_limit_exceeded') {
-        log.warn({ jobId }, 'a job is due and the queue is full; it is tried again');
-      } else {
-        log.error({ jobId, err: error }, 'a job that is due could not be started; it is tried again');
-      }
-      return false;
+      if (error instanceof TalariaError && error.code === 'rate_limit_exceeded') return 'queue_full';
+      log.error({ jobId, err: error }, 'a job that is due could not be started; it is tried again');
+      return 'failed';
     }
   }
 
