@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
 import type { PoolLimits } from './pool-limits.ts';
-import { SlotPool } from './slot-pool.ts';
+import { type SlotEnds, SlotPool } from './slot-pool.ts';
 import { atRest, FakeClock } from './testing/fake-clock.ts';
 import { type FakeContainer, FakeDriver } from './testing/fake-driver.ts';
 
@@ -13,6 +13,7 @@ type Operation = (typeof OPERATIONS)[number];
 type Action =
   | { do: 'acquire'; trajectoryId: string | undefined }
   | { do: 'abort'; caller: number }
+  | { do: 'use'; slot: number; lagSeconds: number }
   | { do: 'release'; slot: number; resetWorkspace: boolean }
   | { do: 'discard'; trajectoryId: string }
   | { do: 'kill' | 'report'; container: number }
@@ -30,6 +31,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       do: fc.constant('acquire'),
       trajectoryId: fc.option(trajectoryId, { nil: undefined, freq: 4 }),
     }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('use'), slot: fc.nat(), lagSeconds: fc.nat(8) }),
   },
   {
     weight: 6,
@@ -82,6 +87,9 @@ test('the rules of a pool hold whatever happens to it', async () => {
   );
 }, 120_000);
 
+/** How long work takes that nobody ends. */
+const WORK_S = 20;
+
 interface Call {
   trajectoryId: string | undefined;
   controller: AbortController;
@@ -101,6 +109,8 @@ class World {
   readonly #discarding = new Set<string>();
   /** Trajectories whose files must be somewhere. */
   readonly #written = new Set<string>();
+  /** Ids of slots in which somebody works whose container is not known to be dead. */
+  readonly #working: string[] = [];
   readonly #broken: string[] = [];
 
   constructor(limits: PoolLimits) {
@@ -118,6 +128,10 @@ class World {
         void atRest().then(() => this.#discarding.delete(trajectoryId));
       }
     };
+    before.close = async (_, { slotId }) => {
+      if (this.#working.includes(slotId)) this.#broken.push('a slot was closed under those who work in it');
+      await this.#act('close');
+    };
     before.open = async (container, { trajectoryId }) => {
       this.#expectTurnOf(trajectoryId);
       await this.#act('open');
@@ -132,6 +146,9 @@ class World {
         break;
       case 'abort':
         pick(this.calls, action.caller)?.controller.abort();
+        break;
+      case 'use':
+        this.#use(pick(this.slots, action.slot), action.lagSeconds);
         break;
       case 'release':
         this.#release(pick(this.slots, action.slot), action.resetWorkspace);
@@ -167,7 +184,7 @@ class World {
   check(): void {
     expect(this.#broken).toEqual([]);
     expect(this.driver.violations).toEqual([]);
-    const held = this.slots.filter(({ state }) => state === 'acquired');
+    const held = this.slots.filter(({ state }) => state === 'acquired' || state === 'executing');
     const places = new Set(held.map(({ slotId }) => slotId));
     const trajectories = new Set(held.map((slot) => slot.trajectoryId ?? slot.slotId));
     expect(trajectories.size).toBe(places.size);
@@ -223,6 +240,32 @@ class World {
     );
   }
 
+  /** Ends some time after it was told to, or by itself. */
+  #use(slot: Slot | undefined, lagSeconds: number): void {
+    if (!slot) return;
+    const { slotId } = slot;
+    const work = async (_: FakeContainer, { released, gone }: SlotEnds) => {
+      this.#working.push(slotId);
+      gone.addEventListener('abort', () => this.#stopWorking(slotId));
+      const told = new Promise((resolve) => {
+        for (const end of [released, gone]) end.addEventListener('abort', resolve);
+      });
+      await Promise.race([told, this.#pass(WORK_S)]);
+      await this.#pass(lagSeconds);
+      this.#stopWorking(slotId);
+    };
+    this.pool.use(slot, work).catch(() => {});
+  }
+
+  #stopWorking(slotId: string): void {
+    const at = this.#working.indexOf(slotId);
+    if (at !== -1) this.#working.splice(at, 1);
+  }
+
+  async #pass(seconds: number): Promise<void> {
+    if (seconds > 0) await new Promise<void>((resolve) => this.clock.after(seconds * 1000, resolve));
+  }
+
   #release(slot: Slot | undefined, resetWorkspace: boolean): void {
     if (!slot) return;
     if (slot.trajectoryId !== undefined && resetWorkspace) this.#written.delete(slot.trajectoryId);
@@ -230,8 +273,7 @@ class World {
   }
 
   async #act(operation: Operation): Promise<void> {
-    const seconds = this.#seconds.get(operation) ?? 0;
-    if (seconds > 0) await new Promise<void>((resolve) => this.clock.after(seconds * 1000, resolve));
+    await this.#pass(this.#seconds.get(operation) ?? 0);
     if (this.#fails.has(operation)) throw new Error(`${operation} fails`);
   }
 
