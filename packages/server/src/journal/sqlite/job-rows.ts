@@ -64,15 +64,13 @@ const COLUMNS: Record<keyof JobChange, keyof JobRow> = {
   lastSkippedAt: 'last_skipped_at',
 };
 
-/** The columns a change sets, each with its value. */
-export function toColumns(change: JobChange): [keyof JobRow, string | number | null][] {
-  return (Object.keys(change) as (keyof JobChange)[])
-    .filter((name) => change[name] !== undefined)
-    .map((name) => {
-      const value = change[name] as unknown;
-      return [COLUMNS[name], typeof value === 'object' && value !== null ? JSON.stringify(value) : value] as [
-        keyof JobRow,
-        string | number | null,
-      ];
-    });
+type Column = [name: keyof JobRow, value: string | number | null];
+
+/** The columns a change sets. */
+export function toColumns(change: JobChange): Column[] {
+  return (Object.keys(change) as (keyof JobChange)[]).flatMap((name): Column[] => {
+    const value = change[name];
+    if (value === undefined) return [];
+    return [[COLUMNS[name], typeof value === 'object' && value !== null ? JSON.stringify(value) : value]];
+  });
 }
