@@ -27,6 +27,12 @@ export function parseJsonBody(body: unknown): unknown {
   }
 }
 
+/** The same for routes that need no words: no body at all is an empty object. */
+export function parseOptionalJsonBody(body: unknown): unknown {
+  const absent = !(body instanceof Uint8Array) || body.length === 0;
+  return absent ? {} : parseJsonBody(body);
+}
+
 interface Measures {
   deepest: number;
   open: number;

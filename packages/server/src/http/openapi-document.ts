@@ -273,6 +273,7 @@ const OPERATIONS: Record<string, Operation> = {
     tag: 'sessions',
     summary: 'Make a session that begins as this one did',
     body: schemas.ForkSessionRequestSchema,
+    optionalBody: true,
     answer: schemas.SessionSchema,
     errors: [400, 401, 404, 409],
   },

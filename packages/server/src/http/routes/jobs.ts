@@ -2,7 +2,7 @@
 import { parseCreateJob, parsePauseReason, parseUpdateJob } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ScheduledJobs } from '../../jobs/scheduled-jobs.ts';
-import { parseJsonBody } from '../json-body.ts';
+import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
 import { single } from '../query.ts';
 
 type JobRoute = { Params: { job_id: string } };
@@ -34,7 +34,7 @@ export function installJobRoutes(app: FastifyInstance, jobs: ScheduledJobs): voi
   });
 
   app.post<JobRoute>('/api/jobs/:job_id/pause', { preParsing: jobExists }, async (request) => {
-    const reason = isEmpty(request.body) ? undefined : parsePauseReason(parseJsonBody(request.body));
+    const reason = parsePauseReason(parseOptionalJsonBody(request.body));
     return { job: await jobs.pause(request.owner, request.params.job_id, reason) };
   });
   app.post<JobRoute>('/api/jobs/:job_id/resume', { preParsing: jobExists }, async (request) => ({
@@ -44,8 +44,4 @@ export function installJobRoutes(app: FastifyInstance, jobs: ScheduledJobs): voi
   app.post<JobRoute>('/api/jobs/:job_id/run', starting, async (request) => ({
     job: await jobs.run(request.owner, request.params.job_id),
   }));
-}
-
-function isEmpty(body: unknown): boolean {
-  return !(body instanceof Uint8Array) || body.length === 0;
 }

@@ -2,7 +2,7 @@
 import { parseForkSession, TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { SessionAccess } from '../../engine/session-access.ts';
-import { parseJsonBody } from '../json-body.ts';
+import { parseOptionalJsonBody } from '../json-body.ts';
 import { pageLimit, single } from '../query.ts';
 
 type SessionRoute = { Params: { session_id: string } };
@@ -37,13 +37,8 @@ export function installSessionRoutes(app: FastifyInstance, sessions: SessionAcce
     '/api/sessions/:session_id/fork',
     { preParsing: sessionExists },
     async ({ owner, params, body }) =>
-      sessions.fork(owner, params.session_id, parseForkSession(isEmpty(body) ? {} : parseJsonBody(body))),
+      sessions.fork(owner, params.session_id, parseForkSession(parseOptionalJsonBody(body))),
   );
-}
-
-/** A fork of everything under a name that is made up needs no words. */
-function isEmpty(body: unknown): boolean {
-  return !(body instanceof Uint8Array) || body.length === 0;
 }
 
 function parseIndex(value: string | undefined): number | undefined {
