@@ -42,7 +42,16 @@ export class Responses {
       return this.#transport.json(call, { idempotencyKey: createId('idem'), ...options });
     }
     const connection = await this.#transport.open({ ...call, events: true }, options);
-    return new ResponseStream(connection, options.timeout ?? ANSWER_TIMEOUT_MS);
+    return this.#stream(connection, options);
+  }
+
+  /** The events of a response from the first on, or after the one with this number. */
+  async streamEvents(
+    responseId: string,
+    { after, ...options }: RequestOptions & { after?: number | undefined } = {},
+  ): Promise<ResponseStream> {
+    const connection = await this.#connect(responseId, after, options);
+    return this.#stream(connection, options, { id: responseId, after: after ?? -1 });
   }
 
   get(responseId: string, options?: RequestOptions): Promise<ResponseObject> {
@@ -54,6 +63,24 @@ export class Responses {
     const call = { method: 'DELETE', path: pathOf(responseId), repeat: true } as const;
     return this.#transport.json<ResponseDeleted>(call, options);
   }
+
+  /** Stops a response that works in the background. */
+  cancel(responseId: string, options?: RequestOptions): Promise<ResponseObject> {
+    const call = { method: 'POST', path: `${pathOf(responseId)}/cancel`, repeat: true } as const;
+    return this.#transport.json<ResponseObject>(call, options);
+  }
+
+  #stream(connection: Connection, options: RequestOptions, place?: Place): ResponseStream {
+    const idleMs = options.timeout ?? ANSWER_TIMEOUT_MS;
+    const resume: Resume = (responseId, after) => this.#connect(responseId, after, options);
+    return new ResponseStream(readEvents(connection, idleMs, resume, place));
+  }
+
+  #connect(responseId: string, after: number | undefined, options: RequestOptions): Promise<Connection> {
+    const query = { stream: true, starting_after: after };
+    const call = { method: 'GET', path: pathOf(responseId), query, events: true, repeat: true } as const;
+    return this.#transport.open(call, options);
+  }
 }
 
 function pathOf(responseId: string): string {
@@ -62,12 +89,7 @@ function pathOf(responseId: string): string {
 
 /** The events of a response, to be read once. Leaving the loop ends the request. */
 export class ResponseStream extends Reading<ResponseEvent> {
-  #text = '';
   #response: ResponseObject | undefined;
-
-  constructor(connection: Connection, idleMs: number) {
-    super(readEvents(connection, idleMs));
-  }
 
   /** The response as it is at the end, after reading what is left. */
   async result(): Promise<ResponseObject> {
@@ -77,30 +99,71 @@ export class ResponseStream extends Reading<ResponseEvent> {
 
   /** All text of the response, after reading what is left. */
   async text(): Promise<string> {
-    await this.finish();
-    return this.#text;
+    const { output } = await this.result();
+    return output
+      .flatMap((item) => (item.type === 'message' ? item.content : []))
+      .map((part) => part.text)
+      .join('');
   }
 
   protected override observe(event: ResponseEvent): void {
-    if (event.type === 'response.output_text.delta') this.#text += event.delta;
     if (isLast(event)) this.#response = event.response;
   }
 }
 
-type LastEvent = Extract<ResponseEvent, { type: 'response.completed' | 'response.failed' }>;
+type LastEvent = Extract<
+  ResponseEvent,
+  { type: 'response.completed' | 'response.incomplete' | 'response.failed' }
+>;
 
 function isLast(event: ResponseEvent): event is LastEvent {
-  return event.type === 'response.completed' || event.type === 'response.failed';
+  return /^response\.(completed|incomplete|failed)$/.test(event.type);
 }
 
+/** Where a stream can be taken up again: of which response, and after which event. */
+interface Place {
+  id: string;
+  after: number;
+}
+
+type Resume = (responseId: string, after: number) => Promise<Connection>;
+
+/** How often a connection may bring nothing new before that is taken for the end. */
+const IDLE_CONNECTIONS_MAX = 5;
+
+/**
+ * The events to the last, each once. A response in the background goes on whoever reads it, so a stream that breaks off
+ * is taken up again; any other may end with its reader.
+ */
 async function* readEvents(
-  connection: Connection,
+  first: Connection,
   idleMs: number,
+  resume: Resume,
+  place: Place | undefined,
 ): AsyncGenerator<ResponseEvent, void, undefined> {
-  for await (const { data } of readMessages(connection, idleMs)) {
-    const event = parseData(data) as ResponseEvent;
-    yield event;
-    if (isLast(event)) return;
+  let connection = first;
+  let resumable = place?.id;
+  let last = place?.after ?? -1;
+  for (let idle = 0; ; idle++) {
+    let failure = new ConnectionError('The stream ended before the response did');
+    try {
+      for await (const { event: name, data } of readMessages(connection, idleMs)) {
+        const event = parseData(data) as ResponseEvent;
+        if (name === 'error') throw new ConnectionError((event as { message?: string }).message ?? name);
+        if ('response' in event && event.response.background === true) resumable = event.response.id;
+        const number = event.sequence_number;
+        if (resumable !== undefined && number <= last) continue;
+        if (resumable !== undefined && number > last + 1) throw new ConnectionError('Events are missing');
+        last = number;
+        idle = 0;
+        yield event;
+        if (isLast(event)) return;
+      }
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      failure = error;
+    }
+    if (resumable === undefined || idle === IDLE_CONNECTIONS_MAX) throw failure;
+    connection = await resume(resumable, last);
   }
-  throw new ConnectionError('The stream ended before the response did');
 }
