@@ -191,7 +191,6 @@ describe('the examples of docs/client.md', () => {
 /** Whether the server has that part of the API; what it does not have is played by the plain one. */
 async function has(url: string, part: string): Promise<boolean> {
   const paths: Record<string, string> = {
-    responses: 'v1/responses',
     jobs: 'api/jobs',
   };
   const headers = { authorization: 'Bearer sk-docs' };
