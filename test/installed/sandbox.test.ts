@@ -1,5 +1,11 @@
 /** What somebody gets who installs the sandbox alone: it type-checks, and runs commands without a server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  openTestDaemon,
+  TEST_IMAGE,
+  whyNoDocker,
+} from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
+import { listContainers } from '../../packages/sandbox/src/docker/testing/docker-fixture.ts';
 import { readExamples } from './doc-examples.ts';
 import { EmptyProject } from './empty-project.ts';
 import { expectPackage } from './expect-package.ts';
@@ -50,6 +56,26 @@ export const backends: ToolBackend[] = [
 ];
 `;
 
+/** The package itself is mounted into the container, which runs a program of it. */
+const IN_DOCKER = `
+import { mkdtempSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DockerBackend } from '@talaria/sandbox';
+
+const { DOCKER_HOST: dockerHost, IMAGE: image } = process.env;
+const backend = new DockerBackend({ workspacesDir: resolve(mkdtempSync('workspaces-')), image, dockerHost });
+await backend.start();
+try {
+  const slot = await backend.acquire();
+  const [result] = await backend.executeBatch([[slot, 'bash', { command: 'echo $((6 * 7))' }]]);
+  console.log(result.output.trim());
+} finally {
+  await backend.stop({ purge: true });
+}
+`;
+
+const noDocker = await whyNoDocker();
+
 let project: EmptyProject;
 beforeAll(async () => {
   project = await EmptyProject.install(['sandbox'], ['@talaria/sandbox', '@types/node']);
@@ -77,6 +103,18 @@ test.each([
 test.each(['program.mjs', 'program.ts'])('it runs from %s', async (name) => {
   expect(await project.run(process.execPath, [project.write(name, PROGRAM)])).toBe(PRINTS);
 });
+
+test.skipIf(noDocker !== undefined)(
+  `it runs in Docker containers${noDocker === undefined ? '' : ` (missing: ${noDocker})`}`,
+  async () => {
+    await using daemon = await openTestDaemon();
+    const env = { DOCKER_HOST: daemon.host, IMAGE: TEST_IMAGE };
+    const program = project.write('docker.mjs', IN_DOCKER);
+    expect(await project.run(process.execPath, [program], env)).toBe('42\n');
+    expect(await listContainers(daemon)).toEqual([]);
+  },
+  INSTALL_LIMIT_MS,
+);
 
 test('the example in its README runs', async () => {
   const example = readExamples('packages/sandbox/README.md')[0]!.code;
