@@ -18,7 +18,11 @@ export type Behaviour =
   /** Answers 200 with a body that has no end. */
   | 'flood'
   /** Answers with what is not HTTP. */
-  | 'garbage';
+  | 'garbage'
+  /** Wants to go on in another protocol. */
+  | 'upgrade';
+
+const UPGRADE = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
 
 export interface Received {
   headers: IncomingHttpHeaders;
@@ -83,6 +87,7 @@ export class WebhookReceiver implements AsyncDisposable {
     else if (how === 'hang') this.#hanging.push(response);
     else if (how === 'close') response.destroy();
     else if (how === 'garbage') response.socket?.end('this is no HTTP\r\n\r\n');
+    else if (how === 'upgrade') response.socket?.write(UPGRADE);
     else if (how === 'trickle') trickle(response);
     else this.#flood(response);
   }

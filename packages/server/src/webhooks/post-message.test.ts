@@ -45,6 +45,7 @@ describe('an attempt', () => {
     [503, 'failed', 'the receiver answered 503'],
     ['close', 'failed', 'the receiver closed the connection'],
     ['garbage', 'failed', 'the message could not be sent (HPE_INVALID_CONSTANT)'],
+    ['upgrade', 'failed', 'the receiver answered 101'],
   ])('that meets %s is %s', async (behaviour, kind, error) => {
     await using receiver = await WebhookReceiver.start(behaviour);
     expect(await post(receiver.url)).toEqual(error === undefined ? { kind } : { kind, error });

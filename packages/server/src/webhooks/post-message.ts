@@ -12,6 +12,7 @@ import { createLookup } from './resolve-name.ts';
 /** What is read of an answer's body, for a receiver that would take a closed connection for a failure of its own. */
 const READ_BYTES_MAX = 65_536;
 
+const SWITCHING_PROTOCOLS = 101;
 /** The receiver wants no more of this (Gone). */
 const GONE = 410;
 
@@ -79,6 +80,13 @@ function statusOf(request: ClientRequest, body: string): Promise<number> {
     let status: number | undefined;
     const end = (error?: Error) => (status === undefined ? reject(error) : resolve(status));
     request.on('error', end);
+    // Whatever else may happen, it is not waited for longer than there is a connection.
+    request.once('close', () => end(new Error('the connection is closed')));
+    // Without a listener a switch of protocols would be no answer, no error, and nothing that time could put an end to.
+    request.once('upgrade', (_response, socket) => {
+      socket.destroy();
+      resolve(SWITCHING_PROTOCOLS);
+    });
     request.once('response', (response) => {
       status = response.statusCode ?? 0;
       let bytes = 0;
