@@ -32,6 +32,9 @@ const numbers = (events: readonly ResponseStreamEvent[]): number[] =>
   events.map((event) => event.sequence_number);
 const counting = (from: number, length: number): number[] => Array.from({ length }, (_, i) => from + i);
 
+const approvalOf = (response: Response) =>
+  (response as unknown as { approval: { command: string } | null }).approval;
+
 const ended = (responseId: string): Promise<Response> =>
   waitFor(`the end of ${responseId}`, async () => {
     const response = await openai().responses.retrieve(responseId);
@@ -412,6 +415,30 @@ describe('a conversation', () => {
     ]);
     const whole = await openai().responses.stream({ response_id: id }).finalResponse();
     expect(whole).toMatchObject({ status: 'completed', output_text: 'half and half' });
+  });
+
+  test('is told that the server goes, and goes on where it was after the next start', async () => {
+    const input = script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
+    const stream = await openai().responses.create({ model, input, background: true, stream: true });
+    const seen: ResponseStreamEvent[] = [];
+    const reading = (async () => {
+      for await (const event of stream) {
+        seen.push(event);
+        const asks = event.type === 'response.in_progress' && approvalOf(event.response) !== null;
+        if (asks) void subject.server.kill('SIGTERM');
+      }
+    })();
+    expect(await errorOf(reading)).toMatchObject({ code: 'gateway_draining' });
+    await subject.server.exited();
+    await subject.server.start();
+    const { id, ...fields } = (seen[0] as Extract<ResponseStreamEvent, { type: 'response.created' }>)
+      .response;
+    const { run_id } = fields as unknown as { run_id: string };
+    await subject.api.post(`/v1/runs/${run_id}/approval`, { choice: 'once' });
+    const starting_after = seen.at(-1)!.sequence_number;
+    seen.push(...(await eventsOf(await openai().responses.retrieve(id, { stream: true, starting_after }))));
+    expect(numbers(seen)).toEqual(counting(0, seen.length));
+    expect(seen.at(-1)).toMatchObject({ type: 'response.completed' });
   });
 
   test('branches at an earlier response', async () => {

@@ -6,6 +6,7 @@
  *
  * Whoever comes back with a number is placed first: everything up to that event is folded and kept to itself.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTerminalEvent, type ResponseEvent, TalariaError } from '@talaria/protocol';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
 import type { Journal, StoredEvent } from '../../journal/journal.ts';
@@ -56,6 +57,8 @@ export class ResponseEvents implements StreamFormat {
         this.#open = encodeEvents(events.filter((told) => told.sequence_number > number));
         break;
       }
+      // A long run has many pages, and others want to be served meanwhile.
+      await nextTurn();
     }
     if (fold.lastNumber < number) {
       throw new TalariaError('invalid_cursor', {
