@@ -59,6 +59,11 @@ export class DockerContainer implements Container {
     return this.#released;
   }
 
+  /** Whether its server was let go of in the course of work on its slots that goes on. */
+  get closing(): boolean {
+    return this.#released && this.#underWay.size > 0;
+  }
+
   /** Lets go of the server, which ends then. */
   release(): void {
     this.#released = true;

@@ -81,12 +81,12 @@ export class DockerDriver implements ContainerDriver<DockerContainer> {
     return await this.#start(signal);
   }
 
-  /** One whose server was let go of answers nothing, and is not dead of that: its slot is being closed. */
+  /** One that is let go of because its slot is being closed answers nothing, and is not dead of that. */
   async checkContainer(container: DockerContainer, signal: AbortSignal): Promise<void> {
     try {
       await container.client.ping(signal);
     } catch (error) {
-      if (!container.released) throw error;
+      if (!container.closing) throw error;
     }
   }
 

@@ -3,6 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workspaceName } from '../../local/workspaces.ts';
+import { DaemonInBetween } from '../testing/daemon-in-between.ts';
 import { importImage, type TestDaemon } from '../testing/docker-daemon.ts';
 import {
   createTest,
@@ -89,6 +90,27 @@ export function describePlain(daemon: () => TestDaemon): void {
       for (let round = 0; round < 3; round++)
         await checked.backend.release(await checked.backend.acquire(), { resetWorkspace: true });
       expect(checked.troubles).toEqual([]);
+    });
+
+    test('a daemon out of reach keeps no release waiting, and ends the container when it is back', async () => {
+      await using between = new DaemonInBetween(daemon().host);
+      await between.open();
+      await using docker = await startTest(daemon(), {
+        image: IMAGE,
+        dockerHost: between.host,
+        warmSlots: 0,
+      });
+      const trajectory = newTrajectory();
+      const slot = await docker.backend.acquire(trajectory);
+      const running = docker.bash(slot, 'echo kept > note; sleep 600', { timeout: 600 });
+      await expect.poll(async () => (await docker.bash(slot, 'cat note')).output).toBe('kept\n');
+      await between.cut();
+      await docker.backend.release(slot);
+      expect(await running).toMatchObject({ metadata: { failure: 'aborted' } });
+      await between.open();
+      const again = await docker.backend.acquire(trajectory);
+      expect((await docker.bash(again, 'cat note')).output).toBe('kept\n');
+      expect(await inspectContainer(daemon(), slot.containerId)).toBeUndefined();
     });
 
     test('a command that ends everything in its container loses its slot alone', async () => {
