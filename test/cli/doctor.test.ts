@@ -327,6 +327,10 @@ describe('the port', () => {
     });
     expect(check.data!.detail).toMatch(/in use by a running server$/);
     expect(check.database).toMatchObject({ status: 'ok' });
+    const { stdout } = await talaria('http://127.0.0.1:1', ['doctor'], {
+      env: { ...env, API_SERVER_KEY: 'a-key-of-the-server' },
+    });
+    expect(stdout).toMatch(/next: talaria run '…'\n$/);
     const other = await doctor(env);
     expect(other.check.port).toMatchObject({
       status: 'warning',

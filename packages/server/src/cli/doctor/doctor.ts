@@ -48,7 +48,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
   }
   const failed = findings.filter(({ status }) => status === 'failed');
   if (json) terminal.out(safeJson({ ok: failed.length === 0, warnings, checks: findings.map(asJson) }, 2));
-  else terminal.out(summary(findings.map(({ status }) => status)));
+  else terminal.out(summary(findings));
   return failed.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
@@ -88,14 +88,16 @@ function asJson({ name, status, detail, facts = [], mend = '' }: NamedFinding): 
   return { name, status, detail, facts, mend: mend === '' ? null : mend };
 }
 
-function summary(statuses: readonly Finding['status'][]): string {
-  const count = (wanted: Finding['status']): number => statuses.filter((status) => status === wanted).length;
+function summary(findings: readonly Finding[]): string {
+  const count = (wanted: Finding['status']): number =>
+    findings.filter(({ status }) => status === wanted).length;
+  const next = findings.find((finding) => finding.next !== undefined)?.next ?? 'talaria serve';
   const failed = count('failed');
   const warnings = count('warning');
-  if (failed + warnings === 0) return '\nEverything is as it should be; next: talaria serve';
+  if (failed + warnings === 0) return `\nEverything is as it should be; next: ${next}`;
   const parts = [
     ...(failed === 0 ? [] : [`${failed} to mend`]),
     ...(warnings === 0 ? [] : [`${warnings} to know about`]),
   ];
-  return `\n${parts.join(', ')}${failed === 0 ? '; next: talaria serve' : ''}`;
+  return `\n${parts.join(', ')}${failed === 0 ? `; next: ${next}` : ''}`;
 }

@@ -7,4 +7,6 @@ export interface Finding {
   readonly facts?: readonly string[];
   /** What to do about it. */
   readonly mend?: string;
+  /** The command to go on with, where that is not to start a server. */
+  readonly next?: string;
 }

@@ -61,7 +61,7 @@ async function askServer(config: Config): Promise<Finding | undefined> {
 function describe(name: string, { readiness }: HealthDetailed): Finding {
   const poor = Object.entries(readiness.checks).filter(([, { status }]) => status === 'failed');
   if (poor.length === 0 && readiness.status === 'ready')
-    return { status: 'ok', detail: `${name} and is ready` };
+    return { status: 'ok', detail: `${name} and is ready`, next: "talaria run '…'" };
   return {
     status: 'failed',
     detail: `${name} and is ${safeLine(readiness.status)}`,
