@@ -329,6 +329,23 @@ export function describeResponses(target: GetTarget): void {
       expect(branch.body.session_id).not.toBe(body.session_id);
     });
 
+    it('is given all that its input says, after what was said before', async () => {
+      const conversation = uniqueName('talk');
+      const [one, two, three] = [say('one'), say('two'), say('three')];
+      const withNews = (prompt: string) => [
+        { role: 'user', content: 'news' },
+        { role: 'user', content: prompt },
+      ];
+      const { body } = await post(one, { conversation });
+      await post(withNews(two), { previous_response_id: body.id, store: false });
+      expect(await given(two)).toEqual([one, 'one', 'news', two]);
+      await post(withNews(three), { conversation });
+      expect(await given(three)).toEqual([one, 'one', 'news', three]);
+      const four = say('four');
+      await post(four, { conversation, truncation: 'auto' });
+      expect(await given(four)).toEqual([one, 'one', 'news', three, 'three', four]);
+    });
+
     it('is given its own instructions alone', async () => {
       const prompt = say('b');
       const { body } = await post(say('a'), { instructions: 'Only once.' });
@@ -374,6 +391,19 @@ export function describeResponses(target: GetTarget): void {
       expect(await given(two)).toEqual([one, 'one', two]);
       await api().create(three, { previous_response_id: MISSING });
       expect(await given(three)).toEqual([three]);
+    });
+
+    it('may be a run that says more than its prompt', async () => {
+      const [one, two, three] = [say('one'), say('two'), say('three')];
+      const { body } = await post(one);
+      const withNews = (prompt: string) => [
+        { role: 'user', content: 'news' },
+        { role: 'user', content: prompt },
+      ];
+      await api().create(withNews(two), { previous_response_id: body.id });
+      expect(await given(two)).toEqual([one, 'one', 'news', two]);
+      await api().create(withNews(three), { previous_response_id: MISSING, session_id: body.session_id });
+      expect(await given(three)).toEqual(['news', three]);
     });
   });
 

@@ -63,6 +63,19 @@ describe('what a run is asked for', () => {
     ]);
   });
 
+  it('goes on from a response with all its messages, unless a history is given', () => {
+    const request = { input: [user('a'), user('b')], previous_response_id: 'resp_1' };
+    expect(parseCreateRun(request)).toMatchObject({
+      prompt: 'b',
+      history: undefined,
+      leadIn: [user('a')],
+    });
+    expect(parseCreateRun({ ...request, conversation_history: [user('h')] })).toMatchObject({
+      history: [user('h')],
+      leadIn: undefined,
+    });
+  });
+
   it('has no history when there is only one message', () => {
     expect(parseCreateRun({ input: [user('a')] }).history).toBeUndefined();
   });

@@ -13,6 +13,8 @@ export interface CreateRun {
   prompt: Content;
   /** Turns before the prompt; `undefined` when the request gave none, so that a stored session may provide them. */
   history: HistoryMessage[] | undefined;
+  /** Messages before the prompt that go on from what was said before, where `history` takes its place. */
+  leadIn?: HistoryMessage[] | undefined;
   instructions: string | undefined;
   sessionId: string | undefined;
   previousResponseId: string | undefined;
@@ -37,12 +39,16 @@ export function parseCreateRun(body: unknown): CreateRun {
   }
   const { prompt, earlier } = parseInput(input);
   const explicit = parseHistory(fields.conversation_history);
+  const previousResponseId = optionalString(fields, 'previous_response_id');
+  const given = earlier.length > 0 ? earlier : undefined;
+  const goesOn = explicit === undefined && previousResponseId !== undefined;
   return {
     prompt,
-    history: explicit ?? (earlier.length > 0 ? earlier : undefined),
+    history: explicit ?? (goesOn ? undefined : given),
+    leadIn: goesOn ? given : undefined,
     instructions: optionalString(fields, 'instructions'),
     sessionId: parseSessionName(optionalString(fields, 'session_id') ?? '', 'session_id'),
-    previousResponseId: optionalString(fields, 'previous_response_id'),
+    previousResponseId,
     webhook: parseWebhook(fields.webhook),
   };
 }

@@ -18,6 +18,7 @@ describe('what a response is asked for', () => {
     expect(parseCreateResponse({ input: 'hi' })).toEqual({
       prompt: 'hi',
       history: undefined,
+      leadIn: undefined,
       instructions: undefined,
       model: undefined,
       previousResponseId: undefined,
@@ -62,6 +63,7 @@ describe('what a response is asked for', () => {
     expect(parseCreateResponse(request)).toEqual({
       prompt: 'hi',
       history: undefined,
+      leadIn: undefined,
       instructions: 'be brief',
       model: 'gpt-9',
       previousResponseId: 'resp_1',
@@ -81,7 +83,7 @@ describe('what a response is asked for', () => {
   });
 
   it('may have the items of an earlier response among its messages', () => {
-    const { prompt, history } = parseCreateResponse({
+    const { prompt, history, leadIn } = parseCreateResponse({
       input: [
         { role: 'user', content: 'list them' },
         { type: 'reasoning', id: 'rs_1', summary: [] },
@@ -92,11 +94,22 @@ describe('what a response is asked for', () => {
       ],
     });
     expect(prompt).toEqual([{ type: 'text', text: 'sure?' }]);
-    expect(history).toEqual([
+    expect(history).toBeUndefined();
+    expect(leadIn).toEqual([
       { role: 'user', content: 'list them' },
       { role: 'user', content: 'a b' },
       { role: 'assistant', content: [{ type: 'text', text: 'two' }] },
     ]);
+  });
+
+  it('prefers conversation_history over earlier messages', () => {
+    const [given, earlier, now] = ['given', 'earlier', 'now'].map((content) => ({ role: 'user', content }));
+    const request = { input: [earlier, now], conversation_history: [given] };
+    expect(parseCreateResponse(request)).toMatchObject({
+      prompt: 'now',
+      history: [given],
+      leadIn: undefined,
+    });
   });
 
   it('may be the result of a call', () => {

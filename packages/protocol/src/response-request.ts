@@ -11,6 +11,8 @@ export interface CreateResponse {
   prompt: Content;
   /** Turns before the prompt; `undefined` when the request gave none, so that what is stored may provide them. */
   history: HistoryMessage[] | undefined;
+  /** Messages before the prompt that go on from what was said before. */
+  leadIn: HistoryMessage[] | undefined;
   instructions: string | undefined;
   model: string | undefined;
   previousResponseId: string | undefined;
@@ -52,7 +54,8 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   refuseUnmet(fields);
   return {
     prompt,
-    history: explicit ?? (earlier.length > 0 ? earlier : undefined),
+    history: explicit,
+    leadIn: explicit === undefined && earlier.length > 0 ? earlier : undefined,
     instructions: optionalString(fields, 'instructions'),
     model: optionalString(fields, 'model') || undefined,
     previousResponseId,

@@ -7,7 +7,7 @@
  *       └─tool.started (gated)──▶ gated ──tool.executing──▶ running
  * A call found `running` by a new owner has an unknown outcome: it is never run again (see `interrupted`).
  */
-import type { ApprovalChoice, ApprovalRequest } from '@talaria/protocol';
+import type { ApprovalChoice, ApprovalRequest, HistoryMessage } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type { ContextRange, LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
 import type { Turn } from '../journal/sessions.ts';
@@ -184,15 +184,13 @@ export class Progress {
   opening(): Message[] {
     const request = this.request;
     if (request === undefined) return [];
-    const history: Message[] =
-      request.history?.map(({ role, content }) =>
-        role === 'assistant'
-          ? { role, content: [{ type: 'text', text: plainText(content) }] }
-          : role === 'system'
-            ? { role, content: plainText(content) }
-            : { role, content },
-      ) ?? [];
-    return [...history, ...(this.context ?? []), { role: 'user', content: request.prompt }];
+    const { history = [], lead_in: leadIn = [], prompt } = request;
+    return [
+      ...history.map(toMessage),
+      ...(this.context ?? []),
+      ...leadIn.map(toMessage),
+      { role: 'user', content: prompt },
+    ];
   }
 
   /** The tool calls of this run before this one, or all of them, in the order of the conversation. */
@@ -252,6 +250,17 @@ export class Progress {
   #update(toolCallId: string, change: (call: ToolCallProgress) => void): void {
     const found = this.calls.find(({ call }) => call.id === toolCallId);
     if (found !== undefined) change(found);
+  }
+}
+
+function toMessage({ role, content }: HistoryMessage): Message {
+  switch (role) {
+    case 'assistant':
+      return { role, content: [{ type: 'text', text: plainText(content) }] };
+    case 'system':
+      return { role, content: plainText(content) };
+    case 'user':
+      return { role, content };
   }
 }
 

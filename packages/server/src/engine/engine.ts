@@ -165,7 +165,7 @@ export class Engine {
   ): Promise<RunCreated> {
     const runId = createRunId();
     const { response } = request;
-    const accepted = toRunRequest({ ...request, context: await this.#contextOf(owner, request) });
+    const accepted = toRunRequest(await this.#withContext(owner, request));
     const outcome = await this.#create({
       runId,
       owner,
@@ -308,14 +308,14 @@ export class Engine {
   }
 
   /** Of a response that is gone on from elsewhere than in its session. One that is not known is ignored. */
-  async #contextOf(owner: string, submission: Submission): Promise<Message[] | undefined> {
-    const { history, context, previousResponseId } = submission;
-    if (context !== undefined || history !== undefined || previousResponseId === undefined) return context;
+  async #withContext(owner: string, submission: Submission): Promise<Submission> {
+    const { history, leadIn, previousResponseId } = submission;
+    if (history !== undefined || previousResponseId === undefined) return submission;
     try {
-      return await this.#journal.responses.context(owner, previousResponseId);
+      return { ...submission, context: await this.#journal.responses.context(owner, previousResponseId) };
     } catch (error) {
-      if (error instanceof TalariaError && error.code !== 'store_unavailable') return undefined;
-      throw error;
+      if (!(error instanceof TalariaError) || error.code === 'store_unavailable') throw error;
+      return { ...submission, history: leadIn, leadIn: undefined };
     }
   }
 
@@ -340,13 +340,14 @@ export class Engine {
 }
 
 function toRunRequest(submission: Submission): RunRequest {
-  const { prompt, history, context, maxContextMessages, instructions, sessionId } = submission;
+  const { prompt, history, leadIn, context, maxContextMessages, instructions, sessionId } = submission;
   return {
     prompt,
     session_named: sessionId !== undefined,
     ...(context === undefined ? {} : { context }),
     ...(maxContextMessages === undefined ? {} : { max_context_messages: maxContextMessages }),
     ...(history === undefined ? {} : { history }),
+    ...(leadIn === undefined ? {} : { lead_in: leadIn }),
     ...(instructions === undefined ? {} : { instructions }),
   };
 }

@@ -21,6 +21,8 @@ import type { AssistantPart, FinishReason, Message } from './messages.ts';
 export interface RunRequest {
   prompt: Content;
   history?: HistoryMessage[];
+  /** Messages before the prompt that go on from what was said before, where `history` takes its place. */
+  lead_in?: HistoryMessage[];
   instructions?: string;
   /** What was said before, where it stands in another session: of a response that is gone on from. */
   context?: Message[];

@@ -62,7 +62,9 @@ export class ResponseRuns {
     const { idempotency, traceparent } = options;
     const max = request.truncation === 'auto' ? TRUNCATION_AUTO_MESSAGES : undefined;
     const history = max === undefined ? request.history : request.history?.slice(-max);
-    const run = { prompt, history, instructions, maxContextMessages: max, previousResponseId: undefined };
+    const leadIn = max === undefined ? request.leadIn : request.leadIn?.slice(-max);
+    const maxContextMessages = max === undefined ? undefined : max - (leadIn?.length ?? 0);
+    const run = { prompt, history, leadIn, instructions, maxContextMessages, previousResponseId: undefined };
     const named = previous === undefined ? (conversation ?? options.sessionId) : undefined;
     if (store) {
       const response = { settings: this.settings(request), previous, maxStored };
@@ -71,7 +73,8 @@ export class ResponseRuns {
     }
     // Nothing is to be left of it but the run itself, so it is given a copy of what it goes on from.
     const said = history === undefined ? await this.#contextOf(owner, previous, named) : undefined;
-    const context = max === undefined ? said : said?.slice(recentFrom(said, max));
+    const context =
+      maxContextMessages === undefined ? said : said?.slice(recentFrom(said, maxContextMessages));
     return engine.submit(owner, { ...run, sessionId: undefined, context }, idempotency, traceparent);
   }
 
