@@ -57,6 +57,7 @@ describe('a schedule', () => {
     ['2026-11-16T02:59:59Z', 'it is in the past'],
     ['2026-11-16T03:00:00Z', 'it is in the past'],
     ['2020-01-01', 'it is in the past'],
+    ['0000-01-01', 'there is no such time'],
     ['2031-02-30T14:00:00', 'there is no such time'],
     ['2031-02-30T14:00:00Z', 'there is no such time'],
     ['2031-02-03T24:00:00Z', 'there is no such time'],

@@ -4,7 +4,9 @@
  */
 import { Cron } from 'croner';
 
-const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d\d:?\d\d)?)?$/i;
+/** There was no year 0, and croner knows none. */
+const TIME =
+  /^((?!0000)\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /** More than any zone is away from UTC. */
 const TWO_DAYS_MS = 2 * 24 * 3600 * 1000;
