@@ -35,6 +35,7 @@ describe('a URL with a literal address', () => {
     '[::ffff:7f00:1]',
     '[0:0:0:0:0:ffff:a9fe:a9fe]',
     '[::ffff:192.168.0.1]',
+    '[::ffff:0:127.0.0.1]',
     '[64:ff9b::10.0.0.1]',
     '[64:ff9b::a9fe:a9fe]',
     '[64:ff9b:1::1]',

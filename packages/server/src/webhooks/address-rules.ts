@@ -28,6 +28,7 @@ const IPV4: readonly (readonly [network: string, prefix: number])[] = [
 
 const IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['::', 96], // unspecified, loopback, and IPv4 in its oldest disguise
+  ['::ffff:0:0:0', 96], // IPv4 where a network translates without state
   ['64:ff9b:1::', 48], // a network's own NAT64
   ['100::', 64], // discard
   ['2001::', 23], // protocol assignments, Teredo
