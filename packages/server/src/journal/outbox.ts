@@ -11,12 +11,16 @@
  *   body.
  * - The secret of a run's own webhook is forgotten when the run has ended and no message of it is pending. A secret of
  *   the configuration never comes here.
- * - Time (leases, delays, ages) is the store's clock, not the caller's.
+ * - Time (leases, delays, ages) is the store's clock, not the caller's. A message that is due later than `DELAY_MAX_MS` is
+ *   due at once, and as new as if it had been added then.
  */
 import { encodeEventJson, isTerminalEvent, type RunWebhook, type WebhookEventName } from '@talaria/protocol';
 import type { LogRecord } from './records.ts';
 
 export const FAILED_KEPT_MS = 7 * 24 * 3600 * 1000;
+
+/** No lease and no delay is longer. What is due later than that was put off under a clock that has been set back since. */
+export const DELAY_MAX_MS = 6 * 3600 * 1000;
 
 export type WebhookSecret =
   | { kind: 'none' }

@@ -243,8 +243,27 @@ export function outboxContract(subject: Subject): void {
     await evictExpired(journal, 0, 10);
     expect(await journal.outbox.counts()).toEqual({ pending: 0, failed: 1 });
     clock.advance(FAILED_KEPT_MS);
+    // Also while there is nothing to be claimed that would clear it away.
+    expect(await journal.outbox.counts()).toEqual(NOTHING);
     await claim();
     expect(await journal.outbox.counts()).toEqual(NOTHING);
+  });
+
+  itTimed('does not wait for the time of a wrong clock to come again', async () => {
+    const { journal, clock } = subject;
+    const YEAR_MS = 365 * 24 * 3600 * 1000;
+    clock.advance(YEAR_MS);
+    const runs = [await finished(webhook('a.example.com')), await finished(webhook('b.example.com'))];
+    const [asked] = await claim({ limit: 1 });
+    await journal.outbox.settle(asked!, { kind: 'postponed', delayMs: 5000, error: 'answered 500' });
+    clock.advance(-YEAR_MS);
+    expect((await journal.outbox.due()).now).toBe(true);
+    const messages = await claim();
+    expect(messages.map(({ runId }) => runId).sort()).toEqual(runs.sort());
+    // Its age is not below zero until then either: it would be tried again for a year.
+    clock.advance(1000);
+    await journal.outbox.settle(messages[0]!, { kind: 'postponed', delayMs: 0, error: 'answered 500' });
+    expect(await claimOne()).toMatchObject({ ageMs: 1000 });
   });
 
   it('knows the secret of a run while one of its messages may need it, and no longer', async () => {

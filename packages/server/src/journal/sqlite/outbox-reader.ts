@@ -1,6 +1,6 @@
 /** Reads of the outbox (`../outbox.ts`), on the reader's connection. */
 import type { StatementSync } from 'node:sqlite';
-import type { Due, OutboxCounts, WebhookState } from '../outbox.ts';
+import { DELAY_MAX_MS, type Due, FAILED_KEPT_MS, type OutboxCounts, type WebhookState } from '../outbox.ts';
 
 interface StateRow {
   url: string;
@@ -19,7 +19,7 @@ export class OutboxReader {
     const first = this.#dueAfter(-1);
     const next = this.#dueAfter(now);
     return {
-      now: first !== undefined && first <= now,
+      now: (first !== undefined && first <= now) || this.#dueAfter(now + DELAY_MAX_MS) !== undefined,
       nextInMs: next === undefined ? undefined : next - now,
     };
   }
@@ -38,10 +38,11 @@ export class OutboxReader {
     return { url: row.url, pending, delivered: row.delivered, failed, lastError: row.last_error };
   }
 
-  counts(): OutboxCounts {
+  counts(now: number): OutboxCounts {
     return this.#get<OutboxCounts>(
       `SELECT (SELECT count(*) FROM webhook_messages WHERE failed_at IS NULL) AS pending,
-              (SELECT count(*) FROM webhook_messages WHERE failed_at IS NOT NULL) AS failed`,
+              (SELECT count(*) FROM webhook_messages WHERE failed_at > ?) AS failed`,
+      now - FAILED_KEPT_MS,
     )!;
   }
 

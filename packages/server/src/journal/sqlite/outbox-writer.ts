@@ -8,6 +8,7 @@ import type { StatementSync } from 'node:sqlite';
 import { isTerminalEvent } from '@talaria/protocol';
 import {
   type ClaimedMessage,
+  DELAY_MAX_MS,
   FAILED_KEPT_MS,
   isAnnounced,
   type MessageClaim,
@@ -94,6 +95,12 @@ export class OutboxWriter {
 
   claim({ leaseMs, limit, perReceiver }: MessageClaim, now: number): ClaimedMessage[] {
     this.#run('DELETE FROM webhook_messages WHERE failed_at <= ?', now - FAILED_KEPT_MS);
+    this.#run(
+      'UPDATE webhook_messages SET leased = 0, due_at = ?, created_at = ? WHERE failed_at IS NULL AND due_at > ?',
+      now,
+      now,
+      now + DELAY_MAX_MS,
+    );
     const claimed: ClaimedMessage[] = [];
     const turns = this.#turns(perReceiver, now);
     while (claimed.length < limit) {

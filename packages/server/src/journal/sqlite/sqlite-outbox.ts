@@ -45,7 +45,7 @@ export class SqliteOutbox implements Outbox {
   }
 
   async counts(): Promise<OutboxCounts> {
-    return this.#reader.counts();
+    return this.#reader.counts(this.#now());
   }
 
   watch(listener: () => void): () => void {
