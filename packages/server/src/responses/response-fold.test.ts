@@ -119,7 +119,7 @@ describe('the events of a response', () => {
     const states = events.flatMap((event) => (event.type === 'response.in_progress' ? [event.response] : []));
     expect(states).toMatchObject([
       { approval: null },
-      { approval: { command: 'rm -r x' }, output: [{ type: 'function_call' }], run_id: HEAD.runId },
+      { approval: { command: 'rm -r x' }, output: [], run_id: HEAD.runId },
       { approval: null },
     ]);
     expect(response).toMatchObject({ status: 'in_progress', approval: null });

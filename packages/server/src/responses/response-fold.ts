@@ -100,7 +100,7 @@ export class ResponseFold {
     if (record.public !== undefined && !this.#announced) {
       this.#announced = true;
       this.#status = 'in_progress';
-      this.#emit('response.in_progress', { response: this.response });
+      this.#emitState();
     }
     this.#apply(record);
     return this.#taken();
@@ -133,11 +133,11 @@ export class ResponseFold {
         break;
       case 'approval.request':
         this.#approval = record.public;
-        this.#emit('response.in_progress', { response: this.response });
+        this.#emitState();
         break;
       case 'approval.responded':
         this.#approval = null;
-        this.#emit('response.in_progress', { response: this.response });
+        this.#emitState();
         break;
       case 'run.steered':
         this.#closeMessage();
@@ -277,6 +277,11 @@ export class ResponseFold {
 
   #itemId(prefix: string, n: number): string {
     return `${prefix}_${this.#head.responseId.slice('resp_'.length)}${n.toString(16).padStart(6, '0')}`;
+  }
+
+  /** Without the items, which have events of their own: a run that asks often would repeat them as often. */
+  #emitState(): void {
+    this.#emit('response.in_progress', { response: { ...this.response, output: [] } });
   }
 
   #emit<T extends ResponseEventType>(type: T, payload: ResponseEventPayload<T>): void {
