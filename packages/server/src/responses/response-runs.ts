@@ -107,11 +107,8 @@ export class ResponseRuns {
   }
 
   /** The response the run is, as it is now. */
-  async read(run: Run, settings: ResponseSettings): Promise<ResponseObject> {
-    const { journal, masking } = this.#options;
-    const response = await readResponse(journal, headOf(run, settings), masking);
-    if (response === undefined) throw notFound(toResponseId(run.run_id));
-    return response;
+  read(run: Run, settings: ResponseSettings): Promise<ResponseObject> {
+    return this.#read(headOf(run, settings));
   }
 
   fold(run: Run, settings: ResponseSettings): ResponseFold {
@@ -120,12 +117,7 @@ export class ResponseRuns {
 
   async get(owner: string, responseId: string): Promise<ResponseObject> {
     const stored = await this.find(owner, responseId);
-    const kept =
-      snapshotOf(stored) ?? (await readResponse(this.#options.journal, stored, this.#options.masking));
-    // Evicted just now: then there is a snapshot, if it is a response that is kept at all.
-    const response = kept ?? snapshotOf(await this.find(owner, responseId));
-    if (response === undefined) throw notFound(responseId);
-    return response;
+    return snapshotOf(stored) ?? (await this.#read(stored));
   }
 
   async delete(owner: string, responseId: string): Promise<void> {
@@ -151,6 +143,17 @@ export class ResponseRuns {
     const stored = known ? await this.#options.journal.responses.get(owner, responseId) : undefined;
     if (stored === undefined) throw notFound(responseId);
     return stored;
+  }
+
+  async #read(head: ResponseHead): Promise<ResponseObject> {
+    const { journal, masking } = this.#options;
+    const response = await readResponse(journal, head, masking);
+    if (response !== undefined) return response;
+    // Evicted just now: a stored one has left a snapshot.
+    const stored = await journal.responses.ofRun(head.runId);
+    const kept = stored && snapshotOf(stored);
+    if (kept === undefined) throw notFound(head.responseId);
+    return kept;
   }
 
   async #stop({ owner, runId, nextSeq }: StoredRun): Promise<void> {
