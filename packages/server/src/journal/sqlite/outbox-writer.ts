@@ -19,6 +19,7 @@ import {
   type WebhookSecret,
 } from '../outbox.ts';
 import type { LogRecord } from '../records.ts';
+import { findTurns } from './outbox-turns.ts';
 
 interface MessageRow {
   n: number;
@@ -35,13 +36,6 @@ interface WebhookRow {
   url: string;
   secret_kind: WebhookSecret['kind'];
   secret: string | null;
-}
-
-/** A receiver with room and something due. */
-interface Turn {
-  receiver: string;
-  leased: number;
-  dueAt: number;
 }
 
 export class OutboxWriter {
@@ -93,7 +87,8 @@ export class OutboxWriter {
     this.#forget(runId);
   }
 
-  claim({ leaseMs, limit, perReceiver }: MessageClaim, now: number): ClaimedMessage[] {
+  claim(claim: MessageClaim, now: number): ClaimedMessage[] {
+    const { leaseMs, limit, perReceiver } = claim;
     this.#run('DELETE FROM webhook_messages WHERE failed_at <= ?', now - FAILED_KEPT_MS);
     this.#run(
       'UPDATE webhook_messages SET leased = 0, due_at = ?, created_at = ? WHERE failed_at IS NULL AND due_at > ?',
@@ -102,7 +97,7 @@ export class OutboxWriter {
       now + DELAY_MAX_MS,
     );
     const claimed: ClaimedMessage[] = [];
-    const turns = this.#turns(perReceiver, now);
+    const turns = findTurns(this.#statement, claim, now);
     while (claimed.length < limit) {
       const turn = turns.sort((a, b) => a.leased - b.leased || a.dueAt - b.dueAt)[0];
       if (turn === undefined) break;
@@ -140,35 +135,6 @@ export class OutboxWriter {
     }
     this.#forget(row.run_id);
     return true;
-  }
-
-  #turns(perReceiver: number, now: number): Turn[] {
-    const turns: Turn[] = [];
-    for (let at = this.#receiverAfter(''); at !== undefined; at = this.#receiverAfter(at)) {
-      const due = this.#get<{ due_at: number }>(
-        `SELECT due_at FROM webhook_messages
-          WHERE receiver = ? AND failed_at IS NULL AND due_at <= ? ORDER BY due_at LIMIT 1`,
-        at,
-        now,
-      );
-      if (due === undefined) continue;
-      const { leased } = this.#get<{ leased: number }>(
-        'SELECT count(*) AS leased FROM webhook_messages WHERE receiver = ? AND leased = 1 AND due_at > ?',
-        at,
-        now,
-      )!;
-      if (leased < perReceiver) turns.push({ receiver: at, leased, dueAt: due.due_at });
-    }
-    return turns;
-  }
-
-  /** One jump in the index for each receiver, however many messages wait for it. */
-  #receiverAfter(receiver: string): string | undefined {
-    return this.#get<{ receiver: string }>(
-      `SELECT receiver FROM webhook_messages
-        WHERE failed_at IS NULL AND receiver > ? ORDER BY receiver LIMIT 1`,
-      receiver,
-    )?.receiver;
   }
 
   #nextDue(receiver: string, now: number): MessageRow | undefined {
