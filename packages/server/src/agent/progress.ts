@@ -75,6 +75,7 @@ export class Progress {
       case 'run.accepted':
         this.request = record.private;
         this.context = record.private.context;
+        this.skipped = record.private.skipped ?? 0;
         break;
       case 'run.claimed':
         this.claims += 1;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../journal/messages.ts';
-import { contextReach } from './context-reach.ts';
+import type { ContextRange } from '../journal/records.ts';
+import { contextReach, copyReach } from './context-reach.ts';
 
 const user: Message = { role: 'user', content: 'x'.repeat(384) };
 const call: Message = {
@@ -17,14 +18,22 @@ const result: Message = {
 /** As `messageTokens` counts them. */
 const TOKENS = 100;
 
-async function reach(messages: Message[], maxTokens: number, from = 0): Promise<[number, number]> {
-  let read = 0;
-  const found = await contextReach({ from, to: messages.length }, maxTokens, async (range) => {
+/** Of a session with these messages. */
+function reader(messages: readonly Message[]) {
+  const reads: number[] = [];
+  const read = async (range: ContextRange) => {
     const part = messages.slice(range.from, range.to);
-    read += part.length;
+    reads.push(part.length);
     return part.map((message, i) => ({ pos: range.from + i, runId: 'run_1', at: 0, message }));
-  });
-  return [found, read];
+  };
+  return { read, count: () => reads.reduce((sum, length) => sum + length, 0) };
+}
+
+async function reach(messages: Message[], maxTokens: number, from = 0): Promise<[number, number]> {
+  const { read, count } = reader(messages);
+  const { range, skipped } = await contextReach({ from, to: messages.length }, { maxTokens }, read);
+  expect([range.to, skipped]).toEqual([messages.length, range.from - from]);
+  return [range.from, count()];
 }
 
 test('a session that fits is read from where its context begins', async () => {
@@ -47,4 +56,28 @@ test('it never begins with the result of a tool', async () => {
 
 test('without a limit nothing is read to find out', async () => {
   expect(await reach([user, user], 0)).toEqual([0, 0]);
+});
+
+test('who asks for the last messages alone misses nothing of the others', async () => {
+  const { read } = reader([user, call, result, user, user]);
+  const said = { from: 0, to: 5 };
+  const limits = (maxMessages: number) => ({ maxTokens: 100 * TOKENS, maxMessages });
+  expect(await contextReach(said, limits(3), read)).toEqual({ range: { from: 3, to: 5 }, skipped: 0 });
+  expect(await contextReach(said, limits(9), read)).toEqual({ range: said, skipped: 0 });
+  expect(await contextReach(said, limits(0), read)).toEqual({ range: { from: 5, to: 5 }, skipped: 0 });
+});
+
+test('a copy is of what is within reach, and of nothing that was deleted meanwhile', async () => {
+  const messages = Array.from({ length: 10_000 }, () => user);
+  const { read, count } = reader(messages);
+  const { messages: copied, skipped } = await copyReach(
+    { from: 0, to: 10_000 },
+    { maxTokens: 75 * TOKENS },
+    read,
+  );
+  expect([copied.length, skipped]).toEqual([76, 10_000 - 76]);
+  expect(count()).toBe(176);
+  await expect(copyReach({ from: 0, to: 5 }, { maxTokens: 0 }, reader([]).read)).rejects.toMatchObject({
+    code: 'session_not_found',
+  });
 });

@@ -23,15 +23,16 @@ import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
-import type { Message } from '../journal/messages.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { RunRequest } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
+import type { SessionRange } from '../journal/sessions.ts';
 import type { Log } from '../log.ts';
 import { maskSecrets } from '../secret-filter.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { observed } from '../telemetry/run-facts.ts';
+import { type CopiedContext, copyReach } from './context-reach.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { hashJson } from './hash-json.ts';
 import { QueuePace } from './pace.ts';
@@ -77,12 +78,17 @@ export interface ListRuns {
 
 /** A run to be submitted, in whatever dialect it was asked for. */
 export interface Submission extends CreateRun {
-  /** What was said before, where it is to be found nowhere else. */
-  context?: Message[] | undefined;
-  /** How many messages of its session the run is given at most. */
+  /** What was said before, where the run is not in the session: it is given a copy. */
+  context?: SessionRange | undefined;
+  /** How many messages of what was said before the run is given at most. */
   maxContextMessages?: number | undefined;
   /** The run is a stored response; then it has a session. */
   response?: Omit<NewResponse, 'responseId'> | undefined;
+}
+
+/** As it can be recorded. */
+interface CompleteSubmission extends Omit<Submission, 'context'> {
+  copied?: CopiedContext;
 }
 
 export interface Idempotency {
@@ -307,16 +313,23 @@ export class Engine {
     return outcome;
   }
 
-  /** Of a response that is gone on from elsewhere than in its session. One that is not known is ignored. */
-  async #withContext(owner: string, submission: Submission): Promise<Submission> {
-    const { history, leadIn, previousResponseId } = submission;
-    if (history !== undefined || previousResponseId === undefined) return submission;
+  /** With a copy of what was said elsewhere than in its session. A response that is not known is ignored. */
+  async #withContext(owner: string, { context: said, ...request }: Submission): Promise<CompleteSubmission> {
+    const { history, leadIn, previousResponseId, maxContextMessages } = request;
+    if (said !== undefined) return { ...request, copied: await this.#copy(owner, said, maxContextMessages) };
+    if (history !== undefined || previousResponseId === undefined) return request;
     try {
-      return { ...submission, context: await this.#journal.responses.context(owner, previousResponseId) };
+      const previous = await this.#journal.responses.context(owner, previousResponseId);
+      return { ...request, copied: await this.#copy(owner, previous) };
     } catch (error) {
       if (!(error instanceof TalariaError) || error.code === 'store_unavailable') throw error;
-      return { ...submission, history: leadIn, leadIn: undefined };
+      return { ...request, history: leadIn, leadIn: undefined };
     }
+  }
+
+  #copy(owner: string, { sessionId, ...said }: SessionRange, maxMessages?: number): Promise<CopiedContext> {
+    const limits = { maxTokens: this.#options.worker.limits.contextTokens, maxMessages };
+    return copyReach(said, limits, (range) => this.#journal.sessions.messages(owner, sessionId, range));
   }
 
   #createLimits(): CreateLimits {
@@ -339,12 +352,12 @@ export class Engine {
   }
 }
 
-function toRunRequest(submission: Submission): RunRequest {
-  const { prompt, history, leadIn, context, maxContextMessages, instructions, sessionId } = submission;
+function toRunRequest(submission: CompleteSubmission): RunRequest {
+  const { prompt, history, leadIn, copied, maxContextMessages, instructions, sessionId } = submission;
   return {
     prompt,
     session_named: sessionId !== undefined,
-    ...(context === undefined ? {} : { context }),
+    ...(copied === undefined ? {} : { context: copied.messages, skipped: copied.skipped }),
     ...(maxContextMessages === undefined ? {} : { max_context_messages: maxContextMessages }),
     ...(history === undefined ? {} : { history }),
     ...(leadIn === undefined ? {} : { lead_in: leadIn }),

@@ -26,9 +26,8 @@ import {
   LeaseLostError,
   UnseenPostError,
 } from '../journal/journal.ts';
-import { recentFrom } from '../journal/messages.ts';
 import { cancelled } from '../journal/posts.ts';
-import type { ContextRange, LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
+import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Log } from '../log.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
@@ -187,26 +186,17 @@ export class RunWorker {
     const { run } = this.claim;
     const session = await journal.sessions.get(run.owner, run.sessionId);
     if (session !== undefined && session.nextPos > session.contextFrom) {
-      const asked = await this.#recent({ from: session.contextFrom, to: session.nextPos });
-      const from = await contextReach(asked, limits.contextTokens, (range) =>
-        journal.sessions.messages(run.owner, run.sessionId, range),
+      const { range, skipped } = await contextReach(
+        { from: session.contextFrom, to: session.nextPos },
+        { maxTokens: limits.contextTokens, maxMessages: this.#progress.request?.max_context_messages },
+        (part) => journal.sessions.messages(run.owner, run.sessionId, part),
       );
-      return { session: { from, to: asked.to }, skipped: from - asked.from };
+      return { session: range, skipped };
     }
     // A run that nobody named a session for left no transcript; while it is kept, it can be gone on from by its id.
     const previous = await journal.previousTurn(run);
     if (previous === undefined) return undefined;
     return { messages: Progress.replay(await journal.readLog(previous, -1)).transcript() };
-  }
-
-  /** Of these messages of the session, as many of the last as the run asks for at most. */
-  async #recent({ from, to }: ContextRange): Promise<ContextRange> {
-    const max = this.#progress.request?.max_context_messages;
-    if (max === undefined || to - from <= max) return { from, to };
-    const { owner, sessionId } = this.claim.run;
-    const last = await this.#deps.journal.sessions.messages(owner, sessionId, { from: to - max, to });
-    const messages = last.map(({ message }) => message);
-    return { from: to - max + recentFrom(messages, max), to };
   }
 
   /** Runs the agent; returns the terminal record its end asks for. */

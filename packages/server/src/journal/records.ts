@@ -26,6 +26,8 @@ export interface RunRequest {
   instructions?: string;
   /** What was said before, where it stands in another session: of a response that is gone on from. */
   context?: Message[];
+  /** How many messages before `context` are out of reach of any model. */
+  skipped?: number;
   /** How many messages of its session the run is given at most. */
   max_context_messages?: number;
   /** Whether the client named the session: only then may its transcript become the run's context. */

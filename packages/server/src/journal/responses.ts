@@ -11,7 +11,7 @@
  * - An owner has at most `maxStored` of them, and those that are unfinished: a new one pushes out the oldest finished.
  * - It outlives its run once its `snapshot` was kept: whoever evicts a run sees to that first.
  */
-import type { Message } from './messages.ts';
+import type { SessionRange } from './sessions.ts';
 
 /** What was asked for and has to be said again with every answer; the names are those of the wire. */
 export interface ResponseSettings {
@@ -49,10 +49,10 @@ export interface StoredResponse {
 export interface Responses {
   get(owner: string, responseId: string): Promise<StoredResponse | undefined>;
   /**
-   * What a run is given that goes on from it. Rejects with `previous_response_not_found`, also when its session is gone,
-   * or `previous_response_not_completed`.
+   * Where that stands what a run is given that goes on from it. Rejects with `previous_response_not_found`, also when its
+   * session is gone, or `previous_response_not_completed`.
    */
-  context(owner: string, responseId: string): Promise<Message[]>;
+  context(owner: string, responseId: string): Promise<SessionRange>;
   /** Rejects with `response_not_found`, or `response_not_finished` while its run is unfinished. */
   delete(owner: string, responseId: string): Promise<void>;
   /** The response that the run is. */

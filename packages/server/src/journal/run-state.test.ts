@@ -260,6 +260,13 @@ describe('the run a client sees', () => {
       },
     ],
     [
+      [
+        { event: 'run.accepted', private: { prompt: 'hi', session_named: false, context: [], skipped: 4 } },
+        claimed,
+      ],
+      { status: 'running', last_event: '', omitted_messages: 4 },
+    ],
+    [
       [claimed, { event: 'run.context', private: { session: { from: 5, to: 9 }, skipped: 5 } }],
       { status: 'running', last_event: '', omitted_messages: 5 },
     ],

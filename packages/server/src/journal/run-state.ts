@@ -76,7 +76,10 @@ export function foldRecord(state: RunState, record: LogRecord): RunState {
 function change(state: RunState, record: LogRecord): Partial<RunState> {
   switch (record.event) {
     case 'run.accepted':
-      return { traceparent: record.private.traceparent ?? null };
+      return {
+        traceparent: record.private.traceparent ?? null,
+        omitted_messages: record.private.skipped ?? 0,
+      };
     case 'run.claimed':
       return {
         started_at: state.started_at ?? record.at,

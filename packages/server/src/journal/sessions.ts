@@ -15,6 +15,7 @@
  *   session of that name knows nothing of it.
  */
 import type { Message } from './messages.ts';
+import type { ContextRange } from './records.ts';
 
 /** What a run adds to its session. */
 export interface Turn {
@@ -57,6 +58,11 @@ export interface SessionPage {
   sessions: StoredSession[];
   /** Where the next page begins; undefined when there is none. Sealed like that of a page of runs. */
   next?: string;
+}
+
+/** What was said from one message of a session to another. */
+export interface SessionRange extends ContextRange {
+  sessionId: string;
 }
 
 export interface MessageRange {

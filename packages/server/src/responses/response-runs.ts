@@ -17,9 +17,9 @@ import {
 } from '@talaria/protocol';
 import type { Engine, Idempotency } from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type Message, recentFrom } from '../journal/messages.ts';
 import type { ResponseSettings, StoredResponse } from '../journal/responses.ts';
 import type { StoredRun } from '../journal/run-state.ts';
+import type { SessionRange } from '../journal/sessions.ts';
 import type { Masking } from './masking.ts';
 import { ResponseFold } from './response-fold.ts';
 import { readResponse } from './response-log.ts';
@@ -71,10 +71,8 @@ export class ResponseRuns {
       const submission = { ...run, sessionId: named ?? createId('sess'), response };
       return engine.submit(owner, submission, idempotency, traceparent);
     }
-    // Nothing is to be left of it but the run itself, so it is given a copy of what it goes on from.
-    const said = history === undefined ? await this.#contextOf(owner, previous, named) : undefined;
-    const context =
-      maxContextMessages === undefined ? said : said?.slice(recentFrom(said, maxContextMessages));
+    // Nothing is to be left of it but the run itself, so it is not in the session it goes on from.
+    const context = history === undefined ? await this.#contextOf(owner, previous, named) : undefined;
     return engine.submit(owner, { ...run, sessionId: undefined, context }, idempotency, traceparent);
   }
 
@@ -82,13 +80,13 @@ export class ResponseRuns {
     owner: string,
     previous: string | undefined,
     session: string | undefined,
-  ): Promise<Message[] | undefined> {
+  ): Promise<SessionRange | undefined> {
     const { responses, sessions } = this.#options.journal;
     if (previous !== undefined) return responses.context(owner, previous);
     const stored = session === undefined ? undefined : await sessions.get(owner, session);
     if (stored === undefined) return undefined;
     const { sessionId, contextFrom: from, nextPos: to } = stored;
-    return (await sessions.messages(owner, sessionId, { from, to })).map(({ message }) => message);
+    return { sessionId, from, to };
   }
 
   settings(request: CreateResponse): ResponseSettings {

@@ -37,8 +37,12 @@ function newResponse(response: Partial<NewResponse> = {}, run: Partial<NewRun> =
 export function responsesContract(subject: Subject): void {
   const { itTimed } = subject;
   const get = (responseId: string, owner = 'ada') => subject.journal.responses.get(owner, responseId);
-  const context = async (responseId: string, owner = 'ada') =>
-    texts(await subject.journal.responses.context(owner, responseId));
+  /** What a run is given that goes on from it. */
+  const context = async (responseId: string, owner = 'ada') => {
+    const { sessionId, ...range } = await subject.journal.responses.context(owner, responseId);
+    const messages = await subject.journal.sessions.messages(owner, sessionId, range);
+    return texts(messages.map(({ message }) => message));
+  };
 
   async function create(response: Partial<NewResponse> = {}, run: Partial<NewRun> = {}): Promise<string> {
     const created = newResponse(response, run);
@@ -133,7 +137,11 @@ export function responsesContract(subject: Subject): void {
       const before = await get(responseId);
       const { responses } = await subject.reopen();
       expect(await responses.get('ada', responseId)).toEqual(before);
-      expect(texts(await responses.context('ada', responseId))).toEqual(['a']);
+      expect(await responses.context('ada', responseId)).toEqual({
+        sessionId: before!.sessionId,
+        from: 0,
+        to: 1,
+      });
     });
   });
 

@@ -1,7 +1,7 @@
 /** Reads stored responses on the reader's connection. */
 import type { StatementSync } from 'node:sqlite';
-import type { Message } from '../messages.ts';
 import type { StoredResponse } from '../responses.ts';
+import type { SessionRange } from '../sessions.ts';
 import { previousTurn, type ResponseRow, toStoredResponse } from './response-rows.ts';
 
 export class ResponsesReader {
@@ -16,16 +16,15 @@ export class ResponsesReader {
     return row && toStoredResponse(row);
   }
 
-  context(owner: string, responseId: string): Message[] {
+  context(owner: string, responseId: string): SessionRange {
     const row = this.#row(owner, responseId);
     const found =
       row &&
-      (this.#statement('SELECT n FROM sessions WHERE n = ?').get(row.session) as { n: number } | undefined);
+      (this.#statement('SELECT session_id FROM sessions WHERE n = ?').get(row.session) as
+        | { session_id: string }
+        | undefined);
     const { session, from, to } = previousTurn(responseId, row, found);
-    const messages = this.#statement(
-      'SELECT message FROM session_messages WHERE session = ? AND pos >= ? AND pos < ? ORDER BY pos',
-    ).all(session.n, from, to) as unknown as { message: string }[];
-    return messages.map(({ message }) => JSON.parse(message) as Message);
+    return { sessionId: session.session_id, from, to };
   }
 
   ofRun(runId: string): StoredResponse | undefined {

@@ -1,6 +1,6 @@
 /** The part of the SQLite driver that keeps responses. */
-import type { Message } from '../messages.ts';
 import type { Responses, StoredResponse } from '../responses.ts';
+import type { SessionRange } from '../sessions.ts';
 import type { ResponsesReader } from './responses-reader.ts';
 import type { WriterClient } from './writer-client.ts';
 
@@ -17,7 +17,7 @@ export class SqliteResponses implements Responses {
     return this.#reader.get(owner, responseId);
   }
 
-  async context(owner: string, responseId: string): Promise<Message[]> {
+  async context(owner: string, responseId: string): Promise<SessionRange> {
     return this.#reader.context(owner, responseId);
   }
 
