@@ -45,6 +45,16 @@ test('the queries of docs/observability.md are about metrics that there are', as
   }
 });
 
+test('what the alerts of docs/observability.md count is there before it happens for the first time', async () => {
+  const [alerts] = /^groups:.*?^```/ms.exec(readFileSync(DOCUMENT, 'utf8'))!;
+  const counted = [...alerts.matchAll(/increase\((\w+)\{(\w+="\w+")\}/g)];
+  expect(counted.length).toBeGreaterThan(2);
+  const series = (await metrics.render()).split('\n');
+  for (const [, name, label] of counted) {
+    expect(series).toContainEqual(expect.stringMatching(`^${name}\\{${label}\\} 0$`));
+  }
+});
+
 interface Row {
   name: string;
   help: string;

@@ -4,8 +4,9 @@
  * - Counters and histograms grow with the facts; gauges are read when they are asked for, from memory.
  * - Every label has a bounded set of values: words of ours, names from the configuration, patterns of routes.
  */
+import { RUN_FAILURES } from '@talaria/protocol';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Fact } from '../facts.ts';
+import type { ApprovalOutcome, Fact } from '../facts.ts';
 import type { ToolNames } from '../tool-names.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
@@ -21,6 +22,15 @@ const LONG_SECONDS = [0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
 /** Whatever else a request says its method is, it is not worth a series of its own. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+const APPROVAL_OUTCOMES: readonly ApprovalOutcome[] = [
+  'once',
+  'session',
+  'always',
+  'deny',
+  'timeout',
+  'aborted',
+];
 
 export interface Gauges {
   load(): Promise<{
@@ -137,10 +147,7 @@ export class Metrics {
 
   constructor({ version, tools, gauges }: MetricsOptions) {
     this.#tools = tools;
-    // A rate needs a first value, and "never" has to look different from "not measured".
-    for (const outcome of ['created', 'replayed', 'conflict', 'queue_full'])
-      this.#submitted.inc({ outcome }, 0);
-    for (const status of ['completed', 'cancelled']) this.#finished.inc({ status, error_code: '' }, 0);
+    this.#beginAtZero();
     this.#gauge('talaria_build_info', 'Always 1; its labels say what runs here', ['version', 'node']).set(
       { version, node: process.versions.node },
       1,
@@ -218,6 +225,19 @@ export class Metrics {
       }
     }
   };
+
+  /** A rate needs a first value, or the first time is missed; and "never" has to look different from "not measured". */
+  #beginAtZero(): void {
+    for (const outcome of ['created', 'replayed', 'conflict', 'queue_full'])
+      this.#submitted.inc({ outcome }, 0);
+    for (const status of ['completed', 'cancelled']) this.#finished.inc({ status, error_code: '' }, 0);
+    for (const code of Object.keys(RUN_FAILURES))
+      this.#finished.inc({ status: 'failed', error_code: code }, 0);
+    for (const outcome of APPROVAL_OUTCOMES) this.#approvals.zero({ outcome });
+    for (const outcome of ['started', 'skipped', 'postponed']) this.#jobs.inc({ outcome }, 0);
+    for (const outcome of ['delivered', 'postponed', 'failed', 'returned']) this.#webhooks.zero({ outcome });
+    for (const outcome of ['ok', 'failed']) this.#commits.zero({ outcome });
+  }
 
   #gauges({ load, sandbox, mcpServers }: Gauges): () => Promise<void> {
     const runs = this.#gauge('talaria_runs', 'Unfinished runs; those under way only of this process', [
