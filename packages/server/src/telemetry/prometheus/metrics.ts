@@ -1,7 +1,8 @@
 /**
  * The facts as Prometheus metrics (docs/observability.md lists them all).
  *
- * - Counters and histograms grow with the facts; gauges are read when they are asked for, from memory.
+ * - Counters and histograms grow with the facts; gauges are read when they are asked for, from memory or, of
+ *   webhooks, from the store.
  * - Every label has a bounded set of values: words of ours, names from the configuration, patterns of routes.
  */
 import { RUN_FAILURES } from '@talaria/protocol';
