@@ -147,8 +147,8 @@ export interface Journal {
    * gone for one of which nothing more is to come.
    */
   readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]>;
-  /** Records with `pos > afterPos`, in order, without text deltas. */
-  readLog(runId: string, afterPos: number): Promise<LogRecord[]>;
+  /** Records with `pos > afterPos`, in order, without text deltas; the one that brings them to `maxChars` is the last. */
+  readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]>;
   /** Posted records with `pos > afterPos`, in order. */
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]>;
   /** The seq of the first text delta or reasoning after `afterPos`: where a cut-off step began to show. */

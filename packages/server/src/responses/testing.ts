@@ -160,8 +160,9 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
 /** A journal that holds this log of one run, and whose events may be ahead of it. */
 export function journalOf(log: readonly LogRecord[], ahead: readonly LogRecord[] = log) {
   return {
-    async readLog(_runId: string, afterPos: number): Promise<LogRecord[]> {
-      return log.filter(({ event, pos }) => event !== 'message.delta' && pos > afterPos);
+    async readLog(_runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
+      const rest = log.filter(({ event, pos }) => event !== 'message.delta' && pos > afterPos);
+      return maxChars === undefined ? rest : rest.slice(0, 1);
     },
     async readEvents(_runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
       return storedEvents(ahead)

@@ -4,7 +4,20 @@ import { expect, test } from 'vitest';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
 import type { LogRecord } from '../../journal/records.ts';
 import { ResponseFold } from '../../responses/response-fold.ts';
-import { anyRun, HEAD, journalOf, MASKING, storedEvents } from '../../responses/testing.ts';
+import {
+  accepted,
+  anyRun,
+  claimed,
+  completed,
+  finished,
+  HEAD,
+  journalOf,
+  MASKING,
+  started,
+  stepped,
+  storedEvents,
+  toLog,
+} from '../../responses/testing.ts';
 import { ResponseEvents } from './response-events.ts';
 
 function allEvents(log: readonly LogRecord[]): ResponseEvent[] {
@@ -131,4 +144,48 @@ test('fail their reader when the log cannot be read', async () => {
     },
   });
   await expect(written(events, 0)).rejects.toBe(failure);
+});
+
+test('are read for a reader as far as it takes them', async () => {
+  const output = 'x'.repeat(1000);
+  const calls = Array.from({ length: 50 }, (_, i) => `call_${i}`);
+  const log = toLog([
+    accepted,
+    claimed,
+    ...calls.flatMap((id) => [stepped('', [{ id }]), started(id), finished(id, output)]),
+    completed('done'),
+  ]);
+  const journal = journalOf(log);
+  let read = 0;
+  const events = new ResponseEvents({
+    runId: HEAD.runId,
+    fold: new ResponseFold(HEAD, MASKING),
+    journal: {
+      ...journal,
+      async readLog(...asked) {
+        const records = await journal.readLog(...asked);
+        read += records.length;
+        return records;
+      },
+    },
+    subscribe(_after, subscriber) {
+      subscriber.deliver(storedEvents(log) as unknown as EventBatch);
+      return () => {};
+    },
+  });
+  const { promise: enough, resolve } = Promise.withResolvers<void>();
+  let taken = 0;
+  const taker: Subscriber = {
+    deliver(batch) {
+      if (taken + batch.length > 4) return resolve();
+      taken += batch.length;
+      events.encode(batch);
+    },
+    fail: () => {},
+  };
+  events.subscribe(-1, taker);
+  await enough;
+  await new Promise((done) => setImmediate(done));
+  expect(taken).toBe(4);
+  expect(read).toBeLessThan(20);
 });

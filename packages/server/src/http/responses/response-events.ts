@@ -2,7 +2,8 @@
  * The events of a response as its stream shows them, from any of them on.
  *
  * What they say stands partly in records that are no events (the arguments of a call, its whole output). So the log is
- * read beside the events: before a batch is delivered, the records up to its last event are there.
+ * read beside the events: before an event is delivered, the records up to it are there. They may be many times as long as
+ * the event, so events are delivered one by one, and when the reader has enough, no more is read for it.
  *
  * Whoever comes back with a number is placed first: everything up to that event is folded and kept to itself.
  */
@@ -37,6 +38,8 @@ export class ResponseEvents implements StreamFormat {
   #readSeq = -1;
   #after = -1;
   #ended = false;
+  /** Deliveries happen one after the other, also those to a reader that has attached again. */
+  #work = Promise.resolve();
 
   constructor(options: ResponseEventsOptions) {
     this.#options = options;
@@ -50,8 +53,8 @@ export class ResponseEvents implements StreamFormat {
     while (fold.lastNumber < number && !this.#ended) {
       const page = await journal.readEvents(runId, this.#after, PAGE, PAGE_CHARS);
       if (page.length === 0) break;
-      await this.#readLogFor(page);
       for (const event of page) {
+        await this.#readLogFor(event);
         const events = this.#tell(event);
         if (fold.lastNumber < number) continue;
         this.#open = encodeEvents(events.filter((told) => told.sequence_number > number));
@@ -84,10 +87,8 @@ export class ResponseEvents implements StreamFormat {
   /** Delivers what `encode` can tell. */
   readonly subscribe = (after: number, subscriber: Subscriber): (() => void) => {
     let attached = true;
-    let work = Promise.resolve();
-    /** One after the other, in the order they came. */
     const whenAttached = (next: () => void | Promise<void>): void => {
-      work = work
+      this.#work = this.#work
         .then(() => (attached ? next() : undefined))
         .catch((error: unknown) => {
           if (attached) subscriber.fail(error);
@@ -96,11 +97,17 @@ export class ResponseEvents implements StreamFormat {
     const detach = this.#options.subscribe(after, {
       deliver: (batch) =>
         whenAttached(async () => {
-          await this.#readLogFor(batch);
-          if (attached) subscriber.deliver(batch);
+          for (const piece of toPieces(batch)) {
+            const last = piece.at(-1)!;
+            await this.#readLogFor(last);
+            if (!attached) return;
+            subscriber.deliver(piece);
+            // Not taken: the reader is behind, and attaches again for the rest.
+            if (this.#after < last.seq) return;
+          }
         }),
       ready: async () => {
-        await work;
+        await this.#work;
         await subscriber.ready?.();
       },
       fail: (error) => whenAttached(() => subscriber.fail(error)),
@@ -132,15 +139,29 @@ export class ResponseEvents implements StreamFormat {
     return this.#records.splice(0, upTo + 1).flatMap((record) => fold.apply(record));
   }
 
-  async #readLogFor(events: readonly StoredEvent[]): Promise<void> {
-    const last = events.findLast(({ event }) => event !== 'message.delta');
-    if (last === undefined || last.seq <= this.#readSeq) return;
+  async #readLogFor({ event, seq }: StoredEvent): Promise<void> {
+    if (event === 'message.delta') return;
     const { journal, runId } = this.#options;
-    const records = await journal.readLog(runId, this.#readPos);
-    this.#records.push(...records);
-    this.#readPos = records.at(-1)?.pos ?? this.#readPos;
-    this.#readSeq = records.findLast(({ seq }) => seq !== null)?.seq ?? this.#readSeq;
+    while (this.#readSeq < seq) {
+      const records = await journal.readLog(runId, this.#readPos, PAGE_CHARS);
+      if (records.length === 0) return;
+      this.#records.push(...records);
+      this.#readPos = records.at(-1)!.pos;
+      this.#readSeq = records.findLast((record) => record.seq !== null)?.seq ?? this.#readSeq;
+    }
   }
+}
+
+/** Each ends with the first event in it that is read from the log. */
+function toPieces(batch: EventBatch): EventBatch[] {
+  const pieces: EventBatch[] = [];
+  let from = 0;
+  for (const [i, { event }] of batch.entries()) {
+    if (event === 'message.delta' && i < batch.length - 1) continue;
+    pieces.push(batch.slice(from, i + 1) as unknown as EventBatch);
+    from = i + 1;
+  }
+  return pieces;
 }
 
 function encodeEvents(events: readonly ResponseEvent[]): Buffer {

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { RunFilter } from '../journal.ts';
 import type { Subject } from '../journal-contract.ts';
+import type { NewRecord } from '../records.ts';
 import {
   approvalRequest,
   claimedRun,
@@ -103,6 +104,19 @@ export function readContract(subject: Subject): void {
     ]);
     expect((await journal.readLog(claim.runId, 3)).map(({ pos }) => pos)).toEqual([5, 8]);
     expect(await journal.readLog(claim.runId, 8)).toEqual([]);
+  });
+
+  it('the log is read as far as told, and at least one record far', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const long = (): NewRecord => ({ event: 'run.noticed', private: { text: 'x'.repeat(1000) } });
+    await journal.append(claim, [delta(), long(), long(), completed()]);
+    const positions = async (maxChars: number) =>
+      (await journal.readLog(claim.runId, 1, maxChars)).map(({ pos }) => pos);
+    expect(await positions(1)).toEqual([3]);
+    expect(await positions(1001)).toEqual([3]);
+    expect(await positions(2000)).toEqual([3, 4]);
+    expect(await positions(1_000_000)).toEqual([3, 4, 5]);
   });
 
   it('posts are stops, steers and answers after the position', async () => {

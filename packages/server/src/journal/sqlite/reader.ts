@@ -111,8 +111,8 @@ export class SqliteReader {
     return events;
   }
 
-  readLog(runId: string, afterPos: number): LogRecord[] {
-    return this.#records("event <> 'message.delta'", runId, afterPos);
+  readLog(runId: string, afterPos: number, maxChars?: number): LogRecord[] {
+    return this.#records("event <> 'message.delta'", runId, afterPos, maxChars);
   }
 
   readPosted(runId: string, afterPos: number): LogRecord[] {
@@ -158,13 +158,24 @@ export class SqliteReader {
     return new Set(rows.map((row) => row.pattern_key));
   }
 
-  #records(condition: string, runId: string, afterPos: number): LogRecord[] {
-    return this.#all<RecordRow>(
+  #records(
+    condition: string,
+    runId: string,
+    afterPos: number,
+    maxChars = Number.POSITIVE_INFINITY,
+  ): LogRecord[] {
+    const rows = this.#statement(
       `SELECT pos, seq, event, at, public, private FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND ${condition} ORDER BY pos`,
-      runId,
-      afterPos,
-    ).map(toLogRecord);
+    ).iterate(runId, afterPos) as Iterable<unknown> as Iterable<RecordRow>;
+    const records: LogRecord[] = [];
+    let chars = 0;
+    for (const row of rows) {
+      records.push(toLogRecord(row));
+      chars += (row.public?.length ?? 0) + (row.private?.length ?? 0);
+      if (chars >= maxChars) break;
+    }
+    return records;
   }
 
   #all<T>(sql: string, ...values: (string | number)[]): T[] {

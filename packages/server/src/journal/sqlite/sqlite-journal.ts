@@ -133,8 +133,8 @@ export class SqliteJournal implements Journal {
     return this.#reader.readEvents(runId, afterSeq, limit, maxChars);
   }
 
-  async readLog(runId: string, afterPos: number): Promise<LogRecord[]> {
-    return this.#reader.readLog(runId, afterPos);
+  async readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
+    return this.#reader.readLog(runId, afterPos, maxChars);
   }
 
   async readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
