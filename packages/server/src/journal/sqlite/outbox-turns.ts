@@ -1,9 +1,10 @@
 /**
  * Which receivers have their turn: those with something due and room for it.
  *
- * They are looked for among the messages that are due for the longest. Only where those are too many, and nearly all of
- * them for receivers that have no room, every receiver is looked at. So a claim costs the same however many receivers
- * wait for another attempt, and a receiver that is slow and gets many messages is in nobody's way.
+ * They are looked for among the messages that are due for the longest. Where those are of enough receivers that are sent
+ * nothing at present, nobody else can come before these; where they are all there is, there is nobody else. Only
+ * otherwise every receiver is looked at. So a claim costs the same however many receivers wait for another attempt, and
+ * a receiver that is slow and gets many messages is in nobody's way.
  */
 import type { StatementSync } from 'node:sqlite';
 import type { MessageClaim } from '../outbox.ts';
@@ -27,10 +28,9 @@ export function findTurns(statement: Statements, claim: MessageClaim, now: numbe
   ).all(now, LOOKED_AT) as unknown as Omit<Turn, 'leased'>[];
   const firstOfEach = new Map(messages.toReversed().map(({ receiver, dueAt }) => [receiver, dueAt]));
   const turns = withRoom(statement, firstOfEach, claim, now);
-  const isAll = messages.length < LOOKED_AT;
-  return isAll || turns.length >= claim.limit
-    ? turns
-    : withRoom(statement, dueOfEach(statement, now), claim, now);
+  const idle = turns.filter(({ leased }) => leased === 0);
+  if (messages.length < LOOKED_AT || idle.length >= claim.limit) return turns;
+  return withRoom(statement, dueOfEach(statement, now), claim, now);
 }
 
 function withRoom(
