@@ -25,6 +25,7 @@ test.each<Message>([
   { role: 'system', content: `is ${KEY}` },
   { role: 'user', content: `is ${KEY}` },
   { role: 'user', content: [{ type: 'text', text: `is ${KEY}` }] },
+  { role: 'user', content: [{ type: 'image', url: `https://images.example/a.png?key=${KEY}` }] },
   { role: 'assistant', content: [{ type: 'text', text: `is ${KEY}` }] },
   {
     role: 'assistant',

@@ -53,7 +53,7 @@ function userContent(
   return content.map((part) =>
     part.type === 'text'
       ? { type: 'text', text: maskKnown(part.text) }
-      : { type: 'image_url', image_url: { url: part.url } },
+      : { type: 'image_url', image_url: { url: maskKnown(part.url) } },
   );
 }
 

@@ -66,6 +66,23 @@ describe('the events of a response', () => {
     expect(fold([accepted]).events).toMatchObject([{ response: { status: 'in_progress' } }]);
   });
 
+  it('repeat what was asked for, without secrets', () => {
+    const settings = {
+      ...HEAD.settings,
+      instructions: `Use ${SECRET} for it.`,
+      metadata: { order: '7', [`with ${SECRET}`]: SECRET },
+    };
+    const fold = new ResponseFold({ ...HEAD, settings }, MASKING);
+    const [created] = fold.open();
+    expect(created).toMatchObject({
+      response: {
+        instructions: 'Use [redacted] for it.',
+        metadata: { order: '7', 'with [redacted]': '[redacted]' },
+      },
+    });
+    expect(JSON.stringify(fold.response)).not.toContain(SECRET);
+  });
+
   it('show a call with its arguments, and its whole output, without secrets', () => {
     const call = { id: 'c1', arguments: `{"command":"echo ${SECRET}","token":"abc"}` };
     const output = `${'x'.repeat(2000)} ${SECRET} Bearer abcdef123456`;

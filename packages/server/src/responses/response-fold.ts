@@ -33,6 +33,7 @@ import {
   type Usage,
 } from '@talaria/protocol';
 import type { LogRecord, PrivatePayloads } from '../journal/records.ts';
+import type { ResponseSettings } from '../journal/responses.ts';
 import type { Masking } from './masking.ts';
 import { type ResponseHead, type ResponseState, responseObject } from './response-object.ts';
 
@@ -83,7 +84,7 @@ export class ResponseFold {
   #completedAt: number | null = null;
 
   constructor(head: ResponseHead, masking: Masking) {
-    this.#head = head;
+    this.#head = { ...head, settings: maskedSettings(head.settings, masking) };
     this.#masking = masking;
   }
 
@@ -293,6 +294,15 @@ export class ResponseFold {
     this.#events = [];
     return events;
   }
+}
+
+function maskedSettings(settings: ResponseSettings, { text }: Masking): ResponseSettings {
+  const { instructions, metadata } = settings;
+  return {
+    ...settings,
+    instructions: instructions === null ? null : text(instructions),
+    metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(text))),
+  };
 }
 
 function placeOf({ id, outputIndex }: OpenMessage) {
