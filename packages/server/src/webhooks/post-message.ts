@@ -12,6 +12,12 @@ import { createLookup } from './resolve-name.ts';
 /** What is read of an answer's body, for a receiver that would take a closed connection for a failure of its own. */
 const READ_BYTES_MAX = 65_536;
 
+/**
+ * For each address but the last of a name that has several. A receiver on the other side of the world must not fail
+ * because its name has a second address that cannot be reached from here, as IPv6 ones often cannot.
+ */
+const CONNECT_MS = 4_000;
+
 const SWITCHING_PROTOCOLS = 101;
 /** The receiver wants no more of this (Gone). */
 const GONE = 410;
@@ -67,6 +73,7 @@ function open(target: URL, { blocked, lookup = createLookup() }: PostOptions): S
     host,
     port: Number(target.port) || (secure ? 443 : 80),
     lookup,
+    autoSelectFamilyAttemptTimeout: CONNECT_MS,
     ...(blocked && { blockList: blocked }),
   });
   if (!secure) return socket;
