@@ -148,8 +148,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     installJobRoutes(app, options.jobs);
     installEventRoutes(app, engine, streams);
     const keyConfigured = apiKeys.length > 0;
-    installChatRoutes(app, { engine, inline, modelName, keyConfigured });
-    installResponseRoutes(app, { engine, responses: options.responses, inline, keyConfigured });
+    const { responses } = options;
+    installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });
+    installResponseRoutes(app, { engine, responses, inline, keyConfigured });
   });
   return app;
 }

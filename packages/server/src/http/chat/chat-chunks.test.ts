@@ -1,9 +1,11 @@
 import { TalariaError } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
 import type { EventBatch } from '../../journal/feeds.ts';
-import type { StoredEvent } from '../../journal/journal.ts';
+import type { Journal, StoredEvent } from '../../journal/journal.ts';
+import type { LogRecord } from '../../journal/records.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { ChatChunks } from './chat-chunks.ts';
+import { readTakenBack, type TakenBack } from './taken-back.ts';
 
 const RUN_ID = `run_${'a'.repeat(32)}`;
 const HEAD = { id: 'chatcmpl-1', created: 7, model: 'm' };
@@ -23,9 +25,17 @@ function log(...told: Told[]): StoredEvent[] {
   return told.map(([event, payload], seq) => ({ seq, event, at: 0, payload: JSON.stringify(payload) }));
 }
 
+/** The journal of a run with these events, of which one record is read at a time. */
+function logOf(events: StoredEvent[]): Pick<Journal, 'readLog'> {
+  const records = events
+    .filter(({ event }) => event !== 'message.delta')
+    .map(({ payload, ...rest }) => ({ ...rest, pos: rest.seq, public: JSON.parse(payload) }) as LogRecord);
+  return { readLog: async (_runId, after) => records.filter(({ pos }) => pos > after).slice(0, 1) };
+}
+
 /** What is read of the stream when the log comes in batches that end before these events. */
-function read(events: StoredEvent[], cuts: number[] = []) {
-  const chunks = new ChatChunks(RUN_ID, HEAD);
+function read(events: StoredEvent[], cuts: number[] = [], takenBack: TakenBack[] = []) {
+  const chunks = new ChatChunks(RUN_ID, HEAD, takenBack);
   let text = '';
   let ended = false;
   for (const [i, from] of [0, ...cuts].entries()) {
@@ -77,6 +87,14 @@ describe('a step that is told anew', () => {
 
   test('is told once to whoever comes after the fact', () => {
     expect(read(events)).toMatchObject({ done: true, content: 'kept \n\nfound' });
+  });
+
+  test('is told once however long it is, when it is known from the log', async () => {
+    const takenBack = await readTakenBack(logOf(events), RUN_ID);
+    for (let cut = 1; cut < events.length; cut++) {
+      expect(read(events, [cut], takenBack)).toMatchObject({ done: true, content: 'kept \n\nfound' });
+    }
+    expect(await readTakenBack(logOf(log(said('a'), resumed(), COMPLETED)), RUN_ID)).toEqual([]);
   });
 
   test('ends the stream of whoever has heard of it with an error that names the run', () => {

@@ -6,7 +6,8 @@
  * last alone.
  *
  * A stream cannot take back what it has said. A step that was cut off and is told anew (`run.resumed`) is left out as
- * long as that is known in time, which it is for whoever comes after the fact; else the stream ends with an error.
+ * long as that is known in time: from the log, for whoever comes after the fact, or from the same batch. Else the stream
+ * ends with an error.
  */
 import { type EventPayload, isTerminalEvent, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { EventBatch } from '../../journal/feeds.ts';
@@ -16,6 +17,7 @@ import { dataFrame, namedFrame } from '../inline/sse-frames.ts';
 import type { StreamFormat } from '../stream-format.ts';
 import { toChatEnd } from './chat-end.ts';
 import type { ChatHead } from './chat-head.ts';
+import type { TakenBack } from './taken-back.ts';
 
 const STEP_BREAK = '\n\n';
 
@@ -24,6 +26,7 @@ export class ChatChunks implements StreamFormat {
   readonly closed = Buffer.alloc(0);
   readonly #runId: string;
   readonly #head: ChatHead & { object: 'chat.completion.chunk' };
+  readonly #takenBack: readonly TakenBack[];
   /** What the running tools do, by call. */
   readonly #labels = new Map<string, string>();
   /** The last event of a step's own that was shown. */
@@ -31,18 +34,20 @@ export class ChatChunks implements StreamFormat {
   #saidSomething = false;
   #stepIsOver = false;
 
-  constructor(runId: string, head: ChatHead) {
+  /** `takenBack` is what is known of it before the first event. */
+  constructor(runId: string, head: ChatHead, takenBack: readonly TakenBack[] = []) {
     this.#runId = runId;
+    this.#takenBack = takenBack;
     this.#head = { ...head, object: 'chat.completion.chunk' };
     this.open = Buffer.from(this.#chunk({ role: 'assistant', content: '' }));
   }
 
   encode(batch: EventBatch): { bytes: Buffer; ended: boolean } {
-    const isTakenBack = takenBack(batch);
+    const takenBack = [...this.#takenBack, ...takenBackIn(batch)];
     let text = '';
     let ended = false;
-    for (const [at, event] of batch.entries()) {
-      if (isTakenBack(event, at)) continue;
+    for (const event of batch) {
+      if (isTakenBack(event, takenBack)) continue;
       if (this.#repeats(event)) {
         text += this.#error(new TalariaError('internal_error', { message: 'The answer was begun anew' }));
         ended = true;
@@ -126,15 +131,15 @@ export class ChatChunks implements StreamFormat {
   }
 }
 
-/** Whether an event of the batch belongs to a step that a later one of the same batch begins anew. */
-function takenBack(batch: EventBatch): (event: StoredEvent, at: number) => boolean {
-  const resumed = batch.flatMap(({ event, payload }, at) => {
+function takenBackIn(batch: EventBatch): TakenBack[] {
+  return batch.flatMap(({ event, payload, seq }) => {
     if (event !== 'run.resumed') return [];
-    const { discard_from_seq } = JSON.parse(payload) as EventPayload<'run.resumed'>;
-    return discard_from_seq === undefined ? [] : [{ at, from: discard_from_seq }];
+    const { discard_from_seq: from } = JSON.parse(payload) as EventPayload<'run.resumed'>;
+    return from === undefined ? [] : [{ from, to: seq }];
   });
-  if (resumed.length === 0) return () => false;
-  return ({ event, seq }, at) =>
-    (event === 'message.delta' || event === 'reasoning.available') &&
-    resumed.some((resume) => at < resume.at && seq >= resume.from);
+}
+
+function isTakenBack({ event, seq }: StoredEvent, takenBack: readonly TakenBack[]): boolean {
+  const isStepsOwn = event === 'message.delta' || event === 'reasoning.available';
+  return isStepsOwn && takenBack.some(({ from, to }) => from <= seq && seq < to);
 }

@@ -48,7 +48,7 @@ export class InlineRuns {
     this.#options = options;
   }
 
-  async start(reply: FastifyReply, request: InlineRequest): Promise<InlineRun> {
+  async start(reply: FastifyReply, request: InlineRequest): Promise<InlineRun & { replayed: boolean }> {
     const { engine, watch } = this.#options;
     const { owner, session, submit, background = false } = request;
     const { run_id, replayed } = await submit();
@@ -57,7 +57,7 @@ export class InlineRuns {
     const run = await engine.get(owner, run_id);
     reply.headers({ 'x-talaria-run-id': run_id, ...sessionHeaders(run.session_id, session.sessionKey) });
     if (replayed) reply.header('idempotency-replayed', 'true');
-    return { run, reader };
+    return { run, reader, replayed };
   }
 
   /** Another reader of a run that was started before; whether it keeps the run going is for the watch to say. */

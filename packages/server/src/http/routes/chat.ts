@@ -2,9 +2,11 @@
 import { parseCreateChat, parseIdempotencyKey, parseObject } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { ChatAnswer } from '../chat/chat-answer.ts';
 import { ChatChunks } from '../chat/chat-chunks.ts';
 import { chatHead } from '../chat/chat-head.ts';
+import { readTakenBack } from '../chat/taken-back.ts';
 import { header } from '../header.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure } from '../inline/run-failure.ts';
@@ -14,13 +16,15 @@ import { parseTraceparent } from '../traceparent.ts';
 
 export interface ChatRouteOptions {
   engine: Engine;
+  /** Where the log of a run is read. */
+  journal: Pick<Journal, 'readLog'>;
   inline: InlineRuns;
   modelName: string;
   keyConfigured: boolean;
 }
 
 export function installChatRoutes(app: FastifyInstance, options: ChatRouteOptions): void {
-  const { engine, inline, modelName, keyConfigured } = options;
+  const { engine, journal, inline, modelName, keyConfigured } = options;
 
   app.post('/v1/chat/completions', { config: { startsWork: true } }, async (request, reply) => {
     const { owner } = request;
@@ -48,7 +52,9 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
     });
     const head = chatHead(started.run, model);
     if (stream) {
-      inline.stream(reply, started, new ChatChunks(started.run.run_id, head));
+      const { run_id } = started.run;
+      const takenBack = started.replayed ? await readTakenBack(journal, run_id) : [];
+      inline.stream(reply, started, new ChatChunks(run_id, head, takenBack));
       return;
     }
     const answer = new ChatAnswer();
