@@ -96,3 +96,9 @@ test('a lost connection has its system error code', async () => {
   await using server = await serve((req) => req.socket.destroy());
   await expect(patientFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
+
+test('an answer in another protocol is a lost connection, not one that is waited for', async () => {
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
+  await using server = await serve((req) => req.socket.write(upgrade));
+  await expect(patientFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
+});

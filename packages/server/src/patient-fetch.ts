@@ -39,6 +39,10 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
     request.once('response', resolve);
     // Stays for the life of the request: an error after the headers also shows on the response, and must not throw.
     request.on('error', reject);
+    // A switch of protocols is no answer and no error; an abort would come too late for what is closed already.
+    request.once('close', () =>
+      reject(Object.assign(new Error('the connection was closed without an answer'), { code: 'ECONNRESET' })),
+    );
     request.end(body);
   });
   const status = response.statusCode ?? 500;
