@@ -1,7 +1,9 @@
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { FarReceiver } from '../../../test/support/far-receiver.ts';
 import { patientFetch } from './patient-fetch.ts';
 
 async function serve(listener: RequestListener) {
@@ -101,4 +103,12 @@ test('an answer in another protocol is a lost connection, not one that is waited
   const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
   await using server = await serve((req) => req.socket.write(upgrade));
   await expect(patientFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+test('a provider that is far away is waited for, also where another address of its name leads nowhere', async () => {
+  using provider = await FarReceiver.start();
+  using _lookup = vi.spyOn(dns, 'lookup').mockImplementation(provider.lookup as typeof dns.lookup);
+  const pending = patientFetch(provider.url);
+  await provider.arrive();
+  expect((await pending).status).toBe(204);
 });

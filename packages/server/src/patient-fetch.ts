@@ -9,11 +9,22 @@
  * It is not a general fetch: a string body, redirects left to the caller (an API that redirects a POST is a wrong
  * base URL), no compression. The global agents are used, so `NODE_USE_ENV_PROXY` and `NODE_EXTRA_CA_CERTS` work as everywhere.
  */
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { TcpSocketConnectOpts } from 'node:net';
 import { Readable } from 'node:stream';
 
 const CONNECT_TIMEOUT_MS = 30_000;
+/**
+ * For each address but the last of a name that has several; Node gives it a quarter of a second, which is too little for
+ * a provider on the other side of the world that has an IPv6 address, on a machine that has none.
+ */
+const ADDRESS_TIMEOUT_MS = 4_000;
 const TCP_KEEPALIVE_MS = 30_000;
 /** Statuses whose response must not have a body; `Response` throws when it gets one. */
 const BODILESS = new Set([204, 205, 304]);
@@ -27,11 +38,14 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
 
   const headers = Object.fromEntries(new Headers(init.headers));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  const request = send(url, {
+  // Whatever a socket takes is handed on to it.
+  const options: RequestOptions & Partial<TcpSocketConnectOpts> = {
     method: init.method ?? 'GET',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
     ...(signal && { signal }),
-  });
+  };
+  const request = send(url, options);
   request.setSocketKeepAlive(true, TCP_KEEPALIVE_MS);
   limitConnecting(request, url);
 

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { FarReceiver } from '../../../../test/support/far-receiver.ts';
 import { type Behaviour, WebhookReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { PRIVATE_ADDRESSES } from './address-rules.ts';
 import { type PostOptions, postMessage } from './post-message.ts';
@@ -83,6 +84,13 @@ describe('an attempt', () => {
     const { url } = receiver;
     await receiver[Symbol.asyncDispose]();
     expect(await post(url)).toEqual({ kind: 'failed', error: 'the receiver refused the connection' });
+  });
+
+  it('waits for a receiver that is far away, also where another address of its name leads nowhere', async () => {
+    using receiver = await FarReceiver.start();
+    const attempt = post(receiver.url, { lookup: receiver.lookup, timeoutMs: 20_000 });
+    await receiver.arrive();
+    expect(await attempt).toEqual({ kind: 'taken' });
   });
 
   it('ends when it is called off', async () => {
