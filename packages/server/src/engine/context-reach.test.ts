@@ -45,7 +45,8 @@ test('a session that fits is read from where its context begins', async () => {
 
 test('of one that does not, a little more is read than fits, however long it is', async () => {
   const messages = Array.from({ length: 10_000 }, () => user);
-  expect(await reach(messages, 75 * TOKENS)).toEqual([10_000 - 76, 100]);
+  expect(await reach(messages, 75 * TOKENS)).toEqual([10_000 - 76, 110]);
+  expect(await reach(messages, 2 * TOKENS)).toEqual([10_000 - 3, 4]);
 });
 
 test('it never begins with the result of a tool', async () => {
@@ -76,7 +77,7 @@ test('a copy is of what is within reach, and of nothing that was deleted meanwhi
     read,
   );
   expect([copied.length, skipped]).toEqual([76, 10_000 - 76]);
-  expect(count()).toBe(176);
+  expect(count()).toBe(110 + 76);
   await expect(copyReach({ from: 0, to: 5 }, { maxTokens: 0 }, reader([]).read)).rejects.toMatchObject({
     code: 'session_not_found',
   });

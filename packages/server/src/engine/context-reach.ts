@@ -9,8 +9,9 @@ import { type Message, recentFrom } from '../journal/messages.ts';
 import type { ContextRange } from '../journal/records.ts';
 import type { StoredMessage } from '../journal/sessions.ts';
 
-/** Messages read at a time. */
-const CHUNK = 50;
+/** Messages read at a time: few at first, since each may be an image of megabytes, then more and more of those before. */
+const FIRST_CHUNK = 4;
+const MAX_CHUNK = 50;
 
 export interface ReachLimits {
   /** 0 is no limit. */
@@ -71,12 +72,15 @@ async function lastOf({ from, to }: ContextRange, max: number, read: ReadMessage
 
 async function beginOf({ from, to }: ContextRange, maxTokens: number, read: ReadMessages): Promise<number> {
   let tokens = 0;
-  for (let end = to; end > from; end -= CHUNK) {
-    const chunk = await read({ from: Math.max(from, end - CHUNK), to: end });
+  let end = to;
+  for (let size = FIRST_CHUNK; end > from; size = Math.min(2 * size, MAX_CHUNK)) {
+    const begin = Math.max(from, end - size);
+    const chunk = await read({ from: begin, to: end });
     for (const { pos, message } of chunk.reverse()) {
       tokens += messageTokens(message);
       if (tokens > maxTokens && message.role !== 'tool') return pos;
     }
+    end = begin;
   }
   return from;
 }

@@ -8,8 +8,10 @@ import type { AssistantPart, Message } from '../../journal/messages.ts';
 const BYTES_PER_TOKEN = 4;
 /** What a message costs beside its text: its role and where it begins and ends. */
 const MESSAGE_TOKENS = 4;
-/** What providers charge for an image of ordinary size, however many bytes it is sent in. */
+/** What providers charge for an image of ordinary size. */
 const IMAGE_TOKENS = 1000;
+/** They take requests of some tens of megabytes: in a context of 128 000 tokens that is what images of this weight fill. */
+const IMAGE_CHARS_PER_TOKEN = 250;
 
 export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
@@ -26,13 +28,20 @@ function contentTokens(message: Message): number {
     case 'user':
       if (typeof message.content === 'string') return textTokens(message.content);
       return sum(
-        message.content.map((part) => (part.type === 'image' ? IMAGE_TOKENS : textTokens(part.text))),
+        message.content.map((part) =>
+          part.type === 'image' ? imageTokens(part.url) : textTokens(part.text),
+        ),
       );
     case 'assistant':
       return sum(message.content.map(partTokens));
     case 'tool':
       return textTokens(message.output);
   }
+}
+
+/** The address may be the image itself. */
+function imageTokens(url: string): number {
+  return Math.max(IMAGE_TOKENS, Math.ceil(url.length / IMAGE_CHARS_PER_TOKEN));
 }
 
 function partTokens(part: AssistantPart): number {
