@@ -48,6 +48,8 @@ export class JobScheduler {
   #looking: Promise<void> | undefined;
   #again = false;
   #stopped = false;
+  /** Jobs that could not be started at the last look, of which the log has been told. */
+  #failing: ReadonlySet<string> = new Set();
   /** The store's time at the last look. */
   #lastNow: number | undefined;
 
@@ -96,6 +98,7 @@ export class JobScheduler {
     const { store, isServed, log } = this.#options;
     /** Jobs that stay due: they hold up no other. */
     const left = new Set<string>();
+    const failing = new Set<string>();
     const outcomes: Outcome[] = [];
     for (;;) {
       const { now, due, nextAt } = await store.agenda(BATCH + left.size);
@@ -103,6 +106,7 @@ export class JobScheduler {
       this.#lastNow = now;
       const found = due.filter(({ jobId }) => !left.has(jobId));
       if (found.length === 0 || this.#stopped) {
+        this.#failing = failing;
         const full = outcomes.filter((outcome) => outcome === 'queue_full').length;
         if (full > 0) log.warn({ jobs: full }, 'jobs are due and the queue is full; they are tried again');
         const longestMs = outcomes.every((outcome) => outcome === 'done') ? POLL_MS : RETRY_MS;
@@ -112,6 +116,7 @@ export class JobScheduler {
         found.map(async (job) => {
           const outcome = isServed(job.owner) ? await this.#fire(job, now) : 'not_served';
           if (outcome !== 'done') left.add(job.jobId);
+          if (outcome === 'failed') failing.add(job.jobId);
           if (outcome !== 'not_served') outcomes.push(outcome);
         }),
       );
@@ -139,7 +144,9 @@ export class JobScheduler {
     } catch (error) {
       report({ fact: 'job.due', outcome: 'postponed' });
       if (error instanceof TalariaError && error.code === 'rate_limit_exceeded') return 'queue_full';
-      log.error({ jobId, err: error }, 'a job that is due could not be started; it is tried again');
+      if (!this.#failing.has(jobId)) {
+        log.error({ jobId, err: error }, 'a job that is due could not be started; it is tried again');
+      }
       return 'failed';
     }
   }
