@@ -45,6 +45,7 @@ describe('the webhook of a request', () => {
     ['no scheme', { url: 'example.com/hook' }, 'webhook.url', 'http:// or https://'],
     ['another scheme', { url: 'file:///etc/passwd' }, 'webhook.url', 'http:// or https://'],
     ['no host', { url: 'https://' }, 'webhook.url', 'http:// or https://'],
+    ['a port that is none', { url: 'https://example.com:0/' }, 'webhook.url', 'http:// or https://'],
     ['a password', { url: 'https://ada:pw@example.com' }, 'webhook.url', 'user name or password'],
     ['a user', { url: 'https://ada@example.com' }, 'webhook.url', 'user name or password'],
     ['a long URL', { url: `https://example.com/${'a'.repeat(2048)}` }, 'webhook.url', 'at most 2048'],

@@ -35,7 +35,8 @@ function parseUrl(value: unknown): string {
     throw invalid(param, `'webhook.url' must have at most ${WEBHOOK_URL_MAX} characters`);
   }
   const url = toUrl(value);
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+  // To the parser 0 is a port like any other.
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.port === '0') {
     throw invalid(param, "'webhook.url' must be an http:// or https:// URL");
   }
   if (url.username !== '' || url.password !== '') {
