@@ -136,7 +136,8 @@ export function describeChat(target: GetTarget): void {
       expect(request).toMatchObject({
         run_id: streamed.headers.get('x-talaria-run-id'),
         command: GATED,
-        choices: ['once', 'session', 'always', 'deny'],
+        choices: [],
+        approval_choices: ['once', 'session', 'always', 'deny'],
       });
       const [responded] = dataOf(streamed, 'hermes.approval.responded');
       expectShape(schemas.ChatApprovalRespondedSchema, responded);

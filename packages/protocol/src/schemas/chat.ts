@@ -72,10 +72,16 @@ export const ToolProgressSchema = Type.Object({
   status: Type.Union([Type.Literal('running'), Type.Literal('completed')]),
 });
 
-/** The data of a frame named `hermes.approval.request`: what has to be answered at `/v1/runs/{run_id}/approval`. */
+const { choices: approval_choices, ...asked } = ApprovalRequestSchema.properties;
+
+/**
+ * The data of a frame named `hermes.approval.request`: what has to be answered at `/v1/runs/{run_id}/approval`. Of a chunk,
+ * which each frame is as well, `choices` are something else.
+ */
 export const ChatApprovalRequestSchema = Type.Object({
   run_id: Type.String(),
-  ...ApprovalRequestSchema.properties,
+  ...asked,
+  approval_choices,
 });
 
 /** The data of a frame named `hermes.approval.responded`. */

@@ -78,6 +78,16 @@ test('how the log is cut into batches makes no difference', () => {
   for (let cut = 1; cut < events.length; cut++) expect(read(events, [cut])).toEqual(whole);
 });
 
+test('every frame is a chunk, to clients that know no other', () => {
+  const asked: Told = ['approval.request', { request_id: 'apr_1', command: 'rm -r x', choices: ['once'] }];
+  const answered: Told = ['approval.responded', { choice: 'once', resolved: 1 }];
+  const { values } = read(log(said('a'), started('1'), asked, answered, finished('1'), COMPLETED));
+  for (const { choices, ...chunk } of values) {
+    expect(chunk).toMatchObject({ ...HEAD, object: 'chat.completion.chunk' });
+    expect(choices.every((choice: unknown) => typeof choice === 'object')).toBe(true);
+  }
+});
+
 test('no break stands before the first text, nor within a step', () => {
   expect(read(log(started('1'), finished('1'), said('a'), said('b'), COMPLETED)).content).toBe('ab');
 });

@@ -90,9 +90,12 @@ export class ChatChunks implements StreamFormat {
         this.#labels.delete(tool_call_id);
         return this.#toolProgress(tool, label, tool_call_id, 'completed');
       }
-      case 'approval.request':
+      case 'approval.request': {
+        const { choices: approval_choices, ...asked } = payload as EventPayload<'approval.request'>;
+        return this.#named('hermes.approval.request', { run_id: this.#runId, ...asked, approval_choices });
+      }
       case 'approval.responded':
-        return this.#named(`hermes.${event.event}`, { run_id: this.#runId, ...(payload as object) });
+        return this.#named('hermes.approval.responded', { run_id: this.#runId, ...(payload as object) });
       case 'run.steered':
         this.#stepIsOver = true;
         return '';
