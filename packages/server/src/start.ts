@@ -135,6 +135,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   };
   const deliverer = new Deliverer({
     outbox: journal.outbox,
+    defaultUrl: webhooks.url,
     secret: webhooks.secret,
     allowPrivate: webhooks.allowPrivate,
     userAgent: `talaria/${version}`,

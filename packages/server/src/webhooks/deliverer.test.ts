@@ -165,6 +165,30 @@ describe('a receiver that fails', () => {
     expect(await journal.outbox.counts()).toEqual({ pending: 0, failed: 1 });
   });
 
+  it('for longer than a restart takes is in the log, once, where it is the one of the configuration', async () => {
+    const receiver = await receiverThat(500);
+    const other = await receiverThat(500);
+    const settle = vi.spyOn(journal.outbox, 'settle');
+    const allSettled = (count: number) =>
+      waitFor(() =>
+        expect(settle.mock.settledResults.filter(({ type }) => type === 'fulfilled')).toHaveLength(count),
+      );
+    deliver({ defaultUrl: receiver.url });
+    const runs = [await announce(receiver.url), await announce(receiver.url), await announce(other.url)];
+    for (const [before, delayMs] of [5_000, 20_000, 80_000].entries()) {
+      await allSettled(runs.length * (before + 1));
+      expect(logged).toHaveLength(before < 2 ? 0 : 1);
+      clock.advance(delayMs);
+    }
+    await allSettled(runs.length * 4);
+    expect(logged).toEqual(['warn: the default webhook fails: the receiver answered 500']);
+    receiver.behaviour = 204;
+    other.behaviour = 204;
+    clock.advance(HOUR_MS);
+    for (const runId of runs) await settled(runId);
+    expect(logged.slice(1)).toEqual(['warn: the default webhook takes messages again']);
+  });
+
   it('with 410 gets no second attempt', async () => {
     deliver();
     const receiver = await receiverThat(410);

@@ -23,8 +23,13 @@ const PER_RECEIVER_MAX = 4;
 /** What is under way when the server stops is mostly done in a moment; cut off, a message would come twice. */
 const GRACE_MS = 1_000;
 
+/** Whoever fails this often in a row is not just being restarted. */
+const RESTARTED_ATTEMPTS = 2;
+
 export interface DelivererOptions {
   outbox: Outbox;
+  /** The receiver of the configuration: whoever runs the server is told when it fails for a while. */
+  defaultUrl?: string | undefined;
   /** Signs the messages of the default webhook. */
   secret: string | undefined;
   allowPrivate: boolean;
@@ -43,6 +48,7 @@ export class Deliverer {
   readonly #attempts = new Set<Promise<void>>();
   readonly #cut = new AbortController();
   #stopping = false;
+  #defaultFails = false;
   #unwatch = (): void => {};
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -119,9 +125,24 @@ export class Deliverer {
       } else if (settlement.kind === 'postponed') {
         log.debug(fields, `a webhook message is sent again later: ${settlement.error}`);
       }
+      this.#noteDefault(message, settlement);
       await outbox.settle(message, settlement);
     } catch (error) {
       log.error({ ...fields, err: error }, 'a webhook message could not be settled; it is sent again');
+    }
+  }
+
+  /** Not of a receiver that a run has named: its state is there for whoever started the run, and the log for the operator. */
+  #noteDefault({ url, attempts }: ClaimedMessage, settlement: Settlement): void {
+    const { defaultUrl, log } = this.#options;
+    if (url !== defaultUrl) return;
+    const receiver = receiverOf(url);
+    if (settlement.kind === 'delivered' && this.#defaultFails) {
+      this.#defaultFails = false;
+      log.warn({ receiver }, 'the default webhook takes messages again');
+    } else if ('error' in settlement && attempts >= RESTARTED_ATTEMPTS && !this.#defaultFails) {
+      this.#defaultFails = true;
+      log.warn({ receiver }, `the default webhook fails: ${settlement.error}`);
     }
   }
 
