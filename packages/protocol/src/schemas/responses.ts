@@ -148,6 +148,8 @@ export const ResponseDeletedSchema = Type.Object({
 const place = { item_id: Type.String(), output_index: Count, content_index: Count };
 const item = { output_index: Count, item: ResponseItemSchema };
 const response = { response: ResponseObjectSchema };
+/** There are none; OpenAI's clients count on the list. */
+const logprobs = { logprobs: Type.Optional(Type.Array(Type.Unknown())) };
 
 /** What stands in each event of the stream beside `type` and `sequence_number`, by type. */
 export const RESPONSE_EVENT_PAYLOADS = {
@@ -155,8 +157,8 @@ export const RESPONSE_EVENT_PAYLOADS = {
   'response.in_progress': Type.Object(response),
   'response.output_item.added': Type.Object(item),
   'response.content_part.added': Type.Object({ ...place, part: ResponseTextSchema }),
-  'response.output_text.delta': Type.Object({ ...place, delta: Type.String() }),
-  'response.output_text.done': Type.Object({ ...place, text: Type.String() }),
+  'response.output_text.delta': Type.Object({ ...place, delta: Type.String(), ...logprobs }),
+  'response.output_text.done': Type.Object({ ...place, text: Type.String(), ...logprobs }),
   'response.content_part.done': Type.Object({ ...place, part: ResponseTextSchema }),
   'response.function_call_arguments.delta': Type.Object({
     item_id: Type.String(),

@@ -58,6 +58,14 @@ describe('the events of a response', () => {
     });
   });
 
+  it('have what clients read of a text without asking whether it is there', () => {
+    const { events } = fold([accepted, claimed, ...said('Hi'), stepped('Hi'), completed('Hi')]);
+    expect(events.filter(({ type }) => type.startsWith('response.output_text.'))).toMatchObject([
+      { delta: 'Hi', logprobs: [] },
+      { text: 'Hi', logprobs: [] },
+    ]);
+  });
+
   it('begin with what is queued, when it works in the background', () => {
     const background = { ...HEAD, settings: { ...HEAD.settings, background: true } };
     expect(fold([accepted], background).events).toMatchObject([

@@ -165,7 +165,7 @@ export class ResponseFold {
   #addText(delta: string): void {
     const message = this.#message ?? this.#openMessage();
     message.text += delta;
-    this.#emit('response.output_text.delta', { ...placeOf(message), delta });
+    this.#emit('response.output_text.delta', { ...placeOf(message), delta, logprobs: [] });
   }
 
   #completeStep({ content, usage }: PrivatePayloads['step.completed']): void {
@@ -206,7 +206,7 @@ export class ResponseFold {
 
   #endItem(message: OpenMessage, status: 'completed' | 'incomplete'): MessageItem {
     const item = messageItem(message, status);
-    this.#emit('response.output_text.done', { ...placeOf(message), text: message.text });
+    this.#emit('response.output_text.done', { ...placeOf(message), text: message.text, logprobs: [] });
     this.#emit('response.content_part.done', { ...placeOf(message), part: textPart(message.text) });
     this.#emit('response.output_item.done', { output_index: message.outputIndex, item });
     return item;
