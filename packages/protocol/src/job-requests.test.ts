@@ -60,6 +60,7 @@ describe('a new job', () => {
     [{ name: 'a', schedule: 'x'.repeat(201) }, 'invalid_request', 'at most 200'],
     [{ ...job, prompt: 5 }, 'invalid_request', "'prompt' must be a string"],
     [{ ...job, prompt: 'x'.repeat(50_001) }, 'invalid_request', 'at most 50000'],
+    [{ ...job, prompt: 'a\0b' }, 'invalid_request', "'prompt' must not hold the character U+0000"],
     [{ ...job, skills: 'a' }, 'invalid_request', "'skills'"],
     [{ ...job, skills: [5] }, 'invalid_request', "'skills'"],
     [{ ...job, skills: Array(51).fill('a') }, 'invalid_request', "'skills'"],

@@ -149,6 +149,8 @@ function boundedString(fields: Record<string, unknown>, name: string, maxChars: 
   if (value !== undefined && value.length > maxChars) {
     throw invalid(name, `'${name}' must have at most ${maxChars} characters`);
   }
+  // Not every database can keep it in a text, and nobody means it.
+  if (value?.includes('\0')) throw invalid(name, `'${name}' must not hold the character U+0000`);
   return value;
 }
 
