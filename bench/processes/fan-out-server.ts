@@ -54,7 +54,11 @@ const engine = new Engine({
       modelIdleMs: HOUR_MS,
       approvalTimeoutMs: HOUR_MS,
     },
-    openTools: async () => ({ tools: new ToolSet([]), close: async () => {} }),
+    openTools: async () => ({
+      tools: new ToolSet([]),
+      hasLostWorkspace: async () => false,
+      close: async () => {},
+    }),
     mask: (text) => text,
     secrets: [],
   },

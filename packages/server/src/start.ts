@@ -1,12 +1,12 @@
 /**
- * Puts a server together: the only place that names concrete drivers, beside configured-backend.ts for the sandbox.
+ * Puts a server together: the only place that names concrete drivers, beside configured-store.ts and configured-backend.ts.
  *
  * Starting: model, the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and jobs and the MCP
  * servers, which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
  * connections, the MCP servers, the sandbox, the store.
  */
 import { join } from 'node:path';
-import { LimitUnenforceableError, ToolExecutor } from '@talaria/sandbox';
+import { LimitUnenforceableError, type ToolBackend, ToolExecutor } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { createGate } from './agent/approvals/gate.ts';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
@@ -21,15 +21,16 @@ import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
 import { configuredBackend } from './configured-backend.ts';
 import { configuredModel } from './configured-model.ts';
+import { openConfiguredStore, storeName } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
 import { Engine } from './engine/engine.ts';
+import type { Toolbox } from './engine/run-worker.ts';
 import { lockFile } from './file-lock.ts';
 import { OPEN_OWNER } from './http/auth.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { Check } from './http/routes/health.ts';
 import { JobScheduler } from './jobs/job-scheduler.ts';
 import { ScheduledJobs } from './jobs/scheduled-jobs.ts';
-import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
 import type { Log } from './log.ts';
 import { makeDirectory } from './make-directory.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
@@ -66,8 +67,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   );
   opened.defer(() => lock.release());
 
-  const opening = SqliteJournal.open({
-    path: config.database.path,
+  const opening = openConfiguredStore(config, {
     report,
     onFatal(error) {
       log.fatal(
@@ -179,7 +179,13 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       },
       async openTools(runId) {
         await mcp.tried();
-        return openTools(runId, { executor, maxTimeoutS: config.toolTimeoutSeconds, further: mcp, log });
+        return openTools(runId, {
+          backend,
+          executor,
+          maxTimeoutS: config.toolTimeoutSeconds,
+          further: mcp,
+          log,
+        });
       },
       mask,
       secrets,
@@ -213,7 +219,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     metrics,
     report,
     checks: async (): Promise<Record<string, Check>> => ({
-      store: await checkStore(journal, `SQLite, ${config.database.path}`),
+      store: await checkStore(journal, storeName(config)),
       sandbox: checkSandbox(backend.stats()),
       model: { status: 'ok', detail: model.name },
       ...(config.mcpServers.length === 0 ? {} : { mcp: checkMcp(mcp.health()) }),
@@ -232,7 +238,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     url,
     describe: () => ({
       model: model.name,
-      store: `SQLite, ${config.database.path}`,
+      store: storeName(config),
       sandbox: isolation.description,
       isolated,
       limits: limitsInBrief(limits),
@@ -250,6 +256,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
 }
 
 interface ToolSources {
+  backend: ToolBackend;
   executor: ToolExecutor;
   maxTimeoutS: number;
   further: FurtherTools;
@@ -261,10 +268,19 @@ function ownTools(call: SandboxCall, maxTimeoutS: number): Tool[] {
 }
 
 /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
-function openTools(runId: string, { executor, maxTimeoutS, further, log }: ToolSources) {
+function openTools(runId: string, { backend, executor, maxTimeoutS, further, log }: ToolSources): Toolbox {
   const call = createSandboxCall(executor, runId);
+  const tools = ownTools(call, maxTimeoutS);
+  const usesWorkspace = (name: string): boolean =>
+    name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
   return {
-    tools: new ToolSet(ownTools(call, maxTimeoutS), further),
+    tools: new ToolSet(tools, further),
+    async hasLostWorkspace(conversation) {
+      const used = conversation.some(
+        (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
+      );
+      return used && (await backend.openWorkspace(runId)) === undefined;
+    },
     // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
     close: () =>
       executor.release(runId).catch((error: unknown) => {

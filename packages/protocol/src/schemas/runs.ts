@@ -190,6 +190,11 @@ export const EVENT_PAYLOADS = {
         description: 'Text deltas and reasoning with this seq or a later one are repeated',
       }),
     ),
+    workspace_lost: Type.Optional(
+      Type.Literal(true, {
+        description: 'The run goes on on another machine, without the files it had made',
+      }),
+    ),
   }),
   'run.completed': Type.Object({ output: Type.String(), usage: UsageSchema }),
   'run.failed': Type.Object({

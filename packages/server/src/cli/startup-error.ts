@@ -2,7 +2,7 @@
  * Turns the error of a failed start into a line that says what to do. A stack trace helps nobody whose port is
  * taken; `TALARIA_LOG_LEVEL=debug` brings it back. Secrets are masked: a driver may quote its settings.
  */
-import { type Config, configSecrets } from '../config/index.ts';
+import { type Config, configSecrets, describeDatabase } from '../config/index.ts';
 import { HIDDEN } from '../config/kinds.ts';
 
 export function explainStartupError(error: unknown, config: Config): string {
@@ -30,7 +30,7 @@ export function explain(error: NodeJS.ErrnoException, config: Config): string {
     return `${path} cannot be used (${code}); the data directory is ${config.dataDir}: make it writable for this user, or choose another with --data-dir`;
   }
   if (code === 'ERR_SQLITE_ERROR') {
-    return `the database ${config.database.path} cannot be used: ${firstLine(error)}`;
+    return `the database ${describeDatabase(config.database)} cannot be used: ${firstLine(error)}`;
   }
   // What the container printed comes after the first line, and is all there is to go by.
   if (code === 'container_failed') return error.message;

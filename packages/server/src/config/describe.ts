@@ -22,8 +22,16 @@ export function configSecrets(config: Config): string[] {
     if (typeof value === 'string') secrets.push(value);
   }
   secrets.push(...secretsInHeaders(config.otlpHeaders ?? []));
+  if (config.database.kind === 'postgres') secrets.push(...secretsInUrl(config.database.url));
   for (const server of config.mcpServers) secrets.push(...server.secrets);
   return [...new Set(secrets)].sort((a, b) => b.length - a.length);
+}
+
+/** The password, as it is written in the URL and as it is meant. */
+function secretsInUrl(text: string): string[] {
+  const url = new URL(text);
+  const written = [url.password, url.searchParams.get('password') ?? ''];
+  return [...written, ...written.map(decodeURIComponent)].filter((secret) => secret !== '');
 }
 
 /** The value of a row of the table; the two settings for keys are one list in `Config`. */

@@ -6,4 +6,4 @@ export type { Config } from './config.ts';
 export { configSecrets, describeConfig } from './describe.ts';
 export { ConfigError, type LoadOptions, loadConfig } from './load.ts';
 export type { HttpConfig, McpServerConfig, StdioConfig } from './mcp-servers.ts';
-export { type ApiKey, isLoopback } from './network-kinds.ts';
+export { type ApiKey, describeDatabase, isLoopback } from './network-kinds.ts';

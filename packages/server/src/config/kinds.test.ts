@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { configSecrets, describeConfig } from './describe.ts';
 import { load, problemsOf } from './testing.ts';
 
 const FILE = '/home/ada/.talaria/config.json';
@@ -213,10 +214,21 @@ describe('the database URL', () => {
     );
   });
 
-  it.each(['postgres', 'postgresql'])('says that %s is not supported yet, without the password', (scheme) => {
-    const env = { TALARIA_DATABASE_URL: `${scheme}://bob:s3cret@db:5432/runs?password=s3cret` };
-    expect(problemsOf({ env })).toEqual([
-      `TALARIA_DATABASE_URL is "${scheme}://***@db:5432/runs?***": Postgres is not supported yet in this version; allowed: sqlite:///absolute/path/to/file.db or file:///absolute/path/to/file.db`,
-    ]);
+  it.each(['postgres', 'postgresql'])('takes %s, and shows it without what it takes to get in', (scheme) => {
+    const url = `${scheme}://bob:s3%40cret@db:5432/runs?password=other`;
+    const { config } = load({ env: { TALARIA_DATABASE_URL: url } });
+    expect(config.database).toEqual({ kind: 'postgres', url });
+    const shown = describeConfig(config).find(([name]) => name === 'TALARIA_DATABASE_URL');
+    expect(shown?.[1]).toBe('postgres://db:5432/runs');
+    expect(configSecrets(config)).toEqual(expect.arrayContaining(['s3%40cret', 's3@cret', 'other']));
+  });
+
+  it('takes a socket of Postgres by its directory', () => {
+    const url = 'postgres:///runs?host=/run/postgresql&user=bob';
+    expect(load({ env: { TALARIA_DATABASE_URL: url } }).config.database).toEqual({ kind: 'postgres', url });
+  });
+
+  it.each(['postgres://', 'postgres://db', 'postgres:///runs', 'postgres:nonsense'])('refuses %s', (url) => {
+    expect(problemsOf({ env: { TALARIA_DATABASE_URL: url } })[0]).toMatch(/^TALARIA_DATABASE_URL is "/);
   });
 });

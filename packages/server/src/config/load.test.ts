@@ -126,7 +126,10 @@ describe('the data directory', () => {
     expect(load({ env: { TALARIA_DATA_DIR: '~/runs' } }).config.dataDir).toBe('/home/ada/runs');
     expect(load({ env: { TALARIA_DATA_DIR: '~' } }).config.dataDir).toBe('/home/ada');
     expect(load({ argv: ['--data-dir', 'runs'] }).config.dataDir).toBe('/srv/runs');
-    expect(load({ argv: ['--data-dir', 'runs'] }).config.database.path).toBe('/srv/runs/talaria.db');
+    expect(load({ argv: ['--data-dir', 'runs'] }).config.database).toEqual({
+      kind: 'sqlite',
+      path: '/srv/runs/talaria.db',
+    });
   });
 
   it('is relative to the file in a file', () => {

@@ -13,11 +13,17 @@ export interface ApiKey {
 }
 
 /** Where the journal lives. */
-export interface Database {
-  readonly kind: 'sqlite';
-  /** Absolute. */
-  readonly path: string;
-}
+export type Database =
+  | {
+      readonly kind: 'sqlite';
+      /** Absolute. */
+      readonly path: string;
+    }
+  | {
+      readonly kind: 'postgres';
+      /** With whatever it takes to get in: a secret. */
+      readonly url: string;
+    };
 
 /** The origins a browser may call from; `*` is every one. */
 export type CorsOrigins = '*' | readonly string[];
@@ -150,10 +156,14 @@ function readKeys(entries: readonly (readonly unknown[])[]): Read<readonly ApiKe
 export function databaseUrl(): Kind<Database> {
   return textKind<Database>({
     name: 'url',
-    allowed: 'sqlite:///absolute/path/to/file.db or file:///absolute/path/to/file.db',
+    allowed:
+      'sqlite:///absolute/path/to/file.db, file:///absolute/path/to/file.db or postgres://user:password@host:port/name',
     read(text) {
       if (/^postgres(ql)?:/i.test(text)) {
-        return { refused: 'Postgres is not supported yet in this version' };
+        const url = URL.parse(text);
+        const named =
+          url !== null && url.pathname.length > 1 && (url.hostname !== '' || url.searchParams.has('host'));
+        return named ? { value: { kind: 'postgres', url: text } } : { refused: '' };
       }
       // Without the slash check `file:runs.db` would quietly mean /runs.db.
       if (!/^(sqlite|file):(\/|\/{3,})[^/]/i.test(text)) return { refused: '' };
@@ -164,9 +174,19 @@ export function databaseUrl(): Kind<Database> {
       const path = filePath(url);
       return path === undefined ? { refused: '' } : { value: { kind: 'sqlite', path } };
     },
-    format: ({ path }) => `sqlite://${encodeURI(path).replace(/[?#]/g, encodeURIComponent)}`,
+    format: (database) =>
+      database.kind === 'postgres'
+        ? `postgres://${describeDatabase(database)}`
+        : `sqlite://${encodeURI(database.path).replace(/[?#]/g, encodeURIComponent)}`,
     shown: showUrl,
   });
+}
+
+/** Where it is, without how to get in. */
+export function describeDatabase(database: Database): string {
+  if (database.kind === 'sqlite') return database.path;
+  const { host, pathname, searchParams } = new URL(database.url);
+  return `${host || (searchParams.get('host') ?? '')}${pathname}`;
 }
 
 /** The path, or nothing where its escapes hide a slash or a zero byte. */

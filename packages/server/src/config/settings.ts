@@ -120,7 +120,8 @@ export const settings = {
     default: undefined,
     defaultText: '`talaria.db` in the data directory',
     group: 'Storage',
-    about: 'database of runs and events: `sqlite:///absolute/path`',
+    about:
+      'database of runs and events: `sqlite:///absolute/path`, or `postgres://user:password@host:port/name`',
   }),
   runRetentionSeconds: define({
     env: 'TALARIA_RUN_RETENTION_SECONDS',

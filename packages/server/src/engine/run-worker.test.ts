@@ -176,7 +176,11 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
         approvalTimeoutMs: 60_000,
       },
       systemPrompt: '',
-      openTools: async () => ({ tools: new ToolSet([]), close: async () => {} }),
+      openTools: async () => ({
+        tools: new ToolSet([]),
+        hasLostWorkspace: async () => false,
+        close: async () => {},
+      }),
       mask: (text) => text,
       secrets: [],
       log: pino({ level: 'silent' }),

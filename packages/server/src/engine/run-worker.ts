@@ -26,6 +26,7 @@ import {
   LeaseLostError,
   UnseenPostError,
 } from '../journal/journal.ts';
+import type { Message } from '../journal/messages.ts';
 import { cancelled } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Log } from '../log.ts';
@@ -46,14 +47,26 @@ export interface RunLimits extends Limits {
   maxRunMs: number;
 }
 
+/** The tools of a run. */
+export interface Toolbox {
+  tools: ToolSet;
+  /** Whether the files these calls have worked on are not here: they were made on another machine. */
+  hasLostWorkspace(conversation: readonly Message[]): Promise<boolean>;
+  /** Lets go of what the tools hold. */
+  close(): Promise<void>;
+}
+
+const WORKSPACE_LOST =
+  'The machine this run worked on is gone, and with it the files of its workspace: the workspace is empty now. ' +
+  'Make again what you still need.';
+
 export interface WorkerDependencies {
   journal: Journal;
   model: Model;
   gate: Gate;
   limits: RunLimits;
   systemPrompt: string;
-  /** The tools of a run, and how to let go of what they hold. */
-  openTools(runId: string): Promise<{ tools: ToolSet; close(): Promise<void> }>;
+  openTools(runId: string): Promise<Toolbox>;
   mask(text: string): string;
   secrets: readonly string[];
   report: Report;
@@ -139,7 +152,7 @@ export class RunWorker {
     const toolbox = await this.#deps.openTools(runId);
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
-      else await this.#begin(toolbox.tools);
+      else await this.#begin(toolbox);
       for (;;) {
         const end = await this.#reachEnd(toolbox.tools);
         if (await this.#finish(end, () => toolbox.close())) return;
@@ -150,13 +163,18 @@ export class RunWorker {
   }
 
   /** What has to be on record before the agent goes on. */
-  async #begin(tools: ToolSet): Promise<void> {
+  async #begin({ tools, hasLostWorkspace }: Toolbox): Promise<void> {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     if (this.#progress.claims > 1) {
       const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
-      const payload = discardFrom === undefined ? {} : { discard_from_seq: discardFrom };
+      const workspaceLost = await hasLostWorkspace(this.#progress.messages);
       const lost = tools.lostInRestart(this.#progress.callsBefore());
+      if (workspaceLost) lost.push(WORKSPACE_LOST);
+      const payload = {
+        ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
+        ...(workspaceLost ? { workspace_lost: true as const } : {}),
+      };
       await this.#append([
         { event: 'run.resumed', public: payload },
         ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),

@@ -177,6 +177,7 @@ export interface Journal {
   expired(retentionMs: number, limit: number): Promise<string[]>;
   /** Deletes these runs with everything of them but their idempotency keys; leaves unfinished ones alone. */
   evict(runIds: readonly string[]): Promise<void>;
+  /** As it last was, while the store cannot be asked. */
   queueDepth(): Promise<QueueDepth>;
   /** Tries a write to find out. Never rejects, but takes as long as the store does. */
   checkHealth(): Promise<StoreHealth>;

@@ -94,6 +94,7 @@ export interface Outbox {
   due(): Promise<Due>;
   /** Of a run that has a webhook. */
   state(runId: string): Promise<WebhookState | undefined>;
+  /** As they last were, while the store cannot be asked. */
   counts(): Promise<OutboxCounts>;
   /** Calls `listener` when a message may have become due. */
   watch(listener: () => void): () => void;

@@ -4,6 +4,7 @@ export class Wakeups {
   readonly #posts = new Map<string, Set<() => void>>();
   readonly #queue = new Set<() => void>();
   readonly #jobs = new Set<() => void>();
+  readonly #outbox = new Set<() => void>();
 
   watchEvents(runId: string, listener: () => void): () => void {
     return watch(this.#events, runId, listener);
@@ -21,6 +22,10 @@ export class Wakeups {
     return watchAll(this.#jobs, listener);
   }
 
+  watchOutbox(listener: () => void): () => void {
+    return watchAll(this.#outbox, listener);
+  }
+
   wakeEvents(runId: string): void {
     for (const listener of this.#events.get(runId) ?? []) listener();
   }
@@ -35,6 +40,10 @@ export class Wakeups {
 
   wakeJobs(): void {
     for (const listener of this.#jobs) listener();
+  }
+
+  wakeOutbox(): void {
+    for (const listener of this.#outbox) listener();
   }
 }
 

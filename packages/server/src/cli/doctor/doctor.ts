@@ -16,13 +16,17 @@ import { checkMcpServers } from './checks/mcp.ts';
 import { checkModel } from './checks/model.ts';
 import { checkNode } from './checks/node.ts';
 import { checkPort } from './checks/port.ts';
+import { checkPostgres } from './checks/postgres.ts';
 import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
 const CHECKS: readonly (readonly [name: string, check: (config: Config) => Finding | Promise<Finding>])[] = [
   ['node', () => checkNode()],
   ['data', ({ dataDir }) => checkDataDirectory(dataDir)],
-  ['database', ({ database }) => checkDatabase(database.path)],
+  [
+    'database',
+    ({ database }) => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database)),
+  ],
   ['docker', checkDocker],
   ['sandbox', checkSandbox],
   ['model', checkModel],

@@ -169,11 +169,12 @@ export class TextView implements RunView {
     screen.refresh();
   }
 
-  #resume({ discard_from_seq }: EventOf<'run.resumed'>): void {
+  #resume({ discard_from_seq, workspace_lost }: EventOf<'run.resumed'>): void {
     const { screen, style, answer } = this.#options;
     const dropped = discard_from_seq === undefined ? '' : this.#text.discardFrom(discard_from_seq);
     const start = fit(safeLine(dropped), VOID_COLUMNS);
     screen.line(style.careful('↻ The server was restarted and the run goes on'));
+    if (workspace_lost) screen.line(style.careful('  on another machine, without the files it had made'));
     if (start !== '' && answer === undefined) {
       screen.line(style.careful(`  What it said since “${start}” is void and comes again:`));
     }

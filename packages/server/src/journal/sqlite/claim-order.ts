@@ -3,9 +3,9 @@
  * for the next one: how many of an owner are under a lease decides whose turn it is.
  */
 import type { StatementSync } from 'node:sqlite';
+import { type RunRow, toState } from '../rows.ts';
 import { isSuspect } from '../run-state.ts';
 import type { QueueCounts } from './queue-counts.ts';
-import { type RunRow, toState } from './rows.ts';
 
 export class ClaimOrder {
   readonly #statement: (sql: string) => StatementSync;

@@ -1,7 +1,7 @@
 /** Reads of the jobs, on the connection of `SqliteReader`. */
 import type { StatementSync } from 'node:sqlite';
+import { type JobRow, toStoredJob } from '../job-rows.ts';
 import type { Agenda, StoredJob } from '../jobs.ts';
-import { type JobRow, toStoredJob } from './job-rows.ts';
 
 export class JobsReader {
   readonly #statement: (sql: string) => StatementSync;

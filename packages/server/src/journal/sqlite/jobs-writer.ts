@@ -3,9 +3,9 @@
  * run; the rest is asked for by name, as `jobs.<operation>`.
  */
 import type { StatementSync } from 'node:sqlite';
+import { type JobRow, toColumns, toStoredJob } from '../job-rows.ts';
 import type { JobChange, JobFiring, JobVersion, NewJob, StoredJob } from '../jobs.ts';
 import type { RunState } from '../run-state.ts';
-import { type JobRow, toColumns, toStoredJob } from './job-rows.ts';
 
 export class JobsWriter {
   readonly #statement: (sql: string) => StatementSync;

@@ -7,11 +7,11 @@ import { TalariaError } from '@talaria/protocol';
 import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
+import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
-import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from './rows.ts';
 import { SessionsReader } from './sessions-reader.ts';
 import { statementsOf } from './statements.ts';
 

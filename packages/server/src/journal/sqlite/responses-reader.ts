@@ -1,8 +1,8 @@
 /** Reads stored responses on the reader's connection. */
 import type { StatementSync } from 'node:sqlite';
+import { previousTurn, type ResponseRow, toStoredResponse } from '../response-rows.ts';
 import type { StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
-import { previousTurn, type ResponseRow, toStoredResponse } from './response-rows.ts';
 
 export class ResponsesReader {
   readonly #statement: (sql: string) => StatementSync;

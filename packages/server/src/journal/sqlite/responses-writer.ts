@@ -5,8 +5,8 @@
 import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
-import { previousTurn, type ResponseRow } from './response-rows.ts';
-import type { SessionRow } from './session-rows.ts';
+import { previousTurn, type ResponseRow } from '../response-rows.ts';
+import type { SessionRow } from '../session-rows.ts';
 import type { SessionsWriter } from './sessions-writer.ts';
 
 export class ResponsesWriter {

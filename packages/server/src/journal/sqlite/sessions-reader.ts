@@ -1,8 +1,13 @@
 /** Reads of the sessions, on the connection of `SqliteReader`. */
 import type { StatementSync } from 'node:sqlite';
 import type { Cursors } from '../cursors.ts';
+import {
+  type SessionMessageRow,
+  type SessionRow,
+  toStoredMessage,
+  toStoredSession,
+} from '../session-rows.ts';
 import type { MessageRange, SessionFilter, SessionPage, StoredMessage, StoredSession } from '../sessions.ts';
-import { type SessionMessageRow, type SessionRow, toStoredMessage, toStoredSession } from './session-rows.ts';
 
 export class SessionsReader {
   readonly #statement: (sql: string) => StatementSync;

@@ -4,8 +4,8 @@
  */
 import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
+import { type SessionRow, toStoredSession } from '../session-rows.ts';
 import type { NewFork, StoredSession, Turn } from '../sessions.ts';
-import { type SessionRow, toStoredSession } from './session-rows.ts';
 
 export class SessionsWriter {
   readonly #statement: (sql: string) => StatementSync;

@@ -86,7 +86,7 @@ export class SqliteJournal implements Journal {
     this.#reader = reader;
     this.#lock = lock;
     this.sessions = new SqliteSessions(writer, reader.sessions);
-    this.outbox = new SqliteOutbox(writer, reader.outbox, now);
+    this.outbox = new SqliteOutbox(writer, reader.outbox, this.#wakeups, now);
     this.responses = new SqliteResponses(writer, reader.responses);
     this.jobs = new SqliteJobs(writer, reader.jobs, this.#wakeups, now);
     this.#report = report;
@@ -216,7 +216,7 @@ export class SqliteJournal implements Journal {
   #wake({ runId, records, unblocks }: Appended): void {
     if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
     if (unblocks) this.#wakeups.wakeQueue();
-    if (records.some(({ event }) => isAnnounced(event))) this.outbox.wake();
+    if (records.some(({ event }) => isAnnounced(event))) this.#wakeups.wakeOutbox();
   }
 
   /** Of a run that no worker holds; of any other its worker tells. */

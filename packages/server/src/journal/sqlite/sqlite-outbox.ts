@@ -8,6 +8,7 @@ import type {
   Settlement,
   WebhookState,
 } from '../outbox.ts';
+import type { Wakeups } from '../wakeups.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 import type { WriterClient } from './writer-client.ts';
 
@@ -15,11 +16,12 @@ export class SqliteOutbox implements Outbox {
   readonly #writer: WriterClient;
   readonly #reader: OutboxReader;
   readonly #now: () => number;
-  readonly #listeners = new Set<() => void>();
+  readonly #wakeups: Wakeups;
 
-  constructor(writer: WriterClient, reader: OutboxReader, now: () => number) {
+  constructor(writer: WriterClient, reader: OutboxReader, wakeups: Wakeups, now: () => number) {
     this.#writer = writer;
     this.#reader = reader;
+    this.#wakeups = wakeups;
     this.#now = now;
   }
 
@@ -32,7 +34,7 @@ export class SqliteOutbox implements Outbox {
     settlement: Settlement,
   ): Promise<boolean> {
     const counted = await this.#writer.write<boolean>('outbox.settle', [{ id, epoch }, settlement]);
-    if (counted && settlement.kind === 'returned') this.wake();
+    if (counted && settlement.kind === 'returned') this.#wakeups.wakeOutbox();
     return counted;
   }
 
@@ -49,12 +51,6 @@ export class SqliteOutbox implements Outbox {
   }
 
   watch(listener: () => void): () => void {
-    const entry = () => listener();
-    this.#listeners.add(entry);
-    return () => this.#listeners.delete(entry);
-  }
-
-  wake(): void {
-    for (const listener of this.#listeners) listener();
+    return this.#wakeups.watchOutbox(listener);
   }
 }

@@ -4,7 +4,8 @@
  * in a savepoint of its own.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isTerminalEvent, isTerminalStatus, TalariaError } from '@talaria/protocol';
+import { isTerminalEvent, TalariaError } from '@talaria/protocol';
+import { advance } from '../advance.ts';
 import {
   type AppendOptions,
   type Claim,
@@ -17,14 +18,14 @@ import {
 } from '../journal.ts';
 import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
-import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
+import { type RunRow, toState, toStoredRun } from '../rows.ts';
+import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { JobsWriter } from './jobs-writer.ts';
 import { OutboxWriter } from './outbox-writer.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { ResponsesWriter } from './responses-writer.ts';
-import { type RunRow, toState, toStoredRun } from './rows.ts';
 import { SessionsWriter } from './sessions-writer.ts';
 import { statementsOf } from './statements.ts';
 
@@ -246,57 +247,41 @@ export class SqliteWriter {
   }
 
   #appendTo(row: RunRow, before: RunState, records: readonly NewRecord[], now: number): Appended {
-    // Also the times of one run never run backwards, whatever the clock does.
-    const at = Math.max(now, row.updated_at);
-    let { next_pos: pos, next_seq: seq } = row;
-    let state = before;
-    const stored: LogRecord[] = [];
-    for (const record of records) {
-      if (isTerminalStatus(state.status))
-        throw new Error(`A record after the end of ${row.run_id}: ${record.event}`);
-      const full = {
-        ...record,
-        pos: pos++,
-        seq: record.public === undefined ? null : seq++,
-        at,
-      } as LogRecord;
-      this.#insertRecord(row.n, full);
-      state = foldRecord(state, full);
-      stored.push(full);
-    }
+    const { updated_at: updatedAt, next_pos: nextPos, next_seq: nextSeq } = row;
+    const after = advance(row.run_id, { updatedAt, nextPos, nextSeq, state: before }, records, now);
+    const { records: stored, state, unblocks } = after;
+    if (stored.length === 0) return { runId: row.run_id, records: stored, unblocks };
+    for (const record of stored) this.#insertRecord(row.n, record);
     this.outbox.announce(row, stored, now);
-    const finished = isTerminalStatus(state.status);
-    if (stored.length === 0) return { runId: row.run_id, records: stored, unblocks: false };
     if (state === before) {
       this.#run(
         'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ? WHERE n = ?',
-        at,
-        pos,
-        seq,
+        after.updatedAt,
+        after.nextPos,
+        after.nextSeq,
         row.n,
       );
     } else {
       this.#run(
         'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, status = ?, state = ? WHERE n = ?',
-        at,
-        pos,
-        seq,
+        after.updatedAt,
+        after.nextPos,
+        after.nextSeq,
         state.status,
         JSON.stringify(state),
         row.n,
       );
     }
-    if (finished) {
+    if (after.finished) {
       this.#run(
         'UPDATE runs SET finished_at = ?, lease_owner = NULL, lease_until = NULL WHERE n = ?',
-        at,
+        after.updatedAt,
         row.n,
       );
       this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
-      this.#keys.runEnded(row.run_id, at);
+      this.#keys.runEnded(row.run_id, after.updatedAt);
       this.jobs.runEnded(row.run_id, state);
     }
-    const unblocks = finished || (isSuspect(before, true) && !isSuspect(state, true));
     return { runId: row.run_id, records: stored, unblocks };
   }
 

@@ -1,6 +1,6 @@
 /** Rows of the database and the domain types they stand for. */
-import type { LogRecord } from '../records.ts';
-import { INITIAL_STATE, type RunState, type StoredRun } from '../run-state.ts';
+import type { LogRecord } from './records.ts';
+import { INITIAL_STATE, type RunState, type StoredRun } from './run-state.ts';
 
 export interface RunRow {
   n: number;

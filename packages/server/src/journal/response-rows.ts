@@ -1,6 +1,6 @@
 /** Rows of the stored responses and the domain type they stand for. */
 import { TalariaError } from '@talaria/protocol';
-import type { ResponseSettings, StoredResponse } from '../responses.ts';
+import type { ResponseSettings, StoredResponse } from './responses.ts';
 
 export interface ResponseRow {
   n: number;

@@ -1,6 +1,6 @@
 /** Rows of the sessions and the domain types they stand for. */
-import type { Message } from '../messages.ts';
-import type { StoredMessage, StoredSession } from '../sessions.ts';
+import type { Message } from './messages.ts';
+import type { StoredMessage, StoredSession } from './sessions.ts';
 
 export interface SessionRow {
   n: number;

@@ -1,5 +1,5 @@
 /** Rows of jobs and what they stand for. */
-import type { JobChange, StoredJob } from '../jobs.ts';
+import type { JobChange, StoredJob } from './jobs.ts';
 
 export interface JobRow {
   n: number;

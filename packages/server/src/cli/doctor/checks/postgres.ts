@@ -1,0 +1,30 @@
+/** The Postgres database: reachable, and empty or of a version this server knows. Nothing in it is changed. */
+import { describeDatabase } from '../../../config/index.ts';
+import { Database } from '../../../journal/postgres/database.ts';
+import { SCHEMA_VERSION, schemaVersion } from '../../../journal/postgres/migrations.ts';
+import type { Finding } from '../finding.ts';
+
+export async function checkPostgres(database: { kind: 'postgres'; url: string }): Promise<Finding> {
+  const name = `Postgres, ${describeDatabase(database)}`;
+  const connection = new Database({ url: database.url, connections: 1 });
+  try {
+    const version = await connection.transaction({ waitMs: 0 }, schemaVersion);
+    if (version === 0)
+      return { status: 'ok', detail: `${name}: empty; its tables will be made at the first start` };
+    if (version <= SCHEMA_VERSION) return { status: 'ok', detail: name };
+    return {
+      status: 'failed',
+      detail: `${name}: made by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+      mend: 'Start the newer version',
+    };
+  } catch (error) {
+    const { cause } = error as Error;
+    return {
+      status: 'failed',
+      detail: `${name}: ${cause instanceof Error ? cause.message : (error as Error).message}`,
+      mend: 'See that the database runs, that this machine can reach it, and that TALARIA_DATABASE_URL has its user and password',
+    };
+  } finally {
+    await connection.close();
+  }
+}

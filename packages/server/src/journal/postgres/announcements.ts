@@ -1,0 +1,248 @@
+/**
+ * Wake-ups between servers, by LISTEN and NOTIFY. They carry no data and may be lost, with the connection or with the
+ * server that should have sent them: the tables are the truth, and a slow look at them finds what nobody announced.
+ *
+ * Sent after the commit and not in it: a transaction with a NOTIFY holds a lock of the whole database while it
+ * commits, and with it every other such commit for as long as the disk takes. What is announced while a notification
+ * is under way goes out together in the next one.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { Wakeups } from '../wakeups.ts';
+
+const CHANNEL = 'talaria';
+const RECONNECT_MS = 500;
+const LOOK_MS = 3_000;
+/** A notification holds 8000 bytes; a run id has 36. */
+const IDS_MAX = 200;
+
+/** What is not about one run. */
+type Topic = 'queue' | 'jobs' | 'outbox';
+
+interface Hints {
+  events: Set<string>;
+  posts: Set<string>;
+  topics: Set<Topic>;
+}
+
+export interface AnnouncementsOptions {
+  url: string;
+  /** What tells that something happened to a run, by run id: any change of it is a reason to wake. */
+  lookAt(runIds: readonly string[]): Promise<Map<string, string>>;
+}
+
+export class Announcements {
+  readonly #options: AnnouncementsOptions;
+  readonly #server = randomBytes(6).toString('hex');
+  readonly #wakeups = new Wakeups();
+  readonly #watched = new Map<string, number>();
+  readonly #closing = new AbortController();
+  #seen = new Map<string, string>();
+  #hints = noHints();
+  #sending = false;
+  #client: pg.Client | undefined;
+  #done: Promise<unknown> = Promise.resolve();
+
+  constructor(options: AnnouncementsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the first connection listens. */
+  async start(): Promise<void> {
+    const first = await this.#listen();
+    this.#done = Promise.all([this.#keepListening(first), this.#keepLooking()]);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#client?.end().catch(() => {});
+    await this.#done;
+  }
+
+  /** Tells whoever watches, here at once, elsewhere soon. */
+  events(runId: string): void {
+    this.#wakeups.wakeEvents(runId);
+    this.#hints.events.add(runId);
+    this.#sendSoon();
+  }
+
+  posts(runId: string): void {
+    this.#wakeups.wakePosts(runId);
+    this.#hints.posts.add(runId);
+    this.#sendSoon();
+  }
+
+  queue(): void {
+    this.#announce('queue');
+  }
+
+  jobs(): void {
+    this.#announce('jobs');
+  }
+
+  outbox(): void {
+    this.#announce('outbox');
+  }
+
+  watchEvents(runId: string, listener: () => void): () => void {
+    return this.#watch(runId, this.#wakeups.watchEvents(runId, listener));
+  }
+
+  watchPosts(runId: string, listener: () => void): () => void {
+    return this.#watch(runId, this.#wakeups.watchPosts(runId, listener));
+  }
+
+  watchQueue(listener: () => void): () => void {
+    return this.#wakeups.watchQueue(listener);
+  }
+
+  watchJobs(listener: () => void): () => void {
+    return this.#wakeups.watchJobs(listener);
+  }
+
+  watchOutbox(listener: () => void): () => void {
+    return this.#wakeups.watchOutbox(listener);
+  }
+
+  #announce(topic: Topic): void {
+    this.#wake(topic);
+    this.#hints.topics.add(topic);
+    this.#sendSoon();
+  }
+
+  #wake(topic: Topic): void {
+    if (topic === 'queue') this.#wakeups.wakeQueue();
+    else if (topic === 'jobs') this.#wakeups.wakeJobs();
+    else this.#wakeups.wakeOutbox();
+  }
+
+  #watch(runId: string, unwatch: () => void): () => void {
+    this.#watched.set(runId, (this.#watched.get(runId) ?? 0) + 1);
+    let watching = true;
+    return () => {
+      unwatch();
+      if (!watching) return;
+      watching = false;
+      const left = (this.#watched.get(runId) ?? 1) - 1;
+      if (left > 0) this.#watched.set(runId, left);
+      else this.#watched.delete(runId);
+    };
+  }
+
+  #sendSoon(): void {
+    if (this.#sending) return;
+    this.#sending = true;
+    queueMicrotask(() => void this.#send());
+  }
+
+  async #send(): Promise<void> {
+    while (!isEmpty(this.#hints) && this.#client !== undefined) {
+      const payload = encode(this.#server, this.#hints);
+      this.#hints = noHints();
+      // Lost with its connection: the others find out by looking.
+      await this.#client.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch(() => {});
+    }
+    this.#hints = noHints();
+    this.#sending = false;
+  }
+
+  async #listen(): Promise<{ ended: Promise<void> }> {
+    const client = new pg.Client({
+      connectionString: this.#options.url,
+      application_name: 'talaria',
+      keepAlive: true,
+    });
+    const ended = new Promise<void>((resolve) => {
+      client.on('end', () => resolve());
+      client.on('error', () => resolve());
+    });
+    client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
+    await client.connect();
+    await client.query(`LISTEN ${CHANNEL}`);
+    this.#client = client;
+    return { ended };
+  }
+
+  async #keepListening(first: { ended: Promise<void> }): Promise<void> {
+    let { ended } = first;
+    while (!this.#closing.signal.aborted) {
+      await ended;
+      this.#client = undefined;
+      while (!this.#closing.signal.aborted) {
+        try {
+          ({ ended } = await this.#listen());
+          // Whatever was announced meanwhile is lost.
+          this.#wakeAll();
+          break;
+        } catch {
+          await delay(RECONNECT_MS, undefined, { signal: this.#closing.signal }).catch(() => {});
+        }
+      }
+    }
+  }
+
+  async #keepLooking(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      await delay(LOOK_MS, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
+      if (this.#closing.signal.aborted || this.#watched.size === 0) continue;
+      try {
+        const seen = await this.#options.lookAt([...this.#watched.keys()]);
+        for (const [runId, mark] of seen) {
+          const before = this.#seen.get(runId);
+          if (before !== undefined && before !== mark) this.#wakeRun(runId);
+        }
+        this.#seen = seen;
+      } catch {
+        // The database is away, which others report; the next look may find it.
+      }
+    }
+  }
+
+  #receive(payload: string): void {
+    const { server, events, posts, topics } = JSON.parse(payload) as Announcement;
+    if (server === this.#server) return;
+    if (events === 'all' || posts === 'all') this.#wakeAll();
+    else {
+      for (const runId of events) this.#wakeups.wakeEvents(runId);
+      for (const runId of posts) this.#wakeups.wakePosts(runId);
+    }
+    for (const topic of topics) this.#wake(topic);
+  }
+
+  #wakeAll(): void {
+    for (const runId of this.#watched.keys()) this.#wakeRun(runId);
+    for (const topic of ['queue', 'jobs', 'outbox'] as const) this.#wake(topic);
+  }
+
+  #wakeRun(runId: string): void {
+    this.#wakeups.wakeEvents(runId);
+    this.#wakeups.wakePosts(runId);
+  }
+}
+
+function noHints(): Hints {
+  return { events: new Set(), posts: new Set(), topics: new Set() };
+}
+
+function isEmpty({ events, posts, topics }: Hints): boolean {
+  return events.size + posts.size + topics.size === 0;
+}
+
+interface Announcement {
+  server: string;
+  events: string[] | 'all';
+  posts: string[] | 'all';
+  topics: Topic[];
+}
+
+function encode(server: string, { events, posts, topics }: Hints): string {
+  const tooMany = events.size + posts.size > IDS_MAX;
+  const announcement: Announcement = {
+    server,
+    events: tooMany ? 'all' : [...events],
+    posts: tooMany ? 'all' : [...posts],
+    topics: [...topics],
+  };
+  return JSON.stringify(announcement);
+}

@@ -1,0 +1,201 @@
+/**
+ * Which runs are given out next (`Journal.claim`), to one of several servers that ask at once.
+ *
+ * Rows that another transaction holds are passed over, never waited for: they are being claimed, appended to or posted
+ * to, and turn up again in the next claim. That a session has one run under way needs no lock: a run is given out only
+ * if no older one of its session is unfinished, and an older one never becomes unfinished again. Suspects, of which
+ * only one may be under way, are given out under a lock of their own.
+ */
+import type { Claim } from '../journal.ts';
+import { cancelled } from '../posts.ts';
+import { type RunRow, toState, toStoredRun } from '../rows.ts';
+import { isSuspect } from '../run-state.ts';
+import type { Transaction } from './database.ts';
+import { type Appended, RunBatch } from './run-batch.ts';
+
+/** Any number that nobody else uses for a lock in this database. */
+const SUSPECT_LOCK = 7_411_250_014;
+
+export interface ClaimRequest {
+  worker: string;
+  leaseMs: number;
+  limit: number;
+}
+
+export async function claimRuns(
+  tx: Transaction,
+  { worker, leaseMs, limit }: ClaimRequest,
+): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
+  const ended = await cancelStopped(tx);
+  const begun = await lockBegun(tx, limit);
+  const fresh = await lockNew(tx, limit - begun.length);
+  const batch = new RunBatch();
+  const rows = [...begun, ...fresh];
+  for (const row of rows) {
+    const { run_id: runId } = row;
+    const epoch = row.epoch + 1;
+    batch.add(row);
+    batch.setLease(runId, { epoch, lease_owner: worker, lease_until: tx.now + leaseMs });
+    batch.append(runId, [{ event: 'run.claimed', private: { epoch } }], tx.now);
+  }
+  batch.flush(tx);
+  const claims = rows.map(({ run_id: runId }): Claim => {
+    const row = batch.rowAfter(runId);
+    return { runId, epoch: row.epoch, run: toStoredRun(row) };
+  });
+  return { claims, cancelled: ended };
+}
+
+/** Runs that were told to stop and that nobody holds. */
+async function cancelStopped(tx: Transaction): Promise<Appended[]> {
+  const rows = await tx.rows<RunRow>(
+    `SELECT * FROM runs WHERE status = 'stopping' AND (lease_until IS NULL OR lease_until <= $1)
+      ORDER BY n FOR UPDATE SKIP LOCKED`,
+    [tx.now],
+  );
+  const batch = new RunBatch();
+  const ended = rows.map((row) => {
+    batch.add(row);
+    return batch.append(row.run_id, [cancelled(toState(row))], tx.now);
+  });
+  batch.flush(tx);
+  return ended;
+}
+
+/** Runs that lost their worker. Each was the first of its session when it was claimed, and still is. */
+async function lockBegun(tx: Transaction, limit: number): Promise<RunRow[]> {
+  if (limit <= 0) return [];
+  const rows = await tx.rows<RunRow>(
+    `SELECT * FROM runs
+      WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= $1)
+      ORDER BY n FOR UPDATE SKIP LOCKED`,
+    [tx.now],
+  );
+  const suspects = new Set(rows.filter((row) => isSuspect(toState(row), false)));
+  const [first] = suspects;
+  const next = first !== undefined && (await mayTakeSuspect(tx)) ? first : undefined;
+  return rows.filter((row) => row === next || !suspects.has(row)).slice(0, limit);
+}
+
+async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
+  const [lock] = await tx.rows<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS taken', [
+    SUSPECT_LOCK,
+  ]);
+  if (lock?.taken !== true) return false;
+  const rows = await tx.rows<Pick<RunRow, 'state'>>(
+    'SELECT state FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_until > $1',
+    [tx.now],
+  );
+  return !rows.some((row) => isSuspect(toState(row), true));
+}
+
+/** New runs, owner by owner, until there are enough or no more that nobody else is after. */
+async function lockNew(tx: Transaction, limit: number): Promise<RunRow[]> {
+  const taken: RunRow[] = [];
+  const passedOver: number[] = [];
+  while (taken.length < limit) {
+    const chosen = await chooseNew(tx, limit - taken.length, taken, passedOver);
+    if (chosen.length === 0) break;
+    const rows = await tx.rows<RunRow>(
+      `SELECT * FROM runs WHERE n = ANY ($1::bigint[]) AND finished_at IS NULL AND epoch = 0
+        ORDER BY n FOR UPDATE SKIP LOCKED`,
+      [chosen.map(({ n }) => n)],
+    );
+    const locked = new Map(rows.map((row) => [row.n, row]));
+    for (const { n } of chosen) {
+      const row = locked.get(n);
+      if (row === undefined) passedOver.push(n);
+      else taken.push(row);
+    }
+  }
+  if (taken.length > 0) {
+    // In the order of the choice, so that whoever was served last is last the next time.
+    tx.send(
+      `UPDATE owners o SET turn = t.turn
+         FROM (SELECT owner, nextval('turns') AS turn FROM unnest ($1::text[]) WITH ORDINALITY AS u (owner, place)) t
+        WHERE o.owner = t.owner`,
+      [lastTurns(taken)],
+    );
+  }
+  return taken;
+}
+
+interface Waiting {
+  n: number;
+  owner: string;
+}
+
+async function chooseNew(
+  tx: Transaction,
+  limit: number,
+  taken: readonly RunRow[],
+  passedOver: readonly number[],
+): Promise<Waiting[]> {
+  const owners = await tx.rows<Owner>(
+    `SELECT o.owner, o.turn,
+            (SELECT count(*) FROM runs l
+              WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
+       FROM owners o
+      WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0)`,
+  );
+  for (const { owner } of taken) {
+    const served = owners.find((other) => other.owner === owner);
+    if (served !== undefined) served.leased += 1;
+  }
+  const waiting = new Map<string, Waiting[]>();
+  const notThese = [...taken.map(({ n }) => n), ...passedOver];
+  for (const { owner } of owners) {
+    const rows = await tx.rows<Waiting>(
+      `SELECT r.n, r.owner FROM runs r
+        WHERE r.owner = $1 AND r.finished_at IS NULL AND r.epoch = 0 AND r.n <> ALL ($3::bigint[])
+          AND NOT EXISTS (SELECT 1 FROM runs e
+                           WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
+                             AND e.finished_at IS NULL)
+        ORDER BY r.n LIMIT $2`,
+      [owner, limit, notThese],
+    );
+    waiting.set(owner, rows);
+  }
+  return inTurns(owners, waiting, limit);
+}
+
+interface Owner {
+  owner: string;
+  turn: number;
+  leased: number;
+}
+
+/**
+ * The next is always of the owner with the fewest under a lease; of several such the one served longest ago, and of
+ * those that never were the one that waits longest.
+ */
+export function inTurns(
+  owners: readonly Owner[],
+  waiting: ReadonlyMap<string, readonly Waiting[]>,
+  limit: number,
+): Waiting[] {
+  const queues = owners.map((owner) => ({ ...owner, rows: [...(waiting.get(owner.owner) ?? [])] }));
+  let turn = Math.max(0, ...owners.map((owner) => owner.turn));
+  const chosen: Waiting[] = [];
+  while (chosen.length < limit) {
+    const [next] = queues
+      .filter(({ rows }) => rows.length > 0)
+      .sort((a, b) => a.leased - b.leased || a.turn - b.turn || a.rows[0]!.n - b.rows[0]!.n);
+    const row = next?.rows.shift();
+    if (next === undefined || row === undefined) break;
+    next.leased += 1;
+    next.turn = ++turn;
+    chosen.push(row);
+  }
+  return chosen;
+}
+
+/** Each owner once, by its last place. */
+function lastTurns(rows: readonly RunRow[]): string[] {
+  const owners = new Set<string>();
+  for (const { owner } of rows) {
+    owners.delete(owner);
+    owners.add(owner);
+  }
+  return [...owners];
+}

@@ -1,0 +1,117 @@
+/**
+ * New runs, in groups. Of each, in this order: whether its key stands for a run already, whether its job still admits
+ * it, the limit of the queue, the session it goes into. A refused run leaves nothing behind.
+ *
+ * Of several servers that create at once, each counts the queue without the runs the others are about to add: together
+ * they can pass its limit by what they add in that moment.
+ */
+import type { CreateLimits, CreateOutcome, NewRun } from '../journal.ts';
+import { foldRecord, INITIAL_STATE } from '../run-state.ts';
+import type { Transaction } from './database.ts';
+import type { Answer } from './group-commit.ts';
+import { TakenKeys } from './idempotency-keys.ts';
+import { admitsRun, beginJob } from './jobs.ts';
+import { subscribe } from './outbox.ts';
+import { addResponse, sessionOf } from './responses.ts';
+import { useSession } from './sessions.ts';
+
+export interface Create {
+  run: NewRun;
+  limits: CreateLimits;
+}
+
+export async function createRuns(
+  tx: Transaction,
+  group: readonly Create[],
+): Promise<Answer<CreateOutcome>[]> {
+  const keys = await TakenKeys.take(
+    tx,
+    group.map(({ run }) => run),
+  );
+  const queue = await Queue.count(tx, group);
+  const created = new Set<string>();
+  const answers: Answer<CreateOutcome>[] = [];
+  for (const { run, limits } of group) {
+    const holder = keys.holder(run);
+    if (holder !== undefined) {
+      const { runId, bodyHash, status } = holder;
+      const now = created.has(runId) ? INITIAL_STATE.status : (status ?? 'completed');
+      const isSame = bodyHash === run.idempotency?.bodyHash;
+      answers.push({ value: isSame ? { kind: 'replayed', runId, status: now } : { kind: 'conflict' } });
+      continue;
+    }
+    try {
+      const outcome = await create(tx, run, queue.excess(run.owner, limits));
+      if (outcome.kind === 'created') {
+        created.add(run.runId);
+        queue.add(run.owner);
+      } else keys.giveBack(tx, run);
+      answers.push({ value: outcome });
+    } catch (error) {
+      // Refused before anything of it was written; what the database itself refuses undoes the whole transaction.
+      keys.giveBack(tx, run);
+      answers.push({ error: error as Error });
+    }
+  }
+  return answers;
+}
+
+async function create(tx: Transaction, run: NewRun, excess: number): Promise<CreateOutcome> {
+  if (run.job !== undefined && !(await admitsRun(tx, run.job))) return { kind: 'job_changed' };
+  if (excess > 0) return { kind: 'queue_full', excess };
+  const sessionId = await sessionOf(tx, run);
+  const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: tx.now } as const;
+  const state = foldRecord(INITIAL_STATE, accepted);
+  tx.send('INSERT INTO owners (owner, turn) VALUES ($1, 0) ON CONFLICT DO NOTHING', [run.owner]);
+  tx.send(
+    `WITH made AS (
+       INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
+       VALUES ($1, $2, $3, $4, $5, $5, 1, 0, 0, $6) RETURNING n)
+     INSERT INTO records (run, pos, seq, event, at, private) SELECT n, 0, NULL, 'run.accepted', $5, $7 FROM made`,
+    [
+      run.runId,
+      run.owner,
+      sessionId,
+      state.status,
+      tx.now,
+      JSON.stringify(state),
+      JSON.stringify(accepted.private),
+    ],
+  );
+  if (run.job !== undefined) beginJob(tx, run.job, run.runId);
+  if (run.request.session_named) useSession(tx, run.owner, sessionId, run.runId);
+  subscribe(tx, run.runId, run.webhook);
+  addResponse(tx, run, sessionId);
+  return { kind: 'created' };
+}
+
+/** How many runs wait, in all and of each owner of the group. */
+class Queue {
+  #total = 0;
+  readonly #byOwner = new Map<string, number>();
+
+  static async count(tx: Transaction, group: readonly Create[]): Promise<Queue> {
+    const owners = [...new Set(group.map(({ run }) => run.owner))];
+    const rows = await tx.rows<{ owner: string | null; queued: number }>(
+      `SELECT CASE WHEN owner = ANY ($1::text[]) THEN owner END AS owner, count(*) AS queued
+         FROM runs WHERE finished_at IS NULL AND lease_until IS NULL GROUP BY 1`,
+      [owners],
+    );
+    const queue = new Queue();
+    for (const { owner, queued } of rows) {
+      queue.#total += queued;
+      if (owner !== null) queue.#byOwner.set(owner, queued);
+    }
+    return queue;
+  }
+
+  /** How many runs too many there are for another of this owner; see `CreateLimits`. */
+  excess(owner: string, { maxQueued, ownerShare }: CreateLimits): number {
+    return Math.min(this.#total + 1 - maxQueued, (this.#byOwner.get(owner) ?? 0) + 1 - ownerShare);
+  }
+
+  add(owner: string): void {
+    this.#total += 1;
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,227 @@
+/** Transactions through a connection that is cut at the worst moments, against a real server. */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Database, type Patience } from './database.ts';
+import { startPostgres, type TestPostgres } from './testing.ts';
+
+const PATIENT: Patience = { waitMs: 20_000 };
+
+let postgres: TestPostgres;
+let proxy: CuttingProxy;
+let database: Database;
+let direct: pg.Client;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+beforeEach(async () => {
+  const url = await postgres.createDatabase();
+  proxy = await CuttingProxy.to(url);
+  database = new Database({ url: proxy.url, connections: 2 });
+  direct = new pg.Client(url);
+  await direct.connect();
+  await direct.query('CREATE TABLE marks (name text)');
+});
+afterEach(async () => {
+  await database.close();
+  await direct.end();
+  await proxy.close();
+});
+
+const mark = (name: string) =>
+  database.transaction(PATIENT, async (tx) => {
+    tx.send('INSERT INTO marks (name) VALUES ($1)', [name]);
+    return name;
+  });
+const marks = async () =>
+  (await direct.query('SELECT name FROM marks ORDER BY name')).rows.map((row) => row.name);
+
+describe('a transaction whose connection is cut', () => {
+  it.each([
+    ['before its first statement', { when: 'BEGIN', forward: false }],
+    ['with its first statement sent', { when: 'BEGIN', forward: true }],
+    ['before its write', { when: 'INSERT', forward: false }],
+    ['before its commit', { when: 'COMMIT', forward: false }],
+    ['after its commit was sent and before the answer', { when: 'COMMIT', forward: true }],
+  ] as const)('%s happens once', async (_, cut) => {
+    proxy.cutNext(cut);
+    expect(await mark('a')).toBe('a');
+    expect(proxy.cuts).toBe(1);
+    expect(await marks()).toEqual(['a']);
+  });
+
+  it('several times in a row happens once', async () => {
+    proxy.cutNext(
+      { when: 'COMMIT', forward: true },
+      { when: 'BEGIN', forward: true },
+      { when: 'INSERT', forward: true },
+    );
+    await mark('a');
+    expect(await marks()).toEqual(['a']);
+  });
+});
+
+describe('while the database cannot be reached', () => {
+  it('a call waits, and goes on when it is back', async () => {
+    await proxy.stop();
+    const waiting = mark('a');
+    await expect.poll(() => database.lastError?.message).toMatch(/ECONNREFUSED/);
+    await proxy.start();
+    expect(await waiting).toBe('a');
+    expect(await marks()).toEqual(['a']);
+  });
+
+  it('a call is refused when its time is over, and has done nothing', async () => {
+    await proxy.stop();
+    await expect(
+      database.transaction({ waitMs: 0 }, async (tx) => tx.rows('SELECT 1')),
+    ).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
+    await expect(database.rows({ waitMs: 0 }, 'SELECT 1')).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
+  });
+
+  it('closing ends what waits', async () => {
+    await proxy.stop();
+    const waiting = mark('a');
+    await expect.poll(() => database.lastError).not.toBeNull();
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' });
+    await database.close();
+    await refused;
+  });
+});
+
+it('a statement the database refuses undoes the transaction, which is not tried again', async () => {
+  let tries = 0;
+  const failing = database.transaction(PATIENT, async (tx) => {
+    tries += 1;
+    tx.send('INSERT INTO marks (name) VALUES ($1)', ['a']);
+    tx.send('INSERT INTO nowhere (name) VALUES ($1)', ['a']);
+  });
+  await expect(failing).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(tries).toBe(1);
+  expect(await marks()).toEqual([]);
+  expect(await mark('b')).toBe('b');
+});
+
+it('what the work itself throws undoes the transaction and reaches the caller', async () => {
+  const failing = database.transaction(PATIENT, async (tx) => {
+    await tx.rows("INSERT INTO marks (name) VALUES ('a')");
+    throw new RangeError('no');
+  });
+  await expect(failing).rejects.toThrow(RangeError);
+  expect(await marks()).toEqual([]);
+});
+
+it('two transactions in each other’s way both happen', async () => {
+  await direct.query("INSERT INTO marks (name) VALUES ('a'), ('b')");
+  const meet = meeting(2);
+  const lock = (first: string, second: string) => {
+    let met = false;
+    return database.transaction(PATIENT, async (tx) => {
+      await tx.rows('SELECT * FROM marks WHERE name = $1 FOR UPDATE', [first]);
+      // Only the first try meets the other: the second one finds it gone.
+      if (!met) await meet();
+      met = true;
+      await tx.rows('SELECT * FROM marks WHERE name = $1 FOR UPDATE', [second]);
+    });
+  };
+  await Promise.all([lock('a', 'b'), lock('b', 'a')]);
+});
+
+function meeting(size: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let there = 0;
+  return () => {
+    there += 1;
+    if (there === size) resolve();
+    return promise;
+  };
+}
+
+interface Cut {
+  /** The statement on whose way to the server the connection is cut. */
+  when: string;
+  /** Whether the server still gets it. */
+  forward: boolean;
+}
+
+/** Stands between the journal and Postgres, and cuts the connection when a certain statement passes. */
+class CuttingProxy {
+  readonly url: string;
+  readonly #target: { host: string; port: number };
+  readonly #port: number;
+  readonly #sockets = new Set<Socket>();
+  #server: Server;
+  #next: Cut[] = [];
+  cuts = 0;
+
+  static async to(url: string): Promise<CuttingProxy> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new CuttingProxy(server, new URL(url));
+  }
+
+  private constructor(server: Server, target: URL) {
+    this.#server = server;
+    this.#target = { host: target.hostname, port: Number(target.port) };
+    this.#port = (server.address() as { port: number }).port;
+    const url = new URL(target);
+    url.port = String(this.#port);
+    this.url = url.href;
+    server.on('connection', (client) => this.#serve(client));
+  }
+
+  cutNext(...cuts: Cut[]): void {
+    this.#next = cuts;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async start(): Promise<void> {
+    this.#server = createServer((client) => this.#serve(client));
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.stop();
+  }
+
+  #serve(client: Socket): void {
+    const server = connect(this.#target);
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        client.destroy();
+        server.destroy();
+      });
+    }
+    let deaf = false;
+    client.on('data', (bytes) => {
+      const [cut] = this.#next;
+      if (cut === undefined || deaf || !bytes.includes(cut.when)) {
+        server.write(bytes);
+        return;
+      }
+      this.#next.shift();
+      this.cuts += 1;
+      deaf = true;
+      // The client hears nothing any more; the server gets all of it first, if it is to.
+      if (cut.forward) server.write(bytes, () => setImmediate(() => client.destroy()));
+      else client.destroy();
+    });
+    server.on('data', (bytes) => {
+      if (!deaf) client.write(bytes);
+    });
+  }
+}

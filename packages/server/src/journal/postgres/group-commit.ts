@@ -1,0 +1,58 @@
+/**
+ * Group commit: what is asked for while one transaction is under way goes into the next one together. A slow database
+ * makes larger groups, not longer queues, and the cost of a commit is shared by the whole group.
+ */
+export type Answer<Result> = { value: Result } | { error: Error };
+
+interface Waiting<Request, Result> {
+  request: Request;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** A bound on how long the first of a group waits for the others of it. */
+const GROUP_MAX = 500;
+
+export class GroupCommit<Request, Result> {
+  /** Carries out a group; an answer for each, in order. When it rejects, nothing of the group has happened. */
+  readonly #commit: (group: Request[]) => Promise<Answer<Result>[]>;
+  #waiting: Waiting<Request, Result>[] = [];
+  #busy = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(commit: (group: Request[]) => Promise<Answer<Result>[]>) {
+    this.#commit = commit;
+  }
+
+  submit(request: Request): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      if (!this.#busy) this.#running = this.#run();
+    });
+  }
+
+  /** Resolves when everything that was asked for is answered. */
+  idle(): Promise<void> {
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    this.#busy = true;
+    // What is asked for in this very turn belongs to the group.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, GROUP_MAX);
+      try {
+        const answers = await this.#commit(group.map(({ request }) => request));
+        for (const [i, { resolve, reject }] of group.entries()) {
+          const answer = answers[i]!;
+          if ('error' in answer) reject(answer.error);
+          else resolve(answer.value);
+        }
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#busy = false;
+  }
+}

@@ -1,0 +1,146 @@
+/** The part of the Postgres driver that keeps jobs. What belongs to the transaction of a run is a function of it. */
+import { type JobRow, toColumns, toStoredJob } from '../job-rows.ts';
+import type { Agenda, JobChange, JobFiring, Jobs, JobVersion, NewJob, StoredJob } from '../jobs.ts';
+import type { RunState } from '../run-state.ts';
+import type { Announcements } from './announcements.ts';
+import { ASKED, type Database, type Transaction } from './database.ts';
+
+/** Whether a run may be created for the job as it was read; if so, nobody changes it meanwhile. */
+export async function admitsRun(tx: Transaction, { jobId, version }: JobFiring): Promise<boolean> {
+  const rows = await tx.rows(
+    `SELECT 1 FROM jobs WHERE job_id = $1 AND version = $2 AND (last_run_id IS NULL OR last_status IS NOT NULL)
+        FOR UPDATE`,
+    [jobId, version],
+  );
+  return rows.length > 0;
+}
+
+/** The run was created. */
+export function beginJob(tx: Transaction, { jobId, nextRunAt }: JobFiring, runId: string): void {
+  tx.send(
+    `UPDATE jobs SET version = version + 1, last_run_id = $2, last_run_at = $3, last_status = NULL, last_error = NULL,
+                     next_run_at = CASE WHEN $4 THEN $5 ELSE next_run_at END
+      WHERE job_id = $1`,
+    [jobId, runId, tx.now, nextRunAt !== undefined, nextRunAt ?? null],
+  );
+}
+
+/** Runs have ended, of jobs or not. */
+export function jobsOfEndedRuns(tx: Transaction, runs: readonly { runId: string; state: RunState }[]): void {
+  const runIds = runs.map(({ runId }) => runId);
+  tx.send(
+    `DELETE FROM jobs WHERE last_run_id = ANY ($1::text[]) AND last_status IS NULL AND completed + 1 >= times`,
+    [runIds],
+  );
+  tx.send(
+    `UPDATE jobs SET version = version + 1, completed = completed + 1, last_status = e.status, last_error = e.error
+       FROM unnest ($1::text[], $2::text[], $3::text[]) AS e (run_id, status, error)
+      WHERE last_run_id = e.run_id AND last_status IS NULL`,
+    [
+      runIds,
+      runs.map(({ state }) => (state.status === 'completed' ? 'ok' : 'error')),
+      runs.map(({ state }) => (state.status === 'completed' ? null : (state.error ?? 'The run was stopped'))),
+    ],
+  );
+}
+
+export class PostgresJobs implements Jobs {
+  readonly #database: Database;
+  readonly #announcements: Announcements;
+
+  constructor(database: Database, announcements: Announcements) {
+    this.#database = database;
+    this.#announcements = announcements;
+  }
+
+  async create(job: NewJob, maxJobs: number): Promise<StoredJob | undefined> {
+    const created = await this.#database.transaction(ASKED, async (tx) => {
+      // Of several that an owner creates at once, each counts those before it.
+      await tx.rows("SELECT pg_advisory_xact_lock(hashtext('talaria jobs'), hashtext($1))", [job.owner]);
+      const [row] = await tx.rows<JobRow>(
+        `INSERT INTO jobs (job_id, owner, version, name, prompt, skills, deliver, schedule, timezone, times, completed,
+                           created_at, next_run_at)
+         SELECT $1, $2, 1, $3, $4, $5, $6, $7, $8, $9::integer, 0, $10, $11::bigint
+          WHERE (SELECT count(*) FROM jobs WHERE owner = $2) < $12
+         RETURNING *`,
+        [
+          job.jobId,
+          job.owner,
+          job.name,
+          job.prompt,
+          JSON.stringify(job.skills),
+          job.deliver,
+          JSON.stringify(job.schedule),
+          job.timezone,
+          job.times,
+          tx.now,
+          job.nextRunAt,
+          maxJobs,
+        ],
+      );
+      return row && toStoredJob(row);
+    });
+    this.#announcements.jobs();
+    return created;
+  }
+
+  async get(jobId: string): Promise<StoredJob | undefined> {
+    return (await this.#jobs('SELECT * FROM jobs WHERE job_id = $1', jobId))[0];
+  }
+
+  list(owner: string): Promise<StoredJob[]> {
+    return this.#jobs('SELECT * FROM jobs WHERE owner = $1 ORDER BY n', owner);
+  }
+
+  async update({ jobId, version }: JobVersion, change: JobChange): Promise<StoredJob | undefined> {
+    const columns = toColumns(change);
+    const assignments = ['version = version + 1', ...columns.map(([column], i) => `${column} = $${i + 3}`)];
+    const updated = await this.#database.transaction(ASKED, async (tx) => {
+      const [row] = await tx.rows<JobRow>(
+        `UPDATE jobs SET ${assignments.join(', ')} WHERE job_id = $1 AND version = $2 RETURNING *`,
+        [jobId, version, ...columns.map(([, value]) => value)],
+      );
+      return row && toStoredJob(row);
+    });
+    this.#announcements.jobs();
+    return updated;
+  }
+
+  delete(jobId: string): Promise<boolean> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const gone = await tx.rows('DELETE FROM jobs WHERE job_id = $1 RETURNING 1', [jobId]);
+      return gone.length > 0;
+    });
+  }
+
+  agenda(limit: number): Promise<Agenda> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const due = await tx.rows<JobRow>(
+        'SELECT * FROM jobs WHERE next_run_at <= $1 ORDER BY next_run_at LIMIT $2',
+        [tx.now, limit],
+      );
+      const [next] = await tx.rows<{ next_at: number | null }>(
+        'SELECT min(next_run_at) AS next_at FROM jobs WHERE next_run_at > $1',
+        [tx.now],
+      );
+      return { now: tx.now, due: due.map(toStoredJob), nextAt: next?.next_at ?? null };
+    });
+  }
+
+  planned(): Promise<StoredJob[]> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const rows = await tx.rows<JobRow>('SELECT * FROM jobs WHERE next_run_at > $1 ORDER BY next_run_at', [
+        tx.now,
+      ]);
+      return rows.map(toStoredJob);
+    });
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#announcements.watchJobs(listener);
+  }
+
+  async #jobs(sql: string, value: string): Promise<StoredJob[]> {
+    return (await this.#database.rows<JobRow>(ASKED, sql, [value])).map(toStoredJob);
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The schema, as numbered steps. A released step is never edited: a change is a new step at the end.
+ * Times are milliseconds since the epoch. JSON is kept as text, as it was written: `jsonb` knows no `\u0000`.
+ */
+import type { Transaction } from './database.ts';
+
+/** Any number that nobody else uses for a lock in this database. */
+const MIGRATION_LOCK = 7_411_250_013;
+
+const MIGRATIONS: readonly string[] = [
+  // 1: everything
+  `
+  -- Room in each page for the next version of a row: most updates touch no index and stay in their page.
+  CREATE TABLE runs (
+    n           bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id      text    NOT NULL UNIQUE,
+    owner       text    NOT NULL,
+    session_id  text    NOT NULL,
+    status      text    NOT NULL,
+    created_at  bigint  NOT NULL,
+    updated_at  bigint  NOT NULL,
+    finished_at bigint,
+    next_pos    integer NOT NULL,
+    next_seq    integer NOT NULL,
+    epoch       integer NOT NULL,
+    lease_owner text,
+    lease_until bigint,
+    -- The session the run was in was deleted: nothing goes on from it.
+    session_gone boolean NOT NULL DEFAULT false,
+    state       text    NOT NULL
+  ) WITH (fillfactor = 70);
+  CREATE INDEX runs_begun ON runs (n) WHERE finished_at IS NULL AND epoch > 0;
+  CREATE INDEX runs_new ON runs (owner, n) WHERE finished_at IS NULL AND epoch = 0;
+  CREATE INDEX runs_stopping ON runs (n) WHERE status = 'stopping';
+  CREATE INDEX runs_unfinished_by_session ON runs (owner, session_id, n) WHERE finished_at IS NULL;
+  CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX runs_by_owner ON runs (owner, n);
+  CREATE INDEX runs_by_session ON runs (owner, session_id, n);
+  CREATE INDEX runs_by_status ON runs (owner, status, n);
+
+  -- public is NULL for records that are not events; private is NULL where recovery needs nothing.
+  CREATE TABLE records (
+    run     bigint  NOT NULL,
+    pos     integer NOT NULL,
+    seq     integer,
+    event   text    NOT NULL,
+    at      bigint  NOT NULL,
+    public  text,
+    private text,
+    PRIMARY KEY (run, pos)
+  );
+
+  -- status is set when the run is evicted, so that a late retry still hears how it ended.
+  CREATE TABLE idempotency (
+    owner      text   NOT NULL,
+    key        text   NOT NULL,
+    body_hash  text   NOT NULL,
+    run_id     text   NOT NULL,
+    status     text,
+    created_at bigint NOT NULL,
+    kept_ms    bigint NOT NULL,
+    -- Set at the end of the run: a key does not expire before.
+    expires_at bigint,
+    PRIMARY KEY (owner, key)
+  );
+  CREATE INDEX idempotency_by_run ON idempotency (run_id);
+  CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
+
+  -- session_id '' is a permanent grant.
+  CREATE TABLE grants (
+    owner       text   NOT NULL,
+    session_id  text   NOT NULL,
+    pattern_key text   NOT NULL,
+    created_at  bigint NOT NULL,
+    PRIMARY KEY (owner, session_id, pattern_key)
+  );
+
+  -- Every owner that ever had a run; turn grows with each new run of it that is claimed.
+  CREATE TABLE owners (
+    owner text   NOT NULL PRIMARY KEY,
+    turn  bigint NOT NULL
+  );
+  CREATE SEQUENCE turns;
+
+  -- place orders sessions by their last use.
+  CREATE TABLE sessions (
+    n            bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    owner        text    NOT NULL,
+    session_id   text    NOT NULL,
+    created_at   bigint  NOT NULL,
+    used_at      bigint  NOT NULL,
+    place        bigint  NOT NULL,
+    next_pos     integer NOT NULL,
+    context_from integer NOT NULL,
+    turns        integer NOT NULL,
+    last_run_id  text,
+    forked_from  text,
+    UNIQUE (owner, session_id),
+    UNIQUE (owner, place)
+  );
+  CREATE INDEX sessions_by_use ON sessions (used_at);
+  CREATE SEQUENCE session_places;
+
+  -- begins_context marks the first message of a history that took the place of what was there.
+  CREATE TABLE session_messages (
+    session        bigint  NOT NULL,
+    pos            integer NOT NULL,
+    turn           integer NOT NULL,
+    run_id         text    NOT NULL,
+    at             bigint  NOT NULL,
+    begins_context boolean NOT NULL,
+    message        text    NOT NULL,
+    PRIMARY KEY (session, pos)
+  );
+
+  -- secret is the run's own, until it is not needed any more. ended: the run's last message was added.
+  CREATE TABLE webhooks (
+    run_id      text    NOT NULL PRIMARY KEY,
+    url         text    NOT NULL,
+    receiver    text    NOT NULL,
+    secret_kind text    NOT NULL,
+    secret      text,
+    delivered   integer NOT NULL DEFAULT 0,
+    last_error  text,
+    ended       boolean NOT NULL DEFAULT false,
+    evicted     boolean NOT NULL DEFAULT false
+  );
+
+  -- A message under a lease is due when the lease ends. body is '' once failed_at is set.
+  CREATE TABLE webhook_messages (
+    n          bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id         text    NOT NULL UNIQUE,
+    run_id     text    NOT NULL,
+    receiver   text    NOT NULL,
+    body       text    NOT NULL,
+    created_at bigint  NOT NULL,
+    due_at     bigint  NOT NULL,
+    leased     boolean NOT NULL DEFAULT false,
+    epoch      integer NOT NULL DEFAULT 0,
+    attempts   integer NOT NULL DEFAULT 0,
+    failed_at  bigint
+  );
+  CREATE INDEX webhook_messages_by_run ON webhook_messages (run_id, n);
+  CREATE INDEX webhook_messages_due ON webhook_messages (due_at) WHERE failed_at IS NULL;
+  CREATE INDEX webhook_messages_by_receiver ON webhook_messages (receiver, due_at, n) WHERE failed_at IS NULL;
+  CREATE INDEX webhook_messages_leased ON webhook_messages (receiver, due_at) WHERE leased;
+  CREATE INDEX webhook_messages_failed ON webhook_messages (failed_at) WHERE failed_at IS NOT NULL;
+
+  -- context_from and context_to: what of the session was said when the response was complete.
+  CREATE TABLE responses (
+    n            bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    response_id  text    NOT NULL UNIQUE,
+    owner        text    NOT NULL,
+    run_id       text    NOT NULL UNIQUE,
+    session      bigint  NOT NULL,
+    session_id   text    NOT NULL,
+    created_at   bigint  NOT NULL,
+    settings     text    NOT NULL,
+    context_from integer,
+    context_to   integer,
+    snapshot     text
+  );
+  CREATE INDEX responses_by_owner ON responses (owner, n);
+
+  -- next_run_at is NULL while a job is paused, and after the one time of a job that runs once.
+  CREATE TABLE jobs (
+    n               bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job_id          text    NOT NULL UNIQUE,
+    owner           text    NOT NULL,
+    version         integer NOT NULL,
+    name            text    NOT NULL,
+    prompt          text    NOT NULL,
+    skills          text    NOT NULL,
+    deliver         text    NOT NULL,
+    schedule        text    NOT NULL,
+    timezone        text    NOT NULL,
+    times           integer,
+    completed       integer NOT NULL,
+    created_at      bigint  NOT NULL,
+    paused_at       bigint,
+    paused_reason   text,
+    next_run_at     bigint,
+    last_run_id     text,
+    last_run_at     bigint,
+    last_status     text,
+    last_error      text,
+    last_skipped_at bigint
+  );
+  CREATE INDEX jobs_by_owner ON jobs (owner, n);
+  CREATE INDEX jobs_due ON jobs (next_run_at) WHERE next_run_at IS NOT NULL;
+  CREATE INDEX jobs_running ON jobs (last_run_id) WHERE last_status IS NULL;
+
+  CREATE TABLE keys (
+    name  text  NOT NULL PRIMARY KEY,
+    value bytea NOT NULL
+  );
+
+  CREATE TABLE probe (
+    id    integer PRIMARY KEY CHECK (id = 0),
+    at    bigint  NOT NULL,
+    bytes bytea   NOT NULL
+  );
+  `,
+];
+
+/** The newest schema there is. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Brings the database to the newest schema, once, however many servers start together; refuses a newer one. */
+export async function migrate(tx: Transaction): Promise<void> {
+  await tx.rows('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+  const version = await schemaVersion(tx);
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `it has schema ${version}, this version of the server knows up to ${SCHEMA_VERSION}; start the newer version`,
+    );
+  }
+  if (version === SCHEMA_VERSION) return;
+  for (const step of MIGRATIONS.slice(version)) await tx.rows(step);
+  await tx.rows('CREATE TABLE IF NOT EXISTS talaria_schema (version integer NOT NULL)');
+  await tx.rows('DELETE FROM talaria_schema');
+  await tx.rows('INSERT INTO talaria_schema (version) VALUES ($1)', [SCHEMA_VERSION]);
+}
+
+/** 0 for a database without our tables. */
+export async function schemaVersion(tx: Transaction): Promise<number> {
+  const [table] = await tx.rows<{ found: boolean }>(
+    "SELECT to_regclass('talaria_schema') IS NOT NULL AS found",
+  );
+  if (table?.found !== true) return 0;
+  const [row] = await tx.rows<{ version: number }>('SELECT version FROM talaria_schema');
+  return row?.version ?? 0;
+}

@@ -1,0 +1,308 @@
+/** The driver for many servers: one Postgres, any number of processes. See HOW_IT_WORKS.md beside this file. */
+import { randomBytes } from 'node:crypto';
+import { noReport, type Report } from '../../telemetry/facts.ts';
+import { finished, isEnd } from '../../telemetry/run-facts.ts';
+import { CURSOR_KEY_BYTES, Cursors } from '../cursors.ts';
+import type {
+  AppendOptions,
+  Claim,
+  CreateLimits,
+  CreateOutcome,
+  Grants,
+  Journal,
+  Lease,
+  NewRun,
+  QueueDepth,
+  RunFilter,
+  RunPage,
+  StoredEvent,
+  StoreHealth,
+} from '../journal.ts';
+import type { Post } from '../posts.ts';
+import type { LogRecord, NewRecord } from '../records.ts';
+import type { StoredRun } from '../run-state.ts';
+import { Announcements } from './announcements.ts';
+import { claimRuns } from './claims.ts';
+import { type Create, createRuns } from './creates.ts';
+import { ASKED, Database, NOW_OR_NEVER, WORK } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
+import { PostgresJobs } from './jobs.ts';
+import { LastKnown } from './last-known.ts';
+import { migrate } from './migrations.ts';
+import { PostgresOutbox, webhooksOfEvictedRuns } from './outbox.ts';
+import { PostgresReader } from './reads.ts';
+import { PostgresResponses } from './responses.ts';
+import type { Appended } from './run-batch.ts';
+import { PostgresSessions } from './sessions.ts';
+import { performWrites, type Write } from './writes.ts';
+
+const CONNECTIONS = 8;
+/** About what a step records: on a disk with room for less than that a run gets no further. */
+const PROBE_BYTES = 65_536;
+
+export interface PostgresJournalOptions {
+  url: string;
+  /** The store's clock, in ms; the database's own unless a test has one. */
+  now?: (() => number) | undefined;
+  report?: Report;
+}
+
+export class PostgresJournal implements Journal {
+  readonly sessions: PostgresSessions;
+  readonly outbox: PostgresOutbox;
+  readonly responses: PostgresResponses;
+  readonly jobs: PostgresJobs;
+  readonly #database: Database;
+  readonly #reader: PostgresReader;
+  readonly #announcements: Announcements;
+  readonly #creates: GroupCommit<Create, CreateOutcome>;
+  readonly #writes: GroupCommit<Write, Appended>;
+  readonly #report: Report;
+  readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
+
+  static async open({ url, now, report = noReport }: PostgresJournalOptions): Promise<PostgresJournal> {
+    const database = new Database({ url, connections: CONNECTIONS, now });
+    try {
+      const key = await database.transaction(ASKED, async (tx) => {
+        await migrate(tx);
+        await tx.rows('INSERT INTO keys (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+          'cursors',
+          randomBytes(CURSOR_KEY_BYTES),
+        ]);
+        const [row] = await tx.rows<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
+        return row!.value;
+      });
+      const journal = new PostgresJournal(url, database, key, report);
+      await journal.#announcements.start();
+      return journal;
+    } catch (error) {
+      await database.close();
+      const { cause, message } = error as Error;
+      const reason = cause instanceof Error ? cause.message : message;
+      throw new Error(`The database cannot be opened: ${reason}`, { cause: error });
+    }
+  }
+
+  private constructor(url: string, database: Database, cursorKey: Uint8Array, report: Report) {
+    this.#database = database;
+    this.#report = report;
+    this.#reader = new PostgresReader(
+      (sql, values) => database.rows(ASKED, sql, values),
+      new Cursors(cursorKey),
+    );
+    this.#creates = new GroupCommit((group) => database.transaction(ASKED, (tx) => createRuns(tx, group)));
+    this.#writes = new GroupCommit((group) =>
+      this.#measure(group, () => database.transaction(WORK, (tx) => performWrites(tx, group))),
+    );
+    this.#announcements = new Announcements({ url, lookAt: (runIds) => this.#lookAt(runIds) });
+    this.sessions = new PostgresSessions(database, new Cursors(cursorKey, 'sessions'));
+    this.outbox = new PostgresOutbox(database, this.#announcements);
+    this.responses = new PostgresResponses(database);
+    this.jobs = new PostgresJobs(database, this.#announcements);
+  }
+
+  async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
+    const outcome = await this.#creates.submit({ run, limits });
+    if (outcome.kind === 'created') this.#announcements.queue();
+    return outcome;
+  }
+
+  getRun(runId: string): Promise<StoredRun | undefined> {
+    return this.#reader.getRun(runId);
+  }
+
+  listRuns(filter: RunFilter): Promise<RunPage> {
+    return this.#reader.listRuns(filter);
+  }
+
+  async append(
+    { runId, epoch }: Lease,
+    records: readonly NewRecord[],
+    options: AppendOptions = {},
+  ): Promise<LogRecord[]> {
+    const appended = await this.#writes.submit({ kind: 'append', lease: { runId, epoch }, records, options });
+    this.#announce(appended);
+    return appended.records;
+  }
+
+  async post(runId: string, post: Post): Promise<LogRecord[]> {
+    const appended = await this.#writes.submit({ kind: 'post', runId, post });
+    this.#announce(appended);
+    await this.#reportEnd(appended);
+    this.#announcements.posts(runId);
+    return appended.records;
+  }
+
+  readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]> {
+    return this.#reader.readEvents(runId, afterSeq, limit, maxChars);
+  }
+
+  readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
+    return this.#reader.readLog(runId, afterPos, maxChars);
+  }
+
+  readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
+    return this.#reader.readPosted(runId, afterPos);
+  }
+
+  firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {
+    return this.#reader.firstShownAfter(runId, afterPos);
+  }
+
+  previousTurn(run: StoredRun): Promise<string | undefined> {
+    return this.#reader.previousTurn(run);
+  }
+
+  async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
+    const { claims, cancelled } = await this.#database.transaction(ASKED, (tx) =>
+      claimRuns(tx, { worker, leaseMs, limit }),
+    );
+    for (const appended of cancelled) {
+      this.#announce(appended);
+      await this.#reportEnd(appended);
+    }
+    return claims;
+  }
+
+  renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const kept = await tx.rows<{ run_id: string; epoch: number }>(
+        `UPDATE runs r SET lease_until = $4
+           FROM (SELECT n FROM runs JOIN unnest ($1::text[], $2::integer[]) AS l (run_id, epoch) USING (run_id, epoch)
+                  WHERE lease_owner = $3 AND finished_at IS NULL ORDER BY n FOR UPDATE) held
+          WHERE r.n = held.n RETURNING r.run_id, r.epoch`,
+        [leases.map(({ runId }) => runId), leases.map(({ epoch }) => epoch), worker, tx.now + leaseMs],
+      );
+      const names = new Set(kept.map(({ run_id: runId, epoch }) => `${runId} ${epoch}`));
+      return leases.filter(({ runId, epoch }) => !names.has(`${runId} ${epoch}`));
+    });
+  }
+
+  async release({ runId, epoch }: Lease): Promise<void> {
+    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch } });
+    if (unblocks) this.#announcements.queue();
+  }
+
+  async grants(owner: string, sessionId: string): Promise<Grants> {
+    const granted = await this.#reader.grantedPatterns(owner, sessionId);
+    return { allow: (patternKeys) => patternKeys.every((key) => granted.has(key)) };
+  }
+
+  expired(retentionMs: number, limit: number): Promise<string[]> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const rows = await tx.rows<{ run_id: string }>(
+        'SELECT run_id FROM runs WHERE finished_at <= $1 ORDER BY finished_at LIMIT $2',
+        [tx.now - retentionMs, limit],
+      );
+      return rows.map((row) => row.run_id);
+    });
+  }
+
+  evict(runIds: readonly string[]): Promise<void> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      sweepKeys(tx);
+      const gone = await tx.rows<{ n: number; run_id: string; owner: string; status: string }>(
+        `DELETE FROM runs
+          WHERE n IN (SELECT n FROM runs WHERE run_id = ANY ($1::text[]) AND finished_at IS NOT NULL ORDER BY n FOR UPDATE)
+         RETURNING n, run_id, owner, status`,
+        [runIds],
+      );
+      const ids = gone.map((row) => row.run_id);
+      tx.send('DELETE FROM records WHERE run = ANY ($1::bigint[])', [gone.map((row) => row.n)]);
+      keysOfEvictedRuns(tx, gone);
+      webhooksOfEvictedRuns(tx, ids);
+      // A session nobody named is the run's own, and ends with it.
+      tx.send(
+        `DELETE FROM grants USING unnest ($1::text[], $2::text[]) AS g (owner, session_id)
+          WHERE grants.owner = g.owner AND grants.session_id = g.session_id
+            AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.owner = g.owner AND s.session_id = g.session_id)`,
+        [gone.map((row) => row.owner), ids],
+      );
+    });
+  }
+
+  async queueDepth(): Promise<QueueDepth> {
+    return this.#depth.read(async () => {
+      const [row] = await this.#database.rows<QueueDepth>(
+        NOW_OR_NEVER,
+        `SELECT count(*) FILTER (WHERE lease_until IS NULL) AS queued,
+                count(*) FILTER (WHERE lease_until IS NOT NULL) AS leased
+           FROM runs WHERE finished_at IS NULL`,
+      );
+      return row!;
+    });
+  }
+
+  async checkHealth(): Promise<StoreHealth> {
+    const writable = await this.#database
+      .transaction(ASKED, async (tx) => {
+        tx.send(
+          `INSERT INTO probe (id, at, bytes) VALUES (0, $1, $2)
+               ON CONFLICT (id) DO UPDATE SET at = excluded.at, bytes = excluded.bytes`,
+          [tx.now, Buffer.alloc(PROBE_BYTES)],
+        );
+      })
+      .then(
+        () => true,
+        () => false,
+      );
+    return { writable, lastError: this.#database.lastError };
+  }
+
+  watchEvents(runId: string, listener: () => void): () => void {
+    return this.#announcements.watchEvents(runId, listener);
+  }
+
+  watchPosts(runId: string, listener: () => void): () => void {
+    return this.#announcements.watchPosts(runId, listener);
+  }
+
+  watchQueue(listener: () => void): () => void {
+    return this.#announcements.watchQueue(listener);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#creates.idle(), this.#writes.idle()]);
+    await this.#announcements.close();
+    await this.#database.close();
+  }
+
+  #announce({ runId, records, unblocks, announced }: Appended): void {
+    if (records.some((record) => record.seq !== null)) this.#announcements.events(runId);
+    if (unblocks) this.#announcements.queue();
+    if (announced) this.#announcements.outbox();
+  }
+
+  /** Of a run that no worker holds; of any other its worker tells. */
+  async #reportEnd({ runId, records }: Appended): Promise<void> {
+    const end = records.find(isEnd);
+    const run = end && (await this.getRun(runId));
+    if (end !== undefined && run !== undefined) this.#report(finished(run, end));
+  }
+
+  async #measure<T>(group: readonly Write[], commit: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    let failed = true;
+    try {
+      const answers = await commit();
+      failed = false;
+      return answers;
+    } finally {
+      const records = group.reduce(
+        (sum, write) => sum + (write.kind === 'append' ? write.records.length : 1),
+        0,
+      );
+      this.#report({ fact: 'journal.commit', durationMs: performance.now() - startedAt, records, failed });
+    }
+  }
+
+  async #lookAt(runIds: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#database.rows<{ run_id: string; next_pos: number; finished: boolean }>(
+      NOW_OR_NEVER,
+      'SELECT run_id, next_pos FROM runs WHERE run_id = ANY ($1::text[])',
+      [runIds],
+    );
+    return new Map(rows.map(({ run_id: runId, next_pos: nextPos }) => [runId, String(nextPos)]));
+  }
+}

@@ -1,0 +1,132 @@
+/** Reads, each one statement. */
+import { TalariaError } from '@talaria/protocol';
+import type { Cursors } from '../cursors.ts';
+import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
+import type { LogRecord } from '../records.ts';
+import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
+import type { StoredRun } from '../run-state.ts';
+
+export type Query = <T extends object>(sql: string, values: readonly unknown[]) => Promise<T[]>;
+
+export class PostgresReader {
+  readonly #query: Query;
+  readonly #cursors: Cursors;
+
+  constructor(query: Query, cursors: Cursors) {
+    this.#query = query;
+    this.#cursors = cursors;
+  }
+
+  async getRun(runId: string): Promise<StoredRun | undefined> {
+    const [row] = await this.#query<RunRow>('SELECT * FROM runs WHERE run_id = $1', [runId]);
+    return row && toStoredRun(row);
+  }
+
+  /** A run beyond the size of the page comes without its state: it says that there is more, and costs nothing. */
+  async listRuns({ owner, status, sessionId, after, limit, maxChars }: RunFilter): Promise<RunPage> {
+    const where = ['owner = $1'];
+    const values: unknown[] = [owner];
+    const given = (value: unknown): string => `$${values.push(value)}`;
+    if (sessionId !== undefined) where.push(`session_id = ${given(sessionId)}`);
+    if (status !== undefined) where.push(`status = ${given(status)}`);
+    if (after !== undefined) where.push(`n < ${given(this.#cursors.open(owner, after))}`);
+    const rows = await this.#query<RunRow & { state: string | null }>(
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch,
+              lease_owner, lease_until,
+              CASE WHEN coalesce(sum(length(state)) OVER before, 0) < ${given(maxChars ?? Number.MAX_SAFE_INTEGER)}
+                   THEN state END AS state
+         FROM (SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ${given(limit + 1)}) page
+       WINDOW before AS (ORDER BY n DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        ORDER BY n DESC`,
+      values,
+    );
+    const runs = rows
+      .slice(0, limit)
+      .filter(({ state }) => state !== null)
+      .map(toStoredRun);
+    const last = runs.at(-1);
+    if (last === undefined || runs.length === rows.length) return { runs };
+    return { runs, next: this.#cursors.seal(owner, last.ordinal) };
+  }
+
+  /** Rows come whole or not at all, so the sizes are added up before: the last one brings them to `maxChars`. */
+  async readEvents(
+    runId: string,
+    afterSeq: number,
+    limit: number,
+    maxChars = Number.MAX_SAFE_INTEGER,
+  ): Promise<StoredEvent[]> {
+    const rows = await this.#query<StoredEvent & { seq: number | null }>(
+      `SELECT e.seq, e.event, e.at, e.payload
+         FROM runs r LEFT JOIN LATERAL (
+           SELECT seq, event, at, public AS payload,
+                  sum(length(public)) OVER (ORDER BY pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+             FROM (SELECT * FROM records WHERE run = r.n AND pos > $2 AND seq > $2 ORDER BY pos LIMIT $3) page
+         ) e ON coalesce(e.before, 0) < $4
+        WHERE r.run_id = $1
+        ORDER BY e.seq`,
+      [runId, afterSeq, limit, maxChars],
+    );
+    if (rows.length === 0) throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
+    // A run without such events is one row with nothing in it.
+    return rows.filter(({ seq }) => seq !== null);
+  }
+
+  readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
+    return this.#records("event <> 'message.delta'", runId, afterPos, maxChars);
+  }
+
+  readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
+    return this.#records(
+      "event IN ('stop.requested', 'steer.requested', 'approval.responded')",
+      runId,
+      afterPos,
+    );
+  }
+
+  async firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {
+    const [row] = await this.#query<{ seq: number }>(
+      `SELECT seq FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = $1) AND pos > $2
+          AND event IN ('message.delta', 'reasoning.available')
+        ORDER BY pos LIMIT 1`,
+      [runId, afterPos],
+    );
+    return row?.seq;
+  }
+
+  async previousTurn({ owner, sessionId, ordinal }: StoredRun): Promise<string | undefined> {
+    const [row] = await this.#query<{ run_id: string }>(
+      `SELECT run_id FROM runs
+        WHERE owner = $1 AND session_id = $2 AND n < $3 AND status = 'completed' AND NOT session_gone ORDER BY n DESC LIMIT 1`,
+      [owner, sessionId, ordinal],
+    );
+    return row?.run_id;
+  }
+
+  /** The patterns granted to this owner for good or in this session. */
+  async grantedPatterns(owner: string, sessionId: string): Promise<Set<string>> {
+    const rows = await this.#query<{ pattern_key: string }>(
+      "SELECT pattern_key FROM grants WHERE owner = $1 AND session_id IN ('', $2)",
+      [owner, sessionId],
+    );
+    return new Set(rows.map((row) => row.pattern_key));
+  }
+
+  async #records(
+    condition: string,
+    runId: string,
+    afterPos: number,
+    maxChars = Number.MAX_SAFE_INTEGER,
+  ): Promise<LogRecord[]> {
+    const rows = await this.#query<RecordRow>(
+      `SELECT pos, seq, event, at, public, private FROM (
+         SELECT *, sum(coalesce(length(public), 0) + coalesce(length(private), 0))
+                     OVER (ORDER BY pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+           FROM records WHERE run = (SELECT n FROM runs WHERE run_id = $1) AND pos > $2 AND ${condition}) sized
+        WHERE coalesce(before, 0) < $3 ORDER BY pos`,
+      [runId, afterPos, maxChars],
+    );
+    return rows.map(toLogRecord);
+  }
+}

@@ -1,0 +1,107 @@
+/** The part of the Postgres driver that keeps responses. What belongs to the transaction of a run is a function of it. */
+import { TalariaError } from '@talaria/protocol';
+import type { NewRun } from '../journal.ts';
+import { previousTurn, type ResponseRow, toStoredResponse } from '../response-rows.ts';
+import type { Responses, StoredResponse } from '../responses.ts';
+import type { SessionRange } from '../sessions.ts';
+import { ASKED, type Database, type Transaction } from './database.ts';
+import { forkSession, isSessionBusy, lockSession } from './sessions.ts';
+
+const FIND = 'SELECT * FROM responses WHERE response_id = $1 AND owner = $2';
+
+/** The session the new run goes into; makes it when it has to branch off. */
+export async function sessionOf(tx: Transaction, { owner, sessionId, response }: NewRun): Promise<string> {
+  if (response?.previous === undefined) return sessionId;
+  const [row] = await tx.rows<ResponseRow>(FIND, [response.previous, owner]);
+  const found = row && (await lockSession(tx, { n: row.session }));
+  const { session, to } = previousTurn(response.previous, row, found);
+  const isLast = session.next_pos === to && !(await isSessionBusy(tx, owner, session.session_id));
+  if (isLast) return session.session_id;
+  const fork = await forkSession(tx, { owner, from: session.session_id, into: sessionId, upTo: to });
+  return fork.sessionId;
+}
+
+/** The new run is a response; its session is there by now. */
+export function addResponse(tx: Transaction, { owner, runId, response }: NewRun, sessionId: string): void {
+  if (response === undefined) return;
+  tx.send(
+    `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings)
+     VALUES ($1, $2, $3, (SELECT n FROM sessions WHERE owner = $2 AND session_id = $4), $4, $5, $6)`,
+    [response.responseId, owner, runId, sessionId, tx.now, JSON.stringify(response.settings)],
+  );
+  tx.send(
+    `DELETE FROM responses WHERE n IN (
+       SELECT n FROM responses r
+        WHERE owner = $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = r.run_id AND finished_at IS NULL)
+        ORDER BY n LIMIT (SELECT greatest(0, count(*) - $2) FROM responses WHERE owner = $1))`,
+    [owner, response.maxStored],
+  );
+}
+
+/** The run has completed and its turn has joined the session. */
+export function turnAdded(tx: Transaction, runId: string): void {
+  tx.send(
+    `UPDATE responses r SET context_from = s.context_from, context_to = s.next_pos
+       FROM sessions s WHERE r.run_id = $1 AND s.n = r.session`,
+    [runId],
+  );
+}
+
+export class PostgresResponses implements Responses {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async get(owner: string, responseId: string): Promise<StoredResponse | undefined> {
+    const row = await this.#row(owner, responseId);
+    return row && toStoredResponse(row);
+  }
+
+  async context(owner: string, responseId: string): Promise<SessionRange> {
+    const row = await this.#row(owner, responseId);
+    const [found] =
+      row === undefined
+        ? []
+        : await this.#database.rows<{ session_id: string }>(
+            ASKED,
+            'SELECT session_id FROM sessions WHERE n = $1',
+            [row.session],
+          );
+    const { session, from, to } = previousTurn(responseId, row, found);
+    return { sessionId: session.session_id, from, to };
+  }
+
+  delete(owner: string, responseId: string): Promise<void> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const [row] = await tx.rows<ResponseRow>(FIND, [responseId, owner]);
+      if (row === undefined) {
+        throw new TalariaError('response_not_found', { message: `Response not found: ${responseId}` });
+      }
+      const unfinished = await tx.rows('SELECT 1 FROM runs WHERE run_id = $1 AND finished_at IS NULL', [
+        row.run_id,
+      ]);
+      if (unfinished.length > 0) throw new TalariaError('response_not_finished');
+      tx.send('DELETE FROM responses WHERE n = $1', [row.n]);
+    });
+  }
+
+  async ofRun(runId: string): Promise<StoredResponse | undefined> {
+    const [row] = await this.#database.rows<ResponseRow>(ASKED, 'SELECT * FROM responses WHERE run_id = $1', [
+      runId,
+    ]);
+    return row && toStoredResponse(row);
+  }
+
+  async keep(responseId: string, snapshot: string): Promise<void> {
+    await this.#database.transaction(ASKED, async (tx) => {
+      tx.send('UPDATE responses SET snapshot = $2 WHERE response_id = $1', [responseId, snapshot]);
+    });
+  }
+
+  async #row(owner: string, responseId: string): Promise<ResponseRow | undefined> {
+    const [row] = await this.#database.rows<ResponseRow>(ASKED, FIND, [responseId, owner]);
+    return row;
+  }
+}

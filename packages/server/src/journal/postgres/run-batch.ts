@@ -1,0 +1,156 @@
+/**
+ * Changes to runs, gathered during a transaction and written together: one statement for all records, one for all
+ * heads, and what the end of a run means for its key, its job and its webhook. The rows are locked when they are read, in one order for everybody, so no two transactions wait for each other.
+ */
+import { type Advanced, advance, type RunHead } from '../advance.ts';
+import { isAnnounced } from '../outbox.ts';
+import type { NewRecord } from '../records.ts';
+import { type RunRow, toState } from '../rows.ts';
+import type { Transaction } from './database.ts';
+import { keysOfEndedRuns } from './idempotency-keys.ts';
+import { jobsOfEndedRuns } from './jobs.ts';
+import { announce } from './outbox.ts';
+
+export interface Appended {
+  runId: string;
+  records: Advanced['records'];
+  unblocks: boolean;
+  /** Whether something is to be sent to a webhook, if the run has one. */
+  announced: boolean;
+}
+
+interface LockedRun {
+  row: RunRow;
+  head: RunHead;
+  dirty: boolean;
+}
+
+export class RunBatch {
+  readonly #runs = new Map<string, LockedRun>();
+  readonly #changed: { n: number; record: Advanced['records'][number] }[] = [];
+
+  async lock(tx: Transaction, runIds: readonly string[]): Promise<void> {
+    const rows = await tx.rows<RunRow>(
+      'SELECT * FROM runs WHERE run_id = ANY ($1::text[]) ORDER BY n FOR UPDATE',
+      [[...new Set(runIds)]],
+    );
+    for (const row of rows) this.add(row);
+  }
+
+  /** A row that this transaction has locked or made. */
+  add(row: RunRow): void {
+    const { updated_at: updatedAt, next_pos: nextPos, next_seq: nextSeq } = row;
+    this.#runs.set(row.run_id, {
+      row,
+      head: { updatedAt, nextPos, nextSeq, state: toState(row) },
+      dirty: false,
+    });
+  }
+
+  /** The run as this transaction has it by now. */
+  get(runId: string): { row: RunRow; head: RunHead } | undefined {
+    return this.#runs.get(runId);
+  }
+
+  append(runId: string, records: readonly NewRecord[], now: number): Appended {
+    const run = this.#find(runId);
+    const { records: stored, finished, unblocks, ...head } = advance(runId, run.head, records, now);
+    run.head = head;
+    for (const record of stored) this.#changed.push({ n: run.row.n, record });
+    if (stored.length > 0) run.dirty = true;
+    if (finished) {
+      run.row = { ...run.row, finished_at: head.updatedAt, lease_owner: null, lease_until: null };
+    }
+    return { runId, records: stored, unblocks, announced: stored.some(({ event }) => isAnnounced(event)) };
+  }
+
+  setLease(runId: string, lease: Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'>): void {
+    const run = this.#find(runId);
+    run.row = { ...run.row, ...lease };
+    run.dirty = true;
+  }
+
+  /** Sends everything; it is there when the transaction is committed. */
+  flush(tx: Transaction): void {
+    const records = this.#changed;
+    if (records.length > 0) {
+      tx.send(
+        `INSERT INTO records (run, pos, seq, event, at, public, private)
+         SELECT * FROM unnest ($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::text[], $7::text[])`,
+        [
+          records.map(({ n }) => n),
+          records.map(({ record }) => record.pos),
+          records.map(({ record }) => record.seq),
+          records.map(({ record }) => record.event),
+          records.map(({ record }) => record.at),
+          records.map(({ record }) => json(record.public)),
+          records.map(({ record }) => json(record.private)),
+        ],
+      );
+    }
+    const runs = [...this.#runs.values()].filter(({ dirty }) => dirty);
+    if (runs.length === 0) return;
+    tx.send(
+      `UPDATE runs r
+          SET updated_at = c.updated_at, next_pos = c.next_pos, next_seq = c.next_seq, status = c.status,
+              state = c.state, finished_at = c.finished_at, epoch = c.epoch, lease_owner = c.lease_owner,
+              lease_until = c.lease_until
+         FROM unnest ($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::bigint[],
+                      $8::integer[], $9::text[], $10::bigint[])
+           AS c (n, updated_at, next_pos, next_seq, status, state, finished_at, epoch, lease_owner, lease_until)
+        WHERE r.n = c.n`,
+      [
+        runs.map(({ row }) => row.n),
+        runs.map(({ head }) => head.updatedAt),
+        runs.map(({ head }) => head.nextPos),
+        runs.map(({ head }) => head.nextSeq),
+        runs.map(({ head }) => head.state.status),
+        runs.map(({ head }) => JSON.stringify(head.state)),
+        runs.map(({ row }) => row.finished_at),
+        runs.map(({ row }) => row.epoch),
+        runs.map(({ row }) => row.lease_owner),
+        runs.map(({ row }) => row.lease_until),
+      ],
+    );
+    for (const { row } of runs) {
+      announce(
+        tx,
+        row,
+        records.filter(({ n }) => n === row.n).map(({ record }) => record),
+      );
+    }
+    const ended = runs.filter(({ row }) => row.finished_at !== null);
+    if (ended.length === 0) return;
+    keysOfEndedRuns(
+      tx,
+      ended.map(({ row }) => row.run_id),
+      tx.now,
+    );
+    jobsOfEndedRuns(
+      tx,
+      ended.map(({ row, head }) => ({ runId: row.run_id, state: head.state })),
+    );
+  }
+
+  /** The row as it will be when the transaction is committed. */
+  rowAfter(runId: string): RunRow {
+    const { row, head } = this.#find(runId);
+    return {
+      ...row,
+      updated_at: head.updatedAt,
+      next_pos: head.nextPos,
+      next_seq: head.nextSeq,
+      state: JSON.stringify(head.state),
+    };
+  }
+
+  #find(runId: string): LockedRun {
+    const run = this.#runs.get(runId);
+    if (run === undefined) throw new Error(`The run ${runId} is not part of this transaction`);
+    return run;
+  }
+}
+
+function json(payload: unknown): string | null {
+  return payload === undefined ? null : JSON.stringify(payload);
+}

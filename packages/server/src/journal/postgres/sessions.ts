@@ -1,0 +1,205 @@
+/** The part of the Postgres driver that keeps sessions. What belongs to the transaction of a run is a function of it. */
+import { TalariaError } from '@talaria/protocol';
+import type { Cursors } from '../cursors.ts';
+import {
+  type SessionMessageRow,
+  type SessionRow,
+  toStoredMessage,
+  toStoredSession,
+} from '../session-rows.ts';
+import type {
+  MessageRange,
+  NewFork,
+  SessionFilter,
+  SessionPage,
+  Sessions,
+  StoredMessage,
+  StoredSession,
+  Turn,
+} from '../sessions.ts';
+import { ASKED, type Database, type Transaction } from './database.ts';
+
+/** A run was created in the session, which is there from now on. */
+export function useSession(tx: Transaction, owner: string, sessionId: string, runId: string): void {
+  tx.send(
+    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id)
+     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4)
+     ON CONFLICT (owner, session_id) DO UPDATE
+       SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id`,
+    [owner, sessionId, tx.now, runId],
+  );
+}
+
+export function addTurn(
+  tx: Transaction,
+  { owner, session_id: sessionId, run_id: runId }: { owner: string; session_id: string; run_id: string },
+  { messages, replaces }: Turn,
+): void {
+  tx.send(
+    `WITH grown AS (
+       UPDATE sessions SET next_pos = next_pos + $3, turns = turns + 1, used_at = $4, place = nextval('session_places'),
+                           context_from = CASE WHEN $5 THEN next_pos ELSE context_from END
+        WHERE owner = $1 AND session_id = $2
+       RETURNING n, next_pos - $3 AS first_pos, turns - 1 AS turn)
+     INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
+     SELECT n, first_pos + place - 1, turn, $6, $4, $5 AND place = 1, message
+       FROM grown, unnest ($7::text[]) WITH ORDINALITY AS m (message, place)`,
+    [
+      owner,
+      sessionId,
+      messages.length,
+      tx.now,
+      replaces,
+      runId,
+      messages.map((message) => JSON.stringify(message)),
+    ],
+  );
+}
+
+/** Nobody uses, adds to or deletes the session meanwhile. */
+export async function lockSession(
+  tx: Transaction,
+  where: { owner: string; sessionId: string } | { n: number },
+): Promise<SessionRow | undefined> {
+  const [row] =
+    'n' in where
+      ? await tx.rows<SessionRow>('SELECT * FROM sessions WHERE n = $1 FOR UPDATE', [where.n])
+      : await tx.rows<SessionRow>('SELECT * FROM sessions WHERE owner = $1 AND session_id = $2 FOR UPDATE', [
+          where.owner,
+          where.sessionId,
+        ]);
+  return row;
+}
+
+/** Whether a run of the session is unfinished. */
+export async function isSessionBusy(tx: Transaction, owner: string, sessionId: string): Promise<boolean> {
+  const rows = await tx.rows(
+    'SELECT 1 FROM runs WHERE owner = $1 AND session_id = $2 AND finished_at IS NULL LIMIT 1',
+    [owner, sessionId],
+  );
+  return rows.length > 0;
+}
+
+export async function forkSession(
+  tx: Transaction,
+  { owner, from, into, upTo }: NewFork,
+): Promise<StoredSession> {
+  const source = await lockSession(tx, { owner, sessionId: from });
+  if (source === undefined) throw new TalariaError('session_not_found');
+  const [made] = await tx.rows<{ n: number }>(
+    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from)
+     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4) ON CONFLICT DO NOTHING RETURNING n`,
+    [owner, into, tx.now, from],
+  );
+  if (made === undefined) throw new TalariaError('session_exists');
+  tx.send(
+    `INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
+     SELECT $1, pos, turn, run_id, at, begins_context, message FROM session_messages WHERE session = $2 AND pos < $3`,
+    [made.n, source.n, upTo ?? source.next_pos],
+  );
+  const [fork] = await tx.rows<SessionRow>(
+    `UPDATE sessions SET (next_pos, context_from, turns) = (
+       SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0)
+         FROM session_messages WHERE session = $1)
+      WHERE n = $1 RETURNING *`,
+    [made.n],
+  );
+  return toStoredSession(fork!);
+}
+
+export class PostgresSessions implements Sessions {
+  readonly #database: Database;
+  readonly #cursors: Cursors;
+
+  constructor(database: Database, cursors: Cursors) {
+    this.#database = database;
+    this.#cursors = cursors;
+  }
+
+  async get(owner: string, sessionId: string): Promise<StoredSession | undefined> {
+    const [row] = await this.#database.rows<SessionRow>(
+      ASKED,
+      'SELECT * FROM sessions WHERE owner = $1 AND session_id = $2',
+      [owner, sessionId],
+    );
+    return row && toStoredSession(row);
+  }
+
+  async list({ owner, after, limit }: SessionFilter): Promise<SessionPage> {
+    const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#cursors.open(owner, after);
+    // One more than asked for tells whether there are more.
+    const rows = await this.#database.rows<SessionRow>(
+      ASKED,
+      'SELECT * FROM sessions WHERE owner = $1 AND place < $2 ORDER BY place DESC LIMIT $3',
+      [owner, before, limit + 1],
+    );
+    const page = rows.slice(0, limit);
+    const sessions = page.map(toStoredSession);
+    const last = page.at(-1);
+    if (rows.length <= limit || last === undefined) return { sessions };
+    return { sessions, next: this.#cursors.seal(owner, last.place) };
+  }
+
+  async messages(
+    owner: string,
+    sessionId: string,
+    { from, to, limit, maxChars }: MessageRange,
+  ): Promise<StoredMessage[]> {
+    const rows = await this.#database.rows<SessionMessageRow>(
+      ASKED,
+      `SELECT pos, run_id, at, message FROM (
+         SELECT *, sum(length(message)) OVER (ORDER BY pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+           FROM (SELECT * FROM session_messages
+                  WHERE session = (SELECT n FROM sessions WHERE owner = $1 AND session_id = $2)
+                    AND pos >= $3 AND ($4::integer IS NULL OR pos < $4)
+                  ORDER BY pos LIMIT $5) page) sized
+        WHERE coalesce(before, 0) < $6 ORDER BY pos`,
+      [owner, sessionId, from, to ?? null, limit ?? null, maxChars ?? Number.MAX_SAFE_INTEGER],
+    );
+    return rows.map(toStoredMessage);
+  }
+
+  fork(fork: NewFork): Promise<StoredSession> {
+    return this.#database.transaction(ASKED, (tx) => forkSession(tx, fork));
+  }
+
+  delete(owner: string, sessionId: string): Promise<void> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const row = await lockSession(tx, { owner, sessionId });
+      if (row === undefined) throw new TalariaError('session_not_found');
+      if (await isSessionBusy(tx, owner, sessionId)) throw new TalariaError('session_busy');
+      remove(tx, [row]);
+    });
+  }
+
+  sweep(unusedMs: number, limit: number): Promise<number> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const unused = await tx.rows<SessionRow>(
+        `SELECT * FROM sessions s
+          WHERE used_at <= $1 AND NOT EXISTS (
+            SELECT 1 FROM runs r WHERE r.owner = s.owner AND r.session_id = s.session_id AND r.finished_at IS NULL)
+          ORDER BY used_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
+        [tx.now - unusedMs, limit],
+      );
+      remove(tx, unused);
+      return unused.length;
+    });
+  }
+}
+
+function remove(tx: Transaction, sessions: readonly SessionRow[]): void {
+  const ns = sessions.map(({ n }) => n);
+  const named = [sessions.map(({ owner }) => owner), sessions.map(({ session_id: id }) => id)];
+  tx.send('DELETE FROM session_messages WHERE session = ANY ($1::bigint[])', [ns]);
+  tx.send('DELETE FROM sessions WHERE n = ANY ($1::bigint[])', [ns]);
+  tx.send(
+    `DELETE FROM grants g USING unnest ($1::text[], $2::text[]) AS s (owner, session_id)
+      WHERE g.owner = s.owner AND g.session_id = s.session_id`,
+    named,
+  );
+  tx.send(
+    `UPDATE runs r SET session_gone = true FROM unnest ($1::text[], $2::text[]) AS s (owner, session_id)
+      WHERE r.owner = s.owner AND r.session_id = s.session_id`,
+    named,
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * Writes to runs that exist, in groups: appends of their owners, posts of anybody, runs given back. The rows are locked
+ * first, so what is checked here (the lease and its epoch, what was posted, whether the run has ended) still holds
+ * when it is written.
+ */
+import { isTerminalEvent, TalariaError } from '@talaria/protocol';
+import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from '../journal.ts';
+import { admit, type Post } from '../posts.ts';
+import type { NewRecord } from '../records.ts';
+import type { Transaction } from './database.ts';
+import type { Answer } from './group-commit.ts';
+import { turnAdded } from './responses.ts';
+import { type Appended, RunBatch } from './run-batch.ts';
+import { addTurn } from './sessions.ts';
+
+export type Write =
+  | { kind: 'append'; lease: Lease; records: readonly NewRecord[]; options: AppendOptions }
+  | { kind: 'post'; runId: string; post: Post }
+  | { kind: 'release'; lease: Lease };
+
+export async function performWrites(tx: Transaction, group: readonly Write[]): Promise<Answer<Appended>[]> {
+  const batch = new RunBatch();
+  await batch.lock(tx, group.map(runIdOf));
+  const answers = group.map((write): Answer<Appended> => {
+    try {
+      return { value: perform(tx, batch, write) };
+    } catch (error) {
+      return { error: error as Error };
+    }
+  });
+  batch.flush(tx);
+  return answers;
+}
+
+function runIdOf(write: Write): string {
+  return write.kind === 'post' ? write.runId : write.lease.runId;
+}
+
+function perform(tx: Transaction, batch: RunBatch, write: Write): Appended {
+  switch (write.kind) {
+    case 'append':
+      return append(tx, batch, write.lease, write.records, write.options);
+    case 'post':
+      return post(tx, batch, write.runId, write.post);
+    case 'release':
+      return release(tx, batch, write.lease);
+  }
+}
+
+function append(
+  tx: Transaction,
+  batch: RunBatch,
+  lease: Lease,
+  records: readonly NewRecord[],
+  { seenPostedPos = -1, turn }: AppendOptions,
+): Appended {
+  if (!isHeld(batch, lease)) throw new LeaseLostError(lease.runId);
+  const { state } = batch.get(lease.runId)!.head;
+  if (records.some(({ event }) => isTerminalEvent(event)) && state.last_posted_pos > seenPostedPos) {
+    throw new UnseenPostError(lease.runId);
+  }
+  const appended = batch.append(lease.runId, records, tx.now);
+  if (turn !== undefined) {
+    addTurn(tx, batch.get(lease.runId)!.row, turn);
+    turnAdded(tx, lease.runId);
+  }
+  return appended;
+}
+
+function post(tx: Transaction, batch: RunBatch, runId: string, asked: Post): Appended {
+  const run = batch.get(runId);
+  if (run === undefined) throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
+  const { row, head } = run;
+  const owned = row.lease_until !== null && row.lease_until > tx.now;
+  const { records, grants } = admit(head.state, asked, owned);
+  if (grants !== undefined) {
+    tx.send(
+      `INSERT INTO grants (owner, session_id, pattern_key, created_at)
+       SELECT $1, $2, pattern_key, $4 FROM unnest ($3::text[]) AS g (pattern_key) ON CONFLICT DO NOTHING`,
+      [row.owner, grants.scope === 'session' ? row.session_id : '', grants.patternKeys, tx.now],
+    );
+  }
+  return batch.append(runId, records, tx.now);
+}
+
+/** Does nothing when the lease is lost. */
+function release(tx: Transaction, batch: RunBatch, lease: Lease): Appended {
+  const { runId, epoch } = lease;
+  if (!isHeld(batch, lease)) return { runId, records: [], unblocks: false, announced: false };
+  const { records } = batch.append(runId, [{ event: 'run.released', private: { epoch } }], tx.now);
+  batch.setLease(runId, { epoch, lease_owner: null, lease_until: null });
+  return { runId, records, unblocks: true, announced: false };
+}
+
+/** A lease that has only run out is still good until somebody else claims the run. */
+function isHeld(batch: RunBatch, { runId, epoch }: Lease): boolean {
+  const row = batch.get(runId)?.row;
+  return row !== undefined && row.finished_at === null && row.epoch === epoch && row.lease_until !== null;
+}

@@ -1,0 +1,196 @@
+/** Several servers on one Postgres are one service: any of them answers for any run, and outlives the others. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { Api } from '../support/api.ts';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  endsAs,
+  markedSleep,
+  names,
+  ofKind,
+  processesWith,
+  shownText,
+  terminal,
+  waitForApproval,
+  waitForStatus,
+} from './server-with-model.ts';
+
+let postgres: TestPostgres;
+let model: ModelServer;
+let url: string;
+let servers: ServerProcess[];
+
+beforeAll(async () => {
+  [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+});
+afterAll(async () => {
+  await model?.close();
+  await postgres?.stop();
+});
+
+beforeEach(async () => {
+  url = await postgres.createDatabase();
+  servers = [];
+});
+afterEach(async () => {
+  for (const server of servers) await server[Symbol.asyncDispose]();
+});
+
+async function startServer(env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = await ServerProcess.start({
+    modelUrl: model.url,
+    env: { TALARIA_DATABASE_URL: url, TALARIA_LEASE_SECONDS: '3', ...env },
+  });
+  servers.push(server);
+  return server;
+}
+
+const apiOf = (server: ServerProcess) => new Api(server.url);
+
+async function activeRuns(server: ServerProcess): Promise<number> {
+  const { body } = await apiOf(server).get<{ active_agents: number }>('/health/detailed');
+  return body.active_agents;
+}
+
+/** The server that works on the one run there is, and another. */
+async function ownerOf(): Promise<{ owner: ServerProcess; other: ServerProcess }> {
+  const owner = await waitFor('a server to work on the run', async () => {
+    for (const server of servers) if ((await activeRuns(server)) === 1) return server;
+    return undefined;
+  });
+  return { owner, other: servers.find((server) => server !== owner)! };
+}
+
+describe('two servers', () => {
+  beforeEach(async () => {
+    await Promise.all([startServer(), startServer()]);
+  });
+
+  test('stream, show and list a run that is worked on by the other', async () => {
+    const steps = [
+      { tools: [terminal('echo hello')] },
+      { text: 'All of it is done.', chunks: 5, delayMs: 30 },
+    ];
+    const runId = await apiOf(servers[0]!).create(script(steps));
+    const [first, second] = await Promise.all(
+      servers.map((server) => endsAs(apiOf(server), runId, 'run.completed')),
+    );
+    expect(first!.frames).toEqual(second!.frames);
+    expect(shownText(first!.frames)).toBe('All of it is done.');
+    for (const server of servers) {
+      expect(await apiOf(server).run(runId)).toMatchObject({
+        status: 'completed',
+        output: 'All of it is done.',
+      });
+      const { body } = await apiOf(server).get<{ data: { run_id: string }[] }>('/v1/runs');
+      expect(body.data.map(({ run_id }) => run_id)).toEqual([runId]);
+    }
+  });
+
+  test('stop a run that is worked on by the other, with its processes', async () => {
+    const { command, marker } = markedSleep();
+    const runId = await apiOf(servers[0]!).create(script([{ tools: [terminal(command)] }, { text: 'late' }]));
+    const { other } = await ownerOf();
+    await waitFor('the command to run', () => processesWith(marker).length > 0);
+    expect((await apiOf(other).stop(runId)).status).toBe(200);
+    await endsAs(apiOf(other), runId, 'run.cancelled');
+    expect(processesWith(marker)).toEqual([]);
+  });
+
+  test('answer and steer a run that is worked on by the other', async () => {
+    const steps = [{ tools: [terminal('rm -rf build; echo gone')] }, { text: 'done' }];
+    const runId = await apiOf(servers[0]!).create(script(steps));
+    const { other } = await ownerOf();
+    const { request_id } = await waitForApproval(apiOf(other), runId);
+    expect((await apiOf(other).post(`/v1/runs/${runId}/steer`, { input: 'and be quick' })).status).toBe(200);
+    expect((await apiOf(other).approve(runId, 'once', { request_id })).status).toBe(200);
+    const { frames } = await endsAs(apiOf(other), runId, 'run.completed');
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false, exit_code: 0 }]);
+    expect(ofKind(frames, 'run.steered')).toMatchObject([{ input: 'and be quick' }]);
+  });
+
+  test('make one run of one idempotency key', async () => {
+    const input = script([{ text: 'once' }]);
+    const headers = { 'idempotency-key': 'k' };
+    const created = await Promise.all(
+      [...servers, ...servers, ...servers].map((server) =>
+        apiOf(server).request<{ run_id: string; replayed: boolean }>('POST', '/v1/runs', {
+          body: { input },
+          headers,
+        }),
+      ),
+    );
+    expect(new Set(created.map(({ body }) => body.run_id)).size).toBe(1);
+    expect(created.filter(({ body }) => !body.replayed)).toHaveLength(1);
+  });
+
+  test('go on with the runs of one that was killed, and repeat no call of unknown outcome', async () => {
+    const { command, marker } = markedSleep();
+    const steps = [
+      { tools: [terminal('echo kept > file')] },
+      { text: 'Wait. ', tools: [terminal(command)] },
+      { text: 'That was cut off.' },
+    ];
+    const input = script(steps);
+    const runId = await apiOf(servers[0]!).create(input);
+    const { owner, other } = await ownerOf();
+    await waitFor('the command to run', () => processesWith(marker).length > 0);
+    const watched = endsAs(apiOf(other), runId, 'run.completed');
+    await owner.kill();
+    const { frames } = await watched;
+    expect(names(frames).filter((name) => name === 'tool.started')).toHaveLength(2);
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false }, { error: true }]);
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ workspace_lost: true }]);
+    const scriptId = /SCRIPT id=(\S+)/.exec(input)?.[1];
+    const { body } = await model.waitForRequest(
+      (request) => request.scriptId === scriptId && request.step === 2,
+    );
+    expect(JSON.stringify(body.messages)).toContain('the workspace is empty now');
+    expect(shownText(frames)).toBe('Wait. That was cut off.');
+  });
+
+  test('hand over at once what one of them has to let go of', async () => {
+    const gate = `gate-${randomUUID()}`;
+    const runId = await apiOf(servers[0]!).create(
+      script([{ gate, tools: [terminal('true')] }, { text: 'done' }]),
+    );
+    const { owner, other } = await ownerOf();
+    await model.waitingAt(gate);
+    const ended = owner.kill('SIGTERM');
+    await waitFor('the server to drain', () => (owner.output + owner.errors).includes('SIGTERM'));
+    model.open(gate);
+    await ended;
+    await endsAs(apiOf(other), runId, 'run.completed');
+  });
+});
+
+test('a restart of the database in the middle of a run loses and doubles nothing, and is told', async () => {
+  const server = await startServer();
+  const api = apiOf(server);
+  const steps = [{ tools: [terminal('echo one')] }, { text: 'x'.repeat(200), chunks: 40, delayMs: 50 }];
+  const runId = await api.create(script(steps));
+  const watched = endsAs(api, runId, 'run.completed');
+  await waitFor('text to be shown', async () => (await api.run(runId)).last_event === 'tool.completed');
+  await postgres.restart(async () => {
+    const { body } = await api.get<{ readiness: { checks: { store: { status: string } } } }>(
+      '/health/detailed',
+    );
+    expect(body.readiness.checks.store.status).toBe('failed');
+  });
+  const { frames } = await watched;
+  expect(shownText(frames)).toBe('x'.repeat(200));
+  await waitForStatus(api, runId, 'completed');
+});
+
+test('a database that cannot be reached fails the start, without the password', async () => {
+  const server = new ServerProcess({
+    env: { TALARIA_DATABASE_URL: 'postgres://talaria:s3cret-word@127.0.0.1:1/runs' },
+  });
+  servers.push(server);
+  expect((await server.startAndExit()).code).not.toBe(0);
+  expect(server.errors).toContain('127.0.0.1:1');
+  expect(server.errors + server.output).not.toContain('s3cret-word');
+});
