@@ -158,19 +158,16 @@ export class SqliteReader {
     return new Set(rows.map((row) => row.pattern_key));
   }
 
-  #records(
-    condition: string,
-    runId: string,
-    afterPos: number,
-    maxChars = Number.POSITIVE_INFINITY,
-  ): LogRecord[] {
-    const rows = this.#statement(
+  #records(condition: string, runId: string, afterPos: number, maxChars?: number): LogRecord[] {
+    const statement = this.#statement(
       `SELECT pos, seq, event, at, public, private FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND ${condition} ORDER BY pos`,
-    ).iterate(runId, afterPos) as Iterable<unknown> as Iterable<RecordRow>;
+    );
+    if (maxChars === undefined)
+      return (statement.all(runId, afterPos) as unknown as RecordRow[]).map(toLogRecord);
     const records: LogRecord[] = [];
     let chars = 0;
-    for (const row of rows) {
+    for (const row of statement.iterate(runId, afterPos) as Iterable<unknown> as Iterable<RecordRow>) {
       records.push(toLogRecord(row));
       chars += (row.public?.length ?? 0) + (row.private?.length ?? 0);
       if (chars >= maxChars) break;
