@@ -1,10 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-    // One per core: by default a core is left to the runner, which hardly needs it, and on two that is half of them.
-    maxWorkers: '100%',
+    // More than there are cores: much of the suite waits, for processes to start, to time out and to be killed.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A condition is waited for as long as the test may take; the default of a second is a race on a busy machine.

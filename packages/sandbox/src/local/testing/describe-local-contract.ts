@@ -32,8 +32,17 @@ export async function describeLocalContract(
       dispose: () => rm(workspacesDir, { recursive: true, force: true }),
     };
   };
+  const artifacts = isolation === (await bestIsolation());
   describe.skipIf(reason !== undefined)(title, () => {
-    describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands });
+    describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands, artifacts });
     describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
   });
+}
+
+/** The one a server would have on this machine. */
+async function bestIsolation(): Promise<Isolation['kind']> {
+  for (const isolation of ['bubblewrap', 'unshare'] as const) {
+    if ((await whyUnavailable(isolation)) === undefined) return isolation;
+  }
+  return 'none';
 }
