@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
     // More than there are cores: much of the suite waits, for processes to start, to time out and to be killed.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Hundreds of writer threads that each strip the types of their files anew, in WebAssembly, crash V8 now and then.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A condition is waited for as long as the test may take; the default of a second is a race on a busy machine.
