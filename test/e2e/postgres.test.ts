@@ -127,6 +127,27 @@ describe('two servers', () => {
     expect(created.filter(({ body }) => !body.replayed)).toHaveLength(1);
   });
 
+  test('fire each job once', async () => {
+    const [first, second] = servers.map(apiOf);
+    const at = new Date(Date.now() + 3000).toISOString();
+    const names = Array.from({ length: 10 }, (_, i) => `job ${i}`);
+    for (const name of names) {
+      const job = { name, schedule: at, prompt: script([{ text: name }]) };
+      expect((await first!.post('/api/jobs', job)).status).toBe(200);
+    }
+    // A job that runs once is deleted with the end of its run.
+    await waitFor(
+      'every job to have run',
+      async () => {
+        const { body } = await second!.get<{ jobs: unknown[] }>('/api/jobs?include_disabled=true');
+        return body.jobs.length === 0;
+      },
+      25_000,
+    );
+    const { data } = await second!.list();
+    expect(data.map(({ output }) => output).sort()).toEqual(names);
+  });
+
   test('go on with the runs of one that was killed, and repeat no call of unknown outcome', async () => {
     const { command, marker } = markedSleep();
     const steps = [
