@@ -106,7 +106,8 @@ for (const isolation of KINDS) {
         `(exec 9<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null || echo no host`,
         // biome-ignore lint/suspicious/noTemplateCurlyInString: the braces are the shell's
         'for fd in /proc/self/fd/*; do [ -e "$fd" ] && echo "${fd##*/}"; done | tr "\\n" " "; echo',
-        'ls /proc | grep -c "^[0-9]"',
+        // Counted by the shell itself: the parts of a pipeline start one after another, and may not see each other yet.
+        'set -- /proc/[0-9]*; echo $#',
       ].join('\n');
       const alone = await call('bash', { command: look });
       const id = await start(look);
