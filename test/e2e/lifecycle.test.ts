@@ -1,9 +1,11 @@
 /** Starting fails loudly or works; stopping is bounded and hands every unfinished run over to the next start. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
@@ -30,6 +32,33 @@ async function terminate(server: ServerProcess) {
 }
 
 describe.concurrent('stopping', () => {
+  test('what was started with `npm start` ends when npm is told to, and leaves no server behind', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
+    const root = fileURLToPath(new URL('../..', import.meta.url));
+    const env = { ...process.env, API_SERVER_PORT: '0', TALARIA_DATA_DIR: dataDir };
+    const npm = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [npm.stdout, npm.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    // Whoever still holds the pipe is still there.
+    const closed = once(npm, 'close');
+    try {
+      const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1], 20_000);
+      const { body } = await new Api(url).get<{ pid: number }>('/health/detailed');
+      npm.kill('SIGTERM');
+      await waitFor('the server to hear of it', () => output.includes('SIGTERM'));
+      await closed;
+      expect(existsSync(`/proc/${body.pid}`)).toBe(false);
+    } finally {
+      npm.kill('SIGKILL');
+      for (const pid of processesWith(dataDir)) process.kill(Number(pid), 'SIGKILL');
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+
   test('an idle server ends at once, with exit code 0', async () => {
     await using world = await ServerWithModel.start();
     const { code, tookMs } = await terminate(world.server);
