@@ -5,6 +5,7 @@
  * Of several servers that create at once, each counts the queue without the runs the others are about to add: together
  * they can pass its limit by what they add in that moment.
  */
+import { TalariaError } from '@talaria/protocol';
 import type { CreateLimits, CreateOutcome, NewRun } from '../journal.ts';
 import { foldRecord, INITIAL_STATE } from '../run-state.ts';
 import type { Transaction } from './database.ts';
@@ -48,9 +49,11 @@ export async function createRuns(
       } else keys.giveBack(tx, run);
       answers.push({ value: outcome });
     } catch (error) {
-      // Refused before anything of it was written; what the database itself refuses undoes the whole transaction.
+      // What the database itself refuses has undone the others of the group, too.
+      if (!(error instanceof TalariaError)) throw error;
+      // Refused before anything of it was written.
       keys.giveBack(tx, run);
-      answers.push({ error: error as Error });
+      answers.push({ error });
     }
   }
   return answers;

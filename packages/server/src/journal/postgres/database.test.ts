@@ -109,6 +109,16 @@ it('a statement the database refuses undoes the transaction, which is not tried 
   expect(await mark('b')).toBe('b');
 });
 
+it('work that passes over a refused statement has done nothing, and is not told that it has', async () => {
+  const careless = database.transaction(PATIENT, async (tx) => {
+    tx.send("INSERT INTO marks (name) VALUES ('a')");
+    await tx.rows('SELECT * FROM nowhere').catch(() => {});
+    return 'done';
+  });
+  await expect(careless).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await marks()).toEqual([]);
+});
+
 it('what the work itself throws undoes the transaction and reaches the caller', async () => {
   const failing = database.transaction(PATIENT, async (tx) => {
     await tx.rows("INSERT INTO marks (name) VALUES ('a')");

@@ -187,6 +187,7 @@ class OpenTransaction implements Transaction {
   readonly now: number;
   readonly #client: pg.PoolClient;
   readonly #sent: Promise<unknown>[] = [];
+  #failure: unknown;
 
   constructor(client: pg.PoolClient, now: number) {
     this.#client = client;
@@ -194,8 +195,13 @@ class OpenTransaction implements Transaction {
   }
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
-    const { rows } = await this.#client.query<T & pg.QueryResultRow>(sql, [...values]);
-    return rows;
+    try {
+      const { rows } = await this.#client.query<T & pg.QueryResultRow>(sql, [...values]);
+      return rows;
+    } catch (error) {
+      this.#failure ??= error;
+      throw error;
+    }
   }
 
   send(sql: string, values: readonly unknown[] = []): void {
@@ -205,12 +211,16 @@ class OpenTransaction implements Transaction {
     this.#sent.push(answer);
   }
 
-  /** A statement that failed has undone the transaction, and its error says more than that of the commit. */
+  /**
+   * A statement that failed has undone the transaction, also when the work made nothing of it: the database answers the
+   * commit with a rollback then, and not with an error. What failed says more than that.
+   */
   async commit(): Promise<void> {
     const committed = this.#client.query('COMMIT');
     committed.catch(() => {});
     await Promise.all(this.#sent);
-    await committed;
+    const { command } = await committed;
+    if (command !== 'COMMIT') throw this.#failure ?? new Error(`The commit was answered with ${command}`);
   }
 }
 

@@ -1,5 +1,7 @@
-import { afterAll, beforeAll } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeJournalContract } from '../journal-contract.ts';
+import { NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
 
@@ -26,4 +28,34 @@ describeJournalContract('postgres', async ({ now }) => {
       await journal.close();
     },
   };
+});
+
+describe('beside another server', () => {
+  it('runs that are created together all are, also when one of them was in somebody’s way', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      const job = await journal.jobs.create(newJob(), 1);
+      const first = newRun({ owner: 'eve' });
+      const second = newRun({ job: { jobId: job!.jobId, version: job!.version } });
+      // The other has what the second waits for, and waits for what the first has: the journal is the one to give way.
+      await other.query("BEGIN; SET deadlock_timeout = '10s'; SELECT * FROM jobs FOR UPDATE");
+      const created = Promise.all([first, second].map((run) => journal.createRun(run, NO_LIMIT)));
+      await expect
+        .poll(async () => {
+          const waiting =
+            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+          return (await other.query(waiting)).rowCount;
+        })
+        .toBe(1);
+      await other.query("INSERT INTO owners (owner, turn) VALUES ('eve', 0)");
+      await other.query('ROLLBACK');
+      expect(await created).toEqual([{ kind: 'created' }, { kind: 'created' }]);
+      for (const { runId } of [first, second]) expect(await journal.getRun(runId)).toMatchObject({ runId });
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
 });
