@@ -35,6 +35,13 @@ export const NOW_OR_NEVER: Patience = { waitMs: 0 };
 /** The work on a run waits for the database for as long as it takes; its lease decides whether it may go on. */
 export const WORK: Patience = { waitMs: Number.POSITIVE_INFINITY };
 
+/** The database has answered, and what it was given it will not take: nothing has happened, and trying again is no use. */
+export class StatementRefused extends TalariaError {
+  constructor(cause: unknown) {
+    super('store_unavailable', { cause });
+  }
+}
+
 /** One connection inside a transaction. */
 export interface Transaction {
   /** When it began, by the store's clock. */
@@ -149,9 +156,9 @@ export class Database {
         if (isConflict(error)) continue;
         const away = isAway(error);
         if (away || error instanceof pg.DatabaseError) this.#remember(error as Error);
-        if (!away) throw error instanceof pg.DatabaseError ? unavailable(error) : error;
+        if (!away) throw error instanceof pg.DatabaseError ? new StatementRefused(error) : error;
         const leftMs = until - performance.now();
-        if (leftMs <= 0) throw unavailable(error);
+        if (leftMs <= 0) throw new TalariaError('store_unavailable', { cause: error });
         await delay(Math.min(leftMs, pause * (0.5 + Math.random() / 2)), undefined, {
           signal: this.#closing.signal,
         }).catch(() => {});
@@ -222,10 +229,6 @@ class OpenTransaction implements Transaction {
     const { command } = await committed;
     if (command !== 'COMMIT') throw this.#failure ?? new Error(`The commit was answered with ${command}`);
   }
-}
-
-function unavailable(cause: unknown): TalariaError {
-  return new TalariaError('store_unavailable', { cause });
 }
 
 /** Two transactions were in each other's way and the database chose this one to begin again. */

@@ -1,7 +1,12 @@
 /**
  * Group commit: what is asked for while one transaction is under way goes into the next one together. A slow database
  * makes larger groups, not longer queues, and the cost of a commit is shared by the whole group.
+ *
+ * Nobody fails for what somebody else of the group asked for: a group with something in it that the database will not take
+ * is parted until that is alone.
  */
+import { StatementRefused } from './database.ts';
+
 export type Answer<Result> = { value: Result } | { error: Error };
 
 interface Waiting<Request, Result> {
@@ -41,18 +46,25 @@ export class GroupCommit<Request, Result> {
     // What is asked for in this very turn belongs to the group.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, GROUP_MAX);
-      try {
-        const answers = await this.#commit(group.map(({ request }) => request));
-        for (const [i, { resolve, reject }] of group.entries()) {
-          const answer = answers[i]!;
-          if ('error' in answer) reject(answer.error);
-          else resolve(answer.value);
-        }
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
+      await this.#answer(this.#waiting.splice(0, GROUP_MAX));
     }
     this.#busy = false;
+  }
+
+  async #answer(group: readonly Waiting<Request, Result>[]): Promise<void> {
+    try {
+      const answers = await this.#commit(group.map(({ request }) => request));
+      for (const [i, { resolve, reject }] of group.entries()) {
+        const answer = answers[i]!;
+        if ('error' in answer) reject(answer.error);
+        else resolve(answer.value);
+      }
+    } catch (error) {
+      if (error instanceof StatementRefused && group.length > 1) {
+        const half = Math.ceil(group.length / 2);
+        await this.#answer(group.slice(0, half));
+        await this.#answer(group.slice(half));
+      } else for (const { reject } of group) reject(error);
+    }
   }
 }

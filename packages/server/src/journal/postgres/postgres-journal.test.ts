@@ -59,3 +59,19 @@ describe('beside another server', () => {
     }
   });
 });
+
+it('a run that the database will not take fails alone', async () => {
+  const url = await postgres.createDatabase();
+  const journal = await PostgresJournal.open({ url });
+  try {
+    const runs = [newRun(), newRun({ owner: 'e\0e' }), newRun()];
+    const outcomes = await Promise.allSettled(runs.map((run) => journal.createRun(run, NO_LIMIT)));
+    expect(outcomes).toMatchObject([
+      { value: { kind: 'created' } },
+      { reason: { code: 'store_unavailable' } },
+      { value: { kind: 'created' } },
+    ]);
+  } finally {
+    await journal.close();
+  }
+});
