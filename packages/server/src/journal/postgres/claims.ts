@@ -10,7 +10,7 @@ import type { Claim } from '../journal.ts';
 import { cancelled } from '../posts.ts';
 import { type RunRow, toState, toStoredRun } from '../rows.ts';
 import { isSuspect } from '../run-state.ts';
-import type { Transaction } from './database.ts';
+import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 import { type Appended, RunBatch } from './run-batch.ts';
 
 /** Any number that nobody else uses for a lock in this database. */
@@ -20,6 +20,21 @@ export interface ClaimRequest {
   worker: string;
   leaseMs: number;
   limit: number;
+}
+
+/**
+ * Whether a claim might find anything. Servers ask every few seconds, and all of them at once whenever a run may have
+ * become free: most of these questions end here, with one statement that locks and writes nothing.
+ */
+export async function mayClaim(database: Database): Promise<boolean> {
+  const [row] = await database.rowsByClock<{ any: boolean }>(
+    ASKED,
+    `SELECT EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND epoch = 0)
+         OR EXISTS (SELECT 1 FROM runs
+                     WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ${NOW}))
+         AS any`,
+  );
+  return row?.any === true;
 }
 
 export async function claimRuns(

@@ -23,6 +23,12 @@ const types: pg.CustomTypesConfig = {
     id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
 };
 
+/**
+ * The store's time in a statement for `rowsByClock`. It is the same throughout the statement, so that an index can be
+ * searched by it.
+ */
+export const NOW = 'coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)';
+
 export interface Patience {
   /** How long to wait for a database that is away. */
   waitMs: number;
@@ -85,7 +91,7 @@ export class Database {
     return this.#lastError;
   }
 
-  /** A single statement that reads. */
+  /** A single statement that reads: no transaction, and no transaction id that the database would have to keep. */
   async rows<T extends object>(
     { waitMs }: Patience,
     sql: string,
@@ -95,6 +101,15 @@ export class Database {
       const { rows } = await this.#pool.query<T & pg.QueryResultRow>(sql, [...values]);
       return rows;
     });
+  }
+
+  /** A single statement that reads and says `NOW`; its own values begin at `$2`. */
+  rowsByClock<T extends object>(
+    patience: Patience,
+    sql: string,
+    values: readonly unknown[] = [],
+  ): Promise<T[]> {
+    return this.rows<T>(patience, sql, [this.#now?.() ?? null, ...values]);
   }
 
   async transaction<T>({ waitMs }: Patience, work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { type JobRow, toColumns, toStoredJob } from '../job-rows.ts';
 import type { Agenda, JobChange, JobFiring, Jobs, JobVersion, NewJob, StoredJob } from '../jobs.ts';
 import type { RunState } from '../run-state.ts';
 import type { Announcements } from './announcements.ts';
-import { ASKED, type Database, type Transaction } from './database.ts';
+import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
 /** Whether a run may be created for the job as it was read; if so, nobody changes it meanwhile. */
 export async function admitsRun(tx: Transaction, { jobId, version }: JobFiring): Promise<boolean> {
@@ -113,27 +113,26 @@ export class PostgresJobs implements Jobs {
     });
   }
 
-  agenda(limit: number): Promise<Agenda> {
-    return this.#database.transaction(ASKED, async (tx) => {
-      const due = await tx.rows<JobRow>(
-        'SELECT * FROM jobs WHERE next_run_at <= $1 ORDER BY next_run_at LIMIT $2',
-        [tx.now, limit],
-      );
-      const [next] = await tx.rows<{ next_at: number | null }>(
-        'SELECT min(next_run_at) AS next_at FROM jobs WHERE next_run_at > $1',
-        [tx.now],
-      );
-      return { now: tx.now, due: due.map(toStoredJob), nextAt: next?.next_at ?? null };
-    });
+  async agenda(limit: number): Promise<Agenda> {
+    // One row without a job when none is due.
+    const rows = await this.#database.rowsByClock<JobRow & { now: number; next_at: number | null }>(
+      ASKED,
+      `SELECT due.*, clock.now, (SELECT min(next_run_at) FROM jobs WHERE next_run_at > clock.now) AS next_at
+         FROM (SELECT ${NOW} AS now) clock
+         LEFT JOIN LATERAL (SELECT * FROM jobs WHERE next_run_at <= clock.now ORDER BY next_run_at LIMIT $2) due ON true
+        ORDER BY due.next_run_at`,
+      [limit],
+    );
+    const { now, next_at: nextAt } = rows[0]!;
+    return { now, due: rows.filter(({ job_id }) => job_id !== null).map(toStoredJob), nextAt };
   }
 
-  planned(): Promise<StoredJob[]> {
-    return this.#database.transaction(ASKED, async (tx) => {
-      const rows = await tx.rows<JobRow>('SELECT * FROM jobs WHERE next_run_at > $1 ORDER BY next_run_at', [
-        tx.now,
-      ]);
-      return rows.map(toStoredJob);
-    });
+  async planned(): Promise<StoredJob[]> {
+    const rows = await this.#database.rowsByClock<JobRow>(
+      ASKED,
+      `SELECT * FROM jobs WHERE next_run_at > ${NOW} ORDER BY next_run_at`,
+    );
+    return rows.map(toStoredJob);
   }
 
   watch(listener: () => void): () => void {

@@ -25,7 +25,7 @@ import {
 } from '../outbox.ts';
 import type { LogRecord } from '../records.ts';
 import type { Announcements } from './announcements.ts';
-import { ASKED, type Database, NOW_OR_NEVER, type Transaction } from './database.ts';
+import { ASKED, type Database, NOW, NOW_OR_NEVER, type Transaction } from './database.ts';
 import { LastKnown } from './last-known.ts';
 
 /** Any number that nobody else uses for a lock in this database. */
@@ -179,17 +179,17 @@ export class PostgresOutbox implements Outbox {
     return counted;
   }
 
-  due(): Promise<Due> {
-    return this.#database.transaction(ASKED, async (tx) => {
-      const [row] = await tx.rows<{ now: boolean; next: number | null }>(
-        `SELECT EXISTS (SELECT 1 FROM webhook_messages
-                         WHERE failed_at IS NULL AND (due_at <= $1 OR due_at > $2)) AS now,
-                (SELECT min(due_at) FROM webhook_messages WHERE failed_at IS NULL AND due_at > $1) AS next`,
-        [tx.now, tx.now + DELAY_MAX_MS],
-      );
-      const { now, next } = row!;
-      return { now, nextInMs: next === null ? undefined : next - tx.now };
-    });
+  async due(): Promise<Due> {
+    const [row] = await this.#database.rowsByClock<{ now: boolean; next_in: number | null }>(
+      ASKED,
+      `SELECT coalesce(first <= clock.now OR last > clock.now + $2, false) AS now,
+              (SELECT min(due_at) FROM webhook_messages WHERE failed_at IS NULL AND due_at > clock.now) - clock.now AS next_in
+         FROM (SELECT ${NOW} AS now) clock,
+              (SELECT min(due_at) AS first, max(due_at) AS last FROM webhook_messages WHERE failed_at IS NULL) pending`,
+      [DELAY_MAX_MS],
+    );
+    const { now, next_in: nextIn } = row!;
+    return { now, nextInMs: nextIn ?? undefined };
   }
 
   async state(runId: string): Promise<WebhookState | undefined> {
@@ -209,16 +209,15 @@ export class PostgresOutbox implements Outbox {
   }
 
   counts(): Promise<OutboxCounts> {
-    return this.#counts.read(() =>
-      this.#database.transaction(NOW_OR_NEVER, async (tx) => {
-        const [row] = await tx.rows<OutboxCounts>(
-          `SELECT (SELECT count(*) FROM webhook_messages WHERE failed_at IS NULL) AS pending,
-                  (SELECT count(*) FROM webhook_messages WHERE failed_at > $1) AS failed`,
-          [tx.now - FAILED_KEPT_MS],
-        );
-        return row!;
-      }),
-    );
+    return this.#counts.read(async () => {
+      const [row] = await this.#database.rowsByClock<OutboxCounts>(
+        NOW_OR_NEVER,
+        `SELECT (SELECT count(*) FROM webhook_messages WHERE failed_at IS NULL) AS pending,
+                (SELECT count(*) FROM webhook_messages WHERE failed_at > ${NOW} - $2) AS failed`,
+        [FAILED_KEPT_MS],
+      );
+      return row!;
+    });
   }
 
   watch(listener: () => void): () => void {

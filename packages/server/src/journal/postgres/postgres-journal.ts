@@ -22,9 +22,9 @@ import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
-import { claimRuns } from './claims.ts';
+import { claimRuns, mayClaim } from './claims.ts';
 import { type Create, createRuns } from './creates.ts';
-import { ASKED, Database, NOW_OR_NEVER, WORK } from './database.ts';
+import { ASKED, Database, NOW, NOW_OR_NEVER, WORK } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
@@ -155,6 +155,7 @@ export class PostgresJournal implements Journal {
   }
 
   async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
+    if (!(await mayClaim(this.#database))) return [];
     const { claims, cancelled } = await this.#database.transaction(ASKED, (tx) =>
       claimRuns(tx, { worker, leaseMs, limit }),
     );
@@ -189,14 +190,13 @@ export class PostgresJournal implements Journal {
     return { allow: (patternKeys) => patternKeys.every((key) => granted.has(key)) };
   }
 
-  expired(retentionMs: number, limit: number): Promise<string[]> {
-    return this.#database.transaction(ASKED, async (tx) => {
-      const rows = await tx.rows<{ run_id: string }>(
-        'SELECT run_id FROM runs WHERE finished_at <= $1 ORDER BY finished_at LIMIT $2',
-        [tx.now - retentionMs, limit],
-      );
-      return rows.map((row) => row.run_id);
-    });
+  async expired(retentionMs: number, limit: number): Promise<string[]> {
+    const rows = await this.#database.rowsByClock<{ run_id: string }>(
+      ASKED,
+      `SELECT run_id FROM runs WHERE finished_at <= ${NOW} - $2 ORDER BY finished_at LIMIT $3`,
+      [retentionMs, limit],
+    );
+    return rows.map((row) => row.run_id);
   }
 
   evict(runIds: readonly string[]): Promise<void> {
