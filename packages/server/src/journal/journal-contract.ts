@@ -5,7 +5,7 @@
  *
  * `open` gives an empty journal each time. The suite knows nothing but the `Journal` interface and the clock it
  * injects; a driver whose time is a database server's says `clock: 'real'`, and the tests that move time are
- * skipped for it.
+ * skipped for it. A store that several servers share says `shared`, and has to know them.
  */
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import { appendContract } from './contract/append.ts';
@@ -16,6 +16,7 @@ import { jobsContract } from './contract/jobs.ts';
 import { keepContract } from './contract/keep.ts';
 import { leaseContract } from './contract/lease.ts';
 import { outboxContract } from './contract/outbox.ts';
+import { peersContract } from './contract/peers.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
 import { responsesContract } from './contract/responses.ts';
@@ -47,7 +48,7 @@ export interface Subject {
 export function describeJournalContract(
   name: string,
   open: OpenJournal,
-  { clock: kind = 'injected' }: { clock?: 'injected' | 'real' } = {},
+  { clock: kind = 'injected', shared = false }: { clock?: 'injected' | 'real'; shared?: boolean } = {},
 ): void {
   describe(`the journal contract: ${name}`, () => {
     let fixture: JournalFixture;
@@ -82,6 +83,7 @@ export function describeJournalContract(
     describe('jobs', () => jobsContract(subject));
     describe('reading', () => readContract(subject));
     describe('watching', () => watchContract(subject));
+    if (shared) describe('the servers', () => peersContract(subject));
     describe('keeping and closing', () => keepContract(subject));
   });
 }

@@ -19,6 +19,7 @@
 import type { RunStatus } from '@talaria/protocol';
 import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
+import type { Peers } from './peers.ts';
 import type { Post } from './posts.ts';
 import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { NewResponse, Responses } from './responses.ts';
@@ -132,6 +133,8 @@ export interface Journal {
   readonly outbox: Outbox;
   readonly responses: Responses;
   readonly jobs: Jobs;
+  /** Of a store that several servers share. */
+  readonly peers?: Peers;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */

@@ -201,6 +201,30 @@ const MIGRATIONS: readonly string[] = [
     bytes bytea   NOT NULL
   );
   `,
+  // 2: the servers, and where workspaces are
+  `
+  -- started_at tells one life of a server from the next. stopped_at is set when it ended in good order.
+  CREATE TABLE servers (
+    server_id  text   NOT NULL PRIMARY KEY,
+    url        text   NOT NULL,
+    role       text   NOT NULL,
+    version    text   NOT NULL,
+    started_at bigint NOT NULL,
+    seen_at    bigint NOT NULL,
+    stopped_at bigint
+  );
+
+  -- Of several of a run, that of the highest epoch has its files. evicted: the run is gone, the directory may be there.
+  CREATE TABLE workspaces (
+    run_id    text    NOT NULL,
+    server_id text    NOT NULL,
+    epoch     integer NOT NULL,
+    made_at   bigint  NOT NULL,
+    evicted   boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (run_id, server_id)
+  );
+  CREATE INDEX workspaces_by_server ON workspaces (server_id, evicted);
+  `,
 ];
 
 /** The newest schema there is. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeJournalContract } from '../journal-contract.ts';
+import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
 import { NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.stop());
 
-describeJournalContract('postgres', async ({ now }) => {
+const open: OpenJournal = async ({ now }) => {
   const url = await postgres.createDatabase();
   let journal = await PostgresJournal.open({ url, now });
   return {
@@ -28,7 +28,9 @@ describeJournalContract('postgres', async ({ now }) => {
       await journal.close();
     },
   };
-});
+};
+
+describeJournalContract('postgres', open, { shared: true });
 
 describe('beside another server', () => {
   it('runs that are created together all are, also when one of them was in somebody’s way', async () => {

@@ -18,13 +18,14 @@ import type {
   StoredEvent,
   StoreHealth,
 } from '../journal.ts';
+import type { Peers } from '../peers.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { claimRuns, mayClaim } from './claims.ts';
 import { type Create, createRuns } from './creates.ts';
-import { ASKED, Database, NOW, NOW_OR_NEVER, WORK } from './database.ts';
+import { ASKED, Database, NOW, NOW_OR_NEVER, type Transaction, WORK } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
@@ -34,10 +35,13 @@ import { PostgresOutbox, webhooksOfEvictedRuns } from './outbox.ts';
 import { PostgresReader } from './reads.ts';
 import { PostgresResponses } from './responses.ts';
 import type { Appended } from './run-batch.ts';
+import { PostgresServers } from './servers.ts';
 import { PostgresSessions } from './sessions.ts';
+import { PostgresWorkspacePlaces, workspacesOfEvictedRuns } from './workspaces.ts';
 import { performWrites, type Write } from './writes.ts';
 
 const CONNECTIONS = 8;
+const PEER_SECRET_BYTES = 32;
 /** About what a step records: on a disk with room for less than that a run gets no further. */
 const PROBE_BYTES = 65_536;
 
@@ -53,6 +57,7 @@ export class PostgresJournal implements Journal {
   readonly outbox: PostgresOutbox;
   readonly responses: PostgresResponses;
   readonly jobs: PostgresJobs;
+  readonly peers: Peers;
   readonly #database: Database;
   readonly #reader: PostgresReader;
   readonly #announcements: Announcements;
@@ -64,16 +69,14 @@ export class PostgresJournal implements Journal {
   static async open({ url, now, report = noReport }: PostgresJournalOptions): Promise<PostgresJournal> {
     const database = new Database({ url, connections: CONNECTIONS, now });
     try {
-      const key = await database.transaction(ASKED, async (tx) => {
+      const keys = await database.transaction(ASKED, async (tx) => {
         await migrate(tx);
-        await tx.rows('INSERT INTO keys (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-          'cursors',
-          randomBytes(CURSOR_KEY_BYTES),
-        ]);
-        const [row] = await tx.rows<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
-        return row!.value;
+        return {
+          cursors: await readOrMakeKey(tx, 'cursors', CURSOR_KEY_BYTES),
+          peers: await readOrMakeKey(tx, 'peers', PEER_SECRET_BYTES),
+        };
       });
-      const journal = new PostgresJournal(url, database, key, report);
+      const journal = new PostgresJournal(url, database, keys, report);
       await journal.#announcements.start();
       return journal;
     } catch (error) {
@@ -84,22 +87,29 @@ export class PostgresJournal implements Journal {
     }
   }
 
-  private constructor(url: string, database: Database, cursorKey: Uint8Array, report: Report) {
+  private constructor(url: string, database: Database, keys: Record<KeyName, Uint8Array>, report: Report) {
     this.#database = database;
     this.#report = report;
     this.#reader = new PostgresReader(
       (sql, values) => database.rows(ASKED, sql, values),
-      new Cursors(cursorKey),
+      new Cursors(keys.cursors),
     );
     this.#creates = new GroupCommit((group) => database.transaction(ASKED, (tx) => createRuns(tx, group)));
     this.#writes = new GroupCommit((group) =>
       this.#measure(group, () => database.transaction(WORK, (tx) => performWrites(tx, group))),
     );
     this.#announcements = new Announcements({ url, lookAt: (runIds) => this.#lookAt(runIds) });
-    this.sessions = new PostgresSessions(database, new Cursors(cursorKey, 'sessions'));
+    this.sessions = new PostgresSessions(database, new Cursors(keys.cursors, 'sessions'));
     this.outbox = new PostgresOutbox(database, this.#announcements);
     this.responses = new PostgresResponses(database);
     this.jobs = new PostgresJobs(database, this.#announcements);
+    this.peers = {
+      secret: keys.peers,
+      servers: new PostgresServers(database),
+      workspaces: new PostgresWorkspacePlaces(database, async (lease, serverId) => {
+        await this.#writes.submit({ kind: 'place', lease, serverId });
+      }),
+    };
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
@@ -212,6 +222,7 @@ export class PostgresJournal implements Journal {
       tx.send('DELETE FROM records WHERE run = ANY ($1::bigint[])', [gone.map((row) => row.n)]);
       keysOfEvictedRuns(tx, gone);
       webhooksOfEvictedRuns(tx, ids);
+      workspacesOfEvictedRuns(tx, ids);
       // A session nobody named is the run's own, and ends with it.
       tx.send(
         `DELETE FROM grants USING unnest ($1::text[], $2::text[]) AS g (owner, session_id)
@@ -305,4 +316,16 @@ export class PostgresJournal implements Journal {
     );
     return new Map(rows.map(({ run_id: runId, next_pos: nextPos }) => [runId, String(nextPos)]));
   }
+}
+
+type KeyName = 'cursors' | 'peers';
+
+/** Random bytes, made by whichever server needs them first. */
+async function readOrMakeKey(tx: Transaction, name: KeyName, bytes: number): Promise<Uint8Array> {
+  await tx.rows('INSERT INTO keys (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+    name,
+    randomBytes(bytes),
+  ]);
+  const [row] = await tx.rows<{ value: Uint8Array }>('SELECT value FROM keys WHERE name = $1', [name]);
+  return row!.value;
 }

@@ -1,7 +1,7 @@
 /**
- * Writes to runs that exist, in groups: appends of their owners, posts of anybody, runs given back. The rows are locked
- * first, so what is checked here (the lease and its epoch, what was posted, whether the run has ended) still holds
- * when it is written.
+ * Writes to runs that exist, in groups: appends of their owners, posts of anybody, runs given back, workspaces about to be
+ * made. The rows are locked first, so what is checked here (the lease and its epoch, what was posted, whether the run has
+ * ended) still holds when it is written.
  */
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from '../journal.ts';
@@ -12,11 +12,13 @@ import type { Answer } from './group-commit.ts';
 import { turnAdded } from './responses.ts';
 import { type Appended, RunBatch } from './run-batch.ts';
 import { addTurn } from './sessions.ts';
+import { placed } from './workspaces.ts';
 
 export type Write =
   | { kind: 'append'; lease: Lease; records: readonly NewRecord[]; options: AppendOptions }
   | { kind: 'post'; runId: string; post: Post }
-  | { kind: 'release'; lease: Lease };
+  | { kind: 'release'; lease: Lease }
+  | { kind: 'place'; lease: Lease; serverId: string };
 
 export async function performWrites(tx: Transaction, group: readonly Write[]): Promise<Answer<Appended>[]> {
   const batch = new RunBatch();
@@ -44,6 +46,8 @@ function perform(tx: Transaction, batch: RunBatch, write: Write): Appended {
       return post(tx, batch, write.runId, write.post);
     case 'release':
       return release(tx, batch, write.lease);
+    case 'place':
+      return place(tx, batch, write.lease, write.serverId);
   }
 }
 
@@ -90,6 +94,12 @@ function release(tx: Transaction, batch: RunBatch, lease: Lease): Appended {
   const { records } = batch.append(runId, [{ event: 'run.released', private: { epoch } }], tx.now);
   batch.setLease(runId, { epoch, lease_owner: null, lease_until: null });
   return { runId, records, unblocks: true, announced: false };
+}
+
+function place(tx: Transaction, batch: RunBatch, lease: Lease, serverId: string): Appended {
+  if (!isHeld(batch, lease)) throw new LeaseLostError(lease.runId);
+  placed(tx, { ...lease, serverId });
+  return { runId: lease.runId, records: [], unblocks: false, announced: false };
 }
 
 /** A lease that has only run out is still good until somebody else claims the run. */

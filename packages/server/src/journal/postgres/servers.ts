@@ -1,0 +1,83 @@
+/** The part of the Postgres driver that knows the servers on the database. */
+import type { KnownServer, NewServer, Servers } from '../peers.ts';
+import { ASKED, type Database } from './database.ts';
+
+export interface ServerRow {
+  server_id: string;
+  url: string;
+  role: string;
+  version: string;
+  started_at: number;
+  seen_at: number;
+  stopped_at: number | null;
+}
+
+export function toKnownServer(row: ServerRow): KnownServer {
+  const { server_id: serverId, url, role, version } = row;
+  const times = { startedAt: row.started_at, seenAt: row.seen_at, stoppedAt: row.stopped_at };
+  return { serverId, url, role, version, ...times };
+}
+
+export class PostgresServers implements Servers {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  announce({ serverId, url, role, version }: NewServer): Promise<number> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      // Later than before, also where the clock was set back: it tells one life of a server from the next.
+      const [row] = await tx.rows<{ started_at: number }>(
+        `INSERT INTO servers AS s (server_id, url, role, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
+             ON CONFLICT (server_id) DO UPDATE
+            SET url = excluded.url, role = excluded.role, version = excluded.version, seen_at = excluded.seen_at,
+                started_at = greatest(excluded.started_at, s.started_at + 1), stopped_at = NULL
+         RETURNING started_at`,
+        [serverId, url, role, version, tx.now],
+      );
+      return row!.started_at;
+    });
+  }
+
+  renew(serverId: string, startedAt: number): Promise<boolean> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const renewed = await tx.rows(
+        'UPDATE servers SET seen_at = $3 WHERE server_id = $1 AND started_at = $2 RETURNING 1',
+        [serverId, startedAt, tx.now],
+      );
+      return renewed.length > 0;
+    });
+  }
+
+  leave(serverId: string, startedAt: number): Promise<void> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      tx.send('UPDATE servers SET seen_at = $3, stopped_at = $3 WHERE server_id = $1 AND started_at = $2', [
+        serverId,
+        startedAt,
+        tx.now,
+      ]);
+    });
+  }
+
+  list(): Promise<{ now: number; servers: KnownServer[] }> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const rows = await tx.rows<ServerRow>('SELECT * FROM servers ORDER BY seen_at DESC, server_id');
+      return { now: tx.now, servers: rows.map(toKnownServer) };
+    });
+  }
+
+  forget(unseenMs: number): Promise<void> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const gone = await tx.rows<{ server_id: string }>(
+        `DELETE FROM servers s WHERE seen_at <= $1
+            AND NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.server_id = s.server_id AND NOT evicted)
+         RETURNING server_id`,
+        [tx.now - unseenMs],
+      );
+      tx.send('DELETE FROM workspaces WHERE evicted AND server_id = ANY ($1::text[])', [
+        gone.map((row) => row.server_id),
+      ]);
+    });
+  }
+}
