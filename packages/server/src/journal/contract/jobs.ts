@@ -223,6 +223,7 @@ export function jobsContract(subject: Subject): void {
     it.each([
       ['completed', completed('all well'), { lastStatus: 'ok', lastError: null }],
       ['failed', failed('no luck'), { lastStatus: 'error', lastError: 'no luck' }],
+      ['failed with a zero character', failed('no\0luck'), { lastError: expect.stringMatching(/^no.luck$/) }],
       ['cancelled', cancelledRecord(), { lastStatus: 'error', lastError: 'The run was stopped' }],
     ] as const)('that has %s is shown and counted, and the job can run again', async (_, end, expected) => {
       const job = await createJob();

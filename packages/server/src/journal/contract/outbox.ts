@@ -199,6 +199,13 @@ export function outboxContract(subject: Subject): void {
     expect(await journal.outbox.counts()).toEqual(NOTHING);
   });
 
+  it('tells of an error in any words', async () => {
+    const { journal } = subject;
+    const runId = await finished();
+    await journal.outbox.settle(await claimOne(), { kind: 'failed', error: 'a\0b \ud800' });
+    expect(await journal.outbox.state(runId)).toMatchObject({ lastError: expect.stringMatching(/^a.b ./) });
+  });
+
   itTimed('keeps a postponed message for its delay, and counts the attempts', async () => {
     const { journal, clock } = subject;
     const runId = await finished();

@@ -34,6 +34,21 @@ export function readContract(subject: Subject): void {
     expect(await journal.firstShownAfter('run_unknown', -1)).toBeUndefined();
   });
 
+  it('a name that no database has a place for is one that nobody has', async () => {
+    const { journal } = subject;
+    const name = 'a\0b';
+    expect(await journal.getRun(name)).toBeUndefined();
+    expect(await list({ sessionId: name })).toEqual([]);
+    expect(await journal.sessions.get('ada', name)).toBeUndefined();
+    expect(await journal.sessions.messages('ada', name, { from: 0 })).toEqual([]);
+    await expect(journal.sessions.delete('ada', name)).rejects.toMatchObject({ code: 'session_not_found' });
+    expect(await journal.responses.get('ada', name)).toBeUndefined();
+    await expect(journal.responses.context('ada', name)).rejects.toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    expect(await journal.jobs.get(name)).toBeUndefined();
+  });
+
   it('events come after the cursor, in order, up to the limit, with private records in between or not', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);

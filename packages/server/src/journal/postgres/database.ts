@@ -12,6 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
+import { toParameters } from './parameters.ts';
 
 const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 2_000;
@@ -98,7 +99,7 @@ export class Database {
     values: readonly unknown[] = [],
   ): Promise<T[]> {
     return this.#persist(waitMs, async () => {
-      const { rows } = await this.#pool.query<T & pg.QueryResultRow>(sql, [...values]);
+      const { rows } = await this.#pool.query<T & pg.QueryResultRow>(sql, toParameters(values));
       return rows;
     });
   }
@@ -218,7 +219,7 @@ class OpenTransaction implements Transaction {
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     try {
-      const { rows } = await this.#client.query<T & pg.QueryResultRow>(sql, [...values]);
+      const { rows } = await this.#client.query<T & pg.QueryResultRow>(sql, toParameters(values));
       return rows;
     } catch (error) {
       this.#failure ??= error;
@@ -227,7 +228,7 @@ class OpenTransaction implements Transaction {
   }
 
   send(sql: string, values: readonly unknown[] = []): void {
-    const answer = this.#client.query(sql, [...values]);
+    const answer = this.#client.query(sql, toParameters(values));
     // Its failure is looked at by `commit`.
     answer.catch(() => {});
     this.#sent.push(answer);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
-import { NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { createRun, NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
 
@@ -66,7 +66,7 @@ it('a run that the database will not take fails alone', async () => {
   const url = await postgres.createDatabase();
   const journal = await PostgresJournal.open({ url });
   try {
-    const runs = [newRun(), newRun({ owner: 'e\0e' }), newRun()];
+    const runs = [newRun(), newRun({ runId: await createRun(journal) }), newRun()];
     const outcomes = await Promise.allSettled(runs.map((run) => journal.createRun(run, NO_LIMIT)));
     expect(outcomes).toMatchObject([
       { value: { kind: 'created' } },

@@ -1,0 +1,11 @@
+/**
+ * What a statement is given. Postgres keeps every character in a text but U+0000, and refuses the whole statement for
+ * one: it is kept as U+FFFD, the sign for what cannot be shown. JSON writes it as an escape and is not concerned.
+ */
+export function toParameters(values: readonly unknown[]): unknown[] {
+  return values.map((value) => (Array.isArray(value) ? value.map(toText) : toText(value)));
+}
+
+function toText(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+}
