@@ -13,6 +13,7 @@ import { describePatch } from './contract/patch.ts';
 import { describePaths } from './contract/paths.ts';
 import { describeProcesses } from './contract/processes.ts';
 import { describeSearchFiles } from './contract/search-files.ts';
+import { describeSnapshots } from './contract/snapshots.ts';
 import { describeStateful } from './contract/stateful.ts';
 import { describeTimeouts } from './contract/timeouts.ts';
 
@@ -470,6 +471,7 @@ export function describeBackendContract(
     describePaths(tools);
     describePatch(tools);
     describeSearchFiles(tools);
+    describeSnapshots(tools);
 
     describe('slots', () => {
       test('a trajectory finds its workspace again after a release and after a restart', async () => {

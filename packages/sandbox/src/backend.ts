@@ -14,7 +14,9 @@
  * - Files can be taken out of a workspace by whoever holds its slot (`readArtifact` and its like, limited in size and
  *   time) and by trajectory (`openWorkspace`, streamed), which needs no slot; artifacts.ts says what holds for both.
  *   They fail with a `SandboxError`.
+ * - A workspace can be taken along to another machine as a snapshot; snapshots.ts says what it holds.
  */
+import type { Readable } from 'node:stream';
 import type {
   ArchiveArtifactsOptions,
   ArtifactArchive,
@@ -25,6 +27,13 @@ import type {
   WorkspaceReader,
 } from './artifacts.ts';
 import type { LimitStatus } from './limits.ts';
+import type {
+  RestoredWorkspace,
+  RestoreOptions,
+  SnapshotOptions,
+  SurveyOptions,
+  WorkspaceSurvey,
+} from './snapshots.ts';
 
 /**
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
@@ -177,5 +186,15 @@ export interface ToolBackend {
   archiveArtifacts(slot: Slot, path?: string, options?: ArchiveArtifactsOptions): Promise<ArtifactArchive>;
   /** The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined where there is none. */
   openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
+  /** What the workspace of a trajectory amounts to, found without reading a file; undefined where there is none. */
+  surveyWorkspace(trajectoryId: string, options?: SurveyOptions): Promise<WorkspaceSurvey | undefined>;
+  /** The workspace of a trajectory as a stream of bytes; undefined where there is none. */
+  snapshotWorkspace(trajectoryId: string, options?: SnapshotOptions): Promise<Readable | undefined>;
+  /** Makes the workspace of a trajectory that no slot holds from a snapshot, in the place of whatever it had. */
+  restoreWorkspace(
+    trajectoryId: string,
+    snapshot: AsyncIterable<Uint8Array>,
+    options?: RestoreOptions,
+  ): Promise<RestoredWorkspace>;
   stats(): BackendStats;
 }

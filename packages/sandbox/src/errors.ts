@@ -21,7 +21,8 @@ export type SandboxErrorCode =
   | 'artifact_too_large'
   | 'artifact_changed'
   | 'artifact_timeout'
-  | 'workspace_not_removed';
+  | 'workspace_not_removed'
+  | 'snapshot_damaged';
 
 export class SandboxError extends Error {
   readonly code: SandboxErrorCode;

@@ -14,3 +14,4 @@ export type * from './limits.ts';
 export { LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
 export type { Container, ContainerDriver, SlotRequest } from './pool/container-driver.ts';
 export { type PoolStats, SlotPool, type SlotPoolOptions } from './pool/slot-pool.ts';
+export type * from './snapshots.ts';

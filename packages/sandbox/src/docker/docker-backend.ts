@@ -5,6 +5,7 @@
  * cannot be made inside a container it holds one slot and ends with it. So slots are kept apart either way, and the
  * backend does not start where they would not be.
  */
+import type { Readable } from 'node:stream';
 import type {
   ArchiveArtifactsOptions,
   ArtifactArchive,
@@ -29,8 +30,18 @@ import { SandboxError } from '../errors.ts';
 import { Digests } from '../local/artifacts/digests.ts';
 import { LocalWorkspaceReader } from '../local/artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from '../local/artifacts/slot-artifacts.ts';
+import { restoreTree } from '../local/snapshots/restore-tree.ts';
+import { surveyTree } from '../local/snapshots/survey-tree.ts';
+import { takeSnapshot } from '../local/snapshots/take-snapshot.ts';
 import { Workspaces, workspaceName } from '../local/workspaces.ts';
 import { notRun } from '../not-run.ts';
+import type {
+  RestoredWorkspace,
+  RestoreOptions,
+  SnapshotOptions,
+  SurveyOptions,
+  WorkspaceSurvey,
+} from '../snapshots.ts';
 import { DockerApi } from './docker-api.ts';
 import { DEFAULT_DOCKER_HOST } from './docker-host.ts';
 import type { DockerBackendOptions } from './docker-options.ts';
@@ -118,6 +129,36 @@ export class DockerBackend implements ToolBackend {
     const running = this.#started();
     const name = workspaceName(trajectoryId);
     return (await running.places.exists(name)) ? this.#reader(running, name) : undefined;
+  }
+
+  async surveyWorkspace(
+    trajectoryId: string,
+    options: SurveyOptions = {},
+  ): Promise<WorkspaceSurvey | undefined> {
+    const { places } = this.#started();
+    const name = workspaceName(trajectoryId);
+    return (await places.exists(name)) ? surveyTree(() => places.dirOf(name), options) : undefined;
+  }
+
+  async snapshotWorkspace(
+    trajectoryId: string,
+    options: SnapshotOptions = {},
+  ): Promise<Readable | undefined> {
+    const { places } = this.#started();
+    const name = workspaceName(trajectoryId);
+    return (await places.exists(name)) ? takeSnapshot(() => places.dirOf(name), options) : undefined;
+  }
+
+  async restoreWorkspace(
+    trajectoryId: string,
+    snapshot: AsyncIterable<Uint8Array>,
+    { signal }: RestoreOptions = {},
+  ): Promise<RestoredWorkspace> {
+    checkTrajectoryId(trajectoryId);
+    const { pool, places } = this.#started();
+    return pool.whileKept(trajectoryId, () =>
+      places.replace(workspaceName(trajectoryId), (dir) => restoreTree(dir, snapshot, signal)),
+    );
   }
 
   stats(): BackendStats {

@@ -5,6 +5,7 @@
  *   kept ─its slot is opened→ in a container ─its slot is closed, or the container is dead→ kept
  *   in a container ─reset, or nobody's→ deleted
  *   kept ─discarded→ deleted
+ *   kept, or none ─restored from a snapshot→ kept
  *
  * What is in a container is noted on disk before it is put in and struck out after it was taken out. So a crash at any
  * moment leaves a note by which the next start finds what has to be taken out.
@@ -62,6 +63,11 @@ export class WorkspacePlaces {
   /** Everything that is in the directory of a dead container. */
   async takeOutAll(container: ContainerDirectory): Promise<void> {
     for (const [name, note] of await container.notes()) await this.takeOut(name, container, note);
+  }
+
+  /** Of one that is kept. */
+  replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
+    return this.#workspaces.replace(name, fill);
   }
 
   async discard(name: string): Promise<void> {

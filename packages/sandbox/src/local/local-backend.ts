@@ -6,6 +6,7 @@
  * Releasing and stopping end what runs first; its results come back as aborted.
  */
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import type {
   ArchiveArtifactsOptions,
   ArtifactArchive,
@@ -32,6 +33,13 @@ import { checkTrajectoryId, slotIdOf, whyInvalid } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { notRun } from '../not-run.ts';
+import type {
+  RestoredWorkspace,
+  RestoreOptions,
+  SnapshotOptions,
+  SurveyOptions,
+  WorkspaceSurvey,
+} from '../snapshots.ts';
 import { Digests } from './artifacts/digests.ts';
 import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
 import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
@@ -48,6 +56,9 @@ import { WorkspaceFullError } from './limits/limit-hits.ts';
 import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
 import { PipeStock } from './process/pipe-stock.ts';
+import { restoreTree } from './snapshots/restore-tree.ts';
+import { surveyTree } from './snapshots/survey-tree.ts';
+import { takeSnapshot } from './snapshots/take-snapshot.ts';
 import { InvalidArgumentError } from './tools/arguments.ts';
 import { TOOLS } from './tools/index.ts';
 import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
@@ -211,17 +222,7 @@ export class LocalBackend implements ToolBackend {
   }
 
   async discard(trajectoryId: string): Promise<void> {
-    const name = workspaceName(trajectoryId);
-    await this.#inTurn(name, async () => {
-      const { workspaces } = this.#started();
-      if (this.#holderOf(name)) {
-        throw new SandboxError(
-          'slot_held',
-          `A slot holds the workspace of ${trajectoryId}; release it first.`,
-        );
-      }
-      await workspaces.remove(name);
-    });
+    await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.remove(name));
   }
 
   async executeBatch(
@@ -261,6 +262,33 @@ export class LocalBackend implements ToolBackend {
     return workspace && this.#reader(workspace);
   }
 
+  async surveyWorkspace(
+    trajectoryId: string,
+    options: SurveyOptions = {},
+  ): Promise<WorkspaceSurvey | undefined> {
+    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
+    return workspace && surveyTree(() => workspace.dir, options);
+  }
+
+  async snapshotWorkspace(
+    trajectoryId: string,
+    options: SnapshotOptions = {},
+  ): Promise<Readable | undefined> {
+    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
+    return workspace && takeSnapshot(() => workspace.dir, options);
+  }
+
+  restoreWorkspace(
+    trajectoryId: string,
+    snapshot: AsyncIterable<Uint8Array>,
+    { signal }: RestoreOptions = {},
+  ): Promise<RestoredWorkspace> {
+    checkTrajectoryId(trajectoryId);
+    return this.#whileKept(trajectoryId, (workspaces, name) =>
+      workspaces.replace(name, (dir) => restoreTree(dir, snapshot, signal)),
+    );
+  }
+
   stats(): BackendStats {
     const slots = { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 };
     for (const slot of this.#slots.values()) slots[slot.state]++;
@@ -289,6 +317,24 @@ export class LocalBackend implements ToolBackend {
   #reader(workspace: Workspace): WorkspaceReader {
     const { isolation } = this.#started();
     return new LocalWorkspaceReader(() => workspace.dir, isolation.workspaceDir(workspace), this.#digests);
+  }
+
+  /** Works on the workspace of a trajectory that no slot holds; until it is done none is given out. */
+  #whileKept<T>(
+    trajectoryId: string,
+    work: (workspaces: Workspaces, name: string) => Promise<T>,
+  ): Promise<T> {
+    const name = workspaceName(trajectoryId);
+    return this.#inTurn(name, async () => {
+      const { workspaces } = this.#started();
+      if (this.#holderOf(name)) {
+        throw new SandboxError(
+          'slot_held',
+          `A slot holds the workspace of ${trajectoryId}; release it first.`,
+        );
+      }
+      return await work(workspaces, name);
+    });
   }
 
   #holderOf(workspaceName: string): LocalSlot | undefined {

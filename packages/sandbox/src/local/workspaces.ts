@@ -4,7 +4,7 @@
  *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700
  *   <workspacesDir>/.sandbox/root-<…>      the skeleton of the file system that commands of one backend see
  *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
- *   <workspacesDir>/.sandbox/trash/        workspaces on their way out
+ *   <workspacesDir>/.sandbox/trash/        workspaces on their way out, and those that are being restored
  *
  * A workspace's name depends on its trajectory id alone, so a restarted process finds it again. A command owns
  * its workspace and may fill it with anything, so nothing here follows a link found in it, and the private
@@ -103,6 +103,24 @@ export class Workspaces {
     const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
     // One process for both: a training loop resets a workspace with every episode.
     await removeTree(...trashed.filter((path) => path !== undefined));
+  }
+
+  /**
+   * Puts what `fill` makes in the place of the workspace and of what belongs to it: all of it, or nothing is changed. A
+   * process that is killed meanwhile leaves what it had made among what is deleted at the next start.
+   */
+  async replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
+    const made = join(this.#trashDir, randomUUID());
+    await mkdir(made, { mode: 0o700 });
+    try {
+      const result = await fill(made);
+      await this.remove(name);
+      await rename(made, this.at(name).dir);
+      return result;
+    } catch (error) {
+      await removeTree(made);
+      throw error;
+    }
   }
 
   /** Deletes every workspace, and nothing in the directory that is not one. */

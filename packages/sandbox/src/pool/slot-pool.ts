@@ -65,7 +65,8 @@ export class SlotPool<C extends Container> {
   readonly #slots = new Map<string, PooledSlot<C>>();
   /** Where the workspace of a trajectory is. */
   readonly #occupied = new Map<string, PooledSlot<C>>();
-  readonly #discards = new Map<string, Promise<void>>();
+  /** What is being done to workspaces that are in no slot, and are not put into one meanwhile. */
+  readonly #keptWork = new Map<string, Promise<unknown>>();
   /** Slots whose container died and that were not released since. */
   readonly #lost = new WeakSet<Slot>();
   /** What has to settle before the containers are ended. */
@@ -125,6 +126,11 @@ export class SlotPool<C extends Container> {
 
   /** Deletes the workspace of a trajectory that is in no slot. */
   async discard(trajectoryId: string): Promise<void> {
+    await this.whileKept(trajectoryId, () => this.#options.driver.discardWorkspace(trajectoryId));
+  }
+
+  /** Works on the workspace of a trajectory that is in no slot. One after the other, and until then none gets it. */
+  async whileKept<T>(trajectoryId: string, work: () => Promise<T>): Promise<T> {
     this.#started();
     const occupant = this.#occupied.get(trajectoryId);
     if (occupant?.phase === 'releasing') await occupant.closed?.catch(() => {});
@@ -132,7 +138,7 @@ export class SlotPool<C extends Container> {
     if (this.#occupied.has(trajectoryId)) {
       throw new SandboxError('slot_held', `A slot holds the workspace of ${trajectoryId}; release it first.`);
     }
-    await this.#discard(trajectoryId);
+    return await this.#workOnKept(trajectoryId, work);
   }
 
   /** The container of a slot that is held; undefined once it was released or died. */
@@ -261,7 +267,7 @@ export class SlotPool<C extends Container> {
   }
 
   readonly #isFree = (trajectoryId: string | undefined): boolean =>
-    trajectoryId === undefined || !(this.#occupied.has(trajectoryId) || this.#discards.has(trajectoryId));
+    trajectoryId === undefined || !(this.#occupied.has(trajectoryId) || this.#keptWork.has(trajectoryId));
 
   #choose(
     { ready }: ContainerFleet<C>,
@@ -365,7 +371,7 @@ export class SlotPool<C extends Container> {
   async #resetLost({ container, trajectoryId }: PooledSlot<C>): Promise<void> {
     await container.ended?.catch(() => {});
     if (trajectoryId !== undefined && this.#accepting && this.#isFree(trajectoryId)) {
-      await this.#discard(trajectoryId);
+      await this.#workOnKept(trajectoryId, () => this.#options.driver.discardWorkspace(trajectoryId));
     }
   }
 
@@ -382,17 +388,16 @@ export class SlotPool<C extends Container> {
     }
   }
 
-  async #discard(trajectoryId: string): Promise<void> {
-    const discard =
-      this.#discards.get(trajectoryId) ??
-      this.#options.driver.discardWorkspace(trajectoryId).finally(() => {
-        this.#discards.delete(trajectoryId);
-        this.#balance();
-      });
-    this.#discards.set(trajectoryId, discard);
+  #workOnKept<T>(trajectoryId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#keptWork.get(trajectoryId) ?? Promise.resolve();
+    const working = before.then(work, work).finally(() => {
+      if (this.#keptWork.get(trajectoryId) === working) this.#keptWork.delete(trajectoryId);
+      this.#balance();
+    });
+    this.#keptWork.set(trajectoryId, working);
     this.#affinity.forget(trajectoryId);
-    this.#track(discard);
-    await discard;
+    this.#track(working);
+    return working;
   }
 
   #track(work: Promise<unknown>): void {

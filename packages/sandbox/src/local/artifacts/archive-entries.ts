@@ -1,17 +1,25 @@
 /**
- * The entries of an archive, in the order in which a walk finds them. Everything is opened inside the generators, so
+ * The entries of a tree, in the order in which a walk finds them. Everything is opened inside the generators, so
  * that their end closes it: a descriptor closed from outside while a path still goes through it could by then belong
  * to another workspace.
  *
  * Small files are read whole, several at a time: for them the hops to the thread pool are what takes the time.
  */
-import { type FileHandle, stat } from 'node:fs/promises';
+import { type FileHandle, readlink, stat } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
-import { type Name, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
+import {
+  describeErrors,
+  inside,
+  type Name,
+  openDirectory,
+  openReference,
+  openReferenced,
+  WorkspacePathError,
+} from '../files/workspace-path.ts';
 import { ahead } from './ahead.ts';
-import type { ArchiveEntry } from './archive-entry.ts';
+import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';
 import { exactBytes } from './exact-bytes.ts';
-import { changed, isPassing, toSandboxError } from './failures.ts';
+import { changed, isMissing, isPassing, toSandboxError } from './failures.ts';
 import { MAX_DEPTH, Walk, type WalkedDirectory } from './walk.ts';
 import { atPlace, type WorkspacePlace } from './workspace-place.ts';
 
@@ -26,41 +34,60 @@ export interface ArchiveSource {
   isFile: boolean;
 }
 
+export interface TreeOptions {
+  signal: AbortSignal;
+  /** Called for what is there and is no entry: neither file, directory nor link, or not to be read. */
+  onOmitted?: (() => void) | undefined;
+}
+
 /** What a name turned out to be. */
 interface Prepared extends AsyncDisposable {
   name: Buffer;
-  /** Undefined for what does not belong into an archive, or is gone. */
-  entry: ArchiveEntry | undefined;
+  /** Undefined for what is no entry, or is gone. */
+  entry: TreeEntry | undefined;
 }
 
+/** The files and directories among them. */
 export async function* archiveEntries(
-  { place, components, isFile }: ArchiveSource,
+  source: ArchiveSource,
   maxEntries: number,
   signal: AbortSignal,
 ): AsyncGenerator<ArchiveEntry, void> {
+  let count = 0;
+  for await (const entry of treeEntries(source, { signal })) {
+    if (!isArchived(entry)) continue;
+    if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} files and directories`);
+    yield entry;
+  }
+}
+
+export async function* treeEntries(
+  { place, components, isFile }: ArchiveSource,
+  options: TreeOptions,
+): AsyncGenerator<TreeEntry, void> {
   try {
     await using workspace = await atPlace(place, (dir) => openDirectory(dir, []));
     // The directory that is open now, whatever its name leads to later. The dot makes it no link.
     const root = `/proc/self/fd/${workspace.fd}/.`;
-    let count = 0;
-    for await (const entry of (isFile ? oneFile : tree)(root, components, signal)) {
-      if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} files and directories`);
-      yield entry;
-    }
+    yield* (isFile ? oneFile : tree)(root, components, options);
     if (!(await isStillAt(place, workspace))) throw changed('The workspace');
   } catch (error) {
     throw toSandboxError(error);
   }
 }
 
+function isArchived(entry: TreeEntry): entry is ArchiveEntry {
+  return entry.type !== 'symlink';
+}
+
 async function* oneFile(
   root: string,
   path: readonly string[],
-  signal: AbortSignal,
-): AsyncGenerator<ArchiveEntry, void> {
+  options: TreeOptions,
+): AsyncGenerator<TreeEntry, void> {
   const components = path.slice(0, -1);
   await using handle = await openDirectory(root, components);
-  await using prepared = await prepare({ handle, components }, Buffer.from(path.at(-1) ?? ''), [], signal);
+  await using prepared = await prepare({ handle, components }, Buffer.from(path.at(-1) ?? ''), [], options);
   // It was there a moment ago: an archive without it would look like an empty one.
   if (!prepared.entry) throw changed(path.join('/'));
   yield prepared.entry;
@@ -69,15 +96,15 @@ async function* oneFile(
 async function* tree(
   root: string,
   start: readonly string[],
-  signal: AbortSignal,
-): AsyncGenerator<ArchiveEntry, void> {
+  options: TreeOptions,
+): AsyncGenerator<TreeEntry, void> {
   const walk = new Walk(root, start);
-  for await (const directory of walk.directories(signal)) {
+  for await (const directory of walk.directories(options.signal)) {
     const prefix = directory.components.slice(start.length);
-    const names = readableNames(directory, directory.components === start);
+    const names = readableNames(directory, directory.components === start, options);
     const below: Name[][] = [];
     for await (const { name, entry } of ahead(names, AT_ONCE, (found) =>
-      prepare(directory, found, prefix, signal),
+      prepare(directory, found, prefix, options),
     )) {
       if (entry) yield entry;
       if (entry?.type === 'directory') below.push([...directory.components, name]);
@@ -86,14 +113,20 @@ async function* tree(
       throw tooLarge(`There are directories more than ${MAX_DEPTH} levels deep`);
     }
   }
+  for (let skipped = 0; skipped < walk.skipped; skipped++) options.onOmitted?.();
 }
 
-/** A directory without the right to read it is archived as an empty one, unless it is all that was asked for. */
-async function* readableNames(directory: WalkedDirectory, isStart: boolean): AsyncGenerator<Buffer, void> {
+/** A directory without the right to read it is an empty one, unless it is all that was asked for. */
+async function* readableNames(
+  directory: WalkedDirectory,
+  isStart: boolean,
+  { onOmitted }: TreeOptions,
+): AsyncGenerator<Buffer, void> {
   try {
     yield* directory.names();
   } catch (error) {
     if (isStart || !isPassing(error)) throw error;
+    onOmitted?.();
   }
 }
 
@@ -101,24 +134,29 @@ async function prepare(
   { handle, components }: Pick<WalkedDirectory, 'handle' | 'components'>,
   name: Buffer,
   prefix: readonly Name[],
-  signal: AbortSignal,
+  { signal, onOmitted }: TreeOptions,
 ): Promise<Prepared> {
   const path = [...components, name];
-  const result = (entry?: ArchiveEntry, file?: FileHandle): Prepared => ({
+  const result = (entry?: TreeEntry, file?: FileHandle): Prepared => ({
     name,
     entry,
     [Symbol.asyncDispose]: async () => file?.close(),
   });
-  await using reference = await unlessPassing(openReference(handle, name, path));
+  const whole = (entry: Omit<TreeEntry, 'size' | 'content'>, blocks: readonly Buffer[]): Prepared =>
+    result({ ...entry, size: lengthOf(blocks), content: () => each(blocks) });
+  await using reference = await unlessPassing(openReference(handle, name, path), onOmitted);
   const stats = await reference?.stat();
   if (!reference || !stats) return result();
   const { mode, mtimeMs: modifiedMs } = stats;
   const described = { name: joinBytes([...prefix, name]), mode, modifiedMs };
-  if (stats.isDirectory()) {
-    return result({ ...described, type: 'directory', size: 0, content: () => each([]) });
+  if (stats.isDirectory()) return whole({ ...described, type: 'directory' }, []);
+  if (stats.isSymbolicLink()) {
+    const target = await unlessPassing(linkTarget(handle, name, path), onOmitted);
+    return target ? whole({ ...described, type: 'symlink' }, [target]) : result();
   }
-  if (!stats.isFile()) return result();
-  const file = await unlessPassing(openReferenced(reference, path));
+  const file = stats.isFile()
+    ? await unlessPassing(openReferenced(reference, path), onOmitted)
+    : onOmitted?.();
   if (!file) return result();
   const { size } = stats;
   const content = () => exactBytes(file, { start: 0, end: size, path: path.join('/') }, signal);
@@ -126,19 +164,34 @@ async function prepare(
   await using _ = file;
   const blocks: Buffer[] = [];
   for await (const block of content()) blocks.push(block);
-  return result({ ...described, type: 'file', size, content: () => each(blocks) });
+  return whole({ ...described, type: 'file' }, blocks);
+}
+
+/** By its name, for what a reference to a link leads to cannot be asked for. */
+async function linkTarget(directory: FileHandle, name: Buffer, path: readonly Name[]): Promise<Buffer> {
+  try {
+    return await describeErrors(path, () => readlink(inside(directory, name), { encoding: 'buffer' }));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+    throw new WorkspacePathError(`${path.join('/')} is no link any more.`, { cause: error });
+  }
 }
 
 async function* each(blocks: readonly Buffer[]): AsyncGenerator<Buffer, void> {
   yield* blocks;
 }
 
-async function unlessPassing<T>(work: Promise<T>): Promise<T | undefined> {
+function lengthOf(blocks: readonly Buffer[]): number {
+  return blocks.reduce((sum, block) => sum + block.length, 0);
+}
+
+async function unlessPassing<T>(work: Promise<T>, onOmitted?: () => void): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (isPassing(error)) return undefined;
-    throw error;
+    if (!isPassing(error)) throw error;
+    if (!isMissing(error)) onOmitted?.();
+    return undefined;
   }
 }
 

@@ -31,7 +31,7 @@ function pack(source: ArchiveSource, format: ArchiveFormat, maxEntries: number):
  * Like Readable.from, but destroying it also stops what the generator is doing: of a file that compresses well a
  * great deal is read before the next chunk comes out.
  */
-function fromBytes(bytes: AsyncGenerator<Buffer, void>, stop: () => void): Readable {
+export function fromBytes(bytes: AsyncGenerator<Buffer, void>, stop: () => void): Readable {
   return new Readable({
     highWaterMark: 2 * CHUNK_BYTES,
     async read() {
@@ -50,7 +50,7 @@ function fromBytes(bytes: AsyncGenerator<Buffer, void>, stop: () => void): Reada
   });
 }
 
-async function* gathered(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+export async function* gathered(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let small: Buffer[] = [];
   let size = 0;
   for await (const chunk of chunks) {

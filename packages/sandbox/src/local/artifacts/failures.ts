@@ -12,8 +12,9 @@ export async function nameFailures<T>(work: () => Promise<T>): Promise<T> {
 
 export function toSandboxError(error: unknown): unknown {
   if (!(error instanceof WorkspacePathError)) return error;
-  const missing = !(error instanceof InvalidPathError) && causeOf(error) === 'ENOENT';
-  return new SandboxError(missing ? 'artifact_not_found' : 'invalid_path', error.message, { cause: error });
+  return new SandboxError(isMissing(error) ? 'artifact_not_found' : 'invalid_path', error.message, {
+    cause: error,
+  });
 }
 
 /**
@@ -22,6 +23,11 @@ export function toSandboxError(error: unknown): unknown {
  */
 export function isPassing(error: unknown): boolean {
   return error instanceof WorkspacePathError;
+}
+
+/** Whether nothing has the name. */
+export function isMissing(error: unknown): boolean {
+  return isPassing(error) && !(error instanceof InvalidPathError) && causeOf(error as Error) === 'ENOENT';
 }
 
 export function changed(path: string): SandboxError {

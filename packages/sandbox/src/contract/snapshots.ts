@@ -1,0 +1,184 @@
+/** The part of the contract suite that is about taking a workspace along to another machine (snapshots.ts). */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ExecutionResult, Slot } from '../backend.ts';
+import type { ContractTools } from './contract-tools.ts';
+
+/** Everything about the files that a command can see of them, but for their owners and what a link's rights are. */
+const DESCRIBE = `find . -mindepth 1 ! -path './.talaria*' \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;
+find . -type f ! -path './.talaria*' -exec cksum {} + | sort`;
+
+export function describeSnapshots({ bash, call, backend, slot }: ContractTools): void {
+  /** A trajectory that has nothing yet, as on another machine. */
+  let elsewhere: string;
+  let restored: Slot | undefined;
+
+  const trajectory = (): string => slot().trajectoryId!;
+  const run = async (command: string): Promise<string> => {
+    const result = await bash(command);
+    expect(result, result.output + result.error).toMatchObject({ success: true });
+    return result.output;
+  };
+  const take = async (options = {}): Promise<Buffer> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of (await backend().snapshotWorkspace(trajectory(), options))!) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  };
+  const restore = (snapshot: Buffer, cut = snapshot.length) =>
+    backend().restoreWorkspace(elsewhere, pieces(snapshot.subarray(0, cut)));
+  const there = async (command: string): Promise<ExecutionResult> => {
+    restored ??= await backend().acquire(elsewhere);
+    return await call('bash', { command }, {}, restored);
+  };
+  const fingerprint = async () => (await backend().surveyWorkspace(trajectory()))!.fingerprint;
+
+  describe('snapshots', () => {
+    beforeEach(() => {
+      elsewhere = `elsewhere ${randomUUID()}`;
+      restored = undefined;
+    });
+    afterEach(async () => {
+      if (restored) await backend().release(restored, { resetWorkspace: true });
+      await backend().discard(elsewhere);
+    });
+
+    test('a restored workspace has the files, directories, links, rights and times, and can be worked in', async () => {
+      const long = 'y'.repeat(200);
+      await run(
+        `mkdir -p d/empty ${long}/${long}; echo plain > d/plain; chmod 640 d/plain; touch -d @1500000000.25 d/plain;` +
+          `printf '#!/bin/sh\\necho ran\\n' > tool; chmod 755 tool; head -c 300000 /dev/urandom > large; : > nothing;` +
+          `ln -s d/plain inner; ln -s /etc/passwd outer; ln -s nowhere dangling; ln -s "$(printf 'x%.0s' $(seq 300))" far;` +
+          `echo 1 > '日本 🙂'; echo 2 > $'new\\nline'; echo 3 > "$(printf 'bad\\377')"; echo 4 > ${long}/${long}/z;` +
+          `echo x > d/closed; chmod 500 d; touch -d @1400000000 d`,
+      );
+      const before = await run(DESCRIBE);
+      expect(await restore(await take())).toMatchObject({ omitted: 0 });
+      expect((await there(DESCRIBE)).output).toBe(before);
+      expect((await there('./tool; echo more >> large; cat inner')).output).toBe('ran\nplain\n');
+      await there('chmod 700 d');
+      await run('chmod 700 d');
+    });
+
+    test('it takes the place of everything that was there, and an empty one is a workspace too', async () => {
+      await there('echo old > old; mkdir only-here');
+      await backend().release(restored!);
+      restored = undefined;
+      expect(await restore(await take())).toMatchObject({ omitted: 0 });
+      expect((await there('ls')).output).toBe('');
+      await expect(restore(await take())).rejects.toMatchObject({ code: 'slot_held' });
+    });
+
+    test('what cannot be kept is counted', async () => {
+      await run('echo kept > file; mkfifo pipe');
+      expect(await restore(await take())).toEqual({ entries: 1, omitted: 1 });
+      expect((await there('ls')).output).toBe('file\n');
+    });
+
+    test('one that is damaged, or not all there, changes nothing', async () => {
+      await run('head -c 200000 /dev/urandom > file');
+      await there('echo old > old');
+      await backend().release(restored!);
+      restored = undefined;
+      const snapshot = await take();
+      for (const cut of [0, 100, snapshot.length - 1]) {
+        await expect(restore(snapshot, cut)).rejects.toMatchObject({ code: 'snapshot_damaged' });
+      }
+      const flipped = Buffer.from(snapshot);
+      flipped[100_000]! ^= 1;
+      await expect(restore(flipped)).rejects.toMatchObject({ code: 'snapshot_damaged' });
+      expect((await there('ls')).output).toBe('old\n');
+    });
+
+    test('a restore that is given up changes nothing, nor does one whose source fails', async () => {
+      await run('head -c 200000 /dev/urandom > file');
+      const snapshot = await take();
+      async function* broken() {
+        yield snapshot.subarray(0, 100_000);
+        throw new Error('the source is gone');
+      }
+      await expect(backend().restoreWorkspace(elsewhere, broken())).rejects.toThrow('the source is gone');
+      const gaveUp = AbortSignal.abort(new Error('gave up'));
+      await expect(
+        backend().restoreWorkspace(elsewhere, pieces(snapshot), { signal: gaveUp }),
+      ).rejects.toThrow();
+      expect(await backend().openWorkspace(elsewhere)).toBeUndefined();
+    });
+
+    test('over the limit there is none', async () => {
+      await run('head -c 200000 /dev/urandom > file');
+      await expect(take({ maxBytes: 199_999 })).rejects.toMatchObject({ code: 'artifact_too_large' });
+      await take({ maxBytes: 200_000 });
+    });
+
+    test('of no workspace there is none', async () => {
+      expect(await backend().snapshotWorkspace(elsewhere)).toBeUndefined();
+      expect(await backend().surveyWorkspace(elsewhere)).toBeUndefined();
+    });
+
+    test('a fingerprint is the same until something changes, whatever hides it', async () => {
+      await run('mkdir d; echo one > d/file; ln -s a link');
+      const changes = [
+        'touch -r d/file /tmp/then; echo two > d/file; touch -r /tmp/then d/file',
+        'chmod 600 d/file',
+        'mv d/file d/other',
+        'ln -sfn b link',
+        'mkdir d/empty',
+        'rm -r d',
+      ];
+      let last = await fingerprint();
+      expect(last).toBeDefined();
+      for (const change of changes) {
+        await run('cat d/file d/other link; ls -lR; true');
+        expect(await fingerprint()).toBe(last);
+        await run(change);
+        const next = await fingerprint();
+        expect(next, change).not.toBe(last);
+        last = next;
+      }
+    });
+
+    test('a survey counts what is there, and ends at its limit', async () => {
+      await run('mkdir d; head -c 1000 /dev/zero > d/a; head -c 500 /dev/zero > b; ln -s b link');
+      expect(await backend().surveyWorkspace(trajectory())).toMatchObject({ bytes: 1500, entries: 4 });
+      const limited = await backend().surveyWorkspace(trajectory(), { maxEntries: 2 });
+      expect(limited).toMatchObject({ entries: 3, fingerprint: undefined });
+    });
+
+    test('a directory that becomes a link while it is read leads nowhere', async () => {
+      if (backend().stats().isolation.kind === 'none') return;
+      const outside = mkdtempSync(join(tmpdir(), 'talaria-outside-'));
+      try {
+        await run(
+          'mkdir -p real/sub; for i in $(seq 50); do echo mine > real/sub/f$i; done; cp -r real/sub turning',
+        );
+        const racing = bash(
+          `while :; do rm -rf turning; ln -s ${outside} turning; rm turning; cp -r real/sub turning; done`,
+          {},
+          { timeoutS: 1 },
+        );
+        let taken = 0;
+        const until = performance.now() + 600;
+        while (performance.now() < until) {
+          // A tree that changes under it may end a snapshot; one that did not end is restored.
+          const snapshot = await take().catch(() => undefined);
+          if (!snapshot) continue;
+          taken++;
+          await restore(snapshot);
+        }
+        await racing;
+        expect(taken).toBeGreaterThan(0);
+        expect(readdirSync(outside)).toEqual([]);
+      } finally {
+        rmSync(outside, { recursive: true });
+      }
+    });
+  });
+}
+
+/** As they come from elsewhere: cut anywhere. */
+async function* pieces(bytes: Buffer): AsyncGenerator<Buffer, void> {
+  for (let at = 0; at < bytes.length; at += 7_001) yield bytes.subarray(at, at + 7_001);
+}

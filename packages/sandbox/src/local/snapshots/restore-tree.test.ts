@@ -1,0 +1,104 @@
+/** What a snapshot can hold that no quiet workspace would: of a tree that changed under it, or made by somebody else. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { TreeEntry } from '../artifacts/archive-entry.ts';
+import { restoreTree } from './restore-tree.ts';
+import { encodeSnapshot } from './snapshot-format.ts';
+
+let base: string;
+let root: string;
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'talaria-restore-'));
+  root = join(base, 'root');
+  mkdirSync(root);
+  mkdirSync(join(base, 'outside'));
+});
+afterEach(() => rmSync(base, { recursive: true }));
+
+type Made = Pick<TreeEntry, 'type'> & { name: string; text?: string; mode?: number };
+
+async function restore(...made: Made[]) {
+  async function* entries(): AsyncGenerator<TreeEntry, void> {
+    for (const { name, type, text = '', mode = 0o644 } of made) {
+      const content = Buffer.from(text);
+      yield {
+        ...{ name: Buffer.from(name), type, mode, size: content.length, modifiedMs: 1_500_000_000_000 },
+        async *content() {
+          yield content;
+        },
+      };
+    }
+  }
+  const bytes: Buffer[] = [];
+  for await (const chunk of encodeSnapshot(entries(), () => 0)) bytes.push(chunk);
+  async function* packed() {
+    yield zstdCompressSync(Buffer.concat(bytes));
+  }
+  return await restoreTree(root, packed());
+}
+
+test('what stands below a link is left out, and nothing is written where the link leads', async () => {
+  const outcome = await restore(
+    { name: 'dir', type: 'symlink', text: '../outside' },
+    { name: 'dir/file', type: 'file', text: 'escaped' },
+    { name: 'dir/sub', type: 'directory' },
+    { name: 'dir/link', type: 'symlink', text: 'x' },
+    { name: 'after', type: 'file', text: 'kept' },
+  );
+  expect(outcome).toEqual({ entries: 2, omitted: 3 });
+  expect(readdirSync(join(base, 'outside'))).toEqual([]);
+  expect(readFileSync(join(root, 'after'), 'utf8')).toBe('kept');
+});
+
+test('of a name that comes twice the first stays', async () => {
+  const outcome = await restore(
+    { name: 'a', type: 'directory', mode: 0o755 },
+    { name: 'a', type: 'symlink', text: '../outside' },
+    { name: 'f', type: 'symlink', text: '../outside/f' },
+    { name: 'f', type: 'file', text: 'escaped' },
+    { name: 'a/inside', type: 'file', text: 'kept' },
+  );
+  expect(outcome).toEqual({ entries: 3, omitted: 2 });
+  expect(lstatSync(join(root, 'a')).isDirectory()).toBe(true);
+  expect(lstatSync(join(root, 'f')).isSymbolicLink()).toBe(true);
+  expect(readFileSync(join(root, 'a/inside'), 'utf8')).toBe('kept');
+  expect(existsSync(join(base, 'outside/f'))).toBe(false);
+});
+
+test.each(['../escaped', '/tmp/escaped', 'a/../../escaped', '', '.', 'a//b', 'nul\0'])(
+  'the name %j is refused',
+  async (name) => {
+    await expect(restore({ name, type: 'file', text: 'x' })).rejects.toMatchObject({
+      code: 'snapshot_damaged',
+    });
+    expect(readdirSync(base).sort()).toEqual(['outside', 'root']);
+  },
+);
+
+test('no right beyond those of reading, writing and running is given', async () => {
+  await restore({ name: 'program', type: 'file', mode: 0o106755 });
+  expect(lstatSync(join(root, 'program')).mode & 0o7777).toBe(0o755);
+});
+
+test('a directory without rights has what was in it', async () => {
+  await restore(
+    { name: 'closed', type: 'directory', mode: 0o000 },
+    { name: 'closed/file', type: 'file', text: 'x', mode: 0o000 },
+  );
+  expect(lstatSync(join(root, 'closed')).mode & 0o777).toBe(0);
+  expect(lstatSync(join(root, 'closed')).mtimeMs).toBe(1_500_000_000_000);
+  chmodSync(join(root, 'closed'), 0o700);
+});

@@ -1,0 +1,91 @@
+/**
+ * A snapshot in bytes: for each entry the length of its head (4 bytes), the head (JSON) and its content; after the last
+ * one a head that says so. An archive format would not do: a tar keeps whole seconds, so that a file changed in the second
+ * of its last build would look built, and restoring takes no more than reading this back.
+ */
+import { SandboxError } from '../../errors.ts';
+import type { TreeEntry } from '../artifacts/archive-entry.ts';
+import { type ByteReader, StreamEndedError } from './byte-reader.ts';
+
+const LENGTH_BYTES = 4;
+/** A path of the longest names that a walk goes down to, and more. */
+const MAX_HEAD_BYTES = 64 * 1024;
+const TYPES: readonly unknown[] = ['file', 'directory', 'symlink'] satisfies TreeEntry['type'][];
+
+export interface SnapshotEnd {
+  type: 'end';
+  entries: number;
+  /** What was there and could not be kept. */
+  omitted: number;
+}
+
+interface EntryHead extends Pick<TreeEntry, 'type' | 'size' | 'mode'> {
+  /** In base64, for a name is bytes. */
+  name: string;
+  modified_ms: number;
+}
+
+/** `omitted` is asked after the last entry. */
+export async function* encodeSnapshot(
+  entries: AsyncIterable<TreeEntry>,
+  omitted: () => number,
+): AsyncGenerator<Buffer, void> {
+  let count = 0;
+  for await (const { name, type, size, mode, modifiedMs, content } of entries) {
+    count++;
+    const head = { name: name.toString('base64'), type, size, mode: mode & 0o777, modified_ms: modifiedMs };
+    yield encodeHead(head satisfies EntryHead);
+    yield* content();
+  }
+  yield encodeHead({ type: 'end', entries: count, omitted: omitted() } satisfies SnapshotEnd);
+}
+
+/** The next entry, or the end. What is left of the content of the last one is passed over. */
+export async function decodeNext(bytes: ByteReader): Promise<TreeEntry | SnapshotEnd> {
+  await bytes.skipRest();
+  const length = (await bytes.take(LENGTH_BYTES)).readUInt32BE();
+  if (length > MAX_HEAD_BYTES) throw damaged();
+  const head = parseHead(await bytes.take(length));
+  if (head.type === 'end') return head;
+  const { name, modified_ms: modifiedMs, ...rest } = head;
+  bytes.begin(head.size);
+  return { ...rest, name: Buffer.from(name, 'base64'), modifiedMs, content: () => bytes.rest() };
+}
+
+/** What a failure says of the snapshot; one that is not the snapshot's own stays as it is. */
+export function nameDamage(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const isDamage = error instanceof StreamEndedError || /^(ZSTD|Z)_/.test(String(code));
+  return isDamage ? damaged(error) : error;
+}
+
+export function damaged(cause?: unknown): SandboxError {
+  return new SandboxError('snapshot_damaged', 'The snapshot is damaged, or not all of it is there.', {
+    cause,
+  });
+}
+
+function encodeHead(head: EntryHead | SnapshotEnd): Buffer {
+  const json = Buffer.from(JSON.stringify(head));
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32BE(json.length);
+  return Buffer.concat([length, json]);
+}
+
+function parseHead(json: Buffer): EntryHead | SnapshotEnd {
+  let head: Record<string, unknown>;
+  try {
+    head = JSON.parse(json.toString());
+  } catch (error) {
+    throw damaged(error);
+  }
+  const { type, entries, omitted, name, size, mode, modified_ms: modifiedMs } = head;
+  if (type === 'end' && isCount(entries) && isCount(omitted)) return { type, entries, omitted };
+  const isEntry = TYPES.includes(type) && typeof name === 'string' && isCount(size) && isCount(mode);
+  if (!isEntry || typeof modifiedMs !== 'number') throw damaged();
+  return { type, name, size, mode: mode & 0o777, modified_ms: modifiedMs } as EntryHead;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,45 @@
+/** A workspace as a stream of bytes, compressed, from which `restoreTree` makes it again. */
+import { addAbortSignal, pipeline, type Readable } from 'node:stream';
+import { constants, createZstdCompress } from 'node:zlib';
+import type { SnapshotOptions } from '../../snapshots.ts';
+import { fromBytes, gathered } from '../artifacts/archive.ts';
+import { tooLarge, treeEntries } from '../artifacts/archive-entries.ts';
+import type { TreeEntry } from '../artifacts/archive-entry.ts';
+import type { WorkspacePlace } from '../artifacts/workspace-place.ts';
+import { encodeSnapshot } from './snapshot-format.ts';
+
+/** The run waits for it, so quick rather than small; the checksum tells a damaged one from a whole one. */
+const COMPRESSION = {
+  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
+};
+
+export function takeSnapshot(place: WorkspacePlace, { maxBytes, signal }: SnapshotOptions): Readable {
+  const stop = new AbortController();
+  let omitted = 0;
+  const entries = treeEntries(
+    { place, components: [], isFile: false },
+    {
+      signal: stop.signal,
+      onOmitted: () => {
+        omitted++;
+      },
+    },
+  );
+  const kept = maxBytes === undefined ? entries : limited(entries, maxBytes);
+  const bytes = fromBytes(gathered(encodeSnapshot(kept, () => omitted)), () => stop.abort());
+  // What goes wrong on either side ends both; the reader of the stream hears of it.
+  const packed = pipeline(bytes, createZstdCompress(COMPRESSION), () => {});
+  return signal === undefined ? packed : addAbortSignal(signal, packed);
+}
+
+async function* limited(
+  entries: AsyncIterable<TreeEntry>,
+  maxBytes: number,
+): AsyncGenerator<TreeEntry, void> {
+  let bytes = 0;
+  for await (const entry of entries) {
+    bytes += entry.size;
+    if (bytes > maxBytes) throw tooLarge(`The workspace is over ${maxBytes} bytes`);
+    yield entry;
+  }
+}
