@@ -5,9 +5,10 @@
  */
 import type { RunStatus } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
-import type { Transaction } from './database.ts';
+import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
 const KEPT_MS = 24 * 3600 * 1000;
+const SWEPT_AT_ONCE = 1_000;
 
 interface KeyRow {
   owner: string;
@@ -96,8 +97,28 @@ export function keysOfEvictedRuns(
   );
 }
 
-export function sweepKeys(tx: Transaction): void {
-  tx.send('DELETE FROM idempotency WHERE expires_at <= $1', [tx.now]);
+/** Deletes the keys whose time is over, some at a time; those that are in somebody's hands go the next time. */
+export async function sweepKeys(database: Database): Promise<void> {
+  const isAny = async () => {
+    const expired = await database.rowsByClock(
+      ASKED,
+      `SELECT 1 FROM idempotency WHERE expires_at <= ${NOW} LIMIT 1`,
+    );
+    return expired.length > 0;
+  };
+  let swept = SWEPT_AT_ONCE;
+  while (swept === SWEPT_AT_ONCE && (await isAny())) {
+    swept = await database.transaction(ASKED, async (tx) => {
+      const gone = await tx.rows(
+        `DELETE FROM idempotency WHERE (owner, key) IN (
+           SELECT owner, key FROM idempotency WHERE expires_at <= $1
+            ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         RETURNING 1`,
+        [tx.now, SWEPT_AT_ONCE],
+      );
+      return gone.length;
+    });
+  }
 }
 
 function nameOf({ owner, idempotency }: NewRun): string | undefined {

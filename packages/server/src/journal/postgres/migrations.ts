@@ -225,6 +225,29 @@ const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX workspaces_by_server ON workspaces (server_id, evicted);
   `,
+  // 3: what is deleted bit by bit, posts without a walk over the texts between them
+  `
+  -- What is left of a run or a session whose row is gone: rows below up_to.
+  CREATE TABLE leftovers (
+    "of"  text    NOT NULL,
+    n     bigint  NOT NULL,
+    up_to integer NOT NULL,
+    PRIMARY KEY ("of", n)
+  );
+
+  CREATE INDEX records_posted ON records (run, pos)
+    WHERE event IN ('stop.requested', 'steer.requested', 'approval.responded');
+
+  -- Not unique, though it is: a column of a unique index makes every update of it wait for whoever copies the session.
+  ALTER TABLE sessions DROP CONSTRAINT sessions_owner_place_key;
+  CREATE INDEX sessions_by_place ON sessions (owner, place);
+
+  -- Rows come and go at the same rate. By the defaults a fifth of them could be dead before anyone cleans up, and with
+  -- a hundred million of them the cleaning would take hours; this way it is small and frequent.
+  ALTER TABLE records SET (autovacuum_vacuum_scale_factor = 0.02);
+  ALTER TABLE session_messages SET (autovacuum_vacuum_scale_factor = 0.02);
+  ALTER TABLE runs SET (autovacuum_vacuum_scale_factor = 0.05);
+  `,
 ];
 
 /** The newest schema there is. */

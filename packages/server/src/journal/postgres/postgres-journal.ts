@@ -21,6 +21,7 @@ import type {
 import type { Peers } from '../peers.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
+import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { claimRuns, mayClaim } from './claims.ts';
@@ -30,6 +31,7 @@ import { GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
 import { LastKnown } from './last-known.ts';
+import { clearLeftovers, leave } from './leftovers.ts';
 import { migrate } from './migrations.ts';
 import { PostgresOutbox, webhooksOfEvictedRuns } from './outbox.ts';
 import { PostgresReader } from './reads.ts';
@@ -51,6 +53,8 @@ export interface PostgresJournalOptions {
   now?: (() => number) | undefined;
   report?: Report;
 }
+
+type GoneRun = Pick<RunRow, 'n' | 'run_id' | 'owner' | 'next_pos'> & { status: string };
 
 export class PostgresJournal implements Journal {
   readonly sessions: PostgresSessions;
@@ -209,17 +213,27 @@ export class PostgresJournal implements Journal {
     return rows.map((row) => row.run_id);
   }
 
-  evict(runIds: readonly string[]): Promise<void> {
+  async evict(runIds: readonly string[]): Promise<void> {
+    if (runIds.length > 0) await this.#removeRuns(runIds);
+    await clearLeftovers(this.#database);
+    await sweepKeys(this.#database);
+  }
+
+  /** Passes over runs that somebody else removes at the moment. */
+  #removeRuns(runIds: readonly string[]): Promise<void> {
     return this.#database.transaction(ASKED, async (tx) => {
-      sweepKeys(tx);
-      const gone = await tx.rows<{ n: number; run_id: string; owner: string; status: string }>(
+      const gone = await tx.rows<GoneRun>(
         `DELETE FROM runs
-          WHERE n IN (SELECT n FROM runs WHERE run_id = ANY ($1::text[]) AND finished_at IS NOT NULL ORDER BY n FOR UPDATE)
-         RETURNING n, run_id, owner, status`,
+          WHERE n IN (SELECT n FROM runs WHERE run_id = ANY ($1::text[]) AND finished_at IS NOT NULL
+                       ORDER BY n FOR UPDATE SKIP LOCKED)
+         RETURNING n, run_id, owner, status, next_pos`,
         [runIds],
       );
       const ids = gone.map((row) => row.run_id);
-      tx.send('DELETE FROM records WHERE run = ANY ($1::bigint[])', [gone.map((row) => row.n)]);
+      leave(
+        tx,
+        gone.map((row) => ({ of: 'run', n: row.n, up_to: row.next_pos })),
+      );
       keysOfEvictedRuns(tx, gone);
       webhooksOfEvictedRuns(tx, ids);
       workspacesOfEvictedRuns(tx, ids);

@@ -5,7 +5,7 @@ import { previousTurn, type ResponseRow, toStoredResponse } from '../response-ro
 import type { Responses, StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
 import { ASKED, type Database, type Transaction } from './database.ts';
-import { forkSession, isSessionBusy, lockSession } from './sessions.ts';
+import { forkSession, holdSessionBeyond, isSessionBusy, lockSession } from './sessions.ts';
 
 const FIND = 'SELECT * FROM responses WHERE response_id = $1 AND owner = $2';
 
@@ -13,7 +13,9 @@ const FIND = 'SELECT * FROM responses WHERE response_id = $1 AND owner = $2';
 export async function sessionOf(tx: Transaction, { owner, sessionId, response }: NewRun): Promise<string> {
   if (response?.previous === undefined) return sessionId;
   const [row] = await tx.rows<ResponseRow>(FIND, [response.previous, owner]);
-  const found = row && (await lockSession(tx, { n: row.session }));
+  const found =
+    row &&
+    ((await holdSessionBeyond(tx, row.session, row.context_to)) ?? (await lockSession(tx, row.session)));
   const { session, to } = previousTurn(response.previous, row, found);
   const isLast = session.next_pos === to && !(await isSessionBusy(tx, owner, session.session_id));
   if (isLast) return session.session_id;

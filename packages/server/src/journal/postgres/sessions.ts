@@ -17,7 +17,8 @@ import type {
   StoredSession,
   Turn,
 } from '../sessions.ts';
-import { ASKED, type Database, type Transaction } from './database.ts';
+import { ASKED, type Database, NOW, type Transaction } from './database.ts';
+import { leave } from './leftovers.ts';
 
 /** A run was created in the session, which is there from now on. */
 export function useSession(tx: Transaction, owner: string, sessionId: string, runId: string): void {
@@ -57,17 +58,21 @@ export function addTurn(
 }
 
 /** Nobody uses, adds to or deletes the session meanwhile. */
-export async function lockSession(
+export async function lockSession(tx: Transaction, n: number): Promise<SessionRow | undefined> {
+  const [row] = await tx.rows<SessionRow>('SELECT * FROM sessions WHERE n = $1 FOR UPDATE', [n]);
+  return row;
+}
+
+/** Nobody deletes the session meanwhile; runs use it and add to it. Undefined when it ends at `pos`. */
+export async function holdSessionBeyond(
   tx: Transaction,
-  where: { owner: string; sessionId: string } | { n: number },
+  n: number,
+  pos: number | null,
 ): Promise<SessionRow | undefined> {
-  const [row] =
-    'n' in where
-      ? await tx.rows<SessionRow>('SELECT * FROM sessions WHERE n = $1 FOR UPDATE', [where.n])
-      : await tx.rows<SessionRow>('SELECT * FROM sessions WHERE owner = $1 AND session_id = $2 FOR UPDATE', [
-          where.owner,
-          where.sessionId,
-        ]);
+  const [row] = await tx.rows<SessionRow>(
+    'SELECT * FROM sessions WHERE n = $1 AND next_pos > $2 FOR KEY SHARE',
+    [n, pos],
+  );
   return row;
 }
 
@@ -80,11 +85,15 @@ export async function isSessionBusy(tx: Transaction, owner: string, sessionId: s
   return rows.length > 0;
 }
 
+/** However long it takes: what is said in the other session meanwhile does not wait for it. */
 export async function forkSession(
   tx: Transaction,
   { owner, from, into, upTo }: NewFork,
 ): Promise<StoredSession> {
-  const source = await lockSession(tx, { owner, sessionId: from });
+  const [source] = await tx.rows<SessionRow>(
+    'SELECT * FROM sessions WHERE owner = $1 AND session_id = $2 FOR KEY SHARE',
+    [owner, from],
+  );
   if (source === undefined) throw new TalariaError('session_not_found');
   const [made] = await tx.rows<{ n: number }>(
     `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from)
@@ -165,14 +174,23 @@ export class PostgresSessions implements Sessions {
 
   delete(owner: string, sessionId: string): Promise<void> {
     return this.#database.transaction(ASKED, async (tx) => {
-      const row = await lockSession(tx, { owner, sessionId });
+      const [row] = await tx.rows<SessionRow>(
+        'SELECT * FROM sessions WHERE owner = $1 AND session_id = $2 FOR UPDATE',
+        [owner, sessionId],
+      );
       if (row === undefined) throw new TalariaError('session_not_found');
       if (await isSessionBusy(tx, owner, sessionId)) throw new TalariaError('session_busy');
       remove(tx, [row]);
     });
   }
 
-  sweep(unusedMs: number, limit: number): Promise<number> {
+  async sweep(unusedMs: number, limit: number): Promise<number> {
+    const isAny = await this.#database.rowsByClock(
+      ASKED,
+      `SELECT 1 FROM sessions WHERE used_at <= ${NOW} - $2 LIMIT 1`,
+      [unusedMs],
+    );
+    if (isAny.length === 0) return 0;
     return this.#database.transaction(ASKED, async (tx) => {
       const unused = await tx.rows<SessionRow>(
         `SELECT * FROM sessions s
@@ -190,7 +208,10 @@ export class PostgresSessions implements Sessions {
 function remove(tx: Transaction, sessions: readonly SessionRow[]): void {
   const ns = sessions.map(({ n }) => n);
   const named = [sessions.map(({ owner }) => owner), sessions.map(({ session_id: id }) => id)];
-  tx.send('DELETE FROM session_messages WHERE session = ANY ($1::bigint[])', [ns]);
+  leave(
+    tx,
+    sessions.map(({ n, next_pos: upTo }) => ({ of: 'session', n, up_to: upTo })),
+  );
   tx.send('DELETE FROM sessions WHERE n = ANY ($1::bigint[])', [ns]);
   tx.send(
     `DELETE FROM grants g USING unnest ($1::text[], $2::text[]) AS s (owner, session_id)

@@ -1,0 +1,148 @@
+/** Very long runs and sessions are deleted and copied without anybody else having to wait for it. */
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { claimedRun, completed, delta, finishedRun } from '../testing.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+import { startPostgres, type TestPostgres } from './testing.ts';
+
+const LONG = 5_000;
+
+let postgres: TestPostgres;
+let url: string;
+let journal: PostgresJournal;
+let direct: pg.Client;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+beforeEach(async () => {
+  url = await postgres.createDatabase();
+  journal = await PostgresJournal.open({ url });
+  direct = new pg.Client(url);
+  await direct.connect();
+});
+afterEach(async () => {
+  await direct.end();
+  await journal.close();
+});
+
+async function longRun(): Promise<string> {
+  const deltas = Array.from({ length: LONG }, (_, i) => delta(`${i}`));
+  return finishedRun(journal, {}, ...deltas, completed());
+}
+
+const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
+
+async function longSession(name: string): Promise<void> {
+  const claim = await claimedRun(journal, { sessionId: name });
+  const messages = Array.from({ length: LONG }, () => turn.messages[0]!);
+  await journal.append(claim, [completed()], { turn: { messages, replaces: false } });
+}
+
+async function countRows(table: string): Promise<number> {
+  const { rows } = await direct.query(`SELECT count(*)::integer AS n FROM ${table}`);
+  return rows[0].n;
+}
+
+/** Every deletion from the table is seen by its transaction and size. */
+async function noteDeletions(table: string): Promise<() => Promise<number[]>> {
+  await direct.query(`
+    CREATE TABLE deletions (xid xid8, rows bigint);
+    CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO deletions SELECT pg_current_xact_id(), count(*) FROM gone; RETURN NULL; END $$;
+    CREATE TRIGGER note_deletion AFTER DELETE ON ${table} REFERENCING OLD TABLE AS gone
+      FOR EACH STATEMENT EXECUTE FUNCTION note_deletion();`);
+  return async () => {
+    const { rows } = await direct.query('SELECT sum(rows)::integer AS n FROM deletions GROUP BY xid');
+    return rows.map(({ n }) => n);
+  };
+}
+
+it('the records of a long run go in several small transactions', async () => {
+  const sizes = await noteDeletions('records');
+  const runId = await longRun();
+  await journal.evict([runId]);
+  expect(await countRows('records')).toBe(0);
+  expect(await countRows('leftovers')).toBe(0);
+  const deleted = await sizes();
+  expect(deleted.length).toBeGreaterThan(3);
+  expect(Math.max(...deleted)).toBeLessThanOrEqual(1_000);
+});
+
+it('many short runs go in few transactions', async () => {
+  const sizes = await noteDeletions('records');
+  const runIds: string[] = [];
+  for (let i = 0; i < 10; i++) runIds.push(await finishedRun(journal));
+  await journal.evict(runIds);
+  expect(await countRows('records')).toBe(0);
+  expect(await sizes()).toHaveLength(1);
+});
+
+it('while a run is being evicted, it is gone already and the others go on', async () => {
+  const evicted = await longRun();
+  const working = await claimedRun(journal);
+  // The eviction cannot end while somebody holds a record of the run.
+  await direct.query('BEGIN; SELECT 1 FROM records WHERE pos = 0 FOR UPDATE');
+  const evicting = journal.evict([evicted]);
+  await expect.poll(() => journal.getRun(evicted)).toBeUndefined();
+  await expect(journal.readEvents(evicted, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
+  expect(await journal.append(working, [delta('still')])).toHaveLength(1);
+  await direct.query('ROLLBACK');
+  await evicting;
+  expect((await journal.readEvents(working.runId, -1, 10)).map(({ event }) => event)).toEqual([
+    'message.delta',
+  ]);
+});
+
+it('what a server left when it died, the next sweep of another clears', async () => {
+  await finishedRun(journal);
+  await direct.query(`
+    INSERT INTO leftovers SELECT 'run', n, next_pos FROM runs;
+    DELETE FROM runs`);
+  await journal.evict([]);
+  expect(await countRows('records')).toBe(0);
+  expect(await countRows('leftovers')).toBe(0);
+});
+
+it('servers that evict the same runs at once all come to an end, and nothing stays', async () => {
+  const others = await Promise.all([PostgresJournal.open({ url }), PostgresJournal.open({ url })]);
+  const runIds = [await longRun()];
+  for (let i = 0; i < 30; i++) runIds.push(await finishedRun(journal));
+  await Promise.all([journal, ...others].map((server) => server.evict(runIds)));
+  await journal.evict([]);
+  expect(await countRows('runs')).toBe(0);
+  expect(await countRows('records')).toBe(0);
+  await Promise.all(others.map((server) => server.close()));
+});
+
+it('the messages of a long session go in small transactions', async () => {
+  const sizes = await noteDeletions('session_messages');
+  await longSession('s');
+  await journal.sessions.delete('ada', 's');
+  expect(await journal.sessions.get('ada', 's')).toBeUndefined();
+  await journal.evict([]);
+  expect(await countRows('session_messages')).toBe(0);
+  expect(Math.max(...(await sizes()))).toBeLessThanOrEqual(1_000);
+});
+
+it('while a session is forked, its runs add to it', async () => {
+  await longSession('s');
+  const claim = await claimedRun(journal, { sessionId: 's' });
+  // The fork holds its source and waits for the name it wants.
+  await direct.query(`BEGIN;
+    INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns)
+    VALUES ('ada', 'f', 0, 0, 0, 0, 0, 0)`);
+  const forking = journal.sessions.fork({ owner: 'ada', from: 's', into: 'f' });
+  await expect.poll(isAnyoneWaiting).toBe(true);
+  await journal.append(claim, [completed()], { turn });
+  await direct.query('ROLLBACK');
+  expect((await forking).nextPos).toBe(LONG);
+  expect((await journal.sessions.get('ada', 's'))?.nextPos).toBe(LONG + 1);
+});
+
+async function isAnyoneWaiting(): Promise<boolean> {
+  const { rows } = await direct.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+  return rows.length > 0;
+}

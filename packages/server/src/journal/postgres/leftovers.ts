@@ -1,0 +1,59 @@
+/**
+ * What is left of runs and sessions that are gone. Either can be very long: it goes with its row, for everybody at once,
+ * and its records or messages go after it, some at a time, each time in a transaction of its own. So nothing waits long for
+ * a lock, and no transaction is open so long that the database could not clean up behind the others.
+ *
+ * A leftover is noted in the transaction that removes the row, so that what a server leaves when it dies is found by the
+ * next one that clears. Servers that clear at the same time take different ones.
+ */
+import { ASKED, type Database, type Transaction } from './database.ts';
+
+const TABLES = {
+  run: { table: 'records', key: 'run' },
+  session: { table: 'session_messages', key: 'session' },
+} as const;
+
+/** What a transaction deletes: a few milliseconds, unless the rows are large. */
+const ROWS_MAX = 1_000;
+/** Of how many runs or sessions. */
+const OWNERS_MAX = 20;
+
+export interface Leftover {
+  of: keyof typeof TABLES;
+  n: number;
+  /** Rows at positions from here on are gone. */
+  up_to: number;
+}
+
+/** Part of removing the rows these belonged to. */
+export function leave(tx: Transaction, leftovers: readonly Leftover[]): void {
+  tx.send(
+    'INSERT INTO leftovers ("of", n, up_to) SELECT * FROM unnest ($1::text[], $2::bigint[], $3::integer[])',
+    [leftovers.map((left) => left.of), leftovers.map(({ n }) => n), leftovers.map((left) => left.up_to)],
+  );
+}
+
+/** Resolves when nothing is left, but for what others are clearing at the moment. */
+export async function clearLeftovers(database: Database): Promise<void> {
+  while ((await database.rows(ASKED, 'SELECT 1 FROM leftovers LIMIT 1')).length > 0) {
+    if (!(await database.transaction(ASKED, clearSome))) return;
+  }
+}
+
+async function clearSome(tx: Transaction): Promise<boolean> {
+  const found = await tx.rows<Leftover>(
+    'SELECT "of", n, up_to FROM leftovers ORDER BY "of", n LIMIT $1 FOR UPDATE SKIP LOCKED',
+    [OWNERS_MAX],
+  );
+  let room = ROWS_MAX;
+  for (const { of, n, up_to: upTo } of found) {
+    if (room === 0) break;
+    const from = Math.max(0, upTo - room);
+    const { table, key } = TABLES[of];
+    tx.send(`DELETE FROM ${table} WHERE ${key} = $1 AND pos >= $2 AND pos < $3`, [n, from, upTo]);
+    if (from === 0) tx.send('DELETE FROM leftovers WHERE "of" = $1 AND n = $2', [of, n]);
+    else tx.send('UPDATE leftovers SET up_to = $3 WHERE "of" = $1 AND n = $2', [of, n, from]);
+    room -= upTo - from;
+  }
+  return found.length > 0;
+}
