@@ -26,6 +26,8 @@ export const FAILPOINTS = [
   'run.before-terminal',
   'run.after-terminal',
   'webhook.after-send',
+  'snapshot.after-chunk',
+  'snapshot.after-switch',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

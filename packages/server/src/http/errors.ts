@@ -19,8 +19,7 @@ export function sendError(reply: FastifyReply, error: TalariaError): FastifyRepl
   return reply.code(API_ERRORS[error.code].status).send(bodyOf(reply.request, error));
 }
 
-/** `unrouted` is what a request is told that no route is there for. */
-export function installErrorHandling(app: FastifyInstance, unrouted: 'not_found' | 'no_api'): void {
+export function installErrorHandling(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError | TalariaError, request, reply) => {
     const known = toTalariaError(error);
     if (known.code === 'internal_error' || known.code === 'store_unavailable') {
@@ -35,11 +34,12 @@ export function installErrorHandling(app: FastifyInstance, unrouted: 'not_found'
     }
     return sendError(reply, known);
   });
-  app.setNotFoundHandler((request, reply) => {
-    const route = `${request.method} ${path(request.url)}`;
-    const message = unrouted === 'not_found' ? `No such route: ${route}` : API_ERRORS.no_api.message;
-    return sendError(reply, new TalariaError(unrouted, { message }));
-  });
+  app.setNotFoundHandler((request, reply) =>
+    sendError(
+      reply,
+      new TalariaError('not_found', { message: `No such route: ${request.method} ${path(request.url)}` }),
+    ),
+  );
 }
 
 function bodyOf(request: FastifyRequest, error: TalariaError): object {

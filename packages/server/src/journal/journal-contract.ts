@@ -23,6 +23,7 @@ import { responsesContract } from './contract/responses.ts';
 import { sessionsContract } from './contract/sessions.ts';
 import { terminalContract } from './contract/terminal.ts';
 import { watchContract } from './contract/watch.ts';
+import { workspaceSnapshotsContract } from './contract/workspace-snapshots.ts';
 import type { Journal } from './journal.ts';
 import { TestClock } from './testing.ts';
 
@@ -84,6 +85,7 @@ export function describeJournalContract(
     describe('reading', () => readContract(subject));
     describe('watching', () => watchContract(subject));
     if (shared) describe('the servers', () => peersContract(subject));
+    if (shared) describe('snapshots of workspaces', () => workspaceSnapshotsContract(subject));
     describe('keeping and closing', () => keepContract(subject));
   });
 }

@@ -25,6 +25,7 @@ import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { NewResponse, Responses } from './responses.ts';
 import type { StoredRun } from './run-state.ts';
 import type { Sessions, Turn } from './sessions.ts';
+import type { WorkspaceSnapshots } from './workspace-snapshots.ts';
 
 export interface NewRun {
   runId: string;
@@ -135,6 +136,8 @@ export interface Journal {
   readonly jobs: Jobs;
   /** Of a store that several servers share. */
   readonly peers?: Peers;
+  /** Of a store that several servers share. */
+  readonly snapshots?: WorkspaceSnapshots;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */

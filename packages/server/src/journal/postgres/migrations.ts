@@ -248,6 +248,28 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE session_messages SET (autovacuum_vacuum_scale_factor = 0.02);
   ALTER TABLE runs SET (autovacuum_vacuum_scale_factor = 0.05);
   `,
+  // 4: snapshots of workspaces
+  `
+  -- pos: up to there in the log of the run the files are its own.
+  CREATE TABLE workspace_snapshots (
+    run_id      text    NOT NULL PRIMARY KEY,
+    snapshot_id text    NOT NULL,
+    epoch       integer NOT NULL,
+    pos         integer NOT NULL,
+    bytes       bigint  NOT NULL,
+    stored_at   bigint  NOT NULL
+  );
+  -- Those of the snapshot that the row of the run names, and what is left of attempts.
+  CREATE TABLE workspace_snapshot_chunks (
+    run_id      text    NOT NULL,
+    snapshot_id text    NOT NULL,
+    n           integer NOT NULL,
+    bytes       bytea   NOT NULL,
+    PRIMARY KEY (run_id, snapshot_id, n)
+  );
+  -- They are compressed already.
+  ALTER TABLE workspace_snapshot_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
+  `,
 ];
 
 /** The newest schema there is. */

@@ -39,6 +39,7 @@ import { PostgresResponses } from './responses.ts';
 import type { Appended } from './run-batch.ts';
 import { PostgresServers } from './servers.ts';
 import { PostgresSessions } from './sessions.ts';
+import { PostgresWorkspaceSnapshots, snapshotsOfEvictedRuns } from './workspace-snapshots.ts';
 import { PostgresWorkspacePlaces, workspacesOfEvictedRuns } from './workspaces.ts';
 import { performWrites, type Write } from './writes.ts';
 
@@ -62,6 +63,7 @@ export class PostgresJournal implements Journal {
   readonly responses: PostgresResponses;
   readonly jobs: PostgresJobs;
   readonly peers: Peers;
+  readonly snapshots: PostgresWorkspaceSnapshots;
   readonly #database: Database;
   readonly #reader: PostgresReader;
   readonly #announcements: Announcements;
@@ -107,6 +109,7 @@ export class PostgresJournal implements Journal {
     this.outbox = new PostgresOutbox(database, this.#announcements);
     this.responses = new PostgresResponses(database);
     this.jobs = new PostgresJobs(database, this.#announcements);
+    this.snapshots = new PostgresWorkspaceSnapshots(database);
     this.peers = {
       secret: keys.peers,
       servers: new PostgresServers(database),
@@ -237,6 +240,7 @@ export class PostgresJournal implements Journal {
       keysOfEvictedRuns(tx, gone);
       webhooksOfEvictedRuns(tx, ids);
       workspacesOfEvictedRuns(tx, ids);
+      snapshotsOfEvictedRuns(tx, ids);
       // A session nobody named is the run's own, and ends with it.
       tx.send(
         `DELETE FROM grants USING unnest ($1::text[], $2::text[]) AS g (owner, session_id)

@@ -43,14 +43,12 @@ export interface Gauges {
     subscribers: number;
     webhooks: { pending: number; failed: number };
   }>;
-  /** Of a process that works on runs. */
-  sandbox?(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
-  mcpServers?(): readonly { name: string; status: string }[];
+  sandbox(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
+  mcpServers(): readonly { name: string; status: string }[];
 }
 
 export interface MetricsOptions {
   version: string;
-  role: string;
   tools: ToolNames;
   gauges: Gauges;
 }
@@ -148,15 +146,13 @@ export class Metrics {
     REQUEST_SECONDS,
   );
 
-  constructor({ version, role, tools, gauges }: MetricsOptions) {
+  constructor({ version, tools, gauges }: MetricsOptions) {
     this.#tools = tools;
     this.#beginAtZero();
-    const what = this.#gauge('talaria_build_info', 'Always 1; its labels say what runs here', [
-      'version',
-      'node',
-      'role',
-    ]);
-    what.set({ version, node: process.versions.node, role }, 1);
+    this.#gauge('talaria_build_info', 'Always 1; its labels say what runs here', ['version', 'node']).set(
+      { version, node: process.versions.node },
+      1,
+    );
     this.#readGauges = this.#gauges(gauges);
     this.#readProcess = addProcessMetrics(this.registry);
   }
@@ -270,10 +266,10 @@ export class Metrics {
       subscribers.set(now.subscribers);
       messages.set({ state: 'pending' }, now.webhooks.pending);
       messages.set({ state: 'failed' }, now.webhooks.failed);
-      const stats = sandbox?.();
-      for (const [state, count] of Object.entries(stats?.slots ?? {})) slots.set({ state }, count);
-      for (const [phase, count] of Object.entries(stats?.containers ?? {})) containers.set({ phase }, count);
-      for (const { name, status } of mcpServers?.() ?? []) {
+      const stats = sandbox();
+      for (const [state, count] of Object.entries(stats.slots)) slots.set({ state }, count);
+      for (const [phase, count] of Object.entries(stats.containers ?? {})) containers.set({ phase }, count);
+      for (const { name, status } of mcpServers()) {
         if (status !== 'disabled') up.set({ server: name }, status === 'ready' ? 1 : 0);
       }
     };
