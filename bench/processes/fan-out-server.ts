@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import { pino } from 'pino';
-import { ToolSet } from '../../packages/server/src/agent/tools/tool.ts';
 import { Engine } from '../../packages/server/src/engine/engine.ts';
+import { QueuePace } from '../../packages/server/src/engine/pace.ts';
 import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
 import { ScheduledJobs } from '../../packages/server/src/jobs/scheduled-jobs.ts';
 import type { NewRecord } from '../../packages/server/src/journal/records.ts';
@@ -26,59 +26,42 @@ const HOUR_MS = 3_600_000;
 const log = pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
 const journal = await SqliteJournal.open({ path: join(directory, 'talaria.db') });
 
-// Never started, so the worker's parts are never used.
 const engine = new Engine({
   journal,
   modelName: 'bench',
-  maxConcurrentRuns: 1,
   maxQueuedRuns: 1,
   owners: 1,
-  leaseMs: HOUR_MS,
-  retentionMs: HOUR_MS,
-  sessionRetentionMs: 0,
-  discardWorkspace: async () => {},
+  contextTokens: 0,
+  mask: (text) => text,
+  secrets: [],
   openWorkspace: async () => undefined,
   chooseWebhook: () => undefined,
-  beforeEviction: async () => {},
-  log,
-  worker: {
-    model: { name: 'bench', streamStep: () => Promise.reject(new Error('not used')) as never },
-    gate: () => ({ kind: 'allow' }),
-    systemPrompt: '',
-    limits: {
-      maxSteps: 1,
-      maxTokens: 0,
-      contextTokens: 0,
-      maxRunMs: 0,
-      modelRetries: 0,
-      modelIdleMs: HOUR_MS,
-      approvalTimeoutMs: HOUR_MS,
-    },
-    openTools: async () => ({
-      tools: new ToolSet([]),
-      hasLostWorkspace: async () => false,
-      close: async () => {},
-    }),
-    mask: (text) => text,
-    secrets: [],
-  },
+  pace: new QueuePace(Date.now),
 });
 
 const http = createHttpServer({
   engine,
-  jobs: new ScheduledJobs({ store: journal.jobs, startRun: engine.startJobRun, maxJobs: 0, timezone: 'UTC' }),
-  responses: new ResponseRuns({
-    engine,
-    journal,
-    masking: createMasking([]),
+  role: 'http',
+  api: {
+    jobs: new ScheduledJobs({
+      store: journal.jobs,
+      startRun: engine.startJobRun,
+      maxJobs: 0,
+      timezone: 'UTC',
+    }),
+    responses: new ResponseRuns({
+      engine,
+      journal,
+      masking: createMasking([]),
+      modelName: 'bench',
+      maxStored: 1,
+    }),
     modelName: 'bench',
-    maxStored: 1,
-  }),
+    subscriberBufferBytes: 1_048_576,
+    inlineGraceMs: 0,
+  },
   apiKeys: [],
   corsOrigins: [],
-  modelName: 'bench',
-  subscriberBufferBytes: 1_048_576,
-  inlineGraceMs: 0,
   version: 'bench',
   logger: log,
   checks: async () => ({}),

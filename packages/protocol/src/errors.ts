@@ -28,6 +28,10 @@ export const API_ERRORS = {
   host_not_allowed: refused(403, 'A server without an API key answers only to a loopback host name'),
   session_needs_key: refused(403, 'Session headers need a server with an API key'),
   not_found: refused(404, 'No such route'),
+  no_api: refused(
+    421,
+    'This process only works on runs (TALARIA_ROLE is work); send the request to a server whose role is http or all',
+  ),
   model_not_found: refused(404, 'No such model'),
   method_not_allowed: refused(405, 'This route does not take that method'),
   invalid_request: refused(400, 'The request is not valid'),

@@ -592,6 +592,21 @@ export function describeBackendContract(
         expect((await bash('cat note')).output).toBe('mine\n');
       });
 
+      test('every workspace whose id its name can hold is listed, held or not, until it is discarded', async () => {
+        const [kept, held] = [`kept-${randomUUID()}`, `held-${randomUUID()}`];
+        await backend.release(await backend.acquire(kept));
+        const holding = await backend.acquire(held);
+        const listed = await backend.listWorkspaces();
+        expect(listed).toEqual(expect.arrayContaining([kept, held]));
+        // That of the slot every test has is of an id with a space in it.
+        expect(listed).not.toContain(trajectory);
+        expect(new Set(listed).size).toBe(listed.length);
+        await backend.discard(kept);
+        await backend.release(holding, { resetWorkspace: true });
+        expect(await backend.listWorkspaces()).not.toEqual(expect.arrayContaining([kept]));
+        expect(await backend.listWorkspaces()).not.toEqual(expect.arrayContaining([held]));
+      });
+
       test('discard deletes the workspace of a trajectory', async () => {
         await bash('echo x > note');
         await expect(backend.discard(trajectory)).rejects.toMatchObject({ code: 'slot_held' });

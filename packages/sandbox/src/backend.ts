@@ -196,5 +196,7 @@ export interface ToolBackend {
     snapshot: AsyncIterable<Uint8Array>,
     options?: RestoreOptions,
   ): Promise<RestoredWorkspace>;
+  /** The trajectories that have a workspace, in no order; those whose ids a directory's name cannot hold are left out. */
+  listWorkspaces(): Promise<string[]>;
   stats(): BackendStats;
 }

@@ -37,8 +37,17 @@ export const HealthSchema = Type.Object({
   version: Type.String(),
 });
 
+export const HealthReadySchema = Type.Object({
+  status: Type.String({ description: '`ready`, or `draining` with the status 503' }),
+});
+
 export const HealthDetailedSchema = Type.Object({
   ...HealthSchema.properties,
+  role: Type.Optional(
+    Type.String({
+      description: 'What the process does: `all`, `http` (serves clients) or `work` (works on runs)',
+    }),
+  ),
   gateway_state: Type.String(),
   active_agents: Type.Integer({ minimum: 0 }),
   platforms: Type.Record(Type.String(), Type.Object({ state: Type.String() })),

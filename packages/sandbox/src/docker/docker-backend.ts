@@ -161,6 +161,10 @@ export class DockerBackend implements ToolBackend {
     );
   }
 
+  listWorkspaces(): Promise<string[]> {
+    return this.#started().places.trajectories();
+  }
+
   stats(): BackendStats {
     if (this.#running) return this.#running.stats();
     return {

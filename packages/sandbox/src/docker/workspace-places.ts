@@ -13,7 +13,7 @@
 import { lstat } from 'node:fs/promises';
 import { atPlace } from '../local/artifacts/workspace-place.ts';
 import { ignoreMissing } from '../local/files/workspace-path.ts';
-import type { Workspaces } from '../local/workspaces.ts';
+import { trajectoryOf, type Workspaces } from '../local/workspaces.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
 import type { ContainerUser } from './container-spec.ts';
 
@@ -35,6 +35,13 @@ export class WorkspacePlaces {
       (dir) => ignoreMissing(lstat(dir)),
     );
     return stats?.isDirectory() === true;
+  }
+
+  /** Those with a workspace, kept or in a container, as far as names tell. */
+  async trajectories(): Promise<string[]> {
+    const inContainers = [...this.#containers.keys()].flatMap((name) => trajectoryOf(name) ?? []);
+    // Read last: what is taken out meanwhile is in one of the two, or in both.
+    return [...new Set([...inContainers, ...(await this.#workspaces.trajectories())])];
   }
 
   /** Where there is none yet, it is the server in the container that makes it. */

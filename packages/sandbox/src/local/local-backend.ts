@@ -289,6 +289,10 @@ export class LocalBackend implements ToolBackend {
     );
   }
 
+  listWorkspaces(): Promise<string[]> {
+    return this.#started().workspaces.trajectories();
+  }
+
   stats(): BackendStats {
     const slots = { available: 0, acquired: 0, executing: 0, releasing: 0, error: 0 };
     for (const slot of this.#slots.values()) slots[slot.state]++;

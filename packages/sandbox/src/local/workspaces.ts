@@ -45,6 +45,12 @@ export function workspaceName(trajectoryId: string): string {
   return `h-${createHash('sha256').update(trajectoryId).digest('hex')}`;
 }
 
+/** The trajectory whose workspace has this name; undefined where the name does not tell. */
+export function trajectoryOf(name: string): string | undefined {
+  const id = name.startsWith('t-') ? name.slice(2) : '';
+  return READABLE_ID.test(id) ? id : undefined;
+}
+
 export function anonymousWorkspaceName(): string {
   return `a-${randomUUID()}`;
 }
@@ -95,6 +101,12 @@ export class Workspaces {
       throw error;
     });
     return stats?.isDirectory() ? workspace : undefined;
+  }
+
+  /** The trajectories with a workspace here, as far as names tell. */
+  async trajectories(): Promise<string[]> {
+    const entries = await readdir(this.baseDir, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? (trajectoryOf(entry.name) ?? []) : []));
   }
 
   /** Deletes a workspace and what belongs to it. It is out of the way at once, also if deleting takes long. */

@@ -7,9 +7,15 @@ import type { Config } from '../config/index.ts';
 export interface Running {
   readonly url: string;
   readonly version: string;
+  readonly role: Config['role'];
+  readonly store: string;
+  /** What runs are worked on with; undefined where that is done elsewhere. */
+  readonly work: WorkDescription | undefined;
+}
+
+export interface WorkDescription {
   /** Its name; that of the built-in one starts with `demo`. */
   readonly model: string;
-  readonly store: string;
   readonly sandbox: string;
   /** Whether the sandbox keeps commands from the machine. */
   readonly isolated: boolean;
@@ -18,6 +24,13 @@ export interface Running {
   /** What nothing here holds them to, and why. */
   readonly unenforcedLimits: readonly string[];
 }
+
+/** What a process leaves to others. */
+const ROLES: Readonly<Record<Config['role'], string | undefined>> = {
+  all: undefined,
+  http: 'http: serves clients; the runs wait for servers whose role is work or all',
+  work: 'work: works on runs; clients are served by servers whose role is http or all',
+};
 
 /** Where commands look for a server unless they are told otherwise. */
 const DEFAULT_URL = 'http://127.0.0.1:8642';
@@ -29,21 +42,24 @@ export function banner(
   configWarnings: readonly string[],
   program: string,
 ): string {
-  const { url, version, model, store, sandbox, limits } = running;
-  const warnings = [...configWarnings, ...partWarnings(running, config)];
+  const { url, version, role, store, work } = running;
+  const warnings = [...configWarnings, ...(work === undefined ? [] : workWarnings(work, config))];
+  const parts = [
+    ['role', ROLES[role]],
+    ['model', work?.model],
+    ['store', store],
+    ['sandbox', work?.sandbox],
+    ['limits', work?.limits],
+  ].filter(([, what]) => what !== undefined);
   return [
     `Talaria ${version} listens on ${url}`,
-    `  model    ${model}`,
-    `  store    ${store}`,
-    `  sandbox  ${sandbox}`,
-    `  limits   ${limits}`,
+    ...parts.map(([name = '', what]) => `  ${name.padEnd(8)} ${what}`),
     ...warnings.map((warning) => `Warning: ${warning}`),
-    '',
-    ...nextCommand(url, config, program),
+    ...(role === 'work' ? [] : ['', ...nextCommand(url, config, program)]),
   ].join('\n');
 }
 
-function partWarnings({ model, isolated, unenforcedLimits }: Running, config: Config): string[] {
+function workWarnings({ model, isolated, unenforcedLimits }: WorkDescription, config: Config): string[] {
   const warnings: string[] = [];
   if (/^demo\b/i.test(model)) {
     warnings.push(

@@ -90,7 +90,18 @@ export function assembleConfig(
         'here; set API_SERVER_KEY or name the origins',
     );
   }
-  if (config.backend === 'docker' && !CONTAINER_SETTINGS.some((name) => failed.has(name))) {
+  if (config.role !== 'all' && config.database.kind === 'sqlite' && !failed.has('database')) {
+    const missing = config.role === 'http' ? 'a worker' : 'runs';
+    problems.push(
+      `${label('role')} is "${config.role}" and the database is SQLite, which one process has to itself: it would wait for ` +
+        `${missing} that cannot come; set TALARIA_DATABASE_URL to a Postgres database, or leave the role at all`,
+    );
+  }
+  if (
+    config.role !== 'http' &&
+    config.backend === 'docker' &&
+    !CONTAINER_SETTINGS.some((name) => failed.has(name))
+  ) {
     const containers = checkContainers(config, label);
     problems.push(...containers.problems);
     warnings.push(...containers.warnings);

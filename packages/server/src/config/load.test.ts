@@ -38,6 +38,7 @@ it('starts from the documented defaults', () => {
   const { sources, ...values } = config;
   expect(new Set(Object.values(sources))).toEqual(new Set(['default']));
   expect(values).toEqual({
+    role: 'all',
     host: '127.0.0.1',
     port: 8642,
     apiKeys: [],

@@ -55,6 +55,15 @@ export const configFileOption = { env: 'TALARIA_CONFIG', flag: 'config', fileNam
 const MAX_MB = 1_073_741_824;
 
 export const settings = {
+  role: define({
+    env: 'TALARIA_ROLE',
+    key: 'role',
+    kind: choice(['all', 'http', 'work']),
+    default: 'all',
+    group: 'Server',
+    about:
+      'what this process does of what several on one Postgres share: `http` serves clients, `work` works on runs, jobs and webhooks, `all` does both',
+  }),
   host: define({
     env: 'API_SERVER_HOST',
     key: 'host',

@@ -5,7 +5,6 @@
 import {
   type ApprovalAnswer,
   type CreateRun,
-  createId,
   createRunId,
   isRunId,
   isTerminalStatus,
@@ -28,18 +27,13 @@ import type { RunRequest } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
-import type { Log } from '../log.ts';
 import { maskSecrets } from '../secret-filter.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
-import { observed } from '../telemetry/run-facts.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
-import { Dispatcher } from './dispatcher.ts';
 import { hashJson } from './hash-json.ts';
-import { QueuePace } from './pace.ts';
-import { Retention } from './retention.ts';
-import type { WorkerDependencies } from './run-worker.ts';
+import type { QueuePace } from './pace.ts';
+import { NO_WORK, type Workload } from './run-work.ts';
 import { SessionAccess } from './session-access.ts';
-import { SessionRetention } from './session-retention.ts';
 
 /** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
 const LIST_CHARS_MAX = 4_000_000;
@@ -48,25 +42,23 @@ export interface EngineOptions {
   journal: Journal;
   /** The name runs are shown with. */
   modelName: string;
-  maxConcurrentRuns: number;
   maxQueuedRuns: number;
   /** How many API keys share the queue. */
   owners: number;
-  leaseMs: number;
-  retentionMs: number;
-  /** After its last use; 0 is for ever. */
-  sessionRetentionMs: number;
-  worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now' | 'report'>;
-  discardWorkspace(runId: string): Promise<void>;
+  /** How much of what was said before a run is given, in tokens by estimate; 0 is all of it. */
+  contextTokens: number;
+  /** Of a text that is shown. */
+  mask(text: string): string;
+  secrets: readonly string[];
   /** Undefined for a run whose tools have not been used yet. */
   openWorkspace(runId: string): Promise<WorkspaceReader | undefined>;
   /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
-  /** Keeps what is to outlive the run; it is evicted afterwards. */
-  beforeEviction(runId: string): Promise<void>;
-  log: Log;
+  /** How fast runs leave the queue. */
+  pace: QueuePace;
+  /** The work of this process; none by default. */
+  work?: Workload | undefined;
   report?: Report;
-  now?: () => number;
 }
 
 export interface ListRuns {
@@ -99,12 +91,8 @@ export interface Idempotency {
   keptMs?: number | undefined;
 }
 
-export interface Load extends QueueDepth {
+export interface Load extends QueueDepth, Omit<Workload, 'room'> {
   maxQueued: number;
-  active: number;
-  maxActive: number;
-  /** Of the active ones. */
-  waitingForApproval: number;
   subscribers: number;
   /** Messages to webhooks: still to be delivered, and given up lately. */
   webhooks: OutboxCounts;
@@ -116,50 +104,29 @@ export class Engine {
   readonly #journal: Journal;
   readonly #report: Report;
   readonly #feeds: Feeds;
-  readonly #pace: QueuePace;
-  readonly #dispatcher: Dispatcher;
-  readonly #retention: Retention;
-  readonly #sessionRetention: SessionRetention;
+  readonly #work: Workload;
   #draining = false;
 
   constructor(options: EngineOptions) {
-    const { journal, log, report = noReport, now = Date.now } = options;
+    const { journal, mask, secrets, work = NO_WORK, report = noReport } = options;
     this.#options = options;
     this.#report = report;
     this.#journal = journal;
-    const { mask, secrets } = options.worker;
+    this.#work = work;
     this.sessions = new SessionAccess(journal.sessions, {
       mask,
       maskKnown: (text) => maskSecrets(text, secrets),
     });
     this.#feeds = new Feeds(journal);
-    this.#pace = new QueuePace(now);
-    this.#dispatcher = new Dispatcher({
-      worker: createId('worker'),
-      journal,
-      maxConcurrent: options.maxConcurrentRuns,
-      leaseMs: options.leaseMs,
-      log,
-      now,
-      dependencies: { ...options.worker, journal, log, report, now },
-      onClaim: ({ epoch, run }) => {
-        this.#pace.tick();
-        report({ fact: 'run.claimed', run: observed(run), at: run.updatedAt, first: epoch === 1 });
-      },
-    });
-    this.#retention = new Retention({ ...options, journal, log });
-    this.#sessionRetention = new SessionRetention({ ...options, sessions: journal.sessions, log });
   }
 
-  /** Takes up what is unfinished and whatever comes. Runs can be submitted before; they wait. */
-  start(): void {
-    this.#dispatcher.start();
-    this.#retention.start();
-    this.#sessionRetention.start();
-  }
-
+  /** Whether the server is going, and clients had better start their runs elsewhere. */
   get draining(): boolean {
     return this.#draining;
+  }
+
+  beginDraining(): void {
+    this.#draining = true;
   }
 
   /** `traceparent`: the trace the run is to be part of, in W3C form. */
@@ -283,27 +250,20 @@ export class Engine {
   }
 
   async load(): Promise<Load> {
-    const { maxQueuedRuns, maxConcurrentRuns } = this.#options;
+    const { active, maxActive, waitingForApproval } = this.#work;
     return {
       ...(await this.#journal.queueDepth()),
-      maxQueued: maxQueuedRuns,
-      active: this.#dispatcher.active,
-      maxActive: maxConcurrentRuns,
-      waitingForApproval: this.#dispatcher.waitingForApproval,
+      maxQueued: this.#options.maxQueuedRuns,
+      active,
+      maxActive,
+      waitingForApproval,
       subscribers: this.#feeds.size,
       webhooks: await this.#journal.outbox.counts(),
     };
   }
 
-  /** Takes no new run from now on, and hands the unfinished ones over within the limit. */
-  async drain(limitMs: number): Promise<void> {
-    this.#draining = true;
-    await this.#dispatcher.drain(limitMs);
-    await Promise.all([this.#retention.stop(), this.#sessionRetention.stop()]);
-  }
-
   #queueFull(excess: number): TalariaError {
-    return new TalariaError('rate_limit_exceeded', { retryAfterS: this.#pace.retryAfterS(excess) });
+    return new TalariaError('rate_limit_exceeded', { retryAfterS: this.#options.pace.retryAfterS(excess) });
   }
 
   async #create(run: NewRun): Promise<CreateOutcome> {
@@ -328,7 +288,7 @@ export class Engine {
   }
 
   #copy(owner: string, { sessionId, ...said }: SessionRange, maxMessages?: number): Promise<CopiedContext> {
-    const limits = { maxTokens: this.#options.worker.limits.contextTokens, maxMessages };
+    const limits = { maxTokens: this.#options.contextTokens, maxMessages };
     return copyReach(said, limits, (range) => this.#journal.sessions.messages(owner, sessionId, range));
   }
 
@@ -337,7 +297,7 @@ export class Engine {
     return {
       // A run that a free worker is about to take stands in the queue for a moment, but does not wait. In a burst
       // as many more may be let in as are being taken just then: better than to refuse one a worker is free for.
-      maxQueued: maxQueuedRuns + this.#dispatcher.room,
+      maxQueued: maxQueuedRuns + this.#work.room,
       ownerShare: Math.ceil(maxQueuedRuns / owners),
     };
   }

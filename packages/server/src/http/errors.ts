@@ -19,7 +19,8 @@ export function sendError(reply: FastifyReply, error: TalariaError): FastifyRepl
   return reply.code(API_ERRORS[error.code].status).send(bodyOf(reply.request, error));
 }
 
-export function installErrorHandling(app: FastifyInstance): void {
+/** `unrouted` is what a request is told that no route is there for. */
+export function installErrorHandling(app: FastifyInstance, unrouted: 'not_found' | 'no_api'): void {
   app.setErrorHandler((error: FastifyError | TalariaError, request, reply) => {
     const known = toTalariaError(error);
     if (known.code === 'internal_error' || known.code === 'store_unavailable') {
@@ -34,12 +35,11 @@ export function installErrorHandling(app: FastifyInstance): void {
     }
     return sendError(reply, known);
   });
-  app.setNotFoundHandler((request, reply) =>
-    sendError(
-      reply,
-      new TalariaError('not_found', { message: `No such route: ${request.method} ${path(request.url)}` }),
-    ),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    const route = `${request.method} ${path(request.url)}`;
+    const message = unrouted === 'not_found' ? `No such route: ${route}` : API_ERRORS.no_api.message;
+    return sendError(reply, new TalariaError(unrouted, { message }));
+  });
 }
 
 function bodyOf(request: FastifyRequest, error: TalariaError): object {

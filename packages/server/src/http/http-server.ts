@@ -1,6 +1,7 @@
 /**
  * The HTTP side. In order, for each request: security headers, origin, who is asking, draining, then the route.
- * Routes see the engine's facade and nothing behind it.
+ * Routes see the engine's facade and nothing behind it. Health and metrics are there in every role; what clients ask
+ * for (api-routes.ts) only in a process that serves them.
  *
  * Fastify is given no schemas. The schemas of @talaria/protocol make the OpenAPI document (openapi-document.ts), and the
  * conformance suite checks answers against them; but which error comes first and in which words is fixed by the
@@ -9,30 +10,16 @@
 import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ApiKey } from '../config/index.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
-import type { McpServerHealth } from '../mcp/mcp-server.ts';
-import type { ResponseRuns } from '../responses/response-runs.ts';
 import type { Report } from '../telemetry/facts.ts';
+import { type ApiOptions, installApiRoutes } from './api-routes.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
-import { EventStreams } from './event-streams.ts';
-import { InlineRuns } from './inline/inline-runs.ts';
-import { InlineWatch } from './inline/inline-watch.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { installRequestReports } from './report-requests.ts';
-import { installArtifactRoutes } from './routes/artifacts.ts';
-import { installChatRoutes } from './routes/chat.ts';
-import { installDiscoveryRoutes } from './routes/discovery.ts';
-import { installEventRoutes } from './routes/events.ts';
-import { type Check, installHealthRoutes } from './routes/health.ts';
-import { installJobRoutes } from './routes/jobs.ts';
+import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
-import { installResponseRoutes } from './routes/responses.ts';
-import { installRunRoutes } from './routes/runs.ts';
-import { installSessionRoutes } from './routes/sessions.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
@@ -54,25 +41,18 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpServerOptions {
-  engine: Engine;
-  jobs: ScheduledJobs;
-  responses: ResponseRuns;
+export interface HttpServerOptions extends HealthOptions {
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
-  modelName: string;
-  subscriberBufferBytes: number;
-  inlineGraceMs: number;
-  version: string;
-  checks(): Promise<Record<string, Check>>;
-  mcpServers(): readonly McpServerHealth[];
   metrics: MetricsSource;
   report: Report;
   logger: FastifyBaseLogger;
+  /** What clients are served with; undefined where they are served by other processes. */
+  api: ApiOptions | undefined;
 }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { engine, apiKeys, corsOrigins, modelName, version } = options;
+  const { engine, apiKeys, corsOrigins, version, api } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
@@ -103,7 +83,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
-  installErrorHandling(app);
+  installErrorHandling(app, api === undefined ? 'no_api' : 'not_found');
   installRequestReports(app, options.report);
   app.decorateRequest('owner', '');
   app.addHook('onRequest', async (request, reply) => {
@@ -122,35 +102,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       throw new TalariaError('gateway_draining', { retryAfterS: 1 });
   });
 
-  const streams = new EventStreams(options.subscriberBufferBytes);
-  const watch = new InlineWatch({
-    graceMs: options.inlineGraceMs,
-    stop: (owner, runId) => engine.stop(owner, runId),
-    log: app.log,
-  });
-  const inline = new InlineRuns({ engine, watch, streams });
-  app.addHook('preClose', async () => {
-    await Promise.all([inline.close(), streams.close()]);
+  // A connection that is kept alive would bring its client's next request here.
+  app.addHook('onSend', async (_request, reply) => {
+    if (engine.draining) reply.header('connection', 'close');
   });
 
   installMethodNotAllowed(app, () => {
-    installHealthRoutes(app, { ...options, engine });
+    installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
-    installDiscoveryRoutes(app, {
-      version,
-      modelName,
-      authRequired: apiKeys.length > 0,
-      cors: corsOrigins === '*' || corsOrigins.length > 0,
-    });
-    installRunRoutes(app, engine);
-    installArtifactRoutes(app, engine);
-    installSessionRoutes(app, engine.sessions);
-    installJobRoutes(app, options.jobs);
-    installEventRoutes(app, engine, streams);
-    const keyConfigured = apiKeys.length > 0;
-    const { responses } = options;
-    installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });
-    installResponseRoutes(app, { engine, responses, inline, keyConfigured });
+    if (api !== undefined) installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins });
   });
   return app;
 }

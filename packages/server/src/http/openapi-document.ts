@@ -62,6 +62,12 @@ const ERRORS: Record<number, string> = {
 const OPERATIONS: Record<string, Operation> = {
   'GET /health': { tag: 'health', summary: 'Is it up?', open: true, answer: schemas.HealthSchema },
   'GET /v1/health': { tag: 'health', summary: 'Is it up?', open: true, answer: schemas.HealthSchema },
+  'GET /health/ready': {
+    tag: 'health',
+    summary: 'Should requests be sent here? 503 while it shuts down',
+    open: true,
+    answer: schemas.HealthReadySchema,
+  },
   'GET /health/detailed': {
     tag: 'health',
     summary: 'How is it?',

@@ -20,17 +20,24 @@ import { checkPostgres } from './checks/postgres.ts';
 import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
-const CHECKS: readonly (readonly [name: string, check: (config: Config) => Finding | Promise<Finding>])[] = [
+type Check = readonly [name: string, check: (config: Config) => Finding | Promise<Finding>];
+
+/** What only a server needs that works on runs. */
+const WORK_CHECKS: readonly Check[] = [
+  ['docker', checkDocker],
+  ['sandbox', checkSandbox],
+  ['model', checkModel],
+  ['mcp', checkMcpServers],
+];
+
+const checksOf = ({ role }: Config): readonly Check[] => [
   ['node', () => checkNode()],
   ['data', ({ dataDir }) => checkDataDirectory(dataDir)],
   [
     'database',
     ({ database }) => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database)),
   ],
-  ['docker', checkDocker],
-  ['sandbox', checkSandbox],
-  ['model', checkModel],
-  ['mcp', checkMcpServers],
+  ...(role === 'http' ? [] : WORK_CHECKS),
   ['port', checkPort],
 ];
 
@@ -43,7 +50,10 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
   const secrets = configSecrets(config);
   const mask = (text: string): string => redactSecrets(text, secrets);
 
-  const pending = CHECKS.map(async ([name, check]) => ({ name, ...masked(await run(check, config), mask) }));
+  const pending = checksOf(config).map(async ([name, check]) => ({
+    name,
+    ...masked(await run(check, config), mask),
+  }));
   const findings = [];
   if (!json) for (const warning of warnings) terminal.err(`Warning: ${warning}`);
   for (const finding of pending) {
@@ -59,7 +69,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
 type NamedFinding = Finding & { readonly name: string };
 
 /** A check that breaks has found something, too. */
-async function run(check: (typeof CHECKS)[number][1], config: Config): Promise<Finding> {
+async function run(check: Check[1], config: Config): Promise<Finding> {
   try {
     return await check(config);
   } catch (error) {

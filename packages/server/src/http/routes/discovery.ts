@@ -11,6 +11,7 @@ export interface DiscoveryOptions {
 
 const ENDPOINTS = {
   health: { method: 'GET', path: '/health' },
+  health_ready: { method: 'GET', path: '/health/ready' },
   health_detailed: { method: 'GET', path: '/health/detailed' },
   metrics: { method: 'GET', path: '/metrics' },
   models: { method: 'GET', path: '/v1/models' },

@@ -1,5 +1,11 @@
-/** `/health`, `/v1/health` (open to everyone) and `/health/detailed`. */
+/**
+ * `/health`, `/v1/health`, `/health/ready` (open to everyone) and `/health/detailed`.
+ *
+ * `/health/ready` says whether requests should be sent here, and nothing else. That the database is away is no reason
+ * against it: it is away for every server, and one without any server behind it helps no client.
+ */
 import type { FastifyInstance } from 'fastify';
+import type { Config } from '../../config/index.ts';
 import type { Engine, Load } from '../../engine/engine.ts';
 import type { McpServerHealth } from '../../mcp/mcp-server.ts';
 
@@ -10,6 +16,7 @@ export interface Check {
 
 export interface HealthOptions {
   version: string;
+  role: Config['role'];
   engine: Engine;
   /** What the server depends on, looked at when asked. */
   checks(): Promise<Record<string, Check>>;
@@ -17,7 +24,7 @@ export interface HealthOptions {
 }
 
 export function installHealthRoutes(app: FastifyInstance, options: HealthOptions): void {
-  const { version, engine, checks, mcpServers } = options;
+  const { version, role, engine, checks, mcpServers } = options;
   const brief = { status: 'ok', platform: 'hermes-agent', version };
   const startedAt = Date.now();
 
@@ -25,11 +32,17 @@ export function installHealthRoutes(app: FastifyInstance, options: HealthOptions
     app.get(path, { config: { open: true } }, async () => brief);
   }
 
+  app.get('/health/ready', { config: { open: true } }, async (_request, reply) => {
+    if (!engine.draining) return { status: 'ready' };
+    return reply.code(503).send({ status: 'draining' });
+  });
+
   app.get('/health/detailed', async () => {
     const [load, found] = await Promise.all([engine.load(), checks()]);
     const failed = Object.values(found).some((check) => check.status === 'failed');
     return {
       ...brief,
+      role,
       gateway_state: engine.draining ? 'draining' : 'running',
       active_agents: load.active,
       platforms: { api_server: { state: 'connected', subscribers: load.subscribers } },

@@ -12,6 +12,7 @@ import pg from 'pg';
 import { Wakeups } from '../wakeups.ts';
 
 const CHANNEL = 'talaria';
+const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 500;
 const LOOK_MS = 3_000;
 /** A notification holds 8000 bytes; a run id has 36. */
@@ -150,6 +151,7 @@ export class Announcements {
   async #listen(): Promise<{ ended: Promise<void> }> {
     const client = new pg.Client({
       connectionString: this.#options.url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       application_name: 'talaria',
       keepAlive: true,
     });
@@ -158,8 +160,14 @@ export class Announcements {
       client.on('error', () => resolve());
     });
     client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
-    await client.connect();
-    await client.query(`LISTEN ${CHANNEL}`);
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      this.#closing.signal.throwIfAborted();
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
     this.#client = client;
     return { ended };
   }
@@ -189,8 +197,8 @@ export class Announcements {
       try {
         const seen = await this.#options.lookAt([...this.#watched.keys()]);
         for (const [runId, mark] of seen) {
-          const before = this.#seen.get(runId);
-          if (before !== undefined && before !== mark) this.#wakeRun(runId);
+          // Also at the first look: nobody knows what happened between the watcher's last read and now.
+          if (this.#seen.get(runId) !== mark) this.#wakeRun(runId);
         }
         this.#seen = seen;
       } catch {

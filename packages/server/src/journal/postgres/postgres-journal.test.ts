@@ -1,9 +1,11 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
-import { createRun, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { claimedRun, completed, createRun, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
+import { performWrites } from './writes.ts';
 
 let postgres: TestPostgres;
 
@@ -57,6 +59,26 @@ describe('beside another server', () => {
       for (const { runId } of [first, second]) expect(await journal.getRun(runId)).toMatchObject({ runId });
     } finally {
       await other.end();
+      await journal.close();
+    }
+  });
+
+  it('an event that was announced to nobody is found all the same', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, mute] = [await PostgresJournal.open({ url }), new Database({ url, connections: 1 })];
+    try {
+      const claim = await claimedRun(journal);
+      let woken = 0;
+      journal.watchEvents(claim.runId, () => {
+        woken += 1;
+      });
+      // As a server does that dies between its commit and what it would have said of it.
+      await mute.transaction(ASKED, (tx) =>
+        performWrites(tx, [{ kind: 'append', lease: claim, records: [completed()], options: {} }]),
+      );
+      await expect.poll(() => woken).toBeGreaterThan(0);
+    } finally {
+      await mute.close();
       await journal.close();
     }
   });

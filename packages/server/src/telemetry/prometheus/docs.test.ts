@@ -7,6 +7,7 @@ const DOCUMENT = new URL('../../../../../docs/observability.md', import.meta.url
 
 const metrics = new Metrics({
   version: '1.2.3',
+  role: 'all',
   tools: createToolNames([], () => []),
   gauges: {
     load: async () => ({

@@ -43,12 +43,14 @@ export interface Gauges {
     subscribers: number;
     webhooks: { pending: number; failed: number };
   }>;
-  sandbox(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
-  mcpServers(): readonly { name: string; status: string }[];
+  /** Of a process that works on runs. */
+  sandbox?(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
+  mcpServers?(): readonly { name: string; status: string }[];
 }
 
 export interface MetricsOptions {
   version: string;
+  role: string;
   tools: ToolNames;
   gauges: Gauges;
 }
@@ -146,13 +148,15 @@ export class Metrics {
     REQUEST_SECONDS,
   );
 
-  constructor({ version, tools, gauges }: MetricsOptions) {
+  constructor({ version, role, tools, gauges }: MetricsOptions) {
     this.#tools = tools;
     this.#beginAtZero();
-    this.#gauge('talaria_build_info', 'Always 1; its labels say what runs here', ['version', 'node']).set(
-      { version, node: process.versions.node },
-      1,
-    );
+    const what = this.#gauge('talaria_build_info', 'Always 1; its labels say what runs here', [
+      'version',
+      'node',
+      'role',
+    ]);
+    what.set({ version, node: process.versions.node, role }, 1);
     this.#readGauges = this.#gauges(gauges);
     this.#readProcess = addProcessMetrics(this.registry);
   }
@@ -266,10 +270,10 @@ export class Metrics {
       subscribers.set(now.subscribers);
       messages.set({ state: 'pending' }, now.webhooks.pending);
       messages.set({ state: 'failed' }, now.webhooks.failed);
-      const stats = sandbox();
-      for (const [state, count] of Object.entries(stats.slots)) slots.set({ state }, count);
-      for (const [phase, count] of Object.entries(stats.containers ?? {})) containers.set({ phase }, count);
-      for (const { name, status } of mcpServers()) {
+      const stats = sandbox?.();
+      for (const [state, count] of Object.entries(stats?.slots ?? {})) slots.set({ state }, count);
+      for (const [phase, count] of Object.entries(stats?.containers ?? {})) containers.set({ phase }, count);
+      for (const { name, status } of mcpServers?.() ?? []) {
         if (status !== 'disabled') up.set({ server: name }, status === 'ready' ? 1 : 0);
       }
     };

@@ -1,0 +1,60 @@
+/** Everything clients do with runs, sessions, jobs and responses: the routes beside health and metrics. */
+import type { FastifyInstance } from 'fastify';
+import type { ApiKey } from '../config/index.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
+import type { ResponseRuns } from '../responses/response-runs.ts';
+import { EventStreams } from './event-streams.ts';
+import { InlineRuns } from './inline/inline-runs.ts';
+import { InlineWatch } from './inline/inline-watch.ts';
+import { installArtifactRoutes } from './routes/artifacts.ts';
+import { installChatRoutes } from './routes/chat.ts';
+import { installDiscoveryRoutes } from './routes/discovery.ts';
+import { installEventRoutes } from './routes/events.ts';
+import { installJobRoutes } from './routes/jobs.ts';
+import { installResponseRoutes } from './routes/responses.ts';
+import { installRunRoutes } from './routes/runs.ts';
+import { installSessionRoutes } from './routes/sessions.ts';
+
+export interface ApiOptions {
+  jobs: ScheduledJobs;
+  responses: ResponseRuns;
+  modelName: string;
+  subscriberBufferBytes: number;
+  inlineGraceMs: number;
+}
+
+export interface ApiContext extends ApiOptions {
+  version: string;
+  apiKeys: readonly ApiKey[];
+  corsOrigins: '*' | readonly string[];
+}
+
+export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiContext): void {
+  const { jobs, responses, modelName, version, apiKeys, corsOrigins } = api;
+  const keyConfigured = apiKeys.length > 0;
+  const streams = new EventStreams(api.subscriberBufferBytes);
+  const watch = new InlineWatch({
+    graceMs: api.inlineGraceMs,
+    stop: (owner, runId) => engine.stop(owner, runId),
+    log: app.log,
+  });
+  const inline = new InlineRuns({ engine, watch, streams });
+  app.addHook('preClose', async () => {
+    await Promise.all([inline.close(), streams.close()]);
+  });
+
+  installDiscoveryRoutes(app, {
+    version,
+    modelName,
+    authRequired: keyConfigured,
+    cors: corsOrigins === '*' || corsOrigins.length > 0,
+  });
+  installRunRoutes(app, engine);
+  installArtifactRoutes(app, engine);
+  installSessionRoutes(app, engine.sessions);
+  installJobRoutes(app, jobs);
+  installEventRoutes(app, engine, streams);
+  installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });
+  installResponseRoutes(app, { engine, responses, inline, keyConfigured });
+}
