@@ -121,6 +121,8 @@ export class ServerProcess {
       env: {
         PATH: process.env.PATH,
         HOME: this.dataDir,
+        // Filled by prepare.ts.
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         API_SERVER_PORT: '0',
         TALARIA_DATA_DIR: this.dataDir,
         TALARIA_LOG_LEVEL: 'warn',
