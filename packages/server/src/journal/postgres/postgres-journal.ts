@@ -1,5 +1,6 @@
 /** The driver for many servers: one Postgres, any number of processes. See HOW_IT_WORKS.md beside this file. */
 import { randomBytes } from 'node:crypto';
+import { atMost } from '../../at-most.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
 import { CURSOR_KEY_BYTES, Cursors } from '../cursors.ts';
@@ -45,6 +46,8 @@ import { performWrites, type Write } from './writes.ts';
 
 const CONNECTIONS = 8;
 const PEER_SECRET_BYTES = 32;
+/** What is being written at the end gets this long; while the database is away, it would wait for ever. */
+const CLOSE_MS = 2_000;
 /** About what a step records: on a disk with room for less than that a run gets no further. */
 const PROBE_BYTES = 65_536;
 
@@ -292,7 +295,7 @@ export class PostgresJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#creates.idle(), this.#writes.idle()]);
+    await atMost(CLOSE_MS, Promise.all([this.#creates.idle(), this.#writes.idle()]));
     await this.#announcements.close();
     await this.#database.close();
   }

@@ -1,0 +1,34 @@
+/**
+ * The order of the test files in a clone that has not run them yet: the long ones first, so that no worker is left with
+ * one when the others have nothing to do. Without this, large files come first, and the contract suites are in small ones.
+ */
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Those that take a worker half a minute or more. */
+const LONG = [
+  'packages/sandbox/src/docker/docker-backend.test.ts',
+  'packages/sandbox/src/local/bubblewrap-contract.test.ts',
+  'test/installed/server.test.ts',
+  'packages/sandbox/src/local/unshare-contract.test.ts',
+  'test/conformance/conformance.test.ts',
+  'packages/server/src/journal/postgres/postgres-journal.test.ts',
+  'test/chaos/kill-at-every-failpoint.test.ts',
+  'packages/sandbox/src/local/no-isolation-contract.test.ts',
+  'packages/sandbox/src/local/local-backend.test.ts',
+  'packages/sandbox/src/local/background/background.test.ts',
+  'test/e2e/jobs.test.ts',
+  'packages/server/src/journal/sqlite/sqlite-journal.test.ts',
+  'test/e2e/postgres.test.ts',
+  'test/installed/client.test.ts',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { root } = this.ctx.config;
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONG.indexOf(moduleId.slice(root.length + 1));
+      return place === -1 ? LONG.length : place;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
