@@ -6,6 +6,7 @@
  * because the process was stalled) waits until that worker has let go.
  */
 import { Handover } from '../agent/agent-run.ts';
+import { atMost } from '../at-most.ts';
 import { type Claim, type Journal, LeaseLostError } from '../journal/journal.ts';
 import type { Log } from '../log.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
@@ -143,11 +144,6 @@ export class Dispatcher {
   }
 
   async #allDone(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs);
-    });
-    await Promise.race([Promise.all([...this.#workers.values()].map((worker) => worker.done)), limit]);
-    clearTimeout(timer);
+    await atMost(limitMs, Promise.all([...this.#workers.values()].map((worker) => worker.done)));
   }
 }

@@ -18,6 +18,7 @@ import { runAgent } from '../agent/loop.ts';
 import type { Model } from '../agent/model/model.ts';
 import { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
+import { atMost } from '../at-most.ts';
 import { failpoint } from '../failpoints.ts';
 import {
   type AppendOptions,
@@ -388,16 +389,6 @@ async function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     work.catch(() => {});
     aborted.catch(() => {});
   }
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  // What goes wrong is dealt with where the work is waited for to its end.
-  await Promise.race([work.catch(() => {}), over]);
-  clearTimeout(timer);
 }
 
 function isStoreError(error: unknown): boolean {

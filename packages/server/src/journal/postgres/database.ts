@@ -169,6 +169,7 @@ export class Database {
         return await attempt();
       } catch (error) {
         if (error instanceof TalariaError) throw error;
+        this.#closing.signal.throwIfAborted();
         if (isConflict(error)) continue;
         const away = isAway(error);
         if (away || error instanceof pg.DatabaseError) this.#remember(error as Error);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
-import { claimedRun, completed, createRun, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { claimedRun, completed, createRun, delta, NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
@@ -98,4 +98,17 @@ it('a run that the database will not take fails alone', async () => {
   } finally {
     await journal.close();
   }
+});
+
+it('closes also while the database is away and a write waits for it', async () => {
+  const url = await postgres.createDatabase();
+  const journal = await PostgresJournal.open({ url });
+  const claim = await claimedRun(journal);
+  await postgres.restart(async () => {
+    const refused = expect(journal.append(claim, [delta()])).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
+    await journal.close();
+    await refused;
+  });
 });
