@@ -5,6 +5,8 @@ import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
 import type { Report } from './telemetry/facts.ts';
 
 export interface StoreOptions {
+  /** The name under which this server claims runs. */
+  serverId: string;
   report: Report;
   /** Called when the store has failed for good: no write will succeed. */
   onFatal(error: Error): void;
@@ -12,12 +14,12 @@ export interface StoreOptions {
 
 export async function openConfiguredStore(
   { database }: Pick<Config, 'database'>,
-  { report, onFatal }: StoreOptions,
+  { serverId, report, onFatal }: StoreOptions,
 ): Promise<Journal> {
   if (database.kind === 'sqlite') return SqliteJournal.open({ path: database.path, report, onFatal });
   // Not needed by most, and not loaded for them.
   const { PostgresJournal } = await import('./journal/postgres/postgres-journal.ts');
-  return PostgresJournal.open({ url: database.url, report });
+  return PostgresJournal.open({ url: database.url, worker: serverId, report });
 }
 
 export function storeName({ database }: Pick<Config, 'database'>): string {

@@ -31,6 +31,7 @@ import { redactSecrets } from './redact-secrets.ts';
 import { createMasking } from './responses/masking.ts';
 import { ResponseRuns } from './responses/response-runs.ts';
 import { keepSnapshot } from './responses/snapshots.ts';
+import { readServerId } from './server-id.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 import { createToolNames } from './telemetry/tool-names.ts';
 import { version } from './version.ts';
@@ -60,8 +61,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     `The data directory ${config.dataDir} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`,
   );
   opened.defer(() => lock.release());
+  const serverId = readServerId(config.dataDir);
 
   const opening = openConfiguredStore(config, {
+    serverId,
     report,
     onFatal(error) {
       log.fatal(
@@ -102,6 +105,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const work =
     workbench &&
     new RunWork({
+      serverId,
       journal,
       maxConcurrentRuns: config.maxConcurrentRuns,
       leaseMs: config.leaseSeconds * SECOND_MS,

@@ -2,7 +2,6 @@
  * The work on runs in this process: claims them, gives back what it cannot finish, and clears away what has been kept
  * for its time. A process without it only takes and shows runs; those of another process work on them.
  */
-import { createId } from '@talaria/protocol';
 import type { Journal } from '../journal/journal.ts';
 import type { Log } from '../log.ts';
 import type { Report } from '../telemetry/facts.ts';
@@ -27,6 +26,8 @@ export interface Workload {
 export const NO_WORK: Workload = { room: 0, active: 0, maxActive: 0, waitingForApproval: 0 };
 
 export interface RunWorkOptions {
+  /** The name under which it claims runs. */
+  serverId: string;
   journal: Journal;
   maxConcurrentRuns: number;
   leaseMs: number;
@@ -50,10 +51,10 @@ export class RunWork implements Workload {
   readonly #sessionRetention: SessionRetention;
 
   constructor(options: RunWorkOptions) {
-    const { journal, maxConcurrentRuns, leaseMs, worker, pace, log, report } = options;
+    const { serverId, journal, maxConcurrentRuns, leaseMs, worker, pace, log, report } = options;
     this.maxActive = maxConcurrentRuns;
     this.#dispatcher = new Dispatcher({
-      worker: createId('worker'),
+      worker: serverId,
       journal,
       maxConcurrent: maxConcurrentRuns,
       leaseMs,

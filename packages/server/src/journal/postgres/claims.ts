@@ -61,6 +61,18 @@ export async function claimRuns(
   return { claims, cancelled: ended };
 }
 
+/**
+ * Gives back what a worker held that is dead. Nobody is told: its next life, which asks first, has the files of these
+ * runs.
+ */
+export async function voidLeases(tx: Transaction, worker: string): Promise<void> {
+  await tx.rows(
+    `UPDATE runs SET lease_owner = NULL, lease_until = NULL
+      WHERE n IN (SELECT n FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_owner = $1 ORDER BY n FOR UPDATE)`,
+    [worker],
+  );
+}
+
 /** Runs that were told to stop and that nobody holds. */
 async function cancelStopped(tx: Transaction): Promise<Appended[]> {
   const rows = await tx.rows<RunRow>(

@@ -25,7 +25,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
-import { claimRuns, mayClaim } from './claims.ts';
+import { claimRuns, mayClaim, voidLeases } from './claims.ts';
 import { type Create, createRuns } from './creates.ts';
 import { ASKED, Database, NOW, NOW_OR_NEVER, type Transaction, WORK } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -53,6 +53,8 @@ const PROBE_BYTES = 65_536;
 
 export interface PostgresJournalOptions {
   url: string;
+  /** The name under which this process claims runs; leases of that name are of a process that is dead. */
+  worker?: string | undefined;
   /** The store's clock, in ms; the database's own unless a test has one. */
   now?: (() => number) | undefined;
   report?: Report;
@@ -75,11 +77,17 @@ export class PostgresJournal implements Journal {
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
 
-  static async open({ url, now, report = noReport }: PostgresJournalOptions): Promise<PostgresJournal> {
+  static async open({
+    url,
+    worker,
+    now,
+    report = noReport,
+  }: PostgresJournalOptions): Promise<PostgresJournal> {
     const database = new Database({ url, connections: CONNECTIONS, now });
     try {
       const keys = await database.transaction(ASKED, async (tx) => {
         await migrate(tx);
+        if (worker !== undefined) await voidLeases(tx, worker);
         return {
           cursors: await readOrMakeKey(tx, 'cursors', CURSOR_KEY_BYTES),
           peers: await readOrMakeKey(tx, 'peers', PEER_SECRET_BYTES),

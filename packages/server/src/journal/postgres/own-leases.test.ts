@@ -1,0 +1,38 @@
+/** What a server held when it died is free as soon as it is back; what others hold stays theirs. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LeaseLostError } from '../journal.ts';
+import { claimedRun, LEASE_MS, reasoning } from '../testing.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+import { startPostgres, type TestPostgres } from './testing.ts';
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+it('a server that is back goes on with its runs at once, and with those of no other', async () => {
+  const url = await postgres.createDatabase();
+  const before = await PostgresJournal.open({ url, worker: 'one' });
+  const own = await claimedRun(before, {}, 'one');
+  const others = await claimedRun(before, {}, 'two');
+
+  const back = await PostgresJournal.open({ url, worker: 'one' });
+  const claims = await back.claim('one', LEASE_MS, 10);
+  expect(claims).toMatchObject([{ runId: own.runId, epoch: own.epoch + 1 }]);
+  await expect(before.append(own, [reasoning('late')])).rejects.toThrow(LeaseLostError);
+  await back.append(others, [reasoning('in time')]);
+
+  await before.close();
+  await back.close();
+});
+
+it('a write of its former life that comes late is refused, also before anybody claims the run', async () => {
+  const url = await postgres.createDatabase();
+  const before = await PostgresJournal.open({ url, worker: 'one' });
+  const own = await claimedRun(before, {}, 'one');
+  const back = await PostgresJournal.open({ url, worker: 'one' });
+  await expect(before.append(own, [reasoning('late')])).rejects.toThrow(LeaseLostError);
+  await before.close();
+  await back.close();
+});
