@@ -13,10 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-/** How many runs the create has left behind. The second commit of a process is the first one asked of it. */
+/** How many runs the create has left behind. */
 const MOMENTS: [Moment, number][] = [
-  ['journal.before-commit@2', 0],
-  ['journal.after-commit@2', 1],
+  ['journal.before-commit', 0],
+  ['journal.after-commit', 1],
   ['run.after-create', 1],
 ];
 

@@ -39,11 +39,10 @@ const MOMENTS: [Moment, Interrupted][] = [
   ['approval.after-intent', { atLeast: ['m4'] }],
   ['run.before-terminal', []],
   ['run.after-terminal', []],
-  // The first commit of a process is its first look at the queue, before anything was asked of it.
-  ['journal.before-commit@2', 'any'],
-  ['journal.before-commit@15', 'any'],
-  ['journal.after-commit@6', 'any'],
-  ['journal.after-commit@13', 'any'],
+  ['journal.before-commit', 'any'],
+  ['journal.before-commit@14', 'any'],
+  ['journal.after-commit@5', 'any'],
+  ['journal.after-commit@12', 'any'],
 ];
 
 let model: ModelServer;

@@ -18,10 +18,10 @@ const MOMENTS: (Moment | undefined)[] = [
   'run.before-terminal',
   'run.after-terminal',
   undefined,
-  'journal.before-commit@4',
-  'journal.after-commit@4',
-  'journal.before-commit@9',
-  'journal.after-commit@9',
+  'journal.before-commit@3',
+  'journal.after-commit@3',
+  'journal.before-commit@8',
+  'journal.after-commit@8',
 ];
 
 let model: ModelServer;

@@ -12,6 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
+import { failpoint } from '../../failpoints.ts';
 import { toParameters } from './parameters.ts';
 
 const RETRY_MIN_MS = 50;
@@ -137,7 +138,9 @@ export class Database {
         const tx = new OpenTransaction(client, this.#now?.() ?? now);
         const result = await work(tx);
         inDoubt = { xid, result };
+        if (tx.writes) failpoint('journal.before-commit');
         await tx.commit();
+        if (tx.writes) failpoint('journal.after-commit');
         return result;
       } catch (error) {
         if (isConnectionLoss(error)) broken ??= error as Error;
@@ -216,6 +219,11 @@ class OpenTransaction implements Transaction {
   constructor(client: pg.PoolClient, now: number) {
     this.#client = client;
     this.now = now;
+  }
+
+  /** Whether there is something to commit, as far as it was sent. */
+  get writes(): boolean {
+    return this.#sent.length > 0;
   }
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {

@@ -84,13 +84,15 @@ function commitGroup(
   group: WriteRequest[],
 ): { responses: WriteResponse[]; failed: boolean } {
   const mark = writer.queue.mark();
+  const writtenBefore = writer.recordsWritten;
   try {
     db.exec('BEGIN IMMEDIATE');
     const responses = group.map((request) => attempt(db, writer, request));
-    failpoint('journal.before-commit');
+    const writes = writer.recordsWritten > writtenBefore;
+    if (writes) failpoint('journal.before-commit');
     db.exec('COMMIT');
     writer.queue.settle();
-    failpoint('journal.after-commit');
+    if (writes) failpoint('journal.after-commit');
     return { responses, failed: false };
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
