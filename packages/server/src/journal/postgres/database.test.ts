@@ -144,6 +144,25 @@ it('two transactions in each other’s way both happen', async () => {
   await Promise.all([lock('a', 'b'), lock('b', 'a')]);
 });
 
+it('a transaction that stands still keeps nobody from the rows it has locked, and happens later', async () => {
+  await direct.query("INSERT INTO marks (name) VALUES ('a')");
+  await using resources = new AsyncDisposableStack();
+  const stalling = new Database({ url: proxy.url, connections: 1, idleMs: 100 });
+  resources.defer(() => stalling.close());
+  const [locked, freed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const stalled = stalling.transaction(PATIENT, async (tx) => {
+    await tx.rows('SELECT * FROM marks FOR UPDATE');
+    locked.resolve();
+    await freed.promise;
+    tx.send("INSERT INTO marks (name) VALUES ('c')");
+  });
+  await locked.promise;
+  await direct.query("UPDATE marks SET name = 'b'");
+  freed.resolve();
+  await stalled;
+  expect(await marks()).toEqual(['b', 'c']);
+});
+
 function meeting(size: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let there = 0;

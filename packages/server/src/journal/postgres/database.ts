@@ -18,6 +18,8 @@ import { toParameters } from './parameters.ts';
 const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
+const IDLE_MS = 5_000;
 
 /** Counts and times fit into a number; as text, which is the library's default, they would not compare. */
 const types: pg.CustomTypesConfig = {
@@ -64,17 +66,21 @@ export interface DatabaseOptions {
   connections: number;
   /** The store's clock, in ms; the database's own unless a test has one. */
   now?: (() => number) | undefined;
+  /** How long a transaction may wait for its next statement before the database undoes it; it runs again. */
+  idleMs?: number;
 }
 
 export class Database {
   readonly #pool: pg.Pool;
   readonly #now: (() => number) | undefined;
+  readonly #idleMs: number;
   readonly #closing = new AbortController();
   #lastError: { message: string; at: number } | null = null;
   #closed: Promise<void> | undefined;
 
-  constructor({ url, connections, now }: DatabaseOptions) {
+  constructor({ url, connections, now, idleMs = IDLE_MS }: DatabaseOptions) {
     this.#now = now;
+    this.#idleMs = idleMs;
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
@@ -130,8 +136,9 @@ export class Database {
       };
       client.on('error', noteBroken);
       try {
-        const [, begun] = (await client.query(
-          `BEGIN; SELECT pg_current_xact_id()::text AS xid,
+        const [, , begun] = (await client.query(
+          `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${this.#idleMs};
+           SELECT pg_current_xact_id()::text AS xid,
                          (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
         )) as unknown as pg.QueryResult<{ xid: string; now: number }>[];
         const { xid, now } = begun!.rows[0]!;
@@ -263,14 +270,14 @@ function isConflict(error: unknown): boolean {
 
 function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isNetworkError(error);
-  // 08: connection exception; 57P0x: the server shuts down, has crashed, or is starting.
-  return /^(08|57P0)/.test(error.code ?? '');
+  // 08: connection exception; 57P0x: the server shuts down, has crashed, or is starting; 25P03: idle for too long.
+  return /^(08|57P0|25P03)/.test(error.code ?? '');
 }
 
 /** The database cannot be written to now, but it may be soon: it is away, starting, full of connections, or a standby. */
 function isAway(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isNetworkError(error);
-  return /^(08|57P0|53300|25006)/.test(error.code ?? '');
+  return /^(08|57P0|25P03|53300|25006)/.test(error.code ?? '');
 }
 
 function isNetworkError(error: unknown): boolean {
