@@ -102,7 +102,7 @@ export async function sweepKeys(database: Database): Promise<void> {
   const isAny = async () => {
     const expired = await database.rowsByClock(
       ASKED,
-      `SELECT 1 FROM idempotency WHERE expires_at <= ${NOW} LIMIT 1`,
+      `SELECT 1 FROM idempotency WHERE expires_at <= ${NOW} ORDER BY expires_at LIMIT 1`,
     );
     return expired.length > 0;
   };
@@ -110,9 +110,9 @@ export async function sweepKeys(database: Database): Promise<void> {
   while (swept === SWEPT_AT_ONCE && (await isAny())) {
     swept = await database.transaction(ASKED, async (tx) => {
       const gone = await tx.rows(
-        `DELETE FROM idempotency WHERE (owner, key) IN (
-           SELECT owner, key FROM idempotency WHERE expires_at <= $1
-            ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+        `DELETE FROM idempotency WHERE ctid = ANY (ARRAY (
+           SELECT ctid FROM idempotency WHERE expires_at <= $1
+            ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
          RETURNING 1`,
         [tx.now, SWEPT_AT_ONCE],
       );

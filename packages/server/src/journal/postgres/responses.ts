@@ -32,10 +32,10 @@ export function addResponse(tx: Transaction, { owner, runId, response }: NewRun,
     [response.responseId, owner, runId, sessionId, tx.now, JSON.stringify(response.settings)],
   );
   tx.send(
-    `DELETE FROM responses WHERE n IN (
+    `DELETE FROM responses WHERE n = ANY (ARRAY (
        SELECT n FROM responses r
         WHERE owner = $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = r.run_id AND finished_at IS NULL)
-        ORDER BY n LIMIT (SELECT greatest(0, count(*) - $2) FROM responses WHERE owner = $1))`,
+        ORDER BY n LIMIT (SELECT greatest(0, count(*) - $2) FROM responses WHERE owner = $1)))`,
     [owner, response.maxStored],
   );
 }

@@ -1,6 +1,6 @@
 /** The part of the Postgres driver that knows the servers on the database. */
 import type { KnownServer, NewServer, Servers } from '../peers.ts';
-import { ASKED, type Database } from './database.ts';
+import { ASKED, type Database, NOW } from './database.ts';
 
 export interface ServerRow {
   server_id: string;
@@ -60,11 +60,15 @@ export class PostgresServers implements Servers {
     });
   }
 
-  list(): Promise<{ now: number; servers: KnownServer[] }> {
-    return this.#database.transaction(ASKED, async (tx) => {
-      const rows = await tx.rows<ServerRow>('SELECT * FROM servers ORDER BY seen_at DESC, server_id');
-      return { now: tx.now, servers: rows.map(toKnownServer) };
-    });
+  async list(): Promise<{ now: number; servers: KnownServer[] }> {
+    // One row without a server when there is none.
+    const rows = await this.#database.rowsByClock<ServerRow & { now: number }>(
+      ASKED,
+      `SELECT s.*, clock.now FROM (SELECT ${NOW} AS now) clock LEFT JOIN servers s ON true
+        ORDER BY seen_at DESC, server_id`,
+    );
+    const servers = rows.filter(({ server_id: serverId }) => serverId !== null).map(toKnownServer);
+    return { now: rows[0]!.now, servers };
   }
 
   forget(unseenMs: number): Promise<void> {

@@ -187,7 +187,7 @@ export class PostgresSessions implements Sessions {
   async sweep(unusedMs: number, limit: number): Promise<number> {
     const isAny = await this.#database.rowsByClock(
       ASKED,
-      `SELECT 1 FROM sessions WHERE used_at <= ${NOW} - $2 LIMIT 1`,
+      `SELECT 1 FROM sessions WHERE used_at <= ${NOW} - $2 ORDER BY used_at LIMIT 1`,
       [unusedMs],
     );
     if (isAny.length === 0) return 0;

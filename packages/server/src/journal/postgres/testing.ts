@@ -27,7 +27,17 @@ const PASSWORD = 'talaria';
 const NOBODY = 65_534;
 const IDENTITY = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 // Nobody cuts the power in a test, and a disk that is waited for hides no mistake.
-const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'unix_socket_directories='];
+const SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '200',
+  unix_socket_directories: '',
+};
+
+export interface TestPostgresOptions {
+  /** Beside, or in place of, those every test has. */
+  settings?: Record<string, string>;
+}
 
 export interface TestPostgres {
   /** The address of a new, empty database. */
@@ -37,13 +47,13 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<TestPostgres> {
+export async function startPostgres({ settings = {} }: TestPostgresOptions = {}): Promise<TestPostgres> {
   await prepareCluster();
   const directory = await mkdtemp(join(tmpdir(), 'talaria-postgres-'));
   await run('cp', ['-a', `${NEW_CLUSTER}/.`, directory]);
   const port = await freePort();
   const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
-  let server = await startServer(directory, port);
+  let server = await startServer(directory, port, settings);
   let databases = 0;
   return {
     async createDatabase() {
@@ -60,7 +70,7 @@ export async function startPostgres(): Promise<TestPostgres> {
       try {
         await meanwhile();
       } finally {
-        server = await startServer(directory, port);
+        server = await startServer(directory, port, settings);
       }
     },
     async stop() {
@@ -90,8 +100,19 @@ export async function prepareCluster(): Promise<void> {
   await rename(copy, NEW_CLUSTER).catch(() => rm(copy, { recursive: true }));
 }
 
-async function startServer(directory: string, port: number): Promise<ChildProcess> {
-  const words = ['-D', directory, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])];
+async function startServer(
+  directory: string,
+  port: number,
+  settings: Record<string, string>,
+): Promise<ChildProcess> {
+  const all = Object.entries({ ...SETTINGS, ...settings });
+  const words = [
+    '-D',
+    directory,
+    '-p',
+    String(port),
+    ...all.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
   const server = spawn(join(HOME, 'native', 'bin', 'postgres'), words, {
     ...IDENTITY,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,0 +1,297 @@
+/**
+ * Every statement of the journal finds its rows by an index, in a database with a million records: shown by the plans that
+ * the database carried out, with the parameters they had, and again with plans made without looking at parameters, as
+ * those of prepared statements are.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { createRunId } from '@talaria/protocol';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Claim, Lease, NewRun } from '../journal.ts';
+import type { ResponseSettings } from '../responses.ts';
+import { approvalRequest, completed, delta, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+import { startPostgres, type TestPostgres } from './testing.ts';
+import { fillArchive } from './testing-archive.ts';
+import { explainAll, inOneLine, type Plan, type PlanNode, plansOf } from './testing-plans.ts';
+
+/** What waits, and what went wrong, may be counted; what is kept may not. */
+const ROWS_MAX = 2_000;
+const PAGES_MAX = 3_000;
+/** Few rows by their nature, however much is kept: there is no index that would help. */
+const SMALL = ['owners', 'keys', 'probe', 'leftovers', 'servers', 'talaria_schema'];
+
+/** Only asked after a connection was lost in the middle of a commit, and about no table. */
+const OUT_OF_REACH = 'SELECT pg_xact_status($1::xid8) AS status';
+/** What the journal asks every few seconds of the runs that are watched. */
+const LOOK = 'SELECT run_id, next_pos FROM runs';
+
+let postgres: TestPostgres;
+let url: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ settings: { max_wal_size: '4GB' } });
+  url = await postgres.createDatabase();
+  await (await PostgresJournal.open({ url })).close();
+  await fillArchive(url);
+}, 120_000);
+afterAll(() => postgres?.stop());
+
+describe.each(['auto', 'force_generic_plan'] as const)('with plan_cache_mode = %s', (mode) => {
+  let plans: Plan[];
+
+  beforeAll(async () => {
+    await explainAll(url, mode);
+    plans = await plansOf(async (soFar) => {
+      const journal = await PostgresJournal.open({ url });
+      const unwatch = journal.watchEvents(RUN, () => {});
+      await doEverything(journal);
+      await vi.waitUntil(() => isAmong(soFar, LOOK), 10_000);
+      unwatch();
+      await journal.close();
+    });
+  }, 120_000);
+
+  it('every statement in the source was carried out', () => {
+    expect(statementsInSource().filter((sql) => !isAmong(plans, sql))).toEqual([OUT_OF_REACH]);
+  });
+
+  it('none walks a table', () => {
+    const walks = plans.flatMap(({ sql, nodes }) =>
+      nodes
+        .filter((node) => node['Node Type'] === 'Seq Scan' && !SMALL.includes(node['Relation Name'] ?? ''))
+        .map((node) => `${node['Relation Name']}: ${sql}`),
+    );
+    expect([...new Set(walks)]).toEqual([]);
+  });
+
+  it('none reads much', () => {
+    const greedy = plans
+      .map(({ sql, nodes, pages }) => ({ sql, pages, rows: Math.max(...nodes.map(rowsRead)) }))
+      .filter(({ rows, pages }) => rows > ROWS_MAX || pages > PAGES_MAX);
+    expect(greedy).toEqual([]);
+  });
+});
+
+it('what a server asks while there is nothing to do takes one statement each, and no transaction', async () => {
+  const empty = await postgres.createDatabase();
+  await (await PostgresJournal.open({ url: empty })).close();
+  await explainAll(empty, 'auto');
+  let questions: number | undefined;
+  const plans = await plansOf(async (soFar) => {
+    const journal = await PostgresJournal.open({ url: empty });
+    const before = soFar.length;
+    await journal.claim('w', LEASE_MS, 10);
+    await journal.expired(0, 10);
+    await journal.queueDepth();
+    await journal.sessions.sweep(0, 10);
+    await journal.jobs.agenda(10);
+    await journal.jobs.planned();
+    await journal.outbox.due();
+    await journal.outbox.counts();
+    await journal.peers.servers.list();
+    questions = soFar.length - before;
+    await journal.close();
+  });
+  expect(questions).toBe(9);
+  expect(plans.slice(-9).map(({ sql }) => sql.split(' ')[0])).toEqual(Array(9).fill('SELECT'));
+});
+
+function isAmong(plans: readonly Plan[], beginning: string): boolean {
+  return plans.some(({ sql }) => sql.startsWith(beginning));
+}
+
+/** Rows the step had in hand, whether it kept them or not. */
+function rowsRead(node: PlanNode): number {
+  const { 'Actual Rows': kept, 'Actual Loops': loops } = node;
+  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  return (kept + removed) * loops;
+}
+
+/** How each begins: up to the first part that is put in while the program runs. */
+function statementsInSource(): string[] {
+  const folder = new URL('.', import.meta.url);
+  const files = readdirSync(folder).filter(
+    (name) => name.endsWith('.ts') && !/^migrations\.ts$|test/.test(name),
+  );
+  const verb = '\\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH) ';
+  const literal = new RegExp(`\`(${verb}[^\`$]*)|'(${verb}[^'\\n]*)'|"(${verb}[^"\\n]*)"`, 'g');
+  return files.flatMap((name) =>
+    [...readFileSync(new URL(name, folder), 'utf8').matchAll(literal)].map(([, ...parts]) =>
+      inOneLine(parts.find((part) => part !== undefined)!),
+    ),
+  );
+}
+
+async function doEverything(journal: PostgresJournal): Promise<void> {
+  await readRuns(journal);
+  await workOnRuns(journal);
+  await useSessions(journal);
+  await useResponses(journal);
+  await useJobs(journal);
+  await sendMessages(journal);
+  await knowPeers(journal);
+  await keepSnapshots(journal);
+  await sweep(journal);
+}
+
+const OWNER = 'owner_1';
+const RUN = 'run_501';
+const webhook = { url: 'https://receiver-1/', secret: { kind: 'none' } } as const;
+const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
+
+async function readRuns(journal: PostgresJournal): Promise<void> {
+  const run = await journal.getRun(RUN);
+  for (const filter of [{}, { status: 'failed' }, { sessionId: run!.sessionId }] as const) {
+    const { next } = await journal.listRuns({ owner: OWNER, limit: 3, ...filter });
+    await journal.listRuns({ owner: OWNER, limit: 3, ...filter, after: next });
+  }
+  await journal.readEvents(RUN, 10, 20);
+  await journal.readLog(RUN, -1);
+  await journal.readPosted(RUN, -1);
+  await journal.firstShownAfter(RUN, 0);
+  await journal.previousTurn(run!);
+  await journal.grants(OWNER, run!.sessionId);
+  await journal.queueDepth();
+  await journal.checkHealth();
+}
+
+async function create(
+  journal: PostgresJournal,
+  overrides: Partial<NewRun> = {},
+  maxQueued = 10_000,
+): Promise<string> {
+  const run = newRun({ owner: OWNER, ...overrides });
+  await journal.createRun(run, { ...NO_LIMIT, maxQueued });
+  return run.runId;
+}
+
+/** Of the runs that wait, this one: the others are held by somebody else for a while. */
+async function claim(journal: PostgresJournal, runId: string): Promise<Claim> {
+  for (;;) {
+    const claims = await journal.claim('w', LEASE_MS, 50);
+    const found = claims.find((claimed) => claimed.runId === runId);
+    if (found !== undefined) return found;
+    if (claims.length === 0) throw new Error(`${runId} could not be claimed`);
+  }
+}
+
+async function workOnRuns(journal: PostgresJournal): Promise<void> {
+  const idempotency = { key: createRunId(), bodyHash: 'b' };
+  const runId = await create(journal, { idempotency, webhook });
+  await create(journal, { idempotency });
+  await create(journal, { idempotency: { key: createRunId(), bodyHash: 'b' } }, 0);
+  const claimed = await claim(journal, runId);
+  await journal.renew('w', [claimed], LEASE_MS);
+  await journal.append(claimed, [delta(), approvalRequest('a')]);
+  await journal.post(runId, { kind: 'approval', choice: 'session', all: false });
+  await journal.release(claimed);
+  await journal.append(await claim(journal, runId), [completed()], { seenPostedPos: 100 });
+
+  // A run whose workers die again and again is a suspect.
+  await create(journal);
+  for (let i = 0; i < 4; i++) await journal.claim('w', 0, 1);
+  // One that was told to stop, and whose worker died.
+  const stopped = await create(journal);
+  const held = await claim(journal, stopped);
+  await journal.post(stopped, { kind: 'stop' });
+  await journal.renew('w', [held], 0);
+  await journal.claim('w', LEASE_MS, 0);
+}
+
+async function finish(journal: PostgresJournal, runId: string, lease?: Lease): Promise<void> {
+  await journal.append(lease ?? (await claim(journal, runId)), [completed()], { turn });
+}
+
+async function useSessions(journal: PostgresJournal): Promise<void> {
+  const { sessions } = journal;
+  const [name, fork] = [createRunId(), createRunId()];
+  await finish(journal, await create(journal, { sessionId: name }));
+  await sessions.get(OWNER, name);
+  const { next } = await sessions.list({ owner: OWNER, limit: 3 });
+  await sessions.list({ owner: OWNER, limit: 3, after: next });
+  await sessions.messages(OWNER, name, { from: 0, limit: 10 });
+  await sessions.fork({ owner: OWNER, from: name, into: fork });
+  await sessions.delete(OWNER, fork);
+}
+
+async function useResponses(journal: PostgresJournal): Promise<void> {
+  const { responses } = journal;
+  const names = [createRunId(), createRunId(), createRunId()] as const;
+  // The third goes on from the first, as the second did: it branches off.
+  for (const [i, previous] of [undefined, names[0], names[0]].entries()) {
+    const response = { responseId: names[i]!, settings: {} as ResponseSettings, maxStored: 1000, previous };
+    await finish(journal, await create(journal, { sessionId: createRunId(), response }));
+  }
+  await responses.get(OWNER, names[0]);
+  await responses.context(OWNER, names[0]);
+  await responses.ofRun(RUN);
+  await responses.keep(names[0], '{}');
+  await responses.delete(OWNER, names[0]);
+}
+
+async function useJobs(journal: PostgresJournal): Promise<void> {
+  const { jobs } = journal;
+  const job = (await jobs.create(newJob({ owner: OWNER, nextRunAt: 1 }), 1000))!;
+  await jobs.get(job.jobId);
+  await jobs.list(OWNER);
+  const updated = (await jobs.update(job, { name: 'other' }))!;
+  await jobs.agenda(10);
+  await jobs.planned();
+  await finish(
+    journal,
+    await create(journal, { job: { ...updated, nextRunAt: null }, sessionId: createRunId() }),
+  );
+  await jobs.delete(job.jobId);
+}
+
+async function sendMessages(journal: PostgresJournal): Promise<void> {
+  const { outbox } = journal;
+  await outbox.due();
+  await outbox.counts();
+  await outbox.state(RUN);
+  const [a, b, c, d] = await outbox.claim({ leaseMs: LEASE_MS, limit: 4, perReceiver: 4 });
+  await outbox.settle(a!, { kind: 'postponed', delayMs: 1000, error: 'x' });
+  await outbox.settle(b!, { kind: 'failed', error: 'x' });
+  await outbox.settle(c!, { kind: 'delivered' });
+  await outbox.settle(d!, { kind: 'returned' });
+}
+
+async function knowPeers(journal: PostgresJournal): Promise<void> {
+  const { servers, workspaces } = journal.peers;
+  const startedAt = await servers.announce({
+    serverId: 'server_1',
+    url: 'http://x',
+    role: 'all',
+    version: '1',
+  });
+  await servers.renew('server_1', startedAt);
+  await servers.list();
+  await servers.forget(1_000_000);
+  await workspaces.place(await claim(journal, await create(journal)), 'server_1');
+  await workspaces.locate(RUN);
+  await workspaces.adopt('server_1', [RUN, 'run_nobody_knows']);
+  await workspaces.removed('server_1', await workspaces.evicted('server_1', 10));
+  await servers.leave('server_1', startedAt);
+}
+
+async function keepSnapshots(journal: PostgresJournal): Promise<void> {
+  const { snapshots } = journal;
+  const held = await claim(journal, await create(journal));
+  const stored = await snapshots.store(held, 1, Readable.from([Buffer.from('files')]));
+  await snapshots.confirm(held, stored.snapshotId, 2);
+  await snapshots.find(held.runId);
+  for await (const _ of snapshots.read(held.runId, stored));
+  await snapshots.remove(RUN);
+}
+
+async function sweep(journal: PostgresJournal): Promise<void> {
+  // So long that it takes several transactions, and with a key that expires with it.
+  const idempotency = { key: createRunId(), bodyHash: 'b', keptMs: 0 };
+  const long = await claim(journal, await create(journal, { idempotency }));
+  await journal.append(long, [...Array.from({ length: 1_100 }, () => delta()), completed()]);
+  await journal.evict([long.runId]);
+  await journal.evict(await journal.expired(3_600_000, 5));
+  await journal.sessions.sweep(3_600_000, 5);
+  await journal.evict([]);
+}
