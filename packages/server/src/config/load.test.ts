@@ -94,7 +94,7 @@ it('starts from the documented defaults', () => {
     otlpHeaders: undefined,
     otelServiceName: 'talaria',
     drainSeconds: 30,
-    leaseSeconds: 15,
+    leaseSeconds: 7,
     subscriberBufferBytes: 1_048_576,
     logLevel: 'info',
     logFormat: 'json',

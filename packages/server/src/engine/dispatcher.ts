@@ -1,9 +1,16 @@
 /**
  * Claims runs while there is room, keeps their leases alive, and hands them over on shutdown.
  *
- * A claim is tried when the queue may have changed, when a worker is done, and by a slow poll, which finds runs
+ * A claim is tried when the queue may have changed, when a worker is done, and by a poll, which finds runs
  * whose owner died. A run that is claimed while an old worker of this process still holds it (its lease ended
  * because the process was stalled) waits until that worker has let go.
+ *
+ * How soon the runs of a dead server go on, and how long a server may be stalled without losing its own, is one
+ * decision. A lease is renewed each quarter of its length, so a stall of less than three quarters costs nothing; a dead
+ * server's run is found at the latest a poll after the end of its lease.
+ *
+ * While the store is away nobody can renew, and when it is back all leases may have ended though all their owners
+ * live. Then ours are renewed first, and for half a lease nothing is claimed, so that the others can do the same.
  */
 import { Handover } from '../agent/agent-run.ts';
 import { atMost } from '../at-most.ts';
@@ -11,7 +18,9 @@ import { type Claim, type Journal, LeaseLostError } from '../journal/journal.ts'
 import type { Log } from '../log.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
-const POLL_MS = 2_000;
+const POLL_MS = 1_000;
+/** Of the length of a lease. */
+const RENEWALS = 4;
 /** What a worker may take to let go after it was abandoned: the grace of its agent and the last write. */
 const ABANDON_MS = 4_000;
 
@@ -37,6 +46,9 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #again = false;
   #renewedAt: number;
+  /** Since when the store has failed every time. */
+  #awaySince: number | undefined;
+  #claimsFrom = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -48,7 +60,10 @@ export class Dispatcher {
     this.#unwatch = journal.watchQueue(() => this.#wake());
     // Also without room: a claim of nothing still ends stopped runs that nobody holds.
     this.#poll = setInterval(() => this.#claimSoon(), POLL_MS);
-    this.#heartbeat = setInterval(() => void this.#renew(), leaseMs / 3);
+    this.#heartbeat = setInterval(() => {
+      if (this.#workers.size > 0) void this.#renew();
+      else this.#renewedAt = this.#options.now();
+    }, leaseMs / RENEWALS);
     this.#wake();
   }
 
@@ -91,21 +106,28 @@ export class Dispatcher {
   }
 
   async #claim(): Promise<void> {
-    const { journal, worker, leaseMs, log } = this.#options;
+    const { journal, worker, leaseMs } = this.#options;
     try {
       do {
         this.#again = false;
-        // After a stall our own leases may have ended; renew them before looking for ended leases.
-        if (this.#options.now() - this.#renewedAt > leaseMs / 2) await this.#renew();
+        if (!(await this.#mayClaim())) break;
         const claims = await journal.claim(worker, leaseMs, this.room);
         for (const claim of claims) await this.#take(claim);
         if (claims.length > 0) this.#again = true;
       } while (this.#again && this.room > 0 && !this.#draining.signal.aborted);
     } catch (error) {
-      log.error({ err: error }, 'claiming runs failed; it is tried again');
+      this.#noteFailure(error, 'claiming runs failed; it is tried again');
     } finally {
       this.#claiming = undefined;
     }
+  }
+
+  /** Whether a lease that has ended is one that nobody holds any more. */
+  async #mayClaim(): Promise<boolean> {
+    const { leaseMs, now } = this.#options;
+    // After a stall our own leases may have ended; renew them before looking for ended leases.
+    if (this.#awaySince !== undefined || now() - this.#renewedAt > leaseMs / 2) await this.#renew();
+    return this.#awaySince === undefined && now() >= this.#claimsFrom;
   }
 
   async #take(claim: Claim): Promise<void> {
@@ -129,18 +151,33 @@ export class Dispatcher {
   }
 
   async #renew(): Promise<void> {
-    const { journal, worker, leaseMs, log, now } = this.#options;
+    const { journal, worker, leaseMs, now } = this.#options;
     const claims = [...this.#workers.values()].map(({ claim: { runId, epoch } }) => ({ runId, epoch }));
+    const startedAt = now();
     try {
-      this.#renewedAt = now();
-      const lost = claims.length === 0 ? [] : await journal.renew(worker, claims, leaseMs);
+      const lost = await journal.renew(worker, claims, leaseMs);
+      this.#renewedAt = startedAt;
+      this.#noteSuccess();
       for (const { runId, epoch } of lost) {
         const holder = this.#workers.get(runId);
         if (holder?.claim.epoch === epoch) holder.abandon(new LeaseLostError(runId));
       }
     } catch (error) {
-      log.error({ err: error }, 'renewing leases failed; it is tried again');
+      this.#noteFailure(error, 'renewing leases failed; it is tried again');
     }
+  }
+
+  #noteFailure(error: unknown, message: string): void {
+    // Told once for each time it is away: what follows is the same, every second.
+    if (this.#awaySince === undefined) this.#options.log.error({ err: error }, message);
+    this.#awaySince ??= this.#options.now();
+  }
+
+  #noteSuccess(): void {
+    const { leaseMs, now } = this.#options;
+    if (this.#awaySince === undefined) return;
+    if (now() - this.#awaySince > leaseMs / RENEWALS) this.#claimsFrom = now() + leaseMs / 2;
+    this.#awaySince = undefined;
   }
 
   async #allDone(limitMs: number): Promise<void> {

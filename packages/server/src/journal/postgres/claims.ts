@@ -10,7 +10,7 @@ import type { Claim } from '../journal.ts';
 import { cancelled } from '../posts.ts';
 import { type RunRow, toState, toStoredRun } from '../rows.ts';
 import { isSuspect } from '../run-state.ts';
-import { ASKED, type Database, NOW, type Transaction } from './database.ts';
+import { type Database, NOW, NOW_OR_NEVER, type Transaction } from './database.ts';
 import { type Appended, RunBatch } from './run-batch.ts';
 
 /** Any number that nobody else uses for a lock in this database. */
@@ -28,7 +28,7 @@ export interface ClaimRequest {
  */
 export async function mayClaim(database: Database): Promise<boolean> {
   const [row] = await database.rowsByClock<{ any: boolean }>(
-    ASKED,
+    NOW_OR_NEVER,
     `SELECT EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND epoch = 0)
          OR EXISTS (SELECT 1 FROM runs
                      WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ${NOW}))

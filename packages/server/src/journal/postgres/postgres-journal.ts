@@ -184,7 +184,8 @@ export class PostgresJournal implements Journal {
 
   async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
     if (!(await mayClaim(this.#database))) return [];
-    const { claims, cancelled } = await this.#database.transaction(ASKED, (tx) =>
+    // One that waited for the database would find the leases of all who were kept from renewing them.
+    const { claims, cancelled } = await this.#database.transaction(NOW_OR_NEVER, (tx) =>
       claimRuns(tx, { worker, leaseMs, limit }),
     );
     for (const appended of cancelled) {
