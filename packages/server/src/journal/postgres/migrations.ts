@@ -1,5 +1,7 @@
 /**
  * The schema, as numbered steps. A released step is never edited: a change is a new step at the end.
+ * While an upgrade goes on, servers of the release before work beside those that made the newest step: a step adds tables,
+ * columns that may be left out, indexes, and takes away nothing that release uses. What is to go, goes a release later.
  * Times are milliseconds since the epoch. JSON is kept as text, as it was written: `jsonb` knows no `\u0000`.
  */
 import type { Transaction } from './database.ts';

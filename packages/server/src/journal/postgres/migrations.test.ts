@@ -1,0 +1,70 @@
+/** Upgrades: many servers start together, and old ones meet a schema that is newer than they are. */
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { claimedRun, completed, reasoning } from '../testing.ts';
+import { SCHEMA_VERSION } from './migrations.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+import { startPostgres, type TestPostgres } from './testing.ts';
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+it('servers that start together on an empty database make its tables once', async () => {
+  const url = await postgres.createDatabase();
+  const journals = await Promise.all(Array.from({ length: 5 }, () => PostgresJournal.open({ url })));
+  expect(await query(url, 'SELECT version FROM talaria_schema')).toEqual([{ version: SCHEMA_VERSION }]);
+  for (const journal of journals) await journal.close();
+});
+
+it('a server refuses to start on a schema newer than it knows, and says which version to start', async () => {
+  const url = await postgres.createDatabase();
+  await (await PostgresJournal.open({ url })).close();
+  const newer = SCHEMA_VERSION + 1;
+  await query(url, `UPDATE talaria_schema SET version = ${newer}`);
+  await expect(PostgresJournal.open({ url })).rejects.toThrow(
+    `The database cannot be opened: it has schema ${newer}, this version of the server knows up to ${SCHEMA_VERSION}; ` +
+      'start the newer version',
+  );
+  expect(await query(url, 'SELECT version FROM talaria_schema')).toEqual([{ version: newer }]);
+});
+
+it('one that runs already goes on when the schema gets newer in the ways that a step may change it', async () => {
+  const url = await postgres.createDatabase();
+  const journal = await PostgresJournal.open({ url });
+  const before = await claimedRun(journal);
+  await journal.append(before, [reasoning('before')]);
+
+  const tables = await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
+  const changes = tables.flatMap(({ tablename }) => [
+    `ALTER TABLE ${tablename} ADD COLUMN added_empty text`,
+    `ALTER TABLE ${tablename} ADD COLUMN added_default integer NOT NULL DEFAULT 7`,
+    `CREATE INDEX ON ${tablename} (added_default)`,
+  ]);
+  await query(url, [...changes, 'CREATE TABLE newer (id integer)'].join(';'));
+  await query(url, `UPDATE talaria_schema SET version = ${SCHEMA_VERSION + 1}`);
+
+  await journal.append(before, [reasoning('after'), completed()]);
+  const after = await claimedRun(journal);
+  await journal.append(after, [completed()]);
+  expect((await journal.readEvents(before.runId, -1, 10)).map(({ event }) => event)).toEqual([
+    'reasoning.available',
+    'reasoning.available',
+    'run.completed',
+  ]);
+  expect((await journal.getRun(after.runId))?.state.status).toBe('completed');
+  expect((await journal.checkHealth()).writable).toBe(true);
+  await journal.close();
+});
