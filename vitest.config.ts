@@ -12,9 +12,10 @@ export default defineConfig({
     globalSetup: 'test/support/prepare.ts',
     // Hundreds of writer threads that each strip the types of their files anew, in WebAssembly, crash V8 now and then.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Long enough for a machine that is busy with other things: only what never comes is to fail.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // A condition is waited for as long as the test may take; the default of a second is a race on a busy machine.
-    expect: { poll: { timeout: 25_000 } },
+    expect: { poll: { timeout: 50_000 } },
   },
 });

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 /** A failpoint, or its n-th passage. */
 export type Moment = Failpoint | `${Failpoint}@${number}`;
 
-const DEATH_LIMIT_MS = 30_000;
+const DEATH_LIMIT_MS = 50_000;
 
 export interface KillableServerOptions {
   modelUrl: string;

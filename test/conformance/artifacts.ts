@@ -91,7 +91,6 @@ export function describeArtifacts(target: GetTarget): void {
         await expect
           .poll(
             async () => (await api().get<ArtifactList>(`/v1/runs/${held.runId}/artifacts?path=file`)).status,
-            { timeout: 10_000 },
           )
           .toBe(200);
         const answer = await api().get<string>(`/v1/runs/${held.runId}/artifacts/content?path=file`);

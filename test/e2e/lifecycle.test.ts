@@ -46,7 +46,7 @@ describe.concurrent('stopping', () => {
     // Whoever still holds the pipe is still there.
     const closed = once(npm, 'close');
     try {
-      const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1], 20_000);
+      const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1]);
       const { body } = await new Api(url).get<{ pid: number }>('/health/detailed');
       npm.kill('SIGTERM');
       await waitFor('the server to hear of it', () => output.includes('SIGTERM'));

@@ -25,10 +25,8 @@ test('the example works', async () => {
   writeFileSync(join(dir, 'talaria.json'), blocks('json')[0]!);
   const world = await ServerWithModel.start({ TALARIA_CONFIG: join(dir, 'talaria.json') });
   onTestFinished(() => world[Symbol.asyncDispose]());
-  await waitFor(
-    'the clock',
-    async () => JSON.stringify((await world.api.get('/health/detailed')).body).includes('"mcp__clock__now"'),
-    20_000,
+  await waitFor('the clock', async () =>
+    JSON.stringify((await world.api.get('/health/detailed')).body).includes('"mcp__clock__now"'),
   );
   const { told } = await play(world, ...inTurn(call('mcp__clock__now', {})));
   expect(told[0]!.content).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);

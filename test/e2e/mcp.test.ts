@@ -46,11 +46,7 @@ async function health(api: Api): Promise<McpServerHealth[]> {
 }
 
 async function allReady(api: Api): Promise<void> {
-  await waitFor(
-    'the MCP servers',
-    async () => (await health(api)).every(({ status }) => status === 'ready'),
-    20_000,
-  );
+  await waitFor('the MCP servers', async () => (await health(api)).every(({ status }) => status === 'ready'));
 }
 
 function temporaryFile(): string {

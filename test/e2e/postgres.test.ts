@@ -136,14 +136,10 @@ describe('two servers', () => {
       expect((await first!.post('/api/jobs', job)).status).toBe(200);
     }
     // A job that runs once is deleted with the end of its run.
-    await waitFor(
-      'every job to have run',
-      async () => {
-        const { body } = await second!.get<{ jobs: unknown[] }>('/api/jobs?include_disabled=true');
-        return body.jobs.length === 0;
-      },
-      25_000,
-    );
+    await waitFor('every job to have run', async () => {
+      const { body } = await second!.get<{ jobs: unknown[] }>('/api/jobs?include_disabled=true');
+      return body.jobs.length === 0;
+    });
     const { data } = await second!.list();
     expect(data.map(({ output }) => output).sort()).toEqual(names);
   });

@@ -167,14 +167,10 @@ describe('a reader that stalls', () => {
     world.model.open('stalled');
 
     let most = before;
-    await waitFor(
-      'the stalled one to be disconnected, and it alone',
-      async () => {
-        most = Math.max(most, (await detailed()).memory.rss_bytes);
-        return (await subscribers()) === 4;
-      },
-      20_000,
-    );
+    await waitFor('the stalled one to be disconnected, and it alone', async () => {
+      most = Math.max(most, (await detailed()).memory.rss_bytes);
+      return (await subscribers()) === 4;
+    });
     world.model.open('disconnected');
     const whole = await wholeStream(api, runId);
     expect(shownText(whole)).toBe(`${pieces.join('')}end`);

@@ -55,10 +55,8 @@ test.each(['receiver.mjs', 'openai-receiver.mjs'])(
       WEBHOOK_SECRET: SECRET,
     });
     const runId = await waitFor('the run', () => /started (run_\w+)/.exec(started.printed())?.[1]);
-    await waitFor(
-      `the message, after ${receiver.printed()}`,
-      () => receiver.printed().includes(`run.completed ${runId}`),
-      20_000,
+    await waitFor(`the message, after ${receiver.printed()}`, () =>
+      receiver.printed().includes(`run.completed ${runId}`),
     );
   },
 );

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
-const START_LIMIT_MS = 20_000;
+const START_LIMIT_MS = 50_000;
 
 export interface ServerProcessOptions {
   /** The model's base URL; without it the server runs its demo model. */

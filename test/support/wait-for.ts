@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function waitFor<T>(
   what: string,
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  limitMs = 10_000,
+  limitMs = 50_000,
 ): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (;;) {

@@ -324,7 +324,7 @@ export function describeArtifacts({ backend, slot, trajectory, bash }: ArtifactC
             expect(stream.destroyed).toBe(true);
           }
         }
-        await expect.poll(openDescriptors, { timeout: 5_000 }).toBeLessThanOrEqual(before);
+        await expect.poll(openDescriptors).toBeLessThanOrEqual(before);
       });
 
       test('a file that shrinks while it is archived, or a workspace that is deleted, fails the stream', async () => {

@@ -126,7 +126,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
           signal: controller.signal,
         });
         await expect
-          .poll(async () => (await read('log')).output, { timeout: 20_000 })
+          .poll(async () => (await read('log')).output)
           .toContain('Resource temporarily unavailable');
         await meanwhile();
         controller.abort();

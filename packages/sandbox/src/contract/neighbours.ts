@@ -20,7 +20,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain }: Contra
       { background: true },
     );
     expect(started.success, started.error).toBe(true);
-    await expect.poll(async () => (await run(slot(), 'ls up')).success, { timeout: 10_000 }).toBe(true);
+    await expect.poll(async () => (await run(slot(), 'ls up')).success).toBe(true);
     await run(slot(), `export ${mark}=1`, { stateful: true });
   }
 
@@ -80,7 +80,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain }: Contra
       expect(own.output).toMatch(new RegExp(`^(port\n)?(${name}\n){3}$`));
       await run(slot(), 'rm up');
       await run(slot(), `rm "$TMPDIR/${name}"; ${listen}`, { background: true });
-      await expect.poll(async () => (await run(slot(), 'ls up')).success, { timeout: 10_000 }).toBe(true);
+      await expect.poll(async () => (await run(slot(), 'ls up')).success).toBe(true);
       const other = await backend().acquire();
       expect((await run(other, reach)).output).toBe('');
       await backend().release(other);

@@ -36,7 +36,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
       if (!seen.includes(wanted)) seen += newOutput(await act('poll', id));
       return seen;
     };
-    await expect.poll(poll, { timeout: 10_000 }).toContain(wanted);
+    await expect.poll(poll).toContain(wanted);
     return seen;
   }
 
@@ -46,7 +46,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
       process = processOf(await act('poll', id));
       return process.status;
     };
-    await expect.poll(poll, { timeout: 10_000 }).toBe(status);
+    await expect.poll(poll).toBe(status);
     return process as ProcessDescription;
   }
 
@@ -56,7 +56,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
 
   async function expectAlive(file: string): Promise<void> {
     const seen = (await bash(`cat ${file} 2>/dev/null`)).output;
-    await expect.poll(async () => (await bash(`cat ${file}`)).output, { timeout: 10_000 }).not.toBe(seen);
+    await expect.poll(async () => (await bash(`cat ${file}`)).output).not.toBe(seen);
   }
 
   async function expectDead(file: string): Promise<void> {
@@ -81,7 +81,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
         result = await start('echo to stdout; no_such_command; exit 3');
         return processOf(result).status;
       };
-      await expect.poll(tryAgain, { timeout: 20_000 }).toBe('exited');
+      await expect.poll(tryAgain).toBe('exited');
       expect(result).toMatchObject({ success: true, metadata: { process: { exit_code: 3 } } });
       expect(result?.output).toContain('to stdout\n');
       expect(result?.output).toContain('no_such_command');
@@ -111,7 +111,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
         all += newOutput(last);
         return all;
       };
-      await expect.poll(poll, { timeout: 20_000 }).toContain('end\n');
+      await expect.poll(poll).toContain('end\n');
       expect(all).not.toContain('\ufffd');
       expect(processOf(last as ExecutionResult).output_bytes).toBe(6 + 3 + 600_000 + 5);
       const flood = await started('until [ -e go2 ]; do sleep 0.01; done; seq 1 200000');
@@ -207,7 +207,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
       expect(await act('write', id, { data: 'y' })).toMatchObject({ success: false, output: '' });
       await bash('touch go');
       const writeMore = async () => (await act('write', id, { data: 'z', eof: true })).success;
-      await expect.poll(writeMore, { timeout: 10_000 }).toBe(true);
+      await expect.poll(writeMore).toBe(true);
       const end = await act('wait', id);
       expect((await act('log', id)).output).toContain('\n300001\n');
       expect(processOf(end).status).toBe('exited');
@@ -451,13 +451,13 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
         port = /^port (\d+)$/m.exec((await act('log', id)).output)?.[1];
         return port;
       };
-      await expect.poll(look, { timeout: 10_000 }).toBeDefined();
+      await expect.poll(look).toBeDefined();
       return port as string;
     }
 
     /** Its output may have come with the first answer already. */
     async function pollUntilOutput(id: string, wanted: string): Promise<void> {
-      await expect.poll(async () => (await act('log', id)).output, { timeout: 10_000 }).toContain(wanted);
+      await expect.poll(async () => (await act('log', id)).output).toContain(wanted);
     }
   });
 }

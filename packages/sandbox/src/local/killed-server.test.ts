@@ -27,13 +27,13 @@ for (const isolation of KINDS) {
       await using other = await hold(othersDir, isolation, OTHERS_SLOTS, others);
       await using killed = await hold(dir, isolation, SLOTS, own);
       const count = (seconds: string) => processesWith(seconds).length;
-      await expect.poll(() => count(own), { timeout: 10_000 }).toBe(processesOf(SLOTS));
-      await expect.poll(() => count(others), { timeout: 10_000 }).toBe(processesOf(OTHERS_SLOTS));
+      await expect.poll(() => count(own)).toBe(processesOf(SLOTS));
+      await expect.poll(() => count(others)).toBe(processesOf(OTHERS_SLOTS));
 
       await killed.kill();
       const next = new LocalBackend({ workspacesDir: dir, isolation });
       await next.start();
-      await expect.poll(() => count(own), { timeout: 10_000 }).toBe(0);
+      await expect.poll(() => count(own)).toBe(0);
 
       const slots = await Promise.all(Array.from({ length: SLOTS }, (_, i) => next.acquire(`held-${i}`)));
       const notes = await next.executeBatch(slots.map((slot) => [slot, 'read_file', { path: 'note' }]));
@@ -51,7 +51,7 @@ for (const isolation of KINDS) {
       // It sweeps what the other left where nothing dies with its server.
       const swept = new LocalBackend({ workspacesDir: othersDir, isolation });
       await swept.start();
-      await expect.poll(() => count(others), { timeout: 10_000 }).toBe(0);
+      await expect.poll(() => count(others)).toBe(0);
       await Promise.all([next.stop(), swept.stop()]);
       await Promise.all([dir, othersDir].map((path) => rm(path, { recursive: true })));
     }, 120_000);

@@ -87,7 +87,7 @@ function describeHost(kind: Isolation['kind']): void {
         [[context().slot, 'bash', { command: `${command} sleep ${seconds}` }]],
         { signal: controller.signal },
       );
-      await expect.poll(() => processesWith(seconds).length, { timeout: 5_000 }).toBeGreaterThan(1);
+      await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
       controller.abort();
       await running;
       expect(processesWith(seconds)).toEqual([]);
@@ -128,7 +128,7 @@ function describeHost(kind: Isolation['kind']): void {
       await runMany();
       const before = openDescriptors();
       await runMany();
-      await expect.poll(() => openDescriptors(), { timeout: 5_000 }).toBeLessThanOrEqual(before);
+      await expect.poll(() => openDescriptors()).toBeLessThanOrEqual(before);
     });
 
     test('printing 1 GB takes next to no memory', async () => {
@@ -231,11 +231,11 @@ function describeHost(kind: Isolation['kind']): void {
       const seconds = uniqueSeconds();
       const command = `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & sleep ${seconds}`;
       const server = await startServer({ workspacesDir: context().workspacesDir, isolation: kind }, command);
-      await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
+      await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
       server.kill('SIGKILL');
       await server.ended;
       await (kind === 'none' ? startAnother() : undefined);
-      await expect.poll(() => processesWith(seconds), { timeout: 5_000 }).toEqual([]);
+      await expect.poll(() => processesWith(seconds)).toEqual([]);
     });
 
     test('a workspace that vanished is a failure of the backend, not of the command', async () => {

@@ -56,7 +56,7 @@ export function startServers(
   const tools = new ToolSet([], servers);
   const health = (name = first) => servers.health().find((server) => server.name === name)!;
   const reached = (status: McpServerHealth['status'], name: string) =>
-    waitFor(`${name} to be ${status}`, () => health(name).status === status && health(name), 20_000);
+    waitFor(`${name} to be ${status}`, () => health(name).status === status && health(name));
   return {
     servers,
     health,

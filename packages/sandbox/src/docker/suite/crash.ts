@@ -33,7 +33,7 @@ export function describeCrash(daemon: () => TestDaemon): void {
 
       // Without anybody's help: a container ends with the connection of its owner.
       const running = async () => (await listContainers(daemon())).filter(({ State }) => State.Running);
-      await expect.poll(async () => (await running()).length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await running()).length).toBe(1);
 
       await using restarted = await startTest(daemon(), options);
       const after = (await listContainers(daemon())).map(({ Id }) => Id);

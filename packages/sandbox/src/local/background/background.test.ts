@@ -56,7 +56,7 @@ for (const isolation of KINDS) {
       const id = await start(
         `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & ( ( sleep ${seconds} & ) & ); trap "" TERM; sleep ${seconds}`,
       );
-      await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
+      await expect.poll(() => processesWith(seconds).length).toBeGreaterThanOrEqual(4);
       await end(id);
       expect(processesWith(seconds)).toEqual([]);
     });
@@ -66,12 +66,12 @@ for (const isolation of KINDS) {
       const options = { workspacesDir, isolation };
       const server = startServer(options, `setsid sleep ${seconds} & sleep ${seconds}`);
       expect(await server.answer()).toMatchObject({ success: true });
-      await expect.poll(() => processesWith(seconds).length, { timeout: 10_000 }).toBeGreaterThan(1);
+      await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
       server.child.kill('SIGKILL');
       await once(server.child, 'exit');
       // Without isolation the sweep of the next start does what the kernel does with it.
       if (isolation === 'none') await (await startBackend(options)).stop();
-      await expect.poll(() => processesWith(seconds), { timeout: 5_000 }).toEqual([]);
+      await expect.poll(() => processesWith(seconds)).toEqual([]);
     });
 
     test('many of them leave no descriptor and no zombie behind', async () => {
@@ -88,10 +88,10 @@ for (const isolation of KINDS) {
       await round();
       await round();
       // Pipes are made thirty-two at a time and wait with both ends open.
-      await expect.poll(() => openDescriptors() - before, { timeout: 5_000 }).toBeLessThanOrEqual(64);
+      await expect.poll(() => openDescriptors() - before).toBeLessThanOrEqual(64);
       expect(zombieChildren()).toEqual([]);
       await backend.stop();
-      await expect.poll(() => openDescriptors(), { timeout: 5_000 }).toBeLessThanOrEqual(before);
+      await expect.poll(() => openDescriptors()).toBeLessThanOrEqual(before);
     });
 
     test.skipIf(isolation === 'none')('a shared network takes nothing from the isolation', async () => {

@@ -117,7 +117,7 @@ test('whoever watches is called when it is over, and not before', async () => {
   write(900);
   space.watch(watcher);
   disk.free -= 900;
-  await expect.poll(() => disk.measured, { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => disk.measured).toBe(1);
   write(200);
   disk.free -= 900;
   expect(await over).toBe(1100);
@@ -164,6 +164,6 @@ test('a walk that takes long is no cover for who writes after it', async () => {
   await measured;
   space.watch(watcher);
   write(1001);
-  await expect.poll(() => ended[0], { timeout: 5_000 }).toBe(1001);
+  await expect.poll(() => ended[0]).toBe(1001);
   space.unwatch(watcher);
 });
