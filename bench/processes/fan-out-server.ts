@@ -42,6 +42,7 @@ const engine = new Engine({
 const http = createHttpServer({
   engine,
   role: 'http',
+  peers: undefined,
   api: {
     jobs: new ScheduledJobs({
       store: journal.jobs,

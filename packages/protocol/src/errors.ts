@@ -111,6 +111,12 @@ export const API_ERRORS = {
     retryable: true,
     message: 'The store did not take the write; nothing was changed',
   },
+  workspace_unavailable: {
+    status: 503,
+    type: 'server_error',
+    retryable: true,
+    message: 'The server that has the files of this run does not answer',
+  },
   internal_error: { status: 500, type: 'server_error', retryable: false, message: 'Internal server error' },
 } as const satisfies Record<string, ApiErrorEntry>;
 

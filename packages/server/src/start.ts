@@ -9,6 +9,7 @@
  * servers, which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
  * connections, the MCP servers, the sandbox, the store.
  */
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
@@ -17,7 +18,7 @@ import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
 import { openConfiguredStore, storeName } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
-import { Engine } from './engine/engine.ts';
+import { Engine, type OpenWorkspace } from './engine/engine.ts';
 import { QueuePace } from './engine/pace.ts';
 import { RunWork } from './engine/run-work.ts';
 import { lockFile } from './file-lock.ts';
@@ -27,6 +28,8 @@ import type { Check } from './http/routes/health.ts';
 import { JobScheduler } from './jobs/job-scheduler.ts';
 import { ScheduledJobs } from './jobs/scheduled-jobs.ts';
 import { makeDirectory } from './make-directory.ts';
+import { advertisedUrl } from './peers/advertised-url.ts';
+import { PeerGroup } from './peers/peer-group.ts';
 import { redactSecrets } from './redact-secrets.ts';
 import { createMasking } from './responses/masking.ts';
 import { ResponseRuns } from './responses/response-runs.ts';
@@ -100,6 +103,15 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     opened.defer(() => traces.close());
   }
 
+  const peers =
+    journal.peers &&
+    new PeerGroup({
+      peers: journal.peers,
+      self: { serverId: readServerId(config.dataDir), role, version },
+      workspaces: workbench?.workspaces,
+      retentionMs: config.runRetentionSeconds * SECOND_MS,
+      log,
+    });
   const masking = createMasking(secrets);
   const pace = new QueuePace(Date.now);
   const work =
@@ -111,7 +123,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       leaseMs: config.leaseSeconds * SECOND_MS,
       retentionMs: config.runRetentionSeconds * SECOND_MS,
       sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
-      discardWorkspace: (runId) => workbench.discardWorkspace(runId),
+      discardWorkspace: (runId) => workbench.workspaces.discard(runId),
       beforeEviction: (runId) => keepSnapshot(journal, masking, runId),
       pace,
       log,
@@ -129,7 +141,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
           modelIdleMs: config.modelIdleSeconds * SECOND_MS,
           approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
         },
-        openTools: (runId) => workbench.openTools(runId),
+        openTools: (lease) => workbench.openTools(lease, peers?.places),
         mask,
         secrets,
       },
@@ -140,6 +152,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     secret: config.webhookSecret,
     allowPrivate: config.webhookAllowPrivate,
   };
+  const openWorkspace: OpenWorkspace = async (runId) => workbench?.openWorkspace(runId);
   const engine = new Engine({
     journal,
     modelName: config.modelName,
@@ -148,7 +161,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     contextTokens: config.contextTokens,
     mask,
     secrets,
-    openWorkspace: async (runId) => workbench?.openWorkspace(runId),
+    openWorkspace,
+    findElsewhere: async (runId) => peers?.findElsewhere(runId),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
     pace,
     work,
@@ -186,7 +200,9 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     checks: async (): Promise<Record<string, Check>> => ({
       store: await checkStore(journal, storeName(config)),
       ...workbench?.checks(),
+      ...(peers && { peers: await peers.check() }),
     }),
+    peers: peers && { ...peers.identity, openWorkspace },
     api:
       role === 'work'
         ? undefined
@@ -204,8 +220,13 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
           },
   });
+  // Asked by the others until the end, it says goodbye when nobody can ask any more.
+  opened.defer(() => peers?.stop());
   opened.defer(() => http.close());
-  const url = await http.listen({ host: config.host, port: config.port });
+  const { host } = config;
+  const url = await http.listen({ host, port: config.port });
+  const { port } = http.server.address() as AddressInfo;
+  await peers?.start(config.advertiseUrl ?? advertisedUrl({ host, port }));
   workbench?.start();
   for (const part of [work, deliverer, scheduler]) part?.start();
 

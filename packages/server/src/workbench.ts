@@ -27,9 +27,12 @@ import { configuredBackend } from './configured-backend.ts';
 import { configuredModel } from './configured-model.ts';
 import type { Toolbox } from './engine/run-worker.ts';
 import type { Check } from './http/routes/health.ts';
+import type { Lease } from './journal/journal.ts';
 import type { Log } from './log.ts';
 import type { McpServerHealth } from './mcp/mcp-server.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
+import type { LocalWorkspaces } from './peers/left-workspaces.ts';
+import { RunWorkspace, type SharedPlaces } from './peers/run-workspace.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import { createToolNames, type ToolNames } from './telemetry/tool-names.ts';
 
@@ -110,24 +113,26 @@ export class Workbench {
     return this.#backend.openWorkspace(runId);
   }
 
-  discardWorkspace(runId: string): Promise<void> {
-    return this.#backend.discard(runId);
+  get workspaces(): LocalWorkspaces {
+    return this.#backend;
   }
 
   /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
-  async openTools(runId: string): Promise<Toolbox> {
+  async openTools(lease: Lease, shared: SharedPlaces | undefined): Promise<Toolbox> {
     await this.#mcp.tried();
-    const tools = this.#ownTools(createSandboxCall(this.#executor, runId));
+    const { runId } = lease;
+    const workspace = new RunWorkspace(lease, { backend: this.#backend, shared });
+    const tools = this.#ownTools(createSandboxCall(this.#executor, runId, workspace.place));
     const usesWorkspace = (name: string): boolean =>
       name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
     return {
       tools: new ToolSet(tools, this.#mcp),
-      hasLostWorkspace: async (conversation) => {
-        const used = conversation.some(
-          (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
-        );
-        return used && (await this.openWorkspace(runId)) === undefined;
-      },
+      hasLostWorkspace: (conversation) =>
+        workspace.isLost(
+          conversation.some(
+            (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
+          ),
+        ),
       // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
       close: () =>
         this.#executor.release(runId).catch((error: unknown) => {

@@ -80,6 +80,15 @@ export const settings = {
     group: 'Server',
     about: 'port to listen on; 0 takes any free one',
   }),
+  advertiseUrl: define({
+    env: 'TALARIA_ADVERTISE_URL',
+    key: 'advertise_url',
+    kind: httpUrl(),
+    default: undefined,
+    defaultText: 'the address it listens on, or the first one of the machine that others can use',
+    group: 'Server',
+    about: 'where the other servers on the same Postgres reach this one, for the files of runs',
+  }),
   apiKey: define({
     env: 'API_SERVER_KEY',
     key: 'api_key',

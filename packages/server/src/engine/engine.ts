@@ -23,6 +23,7 @@ import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
+import type { Place } from '../journal/peers.ts';
 import type { RunRequest } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
@@ -38,6 +39,12 @@ import { SessionAccess } from './session-access.ts';
 /** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
 const LIST_CHARS_MAX = 4_000_000;
 
+/** Opens the workspace a run has in this process; undefined for a run without one. */
+export type OpenWorkspace = (runId: string) => Promise<WorkspaceReader | undefined>;
+
+/** Here, or on another server; `reader` is undefined for a run that has no files yet. */
+export type FoundWorkspace = { reader: WorkspaceReader | undefined } | { place: Place };
+
 export interface EngineOptions {
   journal: Journal;
   /** The name runs are shown with. */
@@ -50,8 +57,9 @@ export interface EngineOptions {
   /** Of a text that is shown. */
   mask(text: string): string;
   secrets: readonly string[];
-  /** Undefined for a run whose tools have not been used yet. */
-  openWorkspace(runId: string): Promise<WorkspaceReader | undefined>;
+  openWorkspace: OpenWorkspace;
+  /** The server that has the files of the run; undefined when this one has, or none has yet. */
+  findElsewhere?(runId: string): Promise<Place | undefined>;
   /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   /** How fast runs leave the queue. */
@@ -223,10 +231,12 @@ export class Engine {
     };
   }
 
-  /** The files of a run, as long as the run is kept; undefined if it has none yet. */
-  async openWorkspace(owner: string, runId: string): Promise<WorkspaceReader | undefined> {
+  /** Where the files of a run are, as long as the run is kept. */
+  async findWorkspace(owner: string, runId: string): Promise<FoundWorkspace> {
+    const { openWorkspace, findElsewhere } = this.#options;
     await this.#find(owner, runId);
-    return this.#options.openWorkspace(runId);
+    const place = await findElsewhere?.(runId);
+    return place === undefined ? { reader: await openWorkspace(runId) } : { place };
   }
 
   /**

@@ -24,6 +24,7 @@ import {
   type AppendOptions,
   type Claim,
   type Journal,
+  type Lease,
   LeaseLostError,
   UnseenPostError,
 } from '../journal/journal.ts';
@@ -67,7 +68,7 @@ export interface WorkerDependencies {
   gate: Gate;
   limits: RunLimits;
   systemPrompt: string;
-  openTools(runId: string): Promise<Toolbox>;
+  openTools(lease: Lease): Promise<Toolbox>;
   mask(text: string): string;
   secrets: readonly string[];
   report: Report;
@@ -150,7 +151,7 @@ export class RunWorker {
       this.#facts.replay(log);
     });
     await this.#refreshing;
-    const toolbox = await this.#deps.openTools(runId);
+    const toolbox = await this.#deps.openTools(this.claim);
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
       else await this.#begin(toolbox);

@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import type { ResponseRuns } from '../responses/response-runs.ts';
 import { EventStreams } from './event-streams.ts';
+import { createForwardArtifacts } from './forward-artifacts.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
@@ -12,6 +13,7 @@ import { installChatRoutes } from './routes/chat.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { installJobRoutes } from './routes/jobs.ts';
+import type { PeerRoutesOptions } from './routes/peer-routes.ts';
 import { installResponseRoutes } from './routes/responses.ts';
 import { installRunRoutes } from './routes/runs.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
@@ -25,13 +27,15 @@ export interface ApiOptions {
 }
 
 export interface ApiContext extends ApiOptions {
+  peers: Pick<PeerRoutesOptions, 'seal'> | undefined;
   version: string;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
 }
 
 export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiContext): void {
-  const { jobs, responses, modelName, version, apiKeys, corsOrigins } = api;
+  const { jobs, responses, modelName, version, apiKeys, corsOrigins, peers } = api;
+  const forwardArtifacts = peers && createForwardArtifacts(peers.seal);
   const keyConfigured = apiKeys.length > 0;
   const streams = new EventStreams(api.subscriberBufferBytes);
   const watch = new InlineWatch({
@@ -51,7 +55,15 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     cors: corsOrigins === '*' || corsOrigins.length > 0,
   });
   installRunRoutes(app, engine);
-  installArtifactRoutes(app, engine);
+  installArtifactRoutes(app, {
+    prefix: '/v1/runs',
+    options: {},
+    answer: async (request, reply, here) => {
+      const found = await engine.findWorkspace(request.owner, request.params.run_id);
+      // What is elsewhere is on a peer.
+      return 'reader' in found ? here(found.reader) : forwardArtifacts!(request, reply, found.place);
+    },
+  });
   installSessionRoutes(app, engine.sessions);
   installJobRoutes(app, jobs);
   installEventRoutes(app, engine, streams);

@@ -20,6 +20,7 @@ import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { installRequestReports } from './report-requests.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
+import { installPeerRoutes, type PeerRoutesOptions } from './routes/peer-routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
@@ -47,12 +48,14 @@ export interface HttpServerOptions extends HealthOptions {
   metrics: MetricsSource;
   report: Report;
   logger: FastifyBaseLogger;
+  /** What other servers on the store are served with; undefined where there are none. */
+  peers: PeerRoutesOptions | undefined;
   /** What clients are served with; undefined where they are served by other processes. */
   api: ApiOptions | undefined;
 }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { engine, apiKeys, corsOrigins, version, api } = options;
+  const { engine, apiKeys, corsOrigins, version, api, peers } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
@@ -110,7 +113,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   installMethodNotAllowed(app, () => {
     installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
-    if (api !== undefined) installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins });
+    if (api !== undefined) installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers });
   });
+  // Apart from the others: who is no peer is not even told which methods there are.
+  if (peers !== undefined) installPeerRoutes(app, peers, authenticate);
   return app;
 }

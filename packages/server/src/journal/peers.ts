@@ -29,8 +29,8 @@ export interface KnownServer extends NewServer {
 export interface Servers {
   /** The server is there, from now on. Returns when, which with its id names this life of it. */
   announce(server: NewServer): Promise<number>;
-  /** It still is. False when another process has announced itself under its id since. */
-  renew(serverId: string, startedAt: number): Promise<boolean>;
+  /** It still is, also for a store that knows nothing of it any more. False when another process goes by its id since. */
+  renew(server: NewServer, startedAt: number): Promise<boolean>;
   /** It ends. */
   leave(serverId: string, startedAt: number): Promise<void>;
   /** All that are known, the one seen last first. */

@@ -14,9 +14,16 @@ export type SandboxCall = (
   timeoutS?: number,
 ) => Promise<ToolOutcome>;
 
-export function createSandboxCall(executor: ToolExecutor, runId: string): SandboxCall {
-  return async (tool, args, signal, timeoutS) =>
-    toOutcome(await executor.execute(runId, tool, args, { signal, timeoutS }));
+/** `before`: what has to be done before a call can have an effect. */
+export function createSandboxCall(
+  executor: ToolExecutor,
+  runId: string,
+  before: () => Promise<void> = async () => {},
+): SandboxCall {
+  return async (tool, args, signal, timeoutS) => {
+    await before();
+    return toOutcome(await executor.execute(runId, tool, args, { signal, timeoutS }));
+  };
 }
 
 function toOutcome(result: ExecutionResult): ToolOutcome {

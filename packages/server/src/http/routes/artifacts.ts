@@ -1,5 +1,6 @@
 /**
- * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md).
+ * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md). Where several servers share a store, they may
+ * lie on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts).
  *
  * What a command wrote is never shown by a browser as a page of this server: everything is an attachment of no
  * particular type, beside the headers every answer has (nosniff, a policy that allows nothing).
@@ -10,10 +11,11 @@
 import { basename } from 'node:path';
 import { type ArtifactList, TalariaError } from '@talaria/protocol';
 import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader } from '@talaria/sandbox';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine } from '../../engine/engine.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { matchesTag, mayServeRange, parseRange } from '../byte-range.ts';
 import { attachment } from '../content-disposition.ts';
+import { header } from '../header.ts';
+import { leaving } from '../leaving.ts';
 import { single } from '../query.ts';
 
 const CONTENT_TYPES: Record<ArchiveFormat, string> = {
@@ -24,59 +26,80 @@ const CONTENT_TYPES: Record<ArchiveFormat, string> = {
 
 type RunRoute = { Params: { run_id: string } };
 
-export function installArtifactRoutes(app: FastifyInstance, engine: Engine): void {
-  const path = '/v1/runs/:run_id/artifacts';
+/** Answers from a workspace of this server; undefined for a run that has no files yet. */
+type Answer<R> = (
+  workspace: WorkspaceReader | undefined,
+  request: FastifyRequest<RunRoute>,
+  reply: FastifyReply,
+) => Promise<R>;
 
-  app.get<RunRoute>(path, async (request, reply): Promise<ArtifactList> => {
-    const { run_id } = request.params;
-    const workspace = await engine.openWorkspace(request.owner, run_id);
-    const asked = single(request.query, 'path') ?? '';
-    const recursive = parseRecursive(single(request.query, 'recursive'));
-    // The tools of the run have not been used yet: there is a workspace to come, with nothing in it.
-    if (workspace === undefined && asked === '')
-      return { object: 'list', run_id, data: [], truncated: false };
-    const { entries, truncated } = await withCodes(() =>
-      existing(workspace).list(asked, { recursive, signal: leaving(reply) }),
-    );
-    const data = entries.map(({ modifiedAt, ...entry }) => ({ ...entry, modified_at: modifiedAt }));
-    return { object: 'list', run_id, data, truncated };
-  });
-
-  app.route<RunRoute>({
-    method: ['GET', 'HEAD'],
-    url: `${path}/content`,
-    exposeHeadRoute: false,
-    handler: async (request, reply) => {
-      const workspace = await engine.openWorkspace(request.owner, request.params.run_id);
-      const asked = single(request.query, 'path');
-      if (asked === undefined) {
-        throw new TalariaError('invalid_path', { message: "'path' must name a file", param: 'path' });
-      }
-      return withCodes(() => sendFile(request, reply, existing(workspace), asked));
-    },
-  });
-
-  app.route<RunRoute>({
-    method: ['GET', 'HEAD'],
-    url: `${path}/archive`,
-    exposeHeadRoute: false,
-    handler: async (request, reply) => {
-      const { run_id } = request.params;
-      const workspace = await engine.openWorkspace(request.owner, run_id);
-      const asked = single(request.query, 'path') ?? '';
-      const format = parseFormat(single(request.query, 'format'));
-      const archive = await withCodes(() => existing(workspace).archive(asked, { format }));
-      reply.headers({
-        'content-type': CONTENT_TYPES[format],
-        'content-disposition': attachment(`${archiveName(asked) || run_id}.${format}`),
-        'cache-control': 'private, no-store',
-      });
-      if (request.method === 'GET') return reply.send(archive);
-      archive.destroy();
-      return reply.send();
-    },
-  });
+export interface ArtifactRoutes {
+  /** What stands before the id of the run. */
+  prefix: string;
+  /** What holds for all of them. */
+  options: Pick<RouteShorthandOptions, 'config' | 'onRequest'>;
+  /** Refuses, answers with `here` from a workspace of this server, or in another way. */
+  answer(
+    request: FastifyRequest<RunRoute>,
+    reply: FastifyReply,
+    here: (workspace: WorkspaceReader | undefined) => Promise<unknown>,
+  ): Promise<unknown>;
 }
+
+export function installArtifactRoutes(
+  app: FastifyInstance,
+  { prefix, options, answer }: ArtifactRoutes,
+): void {
+  const install = (method: ['GET'] | ['GET', 'HEAD'], path: string, answerHere: Answer<unknown>): void => {
+    app.route<RunRoute>({
+      method,
+      url: `${prefix}/:run_id/artifacts${path}`,
+      exposeHeadRoute: method.length === 1,
+      ...options,
+      handler: (request, reply) =>
+        answer(request, reply, (workspace) => withCodes(() => answerHere(workspace, request, reply))),
+    });
+  };
+  install(['GET'], '', sendList);
+  install(['GET', 'HEAD'], '/content', sendContent);
+  install(['GET', 'HEAD'], '/archive', sendArchive);
+}
+
+const sendList: Answer<ArtifactList> = async (workspace, request, reply) => {
+  const { run_id } = request.params;
+  const asked = single(request.query, 'path') ?? '';
+  const recursive = parseRecursive(single(request.query, 'recursive'));
+  // The tools of the run have not been used yet: there is a workspace to come, with nothing in it.
+  if (workspace === undefined && asked === '') return { object: 'list', run_id, data: [], truncated: false };
+  const { entries, truncated } = await existing(workspace).list(asked, {
+    recursive,
+    signal: leaving(reply),
+  });
+  const data = entries.map(({ modifiedAt, ...entry }) => ({ ...entry, modified_at: modifiedAt }));
+  return { object: 'list', run_id, data, truncated };
+};
+
+const sendContent: Answer<FastifyReply> = async (workspace, request, reply) => {
+  const asked = single(request.query, 'path');
+  if (asked === undefined) {
+    throw new TalariaError('invalid_path', { message: "'path' must name a file", param: 'path' });
+  }
+  return sendFile(request, reply, existing(workspace), asked);
+};
+
+const sendArchive: Answer<FastifyReply> = async (workspace, request, reply) => {
+  const asked = single(request.query, 'path') ?? '';
+  const format = parseFormat(single(request.query, 'format'));
+  const archive = await existing(workspace).archive(asked, { format });
+  reply.headers({
+    'content-type': CONTENT_TYPES[format],
+    'content-disposition': attachment(`${archiveName(asked) || request.params.run_id}.${format}`),
+    'cache-control': 'private, no-store',
+  });
+  if (request.method === 'GET') return reply.send(archive);
+  archive.destroy();
+  return reply.send();
+};
 
 async function sendFile(
   request: FastifyRequest,
@@ -122,16 +145,6 @@ function existing(workspace: WorkspaceReader | undefined): WorkspaceReader {
   throw new TalariaError('artifact_not_found', { message: 'The run has no files yet', param: 'path' });
 }
 
-/**
- * Aborted when the client is gone, so that nothing is read for nobody. The reason is one that is no failure of the
- * server, which would be logged.
- */
-function leaving(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once('close', () => controller.abort(new TalariaError('invalid_request')));
-  return controller.signal;
-}
-
 async function withCodes<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -161,9 +174,4 @@ function parseFormat(value: string | undefined): ArchiveFormat {
 function archiveName(path: string): string {
   const name = basename(path);
   return /^\.*$/.test(name) ? '' : name;
-}
-
-function header(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(',') : value;
 }

@@ -28,7 +28,7 @@ export function peersContract(subject: Subject): void {
     const startedAt = await servers.announce(A);
     await servers.announce(B);
     subject.clock.advance(1_000);
-    expect(await servers.renew(A.serverId, startedAt)).toBe(true);
+    expect(await servers.renew(A, startedAt)).toBe(true);
     expect(await servers.list()).toEqual({
       now: startedAt + 1_000,
       servers: [
@@ -48,9 +48,9 @@ export function peersContract(subject: Subject): void {
     const first = await servers.announce(A);
     const second = await servers.announce(A);
     expect(second).not.toBe(first);
-    expect(await servers.renew(A.serverId, first)).toBe(false);
+    expect(await servers.renew(A, first)).toBe(false);
     await servers.leave(A.serverId, first);
-    expect(await servers.renew(A.serverId, second)).toBe(true);
+    expect(await servers.renew(A, second)).toBe(true);
     expect((await servers.list()).servers).toMatchObject([{ stoppedAt: null }]);
   });
 
@@ -69,6 +69,8 @@ export function peersContract(subject: Subject): void {
     await evictExpired(subject.journal, 0, 1);
     await servers.forget(HOUR_MS);
     expect(await known()).toEqual([]);
+    expect(await servers.renew(B, 1)).toBe(true);
+    expect(await known()).toEqual([B.serverId]);
     expect(await workspaces.evicted(A.serverId, 10)).toEqual([]);
   });
 

@@ -259,13 +259,9 @@ async function sendMessages(journal: PostgresJournal): Promise<void> {
 
 async function knowPeers(journal: PostgresJournal): Promise<void> {
   const { servers, workspaces } = journal.peers;
-  const startedAt = await servers.announce({
-    serverId: 'server_1',
-    url: 'http://x',
-    role: 'all',
-    version: '1',
-  });
-  await servers.renew('server_1', startedAt);
+  const server = { serverId: 'server_1', url: 'http://x', role: 'all', version: '1' };
+  const startedAt = await servers.announce(server);
+  await servers.renew(server, startedAt);
   await servers.list();
   await servers.forget(1_000_000);
   await workspaces.place(await claim(journal, await create(journal)), 'server_1');

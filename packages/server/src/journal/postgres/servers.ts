@@ -40,11 +40,13 @@ export class PostgresServers implements Servers {
     });
   }
 
-  renew(serverId: string, startedAt: number): Promise<boolean> {
+  renew({ serverId, url, role, version }: NewServer, startedAt: number): Promise<boolean> {
     return this.#database.transaction(ASKED, async (tx) => {
       const renewed = await tx.rows(
-        'UPDATE servers SET seen_at = $3 WHERE server_id = $1 AND started_at = $2 RETURNING 1',
-        [serverId, startedAt, tx.now],
+        `INSERT INTO servers AS s (server_id, url, role, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (server_id) DO UPDATE SET seen_at = excluded.seen_at WHERE s.started_at = excluded.started_at
+         RETURNING 1`,
+        [serverId, url, role, version, startedAt, tx.now],
       );
       return renewed.length > 0;
     });

@@ -1,0 +1,99 @@
+/**
+ * Workspaces whose runs another server has deleted. They are on record; each server deletes those it has.
+ *
+ * At the start the disk is compared with the record: what lies here of a run that is kept is put on record, as after a
+ * move of the runs to this store. What belongs to no run and is not on record is left alone: it may belong to a store that
+ * the data directory was used with before.
+ */
+import { isRunId } from '@talaria/protocol';
+import type { ToolBackend } from '@talaria/sandbox';
+import { SweepTimer } from '../engine/sweep-timer.ts';
+import type { WorkspacePlaces } from '../journal/peers.ts';
+import type { Log } from '../log.ts';
+
+const BATCH = 20;
+const ADOPT_BATCH = 1_000;
+
+/** The workspaces of this server. */
+export type LocalWorkspaces = Pick<ToolBackend, 'discard' | 'listWorkspaces'>;
+
+export interface LeftWorkspacesOptions {
+  workspaces: LocalWorkspaces;
+  serverId: string;
+  places: WorkspacePlaces;
+  /** How long runs are kept: about as late as that their workspaces may go. */
+  retentionMs: number;
+  log: Log;
+}
+
+export class LeftWorkspaces {
+  readonly #options: LeftWorkspacesOptions;
+  readonly #timer = new SweepTimer((signal) => this.#sweep(signal));
+
+  constructor(options: LeftWorkspacesOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { retentionMs, log } = this.#options;
+    await this.#adopt().catch((error: unknown) => {
+      log.warn(
+        { err: error },
+        'the workspaces here could not be put on record; other servers may not find them',
+      );
+    });
+    this.#timer.start(retentionMs);
+  }
+
+  stop(): Promise<void> {
+    return this.#timer.stop();
+  }
+
+  async #adopt(): Promise<void> {
+    const { workspaces, serverId, places, log } = this.#options;
+    const found = (await workspaces.listWorkspaces()).filter(isRunId);
+    let strangers = 0;
+    for (let i = 0; i < found.length; i += ADOPT_BATCH) {
+      strangers += (await places.adopt(serverId, found.slice(i, i + ADOPT_BATCH))).length;
+    }
+    if (strangers > 0) {
+      log.info({ workspaces: strangers }, 'workspaces of runs that the store does not know are left alone');
+    }
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { serverId, places, log } = this.#options;
+    /** They cannot be deleted now: they stay for the next sweep and hold up no other. */
+    const stuck = new Set<string>();
+    try {
+      for (let full = true; full && !signal.aborted; ) {
+        const limit = BATCH + stuck.size;
+        const left = await places.evicted(serverId, limit);
+        full = left.length === limit;
+        const due = left.filter((runId) => !stuck.has(runId));
+        const discarded = await Promise.all(due.map((runId) => this.#discard(runId)));
+        for (const [i, runId] of due.entries()) if (!discarded[i]) stuck.add(runId);
+        await places.removed(
+          serverId,
+          due.filter((runId) => !stuck.has(runId)),
+        );
+      }
+    } catch (error) {
+      log.error({ err: error }, 'deleting workspaces of evicted runs failed; it is tried again');
+    }
+  }
+
+  async #discard(runId: string): Promise<boolean> {
+    const { workspaces, log } = this.#options;
+    try {
+      await workspaces.discard(runId);
+      return true;
+    } catch (error) {
+      log.warn(
+        { runId, err: error },
+        'the workspace of an evicted run could not be deleted; it is tried again',
+      );
+      return false;
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Tells the others on the store that this server is there: when it starts, every few seconds while it lives, and when it
+ * ends. A server that was not heard of for a month is forgotten, unless files lie there of a run that is kept.
+ */
+import type { NewServer, Servers } from '../journal/peers.ts';
+import type { Log } from '../log.ts';
+
+const BEAT_MS = 5_000;
+const FORGET_EVERY_MS = 3_600_000;
+const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
+
+/** Its URL is known when it listens. */
+export type Self = Omit<NewServer, 'url'>;
+
+export interface PresenceOptions {
+  servers: Servers;
+  self: Self;
+  log: Log;
+}
+
+export class Presence {
+  readonly #options: PresenceOptions;
+  #url = '';
+  #startedAt: number | undefined;
+  #timers: NodeJS.Timeout[] = [];
+  #beating: Promise<void> | undefined;
+  #failing = false;
+  #doubled = false;
+
+  constructor(options: PresenceOptions) {
+    this.#options = options;
+  }
+
+  /** A store that does not take it now is told with the next beat. */
+  async start(url: string): Promise<void> {
+    this.#url = url;
+    this.#timers = [
+      setInterval(() => void this.#beat(), BEAT_MS),
+      setInterval(() => void this.#forget(), FORGET_EVERY_MS),
+    ];
+    await this.#beat();
+    void this.#forget();
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#beating;
+    const { servers, self, log } = this.#options;
+    if (this.#startedAt === undefined) return;
+    await servers.leave(self.serverId, this.#startedAt).catch((error: unknown) => {
+      log.warn({ err: error }, 'the other servers could not be told that this one ends');
+    });
+  }
+
+  #beat(): Promise<void> {
+    this.#beating ??= this.#tell().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async #tell(): Promise<void> {
+    const { servers, log } = this.#options;
+    const self = { ...this.#options.self, url: this.#url };
+    try {
+      if (this.#startedAt === undefined) this.#startedAt = await servers.announce(self);
+      else if (!(await servers.renew(self, this.#startedAt)) && !this.#doubled) {
+        this.#doubled = true;
+        log.error(
+          { serverId: self.serverId },
+          'another server goes by the id of this one, so the files of runs are looked for at the wrong one: its data ' +
+            'directory is a copy; stop it, delete the file server-id there and start it again, then start this one again',
+        );
+      }
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing)
+        log.warn({ err: error }, 'the other servers could not be told of this one; it is tried again');
+      this.#failing = true;
+    }
+  }
+
+  async #forget(): Promise<void> {
+    const { servers, log } = this.#options;
+    await servers.forget(FORGET_AFTER_MS).catch((error: unknown) => {
+      log.warn({ err: error }, 'servers that are gone could not be forgotten; it is tried again');
+    });
+  }
+}

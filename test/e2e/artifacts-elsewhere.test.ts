@@ -1,0 +1,298 @@
+/** The files of a run lie on the server that works on it; any server on the same Postgres gives them out. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createRunId } from '@talaria/protocol';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { Api } from '../support/api.ts';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ofKind, terminal, waitForStatus } from './server-with-model.ts';
+
+const KEY = 'key-of-ada-0123456789';
+const KEYS = { API_SERVER_KEYS: `ada:${KEY},eve:key-of-eve-0123456789` };
+const HUGE_BYTES = 400_000_000;
+
+let postgres: TestPostgres;
+let model: ModelServer;
+const servers: ServerProcess[] = [];
+
+beforeAll(async () => {
+  [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+});
+afterAll(async () => {
+  await model?.close();
+  await postgres?.stop();
+});
+
+async function startServer(url: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = await ServerProcess.start({
+    modelUrl: model.url,
+    env: { ...KEYS, TALARIA_DATABASE_URL: url, TALARIA_LEASE_SECONDS: '2', ...env },
+  });
+  servers.push(server);
+  return server;
+}
+
+async function endServers(): Promise<void> {
+  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
+}
+
+const apiOf = (server: ServerProcess, key = KEY) => new Api(server.url, key);
+
+function artifacts(server: ServerProcess, runId: string, path = '', init: RequestInit = {}) {
+  const headers = { authorization: `Bearer ${KEY}`, ...init.headers };
+  return fetch(`${server.url}/v1/runs/${runId}/artifacts${path}`, { ...init, headers });
+}
+
+async function listed(server: ServerProcess, runId: string): Promise<string[]> {
+  const { data } = (await (await artifacts(server, runId)).json()) as { data: { path: string }[] };
+  return data.map(({ path }) => path).filter((path) => path !== '.talaria');
+}
+
+const workspaceOf = (server: ServerProcess, runId: string) =>
+  join(server.dataDir, 'workspaces', `t-${runId}`);
+
+async function errorOf(answer: Response): Promise<{ status: number; code: string; message: string }> {
+  const { error } = (await answer.json()) as { error: { code: string; message: string } };
+  return { status: answer.status, ...error };
+}
+
+describe('a server without workspaces', () => {
+  let worker: ServerProcess;
+  let front: ServerProcess;
+  let runId: string;
+
+  beforeAll(async () => {
+    const url = await postgres.createDatabase();
+    [worker, front] = await Promise.all([
+      startServer(url, { TALARIA_ROLE: 'work' }),
+      startServer(url, { TALARIA_ROLE: 'http' }),
+    ]);
+    const command = `mkdir -p out; printf 'one two three' > 'out/a b'; truncate -s ${HUGE_BYTES} huge; ln -s /etc link`;
+    runId = await apiOf(front).create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
+    await endsAs(apiOf(front), runId, 'run.completed');
+  });
+  afterAll(endServers);
+
+  test('lists, reads and archives what lies on the other', async () => {
+    expect(await listed(front, runId)).toEqual(['huge', 'link', 'out']);
+    expect(existsSync(workspaceOf(front, runId))).toBe(false);
+    const file = await artifacts(front, runId, '/content?path=out%2Fa%20b');
+    expect(Object.fromEntries(file.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-length': '13',
+      'content-disposition': expect.stringContaining('a b'),
+      'accept-ranges': 'bytes',
+      'last-modified': expect.any(String),
+      'x-content-type-options': 'nosniff',
+    });
+    expect(file.headers.has('x-talaria-peer')).toBe(false);
+    expect(await file.text()).toBe('one two three');
+    const tag = file.headers.get('etag')!;
+    const content = (init: RequestInit) => artifacts(front, runId, '/content?path=out/a%20b', init);
+    const part = await content({ headers: { range: 'bytes=4-6', 'if-range': tag } });
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+      206,
+      'bytes 4-6/13',
+      'two',
+    ]);
+    expect((await content({ headers: { 'if-none-match': tag } })).status).toBe(304);
+    const head = await content({ method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), head.headers.get('etag')]).toEqual([
+      200,
+      '13',
+      tag,
+    ]);
+    const beyond = await content({ headers: { range: 'bytes=99-' } });
+    expect(beyond.headers.get('content-range')).toBe('bytes */13');
+    expect(await errorOf(beyond)).toMatchObject({ status: 416, code: 'range_not_satisfiable' });
+    const archive = await artifacts(front, runId, '/archive?path=out&format=tar');
+    expect(archive.headers.get('content-disposition')).toContain('out.tar');
+    expect(await archive.text()).toContain('one two three');
+    expect((await artifacts(front, runId, '/archive', { method: 'HEAD' })).status).toBe(200);
+  });
+
+  test('passes on why there is nothing, and asks for nobody else’s run', async () => {
+    const refusals = [
+      ['/content?path=nothing', 404, 'artifact_not_found'],
+      ['/content?path=link', 400, 'invalid_path'],
+      ['/content', 400, 'invalid_path'],
+      ['/archive?format=rar', 400, 'invalid_request'],
+    ] as const;
+    for (const [path, status, code] of refusals) {
+      expect(await errorOf(await artifacts(front, runId, path))).toMatchObject({ status, code });
+    }
+    const eve = apiOf(front, 'key-of-eve-0123456789');
+    expect(await eve.get(`/v1/runs/${runId}/artifacts`)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'run_not_found' } },
+    });
+  });
+
+  test('gives out what a run makes while it goes on', async () => {
+    const steps = [
+      { tools: [terminal('echo one > first; while [ ! -e go ]; do sleep 0.05; done; echo two > second')] },
+      { text: 'done' },
+    ];
+    const going = await apiOf(front).create(script(steps));
+    expect(await listed(front, going)).not.toContain('second');
+    await waitFor('the first file', async () => (await listed(front, going)).includes('first'));
+    writeFileSync(join(workspaceOf(worker, going), 'go'), '');
+    await endsAs(apiOf(front), going, 'run.completed');
+    expect(await listed(front, going)).toEqual(['first', 'go', 'second']);
+  });
+
+  test('takes no more from the other than its client does, and lets go when that leaves', async () => {
+    const before = bytesRead(worker);
+    const abort = new AbortController();
+    const response = await artifacts(front, runId, '/archive?format=tar&path=huge', { signal: abort.signal });
+    const reader = response.body!.getReader();
+    await reader.read();
+    let last = -1;
+    await waitFor('the other to stop reading', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const now = bytesRead(worker);
+      const still = now === last;
+      last = now;
+      return still;
+    });
+    // What sockets and streams hold between the two ends, and not what the file has.
+    expect(last - before).toBeLessThan(HUGE_BYTES / 4);
+    expect(openWorkspaceFiles(worker).length).toBeGreaterThan(0);
+    abort.abort();
+    await waitFor('the files to be closed', () => openWorkspaceFiles(worker).length === 0);
+  });
+
+  test('is the only one that peers’ routes exist for', async () => {
+    const path = `/peers/runs/${runId}/artifacts`;
+    for (const init of [
+      {},
+      { headers: { authorization: `Bearer ${KEY}` } },
+      {
+        headers: { authorization: `Bearer ${KEY}`, 'x-talaria-peer': `${'0'.repeat(32)}.${'0'.repeat(64)}` },
+      },
+      { headers: { authorization: `Bearer ${KEY}` }, method: 'POST' },
+      { headers: { authorization: `Bearer ${KEY}` }, method: 'OPTIONS' },
+    ]) {
+      for (const server of [worker, front]) {
+        const answer = await fetch(server.url + path, init);
+        const unknown = await fetch(`${server.url}/nothing`, init);
+        expect(answer.headers.has('allow')).toBe(false);
+        const { code } = await errorOf(answer);
+        expect({ code, status: answer.status }).toEqual({
+          code: (await errorOf(unknown)).code,
+          status: unknown.status,
+        });
+      }
+    }
+    const { body } = await apiOf(front).get<{ paths: object }>('/openapi.json');
+    expect(Object.keys(body.paths).filter((known) => known.includes('peers'))).toEqual([]);
+  });
+
+  test('names the others, and the one that has the files while it is away', async () => {
+    const { body } = await apiOf(front).get<{ readiness: { checks: { peers: { servers: object[] } } } }>(
+      '/health/detailed',
+    );
+    expect(body.readiness.checks.peers.servers).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ url: worker.url, role: 'work', self: false }),
+        expect.objectContaining({ url: front.url, role: 'http', self: true }),
+      ]),
+    );
+    const workerUrl = worker.url;
+    await worker.kill();
+    for (const path of ['', '/content?path=huge', '/archive']) {
+      const refusal = await errorOf(await artifacts(front, runId, path));
+      expect(refusal).toMatchObject({ status: 503, code: 'workspace_unavailable' });
+      expect(refusal.message).toMatch(
+        new RegExp(
+          `on the server server_[0-9a-f]{32} at ${workerUrl}, which was last seen at .*Z and does not`,
+        ),
+      );
+    }
+    await worker.start();
+    expect(await listed(front, runId)).toEqual(['huge', 'link', 'out']);
+    await worker.kill('SIGTERM');
+    const { message } = await errorOf(await artifacts(front, runId));
+    expect(message).toMatch(/which was stopped at .*Z$/);
+    const secret = /x-talaria-peer|[0-9a-f]{64}/;
+    expect(front.errors + front.output + worker.errors + worker.output).not.toMatch(secret);
+  });
+});
+
+describe('a run that changed servers', { timeout: 60_000 }, () => {
+  afterEach(endServers);
+
+  test('has the files of the last one, and never goes on with older ones', async () => {
+    const url = await postgres.createDatabase();
+    const front = await startServer(url, { TALARIA_ROLE: 'http' });
+    const first = await startServer(url, { TALARIA_ROLE: 'work' });
+    const wait = 'touch waiting; while :; do sleep 0.05; done';
+    const steps = [
+      { tools: [terminal('echo old > of-first')] },
+      { tools: [terminal(wait)] },
+      { tools: [terminal('echo new > of-second')] },
+      { tools: [terminal(wait)] },
+      { tools: [terminal('ls; echo last > of-third')] },
+      { text: 'done' },
+    ];
+    const runId = await apiOf(front).create(script(steps));
+    await waitFor('the first to wait', async () => (await listed(front, runId)).includes('waiting'));
+    expect(await listed(front, runId)).toEqual(['of-first', 'waiting']);
+    await first.kill();
+
+    const second = await startServer(url, { TALARIA_ROLE: 'work' });
+    await waitFor('the second to wait', async () => {
+      const answer = await artifacts(front, runId);
+      return answer.ok && (await listed(front, runId)).join() === 'of-second,waiting';
+    });
+    expect(existsSync(join(workspaceOf(first, runId), 'of-first'))).toBe(true);
+
+    await second.kill();
+    await first.start();
+    const { frames } = await endsAs(apiOf(front), runId, 'run.completed');
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ workspace_lost: true }, { workspace_lost: true }]);
+    expect(await listed(front, runId)).toEqual(['of-third']);
+    expect(ofKind(frames, 'tool.completed').at(-1)?.preview).not.toMatch(/of-(first|second)/);
+  });
+
+  test('leaves nothing behind when another server evicts it, and what is of no run stays', async () => {
+    const url = await postgres.createDatabase();
+    // Keeps runs for so long that it evicts none itself within this test, and looks for what others did.
+    const keeping = await startServer(url, { TALARIA_RUN_RETENTION_SECONDS: '30' });
+    const api = apiOf(keeping);
+    const made = await api.create(script([{ tools: [terminal('echo x > file')] }, { text: 'done' }]));
+    await endsAs(api, made, 'run.completed');
+    // Its files came with the data directory: they are not on record before the next start.
+    const moved = await api.create(script([{ text: 'done' }]));
+    await waitForStatus(api, moved, 'completed');
+    const strange = createRunId();
+    for (const runId of [moved, strange]) mkdirSync(workspaceOf(keeping, runId));
+    await keeping.kill();
+    await keeping.start();
+    const evicting = await startServer(url, { TALARIA_RUN_RETENTION_SECONDS: '1' });
+    for (const runId of [made, moved]) {
+      const status = async () => (await apiOf(evicting).get(`/v1/runs/${runId}`)).status;
+      await waitFor('the eviction', async () => (await status()) === 404);
+      await waitFor('the workspace to go', () => !existsSync(workspaceOf(keeping, runId)));
+    }
+    expect(existsSync(workspaceOf(keeping, strange))).toBe(true);
+  });
+});
+
+function bytesRead(server: ServerProcess): number {
+  return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${server.pid}/io`, 'utf8'))?.[1]);
+}
+
+function openWorkspaceFiles(server: ServerProcess): string[] {
+  const directory = `/proc/${server.pid}/fd`;
+  return readdirSync(directory).filter((fd) => {
+    try {
+      return readlinkSync(`${directory}/${fd}`).includes('/workspaces/t-');
+    } catch {
+      return false;
+    }
+  });
+}
