@@ -49,11 +49,13 @@ describe.skipIf(!hasYaml)(`compose.yaml${hasYaml ? '' : ` (skipped: ${whyNoYaml}
   test('has two servers on one database, each with a data directory of its own', () => {
     expect(servers).toHaveLength(2);
     const [one, two] = servers.map(([, server]) => server);
-    expect(one!.environment).toEqual(two!.environment);
+    const url = settings.advertiseUrl.env;
+    expect({ ...one!.environment, [url]: two!.environment![url] }).toEqual(two!.environment);
     expect(new Set(servers.flatMap(([, server]) => server.volumes)).size).toBe(2);
     for (const [name, server] of servers) {
       expect(server.volumes).toEqual([`${name}:/data`]);
       expect(volumes).toHaveProperty(name);
+      expect(server.environment![url]).toBe(`http://${name}:${PORT}`);
       expect(server.depends_on).toEqual({ postgres: { condition: 'service_healthy' } });
     }
   });
@@ -80,7 +82,7 @@ describe.skipIf(!hasYaml)(`kubernetes.yaml${hasYaml ? '' : ` (skipped: ${whyNoYa
     httpGet: { path: string; port: string };
   }
   interface Container {
-    env: { name: string; value: string }[];
+    env: { name: string; value?: string }[];
     ports: { name: string; containerPort: number }[];
     startupProbe: Probe;
     readinessProbe: Probe;
@@ -133,7 +135,8 @@ describe.skipIf(!hasYaml)(`kubernetes.yaml${hasYaml ? '' : ` (skipped: ${whyNoYa
       const { containers, securityContext, terminationGracePeriodSeconds } = template.spec;
       const [container] = containers as [Container];
       expect(template.metadata.labels).toMatchObject(selector.matchLabels);
-      for (const { name } of container.env) expect(SETTINGS).toContain(name);
+      // What has no value here is only there for others to refer to.
+      for (const { name, value } of container.env) if (value) expect(SETTINGS).toContain(name);
       expect(container.ports).toEqual([{ name: 'http', containerPort: PORT }]);
       expect(container.readinessProbe.httpGet).toEqual({ path: '/health/ready', port: 'http' });
       expect(container.livenessProbe.httpGet).toEqual({ path: '/health', port: 'http' });
