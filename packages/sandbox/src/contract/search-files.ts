@@ -92,11 +92,11 @@ export function describeSearchFiles({ call, bash, slot }: ContractTools): void {
       expect(output).toMatch(/^f:1:x{400}…\n\[1 match in 1 file\]$/);
     });
 
-    test('ten thousand files are searched, and the total is honest', async () => {
-      await bash('mkdir many; cd many; for i in $(seq 10000); do echo "needle $i" > "f$i"; done');
-      expect((await search('needle \\d+')).output).toContain('[matches 1 to 100 of 10000 in 10000 files;');
+    test('two thousand files are searched, and the total is honest', async () => {
+      await bash('mkdir many; cd many; for i in $(seq 2000); do echo "needle $i" > "f$i"; done');
+      expect((await search('needle \\d+')).output).toContain('[matches 1 to 100 of 2000 in 2000 files;');
       expect((await files('f1*', { limit: 3 })).output).toBe(
-        'many/f1\nmany/f10\nmany/f100\n[files 1 to 3 of 1112; continue with offset 3, or narrow the search]',
+        'many/f1\nmany/f10\nmany/f100\n[files 1 to 3 of 1111; continue with offset 3, or narrow the search]',
       );
     });
 

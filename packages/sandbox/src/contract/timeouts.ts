@@ -26,8 +26,9 @@ export function describeTimeouts({ backend, call }: ContractTools, count: number
   describe('timeouts', () => {
     test(`${count} commands that time out leave no process, no zombie and no file written later`, async () => {
       const seconds = uniqueSeconds();
-      // Whoever lives on sees the file `go` when it is there, and says so.
-      const late = `bash -c "until [ -e go ]; do sleep 0.1; done; echo late >> late"`;
+      // Whoever lives on sees the file `go` when it is there, and says so. It waits by reading from a pipe of its own,
+      // because thousands of processes that sleep for a moment are what this test would spend most of its time on.
+      const late = `bash -c "exec 3<> <(:); until [ -e go ]; do read -rt 0.1 -u 3; done; echo late >> late"`;
       const command = (index: number) => {
         const hold = HOLDS[index % HOLDS.length] as (typeof HOLDS)[number];
         return `${hold(`sleep ${seconds}`)} ${hold(late)} echo up; exec sleep ${seconds}`;

@@ -137,19 +137,24 @@ for (const isolation of KINDS) {
       },
     );
 
-    test('printing 1 GB leaves memory flat, and the log is as long as it may be', async () => {
-      const id = await start('until [ -e go ]; do sleep 0.01; done; yes | head -c 1G');
-      const peak = watchMemory();
-      await call('bash', { command: 'touch go' });
-      const end = await call('process', { action: 'wait', id, timeout: 120 });
-      expect(peak() / 1024 / 1024).toBeLessThan(100);
-      expect(end.metadata).toMatchObject({
-        truncated: true,
-        process: { output_bytes: 1024 ** 3, exit_code: 0 },
+    // Once: what reads the output is the same under each isolation.
+    if (isolation === 'none') {
+      test('printing 1 GB leaves memory flat, and the log is as long as it may be', async () => {
+        const id = await start('until [ -e go ]; do sleep 0.01; done; yes | head -c 1G');
+        const peak = watchMemory();
+        await call('bash', { command: 'touch go' });
+        const end = await call('process', { action: 'wait', id, timeout: 120 });
+        expect(peak() / 1024 / 1024).toBeLessThan(100);
+        expect(end.metadata).toMatchObject({
+          truncated: true,
+          process: { output_bytes: 1024 ** 3, exit_code: 0 },
+        });
+        const log = await call('process', { action: 'log', id, limit: 1 });
+        expect(log.output).toContain(
+          `the log holds only the first ${64 * 1024 * 1024} of ${1024 ** 3} bytes`,
+        );
       });
-      const log = await call('process', { action: 'log', id, limit: 1 });
-      expect(log.output).toContain(`the log holds only the first ${64 * 1024 * 1024} of ${1024 ** 3} bytes`);
-    });
+    }
   });
 }
 
