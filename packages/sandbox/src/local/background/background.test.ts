@@ -89,7 +89,7 @@ for (const isolation of KINDS) {
       await round();
       // Pipes are made thirty-two at a time and wait with both ends open.
       await expect.poll(() => openDescriptors() - before).toBeLessThanOrEqual(64);
-      expect(zombieChildren()).toEqual([]);
+      await expect.poll(zombieChildren).toEqual([]);
       await backend.stop();
       await expect.poll(() => openDescriptors()).toBeLessThanOrEqual(before);
     });
