@@ -1,4 +1,5 @@
 /** Shows a configuration, and names the secrets in it so that others can keep them out of what they show. */
+import { eachHost } from '../postgres-hosts.ts';
 import { type Config, SINGLE_KEY_NAME } from './config.ts';
 import { secretsInHeaders } from './header-list.ts';
 import { type SettingName, settingList } from './settings.ts';
@@ -29,7 +30,7 @@ export function configSecrets(config: Config): string[] {
 
 /** The password, as it is written in the URL and as it is meant. */
 function secretsInUrl(text: string): string[] {
-  const url = new URL(text);
+  const url = new URL(eachHost(text)[0]!);
   const written = [url.password, url.searchParams.get('password') ?? ''];
   return [...written, ...written.map(decodeURIComponent)].filter((secret) => secret !== '');
 }

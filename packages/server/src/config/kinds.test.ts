@@ -223,12 +223,24 @@ describe('the database URL', () => {
     expect(configSecrets(config)).toEqual(expect.arrayContaining(['s3%40cret', 's3@cret', 'other']));
   });
 
+  it('takes several hosts of one Postgres', () => {
+    const url = 'postgres://bob:s3cret@a:5432,b/runs';
+    const { config } = load({ env: { TALARIA_DATABASE_URL: url } });
+    expect(config.database).toEqual({ kind: 'postgres', url });
+    const shown = describeConfig(config).find(([name]) => name === 'TALARIA_DATABASE_URL');
+    expect(shown?.[1]).toBe('postgres://a:5432,b/runs');
+    expect(configSecrets(config)).toContain('s3cret');
+  });
+
   it('takes a socket of Postgres by its directory', () => {
     const url = 'postgres:///runs?host=/run/postgresql&user=bob';
     expect(load({ env: { TALARIA_DATABASE_URL: url } }).config.database).toEqual({ kind: 'postgres', url });
   });
 
-  it.each(['postgres://', 'postgres://db', 'postgres:///runs', 'postgres:nonsense'])('refuses %s', (url) => {
-    expect(problemsOf({ env: { TALARIA_DATABASE_URL: url } })[0]).toMatch(/^TALARIA_DATABASE_URL is "/);
-  });
+  it.each(['postgres://', 'postgres://db', 'postgres:///runs', 'postgres:nonsense', 'postgres://a,/runs'])(
+    'refuses %s',
+    (url) => {
+      expect(problemsOf({ env: { TALARIA_DATABASE_URL: url } })[0]).toMatch(/^TALARIA_DATABASE_URL is "/);
+    },
+  );
 });

@@ -4,6 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { eachHost } from '../postgres-hosts.ts';
 import { HIDDEN, isHeaderToken, type Kind, type Read, showGiven, textKind } from './kinds.ts';
 
 /** An API key and the name its runs are filed under. */
@@ -160,9 +161,12 @@ export function databaseUrl(): Kind<Database> {
       'sqlite:///absolute/path/to/file.db, file:///absolute/path/to/file.db or postgres://user:password@host:port/name',
     read(text) {
       if (/^postgres(ql)?:/i.test(text)) {
-        const url = URL.parse(text);
-        const named =
-          url !== null && url.pathname.length > 1 && (url.hostname !== '' || url.searchParams.has('host'));
+        const named = eachHost(text).every((address) => {
+          const url = URL.parse(address);
+          return (
+            url !== null && url.pathname.length > 1 && (url.hostname !== '' || url.searchParams.has('host'))
+          );
+        });
         return named ? { value: { kind: 'postgres', url: text } } : { refused: '' };
       }
       // Without the slash check `file:runs.db` would quietly mean /runs.db.
@@ -185,8 +189,9 @@ export function databaseUrl(): Kind<Database> {
 /** Where it is, without how to get in. */
 export function describeDatabase(database: Database): string {
   if (database.kind === 'sqlite') return database.path;
-  const { host, pathname, searchParams } = new URL(database.url);
-  return `${host || (searchParams.get('host') ?? '')}${pathname}`;
+  const urls = eachHost(database.url).map((address) => new URL(address));
+  const hosts = urls.map(({ host, searchParams }) => host || (searchParams.get('host') ?? ''));
+  return `${hosts.join(',')}${urls[0]!.pathname}`;
 }
 
 /** The path, or nothing where its escapes hide a slash or a zero byte. */

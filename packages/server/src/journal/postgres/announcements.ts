@@ -8,11 +8,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { Wakeups } from '../wakeups.ts';
+import { Connection, type Hosts } from './connection.ts';
 
 const CHANNEL = 'talaria';
-const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 500;
 const LOOK_MS = 3_000;
 /** A notification holds 8000 bytes; a run id has 36. */
@@ -28,7 +28,7 @@ interface Hints {
 }
 
 export interface AnnouncementsOptions {
-  url: string;
+  hosts: Hosts;
   /** What tells that something happened to a run, by run id: any change of it is a reason to wake. */
   lookAt(runIds: readonly string[]): Promise<Map<string, string>>;
 }
@@ -149,12 +149,7 @@ export class Announcements {
   }
 
   async #listen(): Promise<{ ended: Promise<void> }> {
-    const client = new pg.Client({
-      connectionString: this.#options.url,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      application_name: 'talaria',
-      keepAlive: true,
-    });
+    const client = new Connection({ hosts: this.#options.hosts });
     const ended = new Promise<void>((resolve) => {
       client.on('end', () => resolve());
       client.on('error', () => resolve());

@@ -1,9 +1,9 @@
 /** Transactions through a connection that is cut at the worst moments, against a real server. */
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Database, type Patience } from './database.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
+import { CuttingProxy } from './testing-proxy.ts';
 
 const PATIENT: Patience = { waitMs: 20_000 };
 
@@ -31,8 +31,8 @@ afterEach(async () => {
   await proxy.close();
 });
 
-const mark = (name: string) =>
-  database.transaction(PATIENT, async (tx) => {
+const mark = (name: string, patience = PATIENT) =>
+  database.transaction(patience, async (tx) => {
     tx.send('INSERT INTO marks (name) VALUES ($1)', [name]);
     return name;
   });
@@ -94,6 +94,63 @@ describe('while the database cannot be reached', () => {
     await database.close();
     await refused;
   });
+});
+
+it('while the database takes no writes, a call waits, reads as well', async () => {
+  await mark('a');
+  const setReadOnly = async (value: 'on' | 'off') => {
+    await direct.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+    await direct.query('SELECT pg_reload_conf()');
+  };
+  await direct.query('SET default_transaction_read_only = off');
+  await setReadOnly('on');
+  try {
+    await expect.poll(() => mark('b', { waitMs: 0 }).catch(({ code }) => code)).toBe('store_unavailable');
+    await expect(database.rows({ waitMs: 0 }, 'SELECT 1')).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('takes no writes') },
+    });
+    const waiting = mark('c');
+    await setReadOnly('off');
+    await waiting;
+  } finally {
+    await setReadOnly('off');
+  }
+  expect(await marks()).toContain('c');
+});
+
+it('a connection that is silent for too long is given up, and its transaction happens once', async () => {
+  proxy.silenceNext('INSERT');
+  await mark('a', { ...PATIENT, answerMs: 300 });
+  proxy.silenceNext('COMMIT');
+  await mark('b', { ...PATIENT, answerMs: 300 });
+  expect(await marks()).toEqual(['a', 'b']);
+});
+
+it('whoever was let in once waits for a password that is being changed, and nobody else', async () => {
+  const name = `guest_${Date.now()}`;
+  await direct.query(`CREATE ROLE ${name} LOGIN PASSWORD 'right'; GRANT ALL ON marks TO ${name}`);
+  const url = new URL(proxy.url);
+  [url.username, url.password] = [name, 'right'];
+  const guest = new Database({ url: url.href, connections: 1 });
+  url.password = 'wrong';
+  const stranger = new Database({ url: url.href, connections: 1 });
+  try {
+    await guest.rows(PATIENT, 'SELECT 1');
+    await direct.query(`ALTER ROLE ${name} PASSWORD 'other'`);
+    await proxy.stop();
+    await proxy.start();
+    const waiting = guest.transaction(PATIENT, async (tx) => {
+      tx.send("INSERT INTO marks (name) VALUES ('a')");
+    });
+    await expect.poll(() => guest.lastError?.message).toMatch(/password/);
+    await direct.query(`ALTER ROLE ${name} PASSWORD 'right'`);
+    await waiting;
+    expect(await marks()).toEqual(['a']);
+    await expect(stranger.rows(PATIENT, 'SELECT 1')).rejects.toMatchObject({ cause: { code: '28P01' } });
+  } finally {
+    await guest.close();
+    await stranger.close();
+  }
 });
 
 it('a statement the database refuses undoes the transaction, which is not tried again', async () => {
@@ -171,86 +228,4 @@ function meeting(size: number): () => Promise<void> {
     if (there === size) resolve();
     return promise;
   };
-}
-
-interface Cut {
-  /** The statement on whose way to the server the connection is cut. */
-  when: string;
-  /** Whether the server still gets it. */
-  forward: boolean;
-}
-
-/** Stands between the journal and Postgres, and cuts the connection when a certain statement passes. */
-class CuttingProxy {
-  readonly url: string;
-  readonly #target: { host: string; port: number };
-  readonly #port: number;
-  readonly #sockets = new Set<Socket>();
-  #server: Server;
-  #next: Cut[] = [];
-  cuts = 0;
-
-  static async to(url: string): Promise<CuttingProxy> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new CuttingProxy(server, new URL(url));
-  }
-
-  private constructor(server: Server, target: URL) {
-    this.#server = server;
-    this.#target = { host: target.hostname, port: Number(target.port) };
-    this.#port = (server.address() as { port: number }).port;
-    const url = new URL(target);
-    url.port = String(this.#port);
-    this.url = url.href;
-    server.on('connection', (client) => this.#serve(client));
-  }
-
-  cutNext(...cuts: Cut[]): void {
-    this.#next = cuts;
-  }
-
-  async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  async start(): Promise<void> {
-    this.#server = createServer((client) => this.#serve(client));
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-  }
-
-  async close(): Promise<void> {
-    if (this.#server.listening) await this.stop();
-  }
-
-  #serve(client: Socket): void {
-    const server = connect(this.#target);
-    for (const socket of [client, server]) {
-      this.#sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        client.destroy();
-        server.destroy();
-      });
-    }
-    let deaf = false;
-    client.on('data', (bytes) => {
-      const [cut] = this.#next;
-      if (cut === undefined || deaf || !bytes.includes(cut.when)) {
-        server.write(bytes);
-        return;
-      }
-      this.#next.shift();
-      this.cuts += 1;
-      deaf = true;
-      // The client hears nothing any more; the server gets all of it first, if it is to.
-      if (cut.forward) server.write(bytes, () => setImmediate(() => client.destroy()));
-      else client.destroy();
-    });
-    server.on('data', (bytes) => {
-      if (!deaf) client.write(bytes);
-    });
-  }
 }

@@ -13,6 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
 import { failpoint } from '../../failpoints.ts';
+import { Connection, type ConnectionOptions, Hosts } from './connection.ts';
+import { Away, isAway, isConflict, isConnectionLoss } from './failures.ts';
 import { toParameters } from './parameters.ts';
 
 const RETRY_MIN_MS = 50;
@@ -21,11 +23,11 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
 const IDLE_MS = 5_000;
 
-/** Counts and times fit into a number; as text, which is the library's default, they would not compare. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (id: number, format?: 'text' | 'binary') =>
-    id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
-};
+const UNKNOWN = 'The database was lost while it was given a write; whether that has happened is not known';
+
+/** Which history of which database this is: another one's transactions have the same ids. */
+const HISTORY = `(SELECT system_identifier FROM pg_control_system())
+  || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 
 /**
  * The store's time in a statement for `rowsByClock`. It is the same throughout the statement, so that an index can be
@@ -36,12 +38,16 @@ export const NOW = 'coalesce($1::bigint, (extract(epoch FROM statement_timestamp
 export interface Patience {
   /** How long to wait for a database that is away. */
   waitMs: number;
+  /** How long a single statement may take, when that is longer than any should. */
+  answerMs?: number;
 }
 
 /** Somebody waits for the answer and can ask again. */
 export const ASKED: Patience = { waitMs: 5_000 };
 /** An answer that comes late is worth nothing. */
 export const NOW_OR_NEVER: Patience = { waitMs: 0 };
+/** A change of all tables, by us or by another server that we wait for. */
+export const MIGRATION: Patience = { waitMs: 5_000, answerMs: 24 * 3600 * 1000 };
 /** The work on a run waits for the database for as long as it takes; its lease decides whether it may go on. */
 export const WORK: Patience = { waitMs: Number.POSITIVE_INFINITY };
 
@@ -71,26 +77,26 @@ export interface DatabaseOptions {
 }
 
 export class Database {
+  readonly hosts: Hosts;
   readonly #pool: pg.Pool;
   readonly #now: (() => number) | undefined;
   readonly #idleMs: number;
   readonly #closing = new AbortController();
   #lastError: { message: string; at: number } | null = null;
+  #reached = false;
   #closed: Promise<void> | undefined;
 
   constructor({ url, connections, now, idleMs = IDLE_MS }: DatabaseOptions) {
     this.#now = now;
     this.#idleMs = idleMs;
-    this.#pool = new pg.Pool({
-      connectionString: url,
+    this.hosts = new Hosts(url);
+    const options: pg.PoolConfig & ConnectionOptions = {
+      hosts: this.hosts,
+      Client: Connection as unknown as NonNullable<pg.PoolConfig['Client']>,
       max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      application_name: 'talaria',
-      keepAlive: true,
-      // What a transaction writes is sent together with its commit: one round trip, however many statements.
-      pipeline: true,
-      types,
-    });
+    };
+    this.#pool = new pg.Pool(options);
     // An idle connection that is lost is replaced when one is needed.
     this.#pool.on('error', (error) => this.#remember(error));
   }
@@ -101,14 +107,11 @@ export class Database {
 
   /** A single statement that reads: no transaction, and no transaction id that the database would have to keep. */
   async rows<T extends object>(
-    { waitMs }: Patience,
+    { waitMs, answerMs }: Patience,
     sql: string,
     values: readonly unknown[] = [],
   ): Promise<T[]> {
-    return this.#persist(waitMs, async () => {
-      const { rows } = await this.#pool.query<T & pg.QueryResultRow>(sql, toParameters(values));
-      return rows;
-    });
+    return this.#persist(waitMs, () => this.#use((client) => ask<T>(client, sql, values, answerMs)));
   }
 
   /** A single statement that reads and says `NOW`; its own values begin at `$2`. */
@@ -120,54 +123,81 @@ export class Database {
     return this.rows<T>(patience, sql, [this.#now?.() ?? null, ...values]);
   }
 
-  async transaction<T>({ waitMs }: Patience, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    let inDoubt: { xid: string; result: T } | undefined;
-    return this.#persist(waitMs, async () => {
-      if (inDoubt !== undefined) {
-        const { xid, result } = inDoubt;
-        if (await this.#hasHappened(xid)) return result;
-        inDoubt = undefined;
-      }
-      const client = await this.#pool.connect();
-      let broken: Error | undefined;
-      // Between statements a lost connection is reported here, and by the next statement.
-      const noteBroken = (error: Error): void => {
-        broken = error;
-      };
-      client.on('error', noteBroken);
-      try {
-        const [, , begun] = (await client.query(
-          `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${this.#idleMs};
-           SELECT pg_current_xact_id()::text AS xid,
-                         (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
-        )) as unknown as pg.QueryResult<{ xid: string; now: number }>[];
-        const { xid, now } = begun!.rows[0]!;
-        const tx = new OpenTransaction(client, this.#now?.() ?? now);
-        const result = await work(tx);
-        inDoubt = { xid, result };
-        if (tx.writes) failpoint('journal.before-commit');
-        await tx.commit();
-        if (tx.writes) failpoint('journal.after-commit');
-        return result;
-      } catch (error) {
-        if (isConnectionLoss(error)) broken ??= error as Error;
-        else {
-          // The database has answered, so the outcome is known: nothing has happened.
+  async transaction<T>(patience: Patience, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    let inDoubt: (Begun & { result: T }) | undefined;
+    try {
+      return await this.#persist(patience.waitMs, async () => {
+        if (inDoubt !== undefined) {
+          if (await this.#hasHappened(inDoubt)) return inDoubt.result;
           inDoubt = undefined;
-          await client.query('ROLLBACK').catch(noteBroken);
         }
-        throw error;
-      } finally {
-        client.off('error', noteBroken);
-        client.release(broken);
-      }
-    });
+        return await this.#attempt(patience, work, (doubt) => {
+          inDoubt = doubt;
+        });
+      });
+    } catch (error) {
+      const unknown = inDoubt !== undefined && error instanceof TalariaError;
+      throw unknown ? new TalariaError('store_unavailable', { message: UNKNOWN, cause: error.cause }) : error;
+    }
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new TalariaError('store_unavailable', { message: 'The store is closed' }));
     this.#closed ??= this.#pool.end();
     await this.#closed;
+  }
+
+  /** One try; says while the outcome depends on whether a commit that was sent has happened. */
+  #attempt<T>(
+    { answerMs }: Patience,
+    work: (tx: Transaction) => Promise<T>,
+    setDoubt: (doubt: (Begun & { result: T }) | undefined) => void,
+  ): Promise<T> {
+    return this.#use(async (client) => {
+      try {
+        const begun = await begin(client, this.#idleMs, answerMs);
+        const tx = new OpenTransaction(client, answerMs, this.#now?.() ?? begun.now);
+        const result = await work(tx);
+        setDoubt({ ...begun, result });
+        if (tx.writes) failpoint('journal.before-commit');
+        await tx.commit();
+        if (tx.writes) failpoint('journal.after-commit');
+        return result;
+      } catch (error) {
+        if (!isConnectionLoss(error)) {
+          // The database has answered, so the outcome is known: nothing has happened.
+          setDoubt(undefined);
+          await client.query('ROLLBACK').catch(() => {});
+        }
+        throw error;
+      }
+    });
+  }
+
+  /** A connection to a database that is away is given up: the next one may reach another in its place. */
+  async #use<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    let away: Error | undefined;
+    try {
+      return await work(client);
+    } catch (error) {
+      if (isAway(error)) away = error as Error;
+      throw error;
+    } finally {
+      client.release(away);
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      const client = await this.#pool.connect();
+      this.#reached = true;
+      return client;
+    } catch (error) {
+      // Whoever was let in once is right to knock: the name or the password is being changed, or moved.
+      if (this.#reached || isAway(error)) throw new Away((error as Error).message, { cause: error });
+      throw new TalariaError('store_unavailable', { cause: error });
+    }
   }
 
   /** Tries until it works, fails for good, or the time is over. */
@@ -180,12 +210,15 @@ export class Database {
       } catch (error) {
         if (error instanceof TalariaError) throw error;
         this.#closing.signal.throwIfAborted();
-        if (isConflict(error)) continue;
-        const away = isAway(error);
-        if (away || error instanceof pg.DatabaseError) this.#remember(error as Error);
-        if (!away) throw error instanceof pg.DatabaseError ? new StatementRefused(error) : error;
+        const [conflict, away] = [isConflict(error), isAway(error)];
+        if (!conflict && (away || error instanceof pg.DatabaseError)) this.#remember(error as Error);
+        if (!conflict && !away) {
+          throw error instanceof pg.DatabaseError ? new StatementRefused(error) : error;
+        }
         const leftMs = until - performance.now();
         if (leftMs <= 0) throw new TalariaError('store_unavailable', { cause: error });
+        // Of a conflict the database has told this one only when it had waited for the other.
+        if (conflict) continue;
         await delay(Math.min(leftMs, pause * (0.5 + Math.random() / 2)), undefined, {
           signal: this.#closing.signal,
         }).catch(() => {});
@@ -193,23 +226,19 @@ export class Database {
     }
   }
 
-  /** Waits until the database knows: the connection's other end may still be at it. */
-  async #hasHappened(xid: string): Promise<boolean> {
-    for (;;) {
-      const { rows } = await this.#pool.query<{ status: string | null }>(
-        'SELECT pg_xact_status($1::xid8) AS status',
-        [xid],
-      );
-      const status = rows[0]?.status;
-      if (status === 'committed') return true;
-      if (status === 'aborted') return false;
-      if (status !== 'in progress') {
-        throw new TalariaError('store_unavailable', {
-          message: 'The database cannot tell whether a write has happened',
-        });
-      }
-      await delay(RETRY_MIN_MS);
+  /**
+   * After a failover the database does not know what was not copied in time, and gives the ids of such transactions to
+   * others. Then nobody can tell; whoever asked has to look for what it wrote, as after a crash of its own.
+   */
+  async #hasHappened({ xid, history }: Begun): Promise<boolean> {
+    const sql = `SELECT CASE WHEN ${HISTORY} = $2 THEN pg_xact_status($1::xid8) END AS status`;
+    const rows = await this.#use((client) => ask<{ status: string | null }>(client, sql, [xid, history]));
+    const status = rows[0]?.status;
+    if (status === 'in progress') throw new Away('The other end of a lost connection is still at its commit');
+    if (status !== 'committed' && status !== 'aborted') {
+      throw new TalariaError('store_unavailable', { message: UNKNOWN });
     }
+    return status === 'committed';
   }
 
   #remember(error: Error): void {
@@ -217,14 +246,49 @@ export class Database {
   }
 }
 
+interface Begun {
+  xid: string;
+  history: string;
+  now: number;
+}
+
+async function begin(client: pg.PoolClient, idleMs: number, answerMs: number | undefined): Promise<Begun> {
+  const query: TimedQuery = {
+    text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
+           SELECT pg_current_xact_id()::text AS xid, ${HISTORY} AS history,
+                  (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+    query_timeout: answerMs,
+  };
+  const results = (await client.query(query)) as unknown as pg.QueryResult<Begun>[];
+  return results[2]!.rows[0]!;
+}
+
+/** As the library takes it, and its types do not say. */
+interface TimedQuery extends pg.QueryConfig {
+  query_timeout?: number | undefined;
+}
+
+async function ask<T extends object>(
+  client: pg.PoolClient,
+  text: string,
+  values: readonly unknown[],
+  answerMs?: number,
+): Promise<T[]> {
+  const query: TimedQuery = { text, values: toParameters(values), query_timeout: answerMs };
+  const { rows } = await client.query<T & pg.QueryResultRow>(query);
+  return rows;
+}
+
 class OpenTransaction implements Transaction {
   readonly now: number;
   readonly #client: pg.PoolClient;
+  readonly #answerMs: number | undefined;
   readonly #sent: Promise<unknown>[] = [];
   #failure: unknown;
 
-  constructor(client: pg.PoolClient, now: number) {
+  constructor(client: pg.PoolClient, answerMs: number | undefined, now: number) {
     this.#client = client;
+    this.#answerMs = answerMs;
     this.now = now;
   }
 
@@ -235,8 +299,7 @@ class OpenTransaction implements Transaction {
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     try {
-      const { rows } = await this.#client.query<T & pg.QueryResultRow>(sql, toParameters(values));
-      return rows;
+      return await ask<T>(this.#client, sql, values, this.#answerMs);
     } catch (error) {
       this.#failure ??= error;
       throw error;
@@ -244,7 +307,7 @@ class OpenTransaction implements Transaction {
   }
 
   send(sql: string, values: readonly unknown[] = []): void {
-    const answer = this.#client.query(sql, toParameters(values));
+    const answer = ask(this.#client, sql, values, this.#answerMs);
     // Its failure is looked at by `commit`.
     answer.catch(() => {});
     this.#sent.push(answer);
@@ -261,30 +324,4 @@ class OpenTransaction implements Transaction {
     const { command } = await committed;
     if (command !== 'COMMIT') throw this.#failure ?? new Error(`The commit was answered with ${command}`);
   }
-}
-
-/** Two transactions were in each other's way and the database chose this one to begin again. */
-function isConflict(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
-}
-
-function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return isNetworkError(error);
-  // 08: connection exception; 57P0x: the server shuts down, has crashed, or is starting; 25P03: idle for too long.
-  return /^(08|57P0|25P03)/.test(error.code ?? '');
-}
-
-/** The database cannot be written to now, but it may be soon: it is away, starting, full of connections, or a standby. */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return isNetworkError(error);
-  return /^(08|57P0|25P03|53300|25006)/.test(error.code ?? '');
-}
-
-function isNetworkError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as NodeJS.ErrnoException;
-  return (
-    (typeof code === 'string' && /^E[A-Z]+$/.test(code)) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered/.test(error.message)
-  );
 }

@@ -27,7 +27,7 @@ import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
 import { type Create, createRuns } from './creates.ts';
-import { ASKED, Database, NOW, NOW_OR_NEVER, type Transaction, WORK } from './database.ts';
+import { ASKED, Database, MIGRATION, NOW, NOW_OR_NEVER, type Transaction, WORK } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
@@ -85,7 +85,7 @@ export class PostgresJournal implements Journal {
   }: PostgresJournalOptions): Promise<PostgresJournal> {
     const database = new Database({ url, connections: CONNECTIONS, now });
     try {
-      const keys = await database.transaction(ASKED, async (tx) => {
+      const keys = await database.transaction(MIGRATION, async (tx) => {
         await migrate(tx);
         if (worker !== undefined) await voidLeases(tx, worker);
         return {
@@ -93,7 +93,7 @@ export class PostgresJournal implements Journal {
           peers: await readOrMakeKey(tx, 'peers', PEER_SECRET_BYTES),
         };
       });
-      const journal = new PostgresJournal(url, database, keys, report);
+      const journal = new PostgresJournal(database, keys, report);
       await journal.#announcements.start();
       return journal;
     } catch (error) {
@@ -104,7 +104,7 @@ export class PostgresJournal implements Journal {
     }
   }
 
-  private constructor(url: string, database: Database, keys: Record<KeyName, Uint8Array>, report: Report) {
+  private constructor(database: Database, keys: Record<KeyName, Uint8Array>, report: Report) {
     this.#database = database;
     this.#report = report;
     this.#reader = new PostgresReader(
@@ -115,7 +115,10 @@ export class PostgresJournal implements Journal {
     this.#writes = new GroupCommit((group) =>
       this.#measure(group, () => database.transaction(WORK, (tx) => performWrites(tx, group))),
     );
-    this.#announcements = new Announcements({ url, lookAt: (runIds) => this.#lookAt(runIds) });
+    this.#announcements = new Announcements({
+      hosts: database.hosts,
+      lookAt: (runIds) => this.#lookAt(runIds),
+    });
     this.sessions = new PostgresSessions(database, new Cursors(keys.cursors, 'sessions'));
     this.outbox = new PostgresOutbox(database, this.#announcements);
     this.responses = new PostgresResponses(database);

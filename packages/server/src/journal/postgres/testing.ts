@@ -44,6 +44,23 @@ export interface TestPostgres {
   createDatabase(): Promise<string>;
   /** Stops it, as an operator would, and starts it again after `meanwhile`. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
+  /** A copy of it as it is now, beside it. Stops it for a moment. */
+  startStandby(options: StandbyOptions): Promise<TestStandby>;
+  /** Ends it at once, as the loss of its machine would. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface StandbyOptions {
+  /** Whether it gets what is committed from now on, and a commit waits until it has; else it lags behind for good. */
+  follows: boolean;
+}
+
+export interface TestStandby {
+  /** The address there of a database of the other one. */
+  urlOf(url: string): string;
+  /** From now on it takes writes. */
+  promote(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -72,6 +89,50 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
       } finally {
         server = await startServer(directory, port, settings);
       }
+    },
+    async startStandby({ follows }) {
+      await stopServer(server);
+      const standby = await copyAsStandby(directory, follows ? port : undefined);
+      server = await startServer(directory, port, {
+        ...settings,
+        ...(follows ? { synchronous_standby_names: '*' } : {}),
+      });
+      return standby;
+    },
+    async kill() {
+      server.kill('SIGQUIT');
+      await once(server, 'exit');
+    },
+    async stop() {
+      await stopServer(server);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function copyAsStandby(of: string, followedPort: number | undefined): Promise<TestStandby> {
+  const directory = await mkdtemp(join(tmpdir(), 'talaria-postgres-'));
+  await run('cp', ['-a', `${of}/.`, directory]);
+  await writeFile(join(directory, 'standby.signal'), '');
+  const port = await freePort();
+  const followed = `host=127.0.0.1 port=${followedPort} user=${USER} password=${PASSWORD}`;
+  const server = await startServer(
+    directory,
+    port,
+    followedPort === undefined ? {} : { primary_conninfo: followed },
+  );
+  const urlOf = (url: string): string => {
+    const there = new URL(url);
+    there.port = String(port);
+    return there.href;
+  };
+  return {
+    urlOf,
+    async promote() {
+      const client = new Client(urlOf(`postgres://${USER}:${PASSWORD}@127.0.0.1/postgres`));
+      await client.connect();
+      await client.query('SELECT pg_promote()');
+      await client.end();
     },
     async stop() {
       await stopServer(server);
@@ -124,7 +185,7 @@ async function startServer(
   const ready = new Promise<void>((resolve, reject) => {
     server.stderr.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-10_000);
-      if (log.includes('ready to accept connections')) resolve();
+      if (/ready to accept (read-only )?connections/.test(log)) resolve();
     });
     server.once('error', reject);
     server.once('exit', () => reject(new Error(`Postgres did not start:\n${log}`)));

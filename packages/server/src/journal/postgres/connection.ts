@@ -1,0 +1,98 @@
+/**
+ * A connection to the server that takes writes. The address may name several: a primary, and those that may come in its
+ * place. They are tried in turn. A standby, and whatever else takes no writes, counts as one that is away, for reads as
+ * well: what it answers may be a while old.
+ *
+ * A connection whose other end has vanished without a word is given up: an idle one by the system, which asks now and
+ * then, one with a statement under way when that takes too long.
+ */
+import pg from 'pg';
+import { eachHost } from '../../postgres-hosts.ts';
+import { Away } from './failures.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const IDLE_PROBE_MS = 10_000;
+/** Far beyond what a statement takes, and what it may wait for another transaction. */
+const ANSWER_MS = 30_000;
+
+/** Counts and times fit into a number; as text, which is the library's default, they would not compare. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (id: number, format?: 'text' | 'binary') =>
+    id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
+};
+
+/** Where the next connection is tried. */
+export class Hosts {
+  readonly #addresses: readonly string[];
+  #next = 0;
+
+  constructor(address: string) {
+    this.#addresses = eachHost(address);
+  }
+
+  get next(): string {
+    return this.#addresses[this.#next]!;
+  }
+
+  /** Once, however many found at the same time that there is nobody. */
+  passOver(address: string): void {
+    if (address === this.next) this.#next = (this.#next + 1) % this.#addresses.length;
+  }
+}
+
+export interface ConnectionOptions {
+  hosts: Hosts;
+}
+
+type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+export class Connection extends pg.Client {
+  readonly #hosts: Hosts;
+  readonly #address: string;
+
+  constructor({ hosts }: ConnectionOptions) {
+    const address = hosts.next;
+    super({
+      connectionString: address,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: ANSWER_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: IDLE_PROBE_MS,
+      application_name: 'talaria',
+      // What a transaction writes is sent together with its commit: one round trip, however many statements.
+      pipeline: true,
+      types,
+    });
+    this.#hosts = hosts;
+    this.#address = address;
+    // Between statements a lost connection is reported here; whoever uses it hears of it from the next one.
+    this.on('error', () => {});
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<pg.Client> | undefined {
+    const connected = this.#connect();
+    if (callback === undefined) return connected;
+    const done = callback as (error: Error | null, client?: pg.Client) => void;
+    connected.then(() => done(null, this), done);
+    return undefined;
+  }
+
+  async #connect(): Promise<pg.Client> {
+    try {
+      await super.connect();
+      const { rows } = await this.query<{ standby: boolean; read_only: string }>(
+        `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only`,
+      );
+      const { standby, read_only: readOnly } = rows[0]!;
+      if (standby) throw new Away(`${this.host}:${this.port} is a standby, which takes no writes`);
+      if (readOnly === 'on') throw new Away(`${this.host}:${this.port} takes no writes (read-only)`);
+      return this;
+    } catch (error) {
+      this.#hosts.passOver(this.#address);
+      this.end().catch(() => {});
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/** A primary that is lost and a standby that takes its place, both real. */
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimedRun, delta } from '../testing.ts';
+import { Database, type Patience } from './database.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+import { startPostgres, type TestPostgres, type TestStandby } from './testing.ts';
+import { CuttingProxy } from './testing-proxy.ts';
+
+const PATIENT: Patience = { waitMs: 20_000 };
+
+let primary: TestPostgres;
+let standby: TestStandby;
+/** The primary's, the standby's, and the one that names both, with the standby first. */
+let url: { primary: string; standby: string; both: string };
+
+async function startPair(follows: boolean): Promise<void> {
+  primary = await startPostgres();
+  const made = await primary.createDatabase();
+  standby = await primary.startStandby({ follows });
+  const there = new URL(standby.urlOf(made));
+  const both = made.replace('@', `@${there.host},`);
+  url = { primary: made, standby: there.href, both };
+}
+
+afterEach(async () => {
+  await standby?.stop();
+  await primary?.stop();
+});
+
+describe('with a standby that follows', () => {
+  beforeEach(() => startPair(true));
+
+  it('only the primary is used, wherever it stands in the address', async () => {
+    await expect(PostgresJournal.open({ url: url.standby })).rejects.toThrow(/is a standby/);
+    const database = new Database({ url: url.both, connections: 2 });
+    const rows = await database.rows(PATIENT, 'SELECT pg_is_in_recovery() AS standby');
+    expect(rows).toEqual([{ standby: false }]);
+    await database.close();
+  });
+
+  it('the work goes on at the standby once that is promoted, with every event once', async () => {
+    const journal = await PostgresJournal.open({ url: url.both });
+    try {
+      const claim = await claimedRun(journal);
+      const texts = Array.from({ length: 60 }, (_, i) => `${i} `);
+      const inLog = async () => {
+        const events = await journal.readEvents(claim.runId, -1, 1000);
+        return events.map(({ payload }) => (JSON.parse(payload) as { delta: string }).delta);
+      };
+      let lost: Promise<void> | undefined;
+      for (const [i, text] of texts.entries()) {
+        if (i === 20) lost = primary.kill().then(() => standby.promote());
+        // Nobody can tell what became of a commit that was under way; as after a crash, the log is asked.
+        await journal.append(claim, [delta(text)]).catch(async (error) => {
+          expect(error).toMatchObject({ code: 'store_unavailable' });
+          if ((await inLog()).at(-1) !== text) await journal.append(claim, [delta(text)]);
+        });
+      }
+      await lost;
+      expect(await inLog()).toEqual(texts);
+      expect(await journal.checkHealth()).toMatchObject({ writable: true });
+    } finally {
+      await journal.close();
+    }
+  });
+});
+
+it('a commit that the standby never got is not taken for that of another with the same id', async () => {
+  await startPair(false);
+  const proxy = await CuttingProxy.to(url.primary);
+  const database = new Database({ url: proxy.url, connections: 1 });
+  try {
+    let id = 0n;
+    proxy.cutNext({ when: 'COMMIT', forward: true });
+    const lost = database.transaction(PATIENT, async (tx) => {
+      const [row] = await tx.rows<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+      id = BigInt(row!.xid);
+      tx.send('CREATE TABLE lost ()');
+    });
+    const unknown = expect(lost).rejects.toThrow(/not known/);
+    await expect.poll(() => proxy.cuts).toBe(1);
+    await proxy.stop();
+    await primary.kill();
+    await standby.promote();
+    await useId(url.standby, id);
+    await proxy.startTo(url.standby);
+    await unknown;
+  } finally {
+    await database.close();
+    await proxy.close();
+  }
+});
+
+/** Until a transaction of that id was committed. */
+async function useId(at: string, id: bigint): Promise<void> {
+  const client = new pg.Client(at);
+  await client.connect();
+  for (let used = 0n; used < id; ) {
+    const { rows } = await client.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+    used = BigInt(rows[0]!.xid);
+  }
+  await client.end();
+}
