@@ -22,7 +22,7 @@ const port: number = config.port;
 config.port = 1;
 const server: ServerHandle = await startServer({ ...config, port });
 const health = await fetch(new URL('/health', server.url));
-console.log(health.status, server.describe().model);
+console.log(health.status, server.describe().work?.model);
 await server.close();
 try {
   loadConfig({ argv: ['--port', 'x'], env: {}, homeDir: homedir() });
