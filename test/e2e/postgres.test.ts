@@ -184,6 +184,34 @@ describe('two servers', () => {
   });
 });
 
+test('an answer is waited for at another server than the first, and when nobody waits anywhere the run is stopped', async () => {
+  const env = { TALARIA_INLINE_GRACE_SECONDS: '1', TALARIA_LOG_LEVEL: 'debug' };
+  const [first, second] = await Promise.all([startServer(env), startServer(env)]);
+  const gate = `gate-${randomUUID()}`;
+  const body = JSON.stringify({ messages: [{ role: 'user', content: script([{ gate, text: 'late' }]) }] });
+  const ask = ({ url: base }: ServerProcess): AbortController => {
+    const leaving = new AbortController();
+    const request = { method: 'POST', headers: { 'idempotency-key': gate }, body, signal: leaving.signal };
+    fetch(`${base}/v1/chat/completions`, request).catch(() => {});
+    return leaving;
+  };
+  const atFirst = ask(first);
+  await model.waitingAt(gate);
+  const [run] = (await apiOf(first).list()).data;
+  const atSecond = ask(second);
+  await waitFor('the second to have a reader', async () => {
+    const { body: health } = await apiOf(second).get<{ platforms: { api_server: { subscribers: number } } }>(
+      '/health/detailed',
+    );
+    return health.platforms.api_server.subscribers === 1;
+  });
+  atFirst.abort();
+  await waitFor('the first to ask the second', () => first.errors.includes('waits for it at another server'));
+  expect((await apiOf(first).run(run!.run_id)).status).toBe('running');
+  atSecond.abort();
+  await endsAs(apiOf(first), run!.run_id, 'run.cancelled');
+});
+
 test('a restart of the database in the middle of a run loses and doubles nothing, and is told', async () => {
   const server = await startServer();
   const api = apiOf(server);

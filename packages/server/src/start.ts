@@ -202,7 +202,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       ...workbench?.checks(),
       ...(peers && { peers: await peers.check() }),
     }),
-    peers: peers && { ...peers.identity, openWorkspace },
+    peers: peers && {
+      ...peers.identity,
+      openWorkspace,
+      isTakenUp: (runId) => peers.isTakenUp(runId),
+    },
     api:
       role === 'work'
         ? undefined

@@ -13,7 +13,7 @@ import { installChatRoutes } from './routes/chat.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { installJobRoutes } from './routes/jobs.ts';
-import type { PeerRoutesOptions } from './routes/peer-routes.ts';
+import type { PeerOptions } from './routes/peer-routes.ts';
 import { installResponseRoutes } from './routes/responses.ts';
 import { installRunRoutes } from './routes/runs.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
@@ -27,13 +27,18 @@ export interface ApiOptions {
 }
 
 export interface ApiContext extends ApiOptions {
-  peers: Pick<PeerRoutesOptions, 'seal'> | undefined;
+  peers: Pick<PeerOptions, 'seal' | 'isTakenUp'> | undefined;
   version: string;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
 }
 
-export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiContext): void {
+/** What other servers ask of it. */
+export interface InstalledApi {
+  watch: InlineWatch;
+}
+
+export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiContext): InstalledApi {
   const { jobs, responses, modelName, version, apiKeys, corsOrigins, peers } = api;
   const forwardArtifacts = peers && createForwardArtifacts(peers.seal);
   const keyConfigured = apiKeys.length > 0;
@@ -41,6 +46,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   const watch = new InlineWatch({
     graceMs: api.inlineGraceMs,
     stop: (owner, runId) => engine.stop(owner, runId),
+    isTakenUp: async (runId) => (await peers?.isTakenUp(runId)) === true,
     log: app.log,
   });
   const inline = new InlineRuns({ engine, watch, streams });
@@ -69,4 +75,5 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   installEventRoutes(app, engine, streams);
   installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });
   installResponseRoutes(app, { engine, responses, inline, keyConfigured });
+  return { watch };
 }

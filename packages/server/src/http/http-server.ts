@@ -11,7 +11,7 @@ import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Report } from '../telemetry/facts.ts';
-import { type ApiOptions, installApiRoutes } from './api-routes.ts';
+import { type ApiOptions, type InstalledApi, installApiRoutes } from './api-routes.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
@@ -20,7 +20,7 @@ import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { installRequestReports } from './report-requests.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
-import { installPeerRoutes, type PeerRoutesOptions } from './routes/peer-routes.ts';
+import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
@@ -49,7 +49,7 @@ export interface HttpServerOptions extends HealthOptions {
   report: Report;
   logger: FastifyBaseLogger;
   /** What other servers on the store are served with; undefined where there are none. */
-  peers: PeerRoutesOptions | undefined;
+  peers: PeerOptions | undefined;
   /** What clients are served with; undefined where they are served by other processes. */
   api: ApiOptions | undefined;
 }
@@ -110,12 +110,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (engine.draining) reply.header('connection', 'close');
   });
 
+  let installed: InstalledApi | undefined;
   installMethodNotAllowed(app, () => {
     installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
-    if (api !== undefined) installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers });
+    installed = api && installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers });
   });
   // Apart from the others: who is no peer is not even told which methods there are.
-  if (peers !== undefined) installPeerRoutes(app, peers, authenticate);
+  if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });
   return app;
 }

@@ -2,6 +2,7 @@
 import type { Check } from '../http/routes/health.ts';
 import type { KnownServer, Peers, Place } from '../journal/peers.ts';
 import type { Log } from '../log.ts';
+import { askToTakeUp } from './ask-to-take-up.ts';
 import { LeftWorkspaces, type LocalWorkspaces } from './left-workspaces.ts';
 import { PeerSeal } from './peer-seal.ts';
 import { Presence, type Self } from './presence.ts';
@@ -59,6 +60,17 @@ export class PeerGroup {
     const { peers, self } = this.#options;
     const place = await peers.workspaces.locate(runId);
     return place?.serverId === self.serverId ? undefined : place;
+  }
+
+  /** Whether another server has a reader of the run, and is responsible for it now. */
+  async isTakenUp(runId: string): Promise<boolean> {
+    const { peers, self } = this.#options;
+    const { now, servers } = await peers.servers.list();
+    const others = servers.filter(
+      (server) =>
+        server.serverId !== self.serverId && server.stoppedAt === null && now - server.seenAt < SILENT_MS,
+    );
+    return askToTakeUp(this.identity.seal, others, runId);
   }
 
   /** That another server is silent is for that one to mend: it makes no check of this one fail. */

@@ -7,24 +7,29 @@ const GRACE_MS = 5000;
 let stopped: string[];
 let logged: string[];
 let refusal: Error | undefined;
+let others: InlineWatch[];
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [stopped, logged, refusal] = [[], [], undefined];
+  [stopped, logged, refusal, others] = [[], [], undefined, []];
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
+/** Each of those made in a test is a server. */
 function watch(): InlineWatch {
-  return new InlineWatch({
+  const inline: InlineWatch = new InlineWatch({
     graceMs: GRACE_MS,
     async stop(owner, runId) {
       if (refusal !== undefined) throw refusal;
       stopped.push(`${owner} ${runId}`);
     },
+    isTakenUp: async (runId) => others.filter((other) => other !== inline && other.takeUp(runId)).length > 0,
     log: { info: () => {}, error: (_, message) => logged.push(message) },
   });
+  others.push(inline);
+  return inline;
 }
 
 test('a run is stopped when its reader has been gone for the grace, and not before', async () => {
@@ -104,5 +109,43 @@ test('whoever joins a run that is watched, or was just now, keeps it going', asy
 test('whoever joins a run that nobody waits for may leave it', async () => {
   watch().join('ada', 'run_1').leave();
   await vi.advanceTimersByTimeAsync(GRACE_MS);
+  expect(stopped).toEqual([]);
+});
+
+test.each(['attach', 'join'] as const)(
+  'a reader that came to another server (%s) keeps the run, and the last to leave stops it',
+  async (coming) => {
+    const [first, second] = [watch(), watch()];
+    first.attach('ada', 'run_1').leave();
+    const reader = second[coming]('ada', 'run_1');
+    await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+    expect(stopped).toEqual([]);
+    reader.leave();
+    await vi.advanceTimersByTimeAsync(GRACE_MS);
+    expect(stopped).toEqual(['ada run_1']);
+  },
+);
+
+test('readers that leave several servers together leave one run to stop', async () => {
+  const servers = [watch(), watch(), watch()];
+  for (const server of servers) server.attach('ada', 'run_1').leave();
+  await vi.advanceTimersByTimeAsync(2 * GRACE_MS);
+  expect(new Set(stopped)).toEqual(new Set(['ada run_1']));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a reader that comes while the others are asked keeps the run', async () => {
+  let answer = (_: boolean) => {};
+  const inline = new InlineWatch({
+    graceMs: GRACE_MS,
+    stop: async (_, runId) => void stopped.push(runId),
+    isTakenUp: () => new Promise((resolve) => (answer = resolve)),
+    log: { info: () => {}, error: () => {} },
+  });
+  inline.attach('ada', 'run_1').leave();
+  await vi.advanceTimersByTimeAsync(GRACE_MS);
+  inline.attach('ada', 'run_1');
+  answer(false);
+  await vi.advanceTimersByTimeAsync(0);
   expect(stopped).toEqual([]);
 });

@@ -7,6 +7,9 @@
  *
  * What the server cuts off itself (it shuts down, a stream cannot go on) is no leaving: the run goes on, and so it does
  * after a crash.
+ *
+ * On a store that several servers share, a retry may come to another one. So before a run is stopped the others are asked
+ * whether they have a reader of it; one that has is responsible for the run from then on (`takeUp`).
  */
 import { TalariaError } from '@talaria/protocol';
 import type { Log } from '../../log.ts';
@@ -14,6 +17,8 @@ import type { Log } from '../../log.ts';
 export interface InlineWatchOptions {
   graceMs: number;
   stop(owner: string, runId: string): Promise<void>;
+  /** Whether another server has a reader of the run, and is responsible for it now. */
+  isTakenUp(runId: string): Promise<boolean>;
   log: Pick<Log, 'info' | 'error'>;
 }
 
@@ -29,6 +34,8 @@ export const NO_READER: InlineReader = { leave() {}, done() {} };
 
 interface WatchedRun {
   readers: number;
+  /** Whether the run is to be stopped when the last of them has left. */
+  responsible: boolean;
   grace: NodeJS.Timeout | undefined;
 }
 
@@ -42,7 +49,14 @@ export class InlineWatch {
   }
 
   attach(owner: string, runId: string): InlineReader {
-    const run: WatchedRun = this.#runs.get(runId) ?? { readers: 0, grace: undefined };
+    const reader = this.join(owner, runId);
+    this.takeUp(runId);
+    return reader;
+  }
+
+  /** As `attach`, but a run that nobody is responsible for stays so. */
+  join(owner: string, runId: string): InlineReader {
+    const run: WatchedRun = this.#runs.get(runId) ?? { readers: 0, responsible: false, grace: undefined };
     this.#runs.set(runId, run);
     clearTimeout(run.grace);
     run.readers += 1;
@@ -56,7 +70,7 @@ export class InlineWatch {
     return {
       leave: () => {
         if (!detach()) return;
-        if (this.#closed) this.#runs.delete(runId);
+        if (this.#closed || !run.responsible) this.#runs.delete(runId);
         else run.grace = setTimeout(() => void this.#stop(owner, runId), this.#options.graceMs);
       },
       done: () => {
@@ -65,9 +79,11 @@ export class InlineWatch {
     };
   }
 
-  /** As `attach`, for a run that has a reader or had one just now; one that nobody is responsible for is not watched. */
-  join(owner: string, runId: string): InlineReader {
-    return this.#runs.has(runId) ? this.attach(owner, runId) : NO_READER;
+  /** Makes this server responsible for a run that has a reader here, or had one just now; false for any other. */
+  takeUp(runId: string): boolean {
+    const run = this.#runs.get(runId);
+    if (run !== undefined) run.responsible = true;
+    return run !== undefined;
   }
 
   /** Nothing is stopped any more. */
@@ -79,8 +95,17 @@ export class InlineWatch {
 
   async #stop(owner: string, runId: string): Promise<void> {
     this.#runs.delete(runId);
-    const { stop, log } = this.#options;
+    const { stop, isTakenUp, log } = this.#options;
     try {
+      if (await isTakenUp(runId)) {
+        log.info(
+          { runId },
+          'nobody waits for the answer of the run here, but somebody waits for it at another server',
+        );
+        return;
+      }
+      // Somebody may have come, or the server closed, while the others were asked.
+      if (this.#runs.has(runId) || this.#closed) return;
       await stop(owner, runId);
       log.info({ runId }, 'nobody waits for the answer of the run any more; it is stopped');
     } catch (error) {

@@ -1,28 +1,36 @@
 /**
- * What servers on the same store ask each other: the files of a run whose workspace is here. For anybody else these routes
- * do not exist. Nothing is asked of a third server, so no request goes in circles.
+ * What servers on the same store ask each other: the files of a run whose workspace is here, and to be responsible for a run
+ * that has a reader here. For anybody else these routes do not exist. Nothing is asked of a third server, so no request
+ * goes in circles.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenWorkspace } from '../../engine/engine.ts';
+import type { TakenUp } from '../../peers/ask-to-take-up.ts';
 import { PEER_HEADER, type PeerSeal } from '../../peers/peer-seal.ts';
 import type { Authenticate } from '../auth.ts';
 import { PEER_PREFIX } from '../forward-artifacts.ts';
+import type { InlineWatch } from '../inline/inline-watch.ts';
 import { installArtifactRoutes } from './artifacts.ts';
 
 /** While the digest of a large file is made, say, the other hears that this server is at it. */
 const SIGN_OF_LIFE_MS = 3_000;
 
-export interface PeerRoutesOptions {
+export interface PeerOptions {
   seal: PeerSeal;
   serverId: string;
   openWorkspace: OpenWorkspace;
+  /** Asks the others whether one of them has a reader of the run, and is responsible for it now. */
+  isTakenUp(runId: string): Promise<boolean>;
 }
 
-export function installPeerRoutes(
-  app: FastifyInstance,
-  { seal, serverId, openWorkspace }: PeerRoutesOptions,
-  authenticate: Authenticate,
-): void {
+export interface PeerRoutesOptions extends Omit<PeerOptions, 'isTakenUp'> {
+  authenticate: Authenticate;
+  /** Undefined where no clients are served. */
+  watch?: InlineWatch | undefined;
+}
+
+export function installPeerRoutes(app: FastifyInstance, options: PeerRoutesOptions): void {
+  const { seal, serverId, openWorkspace, authenticate, watch } = options;
   const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
     const question = { serverId, method: request.method, path: request.url };
     const answer = seal.recognize(question, request.headers[PEER_HEADER]);
@@ -35,9 +43,15 @@ export function installPeerRoutes(
     reply.header(PEER_HEADER, answer);
     showSignsOfLife(reply);
   };
+  const forPeers = { config: { open: true }, onRequest };
+  app.post<{ Params: { run_id: string } }>(
+    `${PEER_PREFIX}runs/:run_id/watch`,
+    forPeers,
+    async ({ params }): Promise<TakenUp> => ({ taken_up: watch?.takeUp(params.run_id) === true }),
+  );
   installArtifactRoutes(app, {
     prefix: `${PEER_PREFIX}runs`,
-    options: { config: { open: true }, onRequest },
+    options: forPeers,
     answer: async ({ params }, _, here) => here(await openWorkspace(params.run_id)),
   });
 }
