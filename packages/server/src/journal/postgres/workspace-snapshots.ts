@@ -11,9 +11,12 @@ import { failpoint } from '../../failpoints.ts';
 import { type Lease, LeaseLostError } from '../journal.ts';
 import type { StoredSnapshot, WorkspaceSnapshots } from '../workspace-snapshots.ts';
 import { ASKED, type Database, type Transaction, WORK } from './database.ts';
+import { Lanes } from './lanes.ts';
 
 /** What is in memory at a time, and the most that one statement carries. */
 const CHUNK_BYTES = 1024 * 1024;
+/** Of all runs together: the other connections are for what is small and urgent, such as leases. */
+const CHUNKS_AT_ONCE = 2;
 const IS_HELD = 'run_id = $1 AND epoch = $2 AND finished_at IS NULL AND lease_until IS NOT NULL';
 
 interface SnapshotRow {
@@ -28,6 +31,7 @@ export function snapshotsOfEvictedRuns(tx: Transaction, runIds: readonly string[
 
 export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
   readonly #database: Database;
+  readonly #lanes = new Lanes(CHUNKS_AT_ONCE);
 
   constructor(database: Database) {
     this.#database = database;
@@ -37,7 +41,7 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
     const snapshotId = randomUUID();
     let [count, bytes] = [0, 0];
     for await (const chunk of chunksOf(snapshot)) {
-      await this.#addChunk(lease, snapshotId, count, chunk);
+      await this.#lanes.pass(() => this.#addChunk(lease, snapshotId, count, chunk));
       failpoint('snapshot.after-chunk');
       count++;
       bytes += chunk.length;
@@ -71,11 +75,7 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
   async *read(runId: string, { snapshotId, bytes }: StoredSnapshot): AsyncGenerator<Uint8Array, void> {
     let left = bytes;
     for (let n = 0; left > 0; n++) {
-      const [row] = await this.#database.rows<{ bytes: Uint8Array }>(
-        WORK,
-        'SELECT bytes FROM workspace_snapshot_chunks WHERE run_id = $1 AND snapshot_id = $2 AND n = $3',
-        [runId, snapshotId, n],
-      );
+      const [row] = await this.#lanes.pass(() => this.#readChunk(runId, snapshotId, n));
       if (row === undefined) throw new Error(`The snapshot ${snapshotId} of ${runId} is not there any more`);
       left -= row.bytes.length;
       yield row.bytes;
@@ -104,6 +104,14 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
       );
       if (added.length === 0) throw new LeaseLostError(runId);
     });
+  }
+
+  #readChunk(runId: string, snapshotId: string, n: number): Promise<{ bytes: Uint8Array }[]> {
+    return this.#database.rows(
+      WORK,
+      'SELECT bytes FROM workspace_snapshot_chunks WHERE run_id = $1 AND snapshot_id = $2 AND n = $3',
+      [runId, snapshotId, n],
+    );
   }
 
   #switchTo(lease: Lease, { snapshotId, pos, bytes }: StoredSnapshot): Promise<void> {
