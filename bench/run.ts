@@ -27,6 +27,7 @@ import { restart } from './scenarios/restart.ts';
 import { sandboxDocker } from './scenarios/sandbox-docker.ts';
 import { sandboxLocal } from './scenarios/sandbox-local.ts';
 import { start } from './scenarios/start.ts';
+import { workspaceSnapshots } from './scenarios/workspace-snapshots.ts';
 import { Stage } from './stage.ts';
 import { printMissing, printNotes, printTable } from './table.ts';
 
@@ -49,6 +50,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   start,
   command,
   archive,
+  'workspace-snapshots': workspaceSnapshots,
 };
 
 const { values, positionals } = parseArgs({

@@ -112,6 +112,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       retentionMs: config.runRetentionSeconds * SECOND_MS,
       log,
     });
+  const snapshots = config.workspaceSnapshots === 'database' ? journal.snapshots : undefined;
   const masking = createMasking(secrets);
   const pace = new QueuePace(Date.now);
   const work =
@@ -141,7 +142,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
           modelIdleMs: config.modelIdleSeconds * SECOND_MS,
           approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
         },
-        openTools: (lease) => workbench.openTools(lease, peers?.places),
+        openTools: (lease) => workbench.openTools(lease, { shared: peers?.places, snapshots }),
         mask,
         secrets,
       },

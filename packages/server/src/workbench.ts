@@ -28,13 +28,21 @@ import { configuredModel } from './configured-model.ts';
 import type { Toolbox } from './engine/run-worker.ts';
 import type { Check } from './http/routes/health.ts';
 import type { Lease } from './journal/journal.ts';
+import type { WorkspaceSnapshots } from './journal/workspace-snapshots.ts';
 import type { Log } from './log.ts';
 import type { McpServerHealth } from './mcp/mcp-server.ts';
 import { McpServers } from './mcp/mcp-servers.ts';
 import type { LocalWorkspaces } from './peers/left-workspaces.ts';
 import { RunWorkspace, type SharedPlaces } from './peers/run-workspace.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
+import { RunSnapshots } from './snapshots/run-snapshots.ts';
 import { createToolNames, type ToolNames } from './telemetry/tool-names.ts';
+
+/** What is known of workspaces beyond this machine; nothing where no other server can have worked on a run. */
+export interface Elsewhere {
+  shared: SharedPlaces | undefined;
+  snapshots: WorkspaceSnapshots | undefined;
+}
 
 export interface WorkbenchOptions {
   mask(text: string): string;
@@ -118,27 +126,42 @@ export class Workbench {
   }
 
   /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
-  async openTools(lease: Lease, shared: SharedPlaces | undefined): Promise<Toolbox> {
+  async openTools(lease: Lease, { shared, snapshots }: Elsewhere): Promise<Toolbox> {
     await this.#mcp.tried();
     const { runId } = lease;
-    const workspace = new RunWorkspace(lease, { backend: this.#backend, shared });
-    const tools = this.#ownTools(createSandboxCall(this.#executor, runId, workspace.place));
+    const place = new RunWorkspace(lease, { backend: this.#backend, shared });
+    const kept = snapshots && this.#snapshots(lease, snapshots);
+    const tools = this.#ownTools(createSandboxCall(this.#executor, runId, place.place));
     const usesWorkspace = (name: string): boolean =>
       name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
     return {
       tools: new ToolSet(tools, this.#mcp),
-      hasLostWorkspace: (conversation) =>
-        workspace.isLost(
-          conversation.some(
+      workspace: {
+        isUsedBy: usesWorkspace,
+        recover: async (conversation, signal) => {
+          const used = conversation.some(
             (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
-          ),
-        ),
+          );
+          const lost = await place.isLost(used);
+          // One that is not here and not missed was to be restored by an owner who did not get so far.
+          const restored = (await this.openWorkspace(runId)) === undefined && (await kept?.restore(signal));
+          if (restored) return { kind: 'restored', ...restored };
+          return { kind: lost ? 'lost' : 'here' };
+        },
+        keep: async (pos, signal) => kept?.keep(pos, signal),
+        drop: async () => kept?.drop(),
+      },
       // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
       close: () =>
         this.#executor.release(runId).catch((error: unknown) => {
           this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be given back');
         }),
     };
+  }
+
+  #snapshots(lease: Lease, snapshots: WorkspaceSnapshots): RunSnapshots {
+    const maxBytes = this.#config.workspaceSnapshotMaxBytes;
+    return new RunSnapshots(lease, { backend: this.#backend, snapshots, maxBytes, log: this.#log });
   }
 
   checks(): Record<string, Check> {

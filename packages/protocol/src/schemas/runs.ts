@@ -195,6 +195,18 @@ export const EVENT_PAYLOADS = {
         description: 'The run goes on on another machine, without the files it had made',
       }),
     ),
+    workspace_restored: Type.Optional(
+      Type.Literal(true, {
+        description: 'The run goes on on another machine, with the files it had made',
+      }),
+    ),
+    workspace_as_of_seq: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'The restored files are as they were after this event: what later calls changed is missing',
+      }),
+    ),
   }),
   'run.completed': Type.Object({ output: Type.String(), usage: UsageSchema }),
   'run.failed': Type.Object({

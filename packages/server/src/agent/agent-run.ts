@@ -36,6 +36,8 @@ export interface AgentRun {
   readonly draining: AbortSignal;
   /** Resolves when the records are durable. */
   append(...records: NewRecord[]): Promise<LogRecord[]>;
+  /** Resolves when the files are kept for another owner, where that is asked for. Called while no call is under way. */
+  keepFiles(): Promise<void>;
   /** Answers the outstanding approval in the agent's own name; false when somebody was faster. */
   answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean>;
   /** Whether all these patterns are granted for this run's session. */

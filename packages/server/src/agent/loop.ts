@@ -22,6 +22,7 @@ export async function runAgent(run: AgentRun): Promise<string> {
     if (run.draining.aborted) throw new Handover();
     if (progress.calls.length > 0) {
       await runToolCalls(run);
+      await run.keepFiles();
       continue;
     }
     await deliverSteers(run);

@@ -48,6 +48,7 @@ function agentRun(
       for (const record of stored) progress.apply(record);
       return stored;
     },
+    keepFiles: () => expect.unreachable(),
     answerApproval: () => expect.unreachable(),
     isGranted: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),

@@ -132,6 +132,7 @@ function agentRun(options: {
       approvalTimeoutMs: 60_000,
     },
     systemPrompt: '',
+    keepFiles: () => expect.unreachable('files are kept after the calls of a step'),
     signal: options.signal,
     draining: new AbortController().signal,
     append: async (...records) => append(...records),

@@ -98,6 +98,16 @@ export function assembleConfig(
     );
   }
   if (
+    config.workspaceSnapshots === 'database' &&
+    config.database.kind === 'sqlite' &&
+    !failed.has('database')
+  ) {
+    problems.push(
+      `${label('workspaceSnapshots')} is "database" and the database is SQLite, whose runs never go on on another machine; ` +
+        'set TALARIA_DATABASE_URL to a Postgres database, or leave it off',
+    );
+  }
+  if (
     config.role !== 'http' &&
     config.backend === 'docker' &&
     !CONTAINER_SETTINGS.some((name) => failed.has(name))

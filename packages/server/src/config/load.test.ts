@@ -46,6 +46,8 @@ it('starts from the documented defaults', () => {
     modelName: 'hermes-agent',
     dataDir: '/home/ada/.talaria',
     database: { kind: 'sqlite', path: '/home/ada/.talaria/talaria.db' },
+    workspaceSnapshots: 'off',
+    workspaceSnapshotMaxBytes: 67_108_864,
     runRetentionSeconds: 3600,
     sessionRetentionSeconds: 2_592_000,
     model: undefined,

@@ -141,6 +141,23 @@ export const settings = {
     about:
       'database of runs and events: `sqlite:///absolute/path`, or `postgres://user:password@host:port/name`',
   }),
+  workspaceSnapshots: define({
+    env: 'TALARIA_WORKSPACE_SNAPSHOTS',
+    key: 'workspace_snapshots',
+    kind: choice(['off', 'database']),
+    default: 'off',
+    group: 'Storage',
+    about:
+      '`database` keeps a copy of the files of unfinished runs in Postgres, so that they are there when a run goes on on another machine',
+  }),
+  workspaceSnapshotMaxBytes: define({
+    env: 'TALARIA_WORKSPACE_SNAPSHOT_MAX_BYTES',
+    key: 'workspace_snapshot_max_bytes',
+    kind: integer({ min: 1, max: 1_099_511_627_776 }),
+    default: 67_108_864,
+    group: 'Storage',
+    about: 'bytes in the files of a workspace over which no copy of it is kept',
+  }),
   runRetentionSeconds: define({
     env: 'TALARIA_RUN_RETENTION_SECONDS',
     key: 'run_retention_seconds',

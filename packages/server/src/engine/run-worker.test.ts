@@ -178,7 +178,12 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
       systemPrompt: '',
       openTools: async () => ({
         tools: new ToolSet([]),
-        hasLostWorkspace: async () => false,
+        workspace: {
+          isUsedBy: () => false,
+          recover: async () => ({ kind: 'here' }),
+          keep: async () => {},
+          drop: async () => {},
+        },
         close: async () => {},
       }),
       mask: (text) => text,

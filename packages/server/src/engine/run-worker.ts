@@ -32,9 +32,11 @@ import type { Message } from '../journal/messages.ts';
 import { cancelled } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Log } from '../log.ts';
+import { isStoreError } from '../store-error.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
 import { contextReach } from './context-reach.ts';
+import { type RecoveredWorkspace, workspaceNews } from './recovered-workspace.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
@@ -49,18 +51,25 @@ export interface RunLimits extends Limits {
   maxRunMs: number;
 }
 
+/** The files of a run, which its tools work on. */
+export interface RunFiles {
+  /** Whether the tool of this name works on them. */
+  isUsedBy(tool: string): boolean;
+  /** Before the run goes on under a new owner: finds them, or brings them here. */
+  recover(conversation: readonly Message[], signal: AbortSignal): Promise<RecoveredWorkspace>;
+  /** Keeps them for the next owner as they are now, where that is asked for: as those up to this position of the log. */
+  keep(pos: number, signal?: AbortSignal): Promise<void>;
+  /** The run has ended: there is no next owner. */
+  drop(): Promise<void>;
+}
+
 /** The tools of a run. */
 export interface Toolbox {
   tools: ToolSet;
-  /** Whether the files these calls have worked on are not here: they were made on another machine. */
-  hasLostWorkspace(conversation: readonly Message[]): Promise<boolean>;
+  workspace: RunFiles;
   /** Lets go of what the tools hold. */
   close(): Promise<void>;
 }
-
-const WORKSPACE_LOST =
-  'The machine this run worked on is gone, and with it the files of its workspace: the workspace is empty now. ' +
-  'Make again what you still need.';
 
 export interface WorkerDependencies {
   journal: Journal;
@@ -89,6 +98,8 @@ export class RunWorker {
   readonly #abort = new AbortController();
   readonly #facts: RunFacts;
   #progress = new Progress();
+  /** The position of the last record that is known. */
+  #lastPos = -1;
   #closed = false;
   #postWaiters: (() => void)[] = [];
   #refreshing: Promise<void> = Promise.resolve();
@@ -146,36 +157,47 @@ export class RunWorker {
     }
     failpoint('run.after-claim');
     // What is posted while the log is read waits for it; taken in before, it would be lost or counted twice.
-    this.#refreshing = journal.readLog(runId, -1).then((log) => {
+    const reading = journal.readLog(runId, -1);
+    this.#refreshing = reading.then((log) => {
       this.#progress = Progress.replay(log);
       this.#facts.replay(log);
+      this.#lastPos = log.at(-1)?.pos ?? -1;
     });
     await this.#refreshing;
     const toolbox = await this.#deps.openTools(this.claim);
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
-      else await this.#begin(toolbox);
+      else await this.#begin(toolbox, await reading);
       for (;;) {
-        const end = await this.#reachEnd(toolbox.tools);
-        if (await this.#finish(end, () => toolbox.close())) return;
+        const end = await this.#reachEnd(toolbox);
+        if (await this.#finish(end, () => toolbox.close())) break;
       }
+      await toolbox.workspace.drop();
+    } catch (error) {
+      // Nothing of the run goes on here by then, so this is what the next owner begins with.
+      if (error instanceof Handover) {
+        await toolbox.close();
+        await toolbox.workspace.keep(this.#lastPos);
+      }
+      throw error;
     } finally {
       await toolbox.close();
     }
   }
 
   /** What has to be on record before the agent goes on. */
-  async #begin({ tools, hasLostWorkspace }: Toolbox): Promise<void> {
+  async #begin({ tools, workspace }: Toolbox, log: readonly LogRecord[]): Promise<void> {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     if (this.#progress.claims > 1) {
       const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
-      const workspaceLost = await hasLostWorkspace(this.#progress.messages);
+      const recovered = await workspace.recover(this.#progress.messages, this.#abort.signal);
+      const news = workspaceNews(recovered, log, (tool) => workspace.isUsedBy(tool));
       const lost = tools.lostInRestart(this.#progress.callsBefore());
-      if (workspaceLost) lost.push(WORKSPACE_LOST);
+      if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
         ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
-        ...(workspaceLost ? { workspace_lost: true as const } : {}),
+        ...news.payload,
       };
       await this.#append([
         { event: 'run.resumed', public: payload },
@@ -220,10 +242,10 @@ export class RunWorker {
   }
 
   /** Runs the agent; returns the terminal record its end asks for. */
-  async #reachEnd(tools: ToolSet): Promise<NewRecord> {
+  async #reachEnd(toolbox: Toolbox): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
-      const output = await withGrace(runAgent(this.#agentRun(tools)), signal);
+      const output = await withGrace(runAgent(this.#agentRun(toolbox)), signal);
       return { event: 'run.completed', public: { output, usage: await this.#usage() } };
     } catch (thrown) {
       const error = signal.aborted ? signal.reason : thrown;
@@ -264,7 +286,7 @@ export class RunWorker {
     return { seenPostedPos: lastPostedPos, ...(adds ? { turn: this.#progress.turn() } : {}) };
   }
 
-  #agentRun(tools: ToolSet): AgentRun {
+  #agentRun({ tools, workspace }: Toolbox): AgentRun {
     const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
@@ -280,6 +302,7 @@ export class RunWorker {
       signal: this.#abort.signal,
       draining: this.#draining,
       append: (...records) => this.#append(records),
+      keepFiles: () => workspace.keep(this.#lastPos, this.#abort.signal),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
       isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
@@ -294,6 +317,7 @@ export class RunWorker {
     if (this.#closed) throw new LeaseLostError(this.claim.runId);
     const stored = await this.#deps.journal.append(this.claim, records, options);
     for (const record of stored) this.#progress.apply(record);
+    this.#lastPos = stored.at(-1)?.pos ?? this.#lastPos;
     this.#facts.recorded(stored);
     return stored;
   }
@@ -390,8 +414,4 @@ async function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     work.catch(() => {});
     aborted.catch(() => {});
   }
-}
-
-function isStoreError(error: unknown): boolean {
-  return error instanceof TalariaError && error.code === 'store_unavailable';
 }

@@ -169,12 +169,17 @@ export class TextView implements RunView {
     screen.refresh();
   }
 
-  #resume({ discard_from_seq, workspace_lost }: EventOf<'run.resumed'>): void {
+  #resume(event: EventOf<'run.resumed'>): void {
+    const { discard_from_seq, workspace_lost, workspace_restored, workspace_as_of_seq } = event;
     const { screen, style, answer } = this.#options;
     const dropped = discard_from_seq === undefined ? '' : this.#text.discardFrom(discard_from_seq);
     const start = fit(safeLine(dropped), VOID_COLUMNS);
     screen.line(style.careful('↻ The server was restarted and the run goes on'));
     if (workspace_lost) screen.line(style.careful('  on another machine, without the files it had made'));
+    if (workspace_restored) {
+      const older = workspace_as_of_seq === undefined ? '' : ', but for what its last tool calls changed';
+      screen.line(style.careful(`  on another machine, with the files it had made${older}`));
+    }
     if (start !== '' && answer === undefined) {
       screen.line(style.careful(`  What it said since “${start}” is void and comes again:`));
     }

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { load, problemsOf } from './testing.ts';
+
+const POSTGRES = { TALARIA_DATABASE_URL: 'postgres://talaria@db.example.com/talaria' };
+const ON = { TALARIA_WORKSPACE_SNAPSHOTS: 'database' };
+
+it('keeps no snapshots of workspaces unless it is told to', () => {
+  expect(load().config).toMatchObject({
+    workspaceSnapshots: 'off',
+    workspaceSnapshotMaxBytes: 64 * 1024 ** 2,
+  });
+  expect(load({ env: { ...POSTGRES, ...ON } }).config.workspaceSnapshots).toBe('database');
+});
+
+it('refuses them on SQLite, whose runs never go on on another machine', () => {
+  expect(problemsOf({ env: ON })).toEqual([
+    'TALARIA_WORKSPACE_SNAPSHOTS is "database" and the database is SQLite, whose runs never go on on another machine; ' +
+      'set TALARIA_DATABASE_URL to a Postgres database, or leave it off',
+  ]);
+});

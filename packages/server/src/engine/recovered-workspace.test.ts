@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import type { LogRecord } from '../journal/records.ts';
+import { workspaceNews } from './recovered-workspace.ts';
+
+const usesWorkspace = (tool: string): boolean => tool !== 'todo';
+
+/** A log in which these calls have completed: at the positions 1, 3, 5 and so on, as events 0, 1, 2. */
+function logOf(...calls: { tool?: string; interrupted?: boolean }[]): LogRecord[] {
+  return calls.flatMap(({ tool = 'terminal', interrupted }, i): LogRecord[] => [
+    { event: 'tool.executing', private: { tool_call_id: `c${i}` }, pos: 2 * i, seq: null, at: 0 },
+    {
+      event: 'tool.completed',
+      public: { tool, duration: 0, error: false, preview: '', tool_call_id: `c${i}` },
+      private: { output: '', ...(interrupted === undefined ? {} : { interrupted }) },
+      ...{ pos: 2 * i + 1, seq: i, at: 0 },
+    },
+  ]);
+}
+
+const restored = (pos: number, log: LogRecord[], omitted = 0) =>
+  workspaceNews({ kind: 'restored', pos, omitted }, log, usesWorkspace);
+
+test('files that are where they were are no news, and files that are gone are', () => {
+  expect(workspaceNews({ kind: 'here' }, logOf({}), usesWorkspace)).toEqual({ payload: {} });
+  const lost = workspaceNews({ kind: 'lost' }, logOf({}), usesWorkspace);
+  expect(lost.payload).toEqual({ workspace_lost: true });
+  expect(lost.notice).toContain('the workspace is empty now');
+});
+
+test('a snapshot after the last call has all files', () => {
+  const { payload, notice } = restored(3, logOf({}, {}));
+  expect(payload).toEqual({ workspace_restored: true });
+  expect(notice).toContain('as they were after the last tool call that completed');
+  expect(notice).not.toContain('copied');
+});
+
+test('one before the last calls says how many of them are missing, and from which event on', () => {
+  expect(restored(1, logOf({}, {}, {})).payload).toEqual({
+    workspace_restored: true,
+    workspace_as_of_seq: 0,
+  });
+  expect(restored(1, logOf({}, {}, {})).notice).toContain('without what your last 2 completed tool calls');
+  expect(restored(4, logOf({}, {}, {})).payload).toMatchObject({ workspace_as_of_seq: 1 });
+  expect(restored(4, logOf({}, {}, {})).notice).toContain('without what your last completed tool call that');
+});
+
+test('calls that have nothing to do with files are not missed, nor are those of unknown outcome', () => {
+  const log = logOf({}, { tool: 'todo' }, { interrupted: true });
+  expect(restored(1, log).payload).toEqual({ workspace_restored: true });
+});
+
+test('what cannot be copied is told', () => {
+  expect(restored(1, logOf({}), 1).notice).toContain('Nor was an entry that cannot be copied');
+  expect(restored(1, logOf({}), 3).notice).toContain('Nor were 3 entries that cannot be copied');
+});

@@ -1,0 +1,149 @@
+/** On a real backend, with a store in memory that keeps count. What the store has to do is in the contract of the journal. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalBackend, type Slot } from '@talaria/sandbox';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Lease, LeaseLostError } from '../journal/journal.ts';
+import type { StoredSnapshot, WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
+import type { Log } from '../log.ts';
+import { RunSnapshots } from './run-snapshots.ts';
+
+const MAX_BYTES = 10_000;
+
+let dir: string;
+let backend: LocalBackend;
+let slot: Slot;
+let lease: Lease;
+let store: CountingStore;
+let said: string[];
+let count = 0;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'talaria-snapshots-'));
+  backend = new LocalBackend({ workspacesDir: dir, isolation: 'none' });
+  await backend.start();
+});
+afterAll(async () => {
+  await backend.stop({ purge: true });
+  rmSync(dir, { recursive: true });
+});
+beforeEach(async () => {
+  lease = { runId: `run_${count++}`, epoch: 1 };
+  store = new CountingStore();
+  said = [];
+  slot = await backend.acquire(lease.runId);
+});
+
+class CountingStore implements WorkspaceSnapshots {
+  stored: (StoredSnapshot & { content: Buffer }) | undefined;
+  stores = 0;
+  failure: Error | undefined;
+
+  async store(_: Lease, pos: number, snapshot: AsyncIterable<Uint8Array>): Promise<StoredSnapshot> {
+    if (this.failure) throw this.failure;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of snapshot) chunks.push(chunk);
+    const content = Buffer.concat(chunks);
+    this.stored = { snapshotId: String(this.stores++), pos, bytes: content.length, content };
+    return this.stored;
+  }
+
+  async confirm(_: Lease, snapshotId: string, pos: number): Promise<boolean> {
+    if (this.stored?.snapshotId !== snapshotId) return false;
+    this.stored.pos = pos;
+    return true;
+  }
+
+  async find() {
+    return this.stored;
+  }
+
+  async *read() {
+    yield this.stored!.content;
+  }
+
+  async remove() {
+    this.stored = undefined;
+  }
+}
+
+function snapshotsOf(run = lease): RunSnapshots {
+  const note = (_: object, text: string) => said.push(text);
+  const log = { info: () => {}, warn: note, error: note } as unknown as Log;
+  return new RunSnapshots(run, { backend, snapshots: store, maxBytes: MAX_BYTES, log });
+}
+
+async function bash(command: string): Promise<string> {
+  const [result] = await backend.executeBatch([[slot, 'bash', { command }]]);
+  return result!.output;
+}
+
+test('what has not changed is not stored again, and is of the later position', async () => {
+  const snapshots = snapshotsOf();
+  await bash('echo one > file');
+  await snapshots.keep(3);
+  expect(store).toMatchObject({ stores: 1, stored: { pos: 3 } });
+  await bash('cat file');
+  await snapshots.keep(8);
+  expect(store).toMatchObject({ stores: 1, stored: { pos: 8 } });
+  await bash('echo two > file');
+  await snapshots.keep(12);
+  expect(store).toMatchObject({ stores: 2, stored: { pos: 12 } });
+});
+
+test('a run without a workspace has nothing to keep', async () => {
+  await snapshotsOf({ runId: 'run_none', epoch: 1 }).keep(1);
+  expect(store.stores).toBe(0);
+  expect(await snapshotsOf().restore()).toBeUndefined();
+});
+
+test('the next owner has the files, with the position they are of', async () => {
+  await bash('echo one > file; mkfifo pipe');
+  await snapshotsOf().keep(5);
+  const next = { runId: `${lease.runId}_elsewhere`, epoch: 2 };
+  expect(await snapshotsOf(next).restore()).toEqual({ pos: 5, omitted: 1 });
+  slot = await backend.acquire(next.runId);
+  expect(await bash('ls; cat file')).toBe('file\none\n');
+});
+
+test('too much leaves what was stored before, and is said once', async () => {
+  const snapshots = snapshotsOf();
+  await bash('echo one > file');
+  await snapshots.keep(3);
+  await bash(`head -c ${MAX_BYTES} /dev/zero > large`);
+  await snapshots.keep(5);
+  await snapshots.keep(7);
+  expect(store).toMatchObject({ stores: 1, stored: { pos: 3 } });
+  expect(said).toEqual([expect.stringContaining('too large')]);
+  await bash('rm large; echo two > file');
+  await snapshots.keep(9);
+  expect(store).toMatchObject({ stores: 2, stored: { pos: 9 } });
+});
+
+test('what fails is said and fails nothing, but for the loss of the lease', async () => {
+  const snapshots = snapshotsOf();
+  await bash('echo one > file');
+  store.failure = new Error('no room');
+  await snapshots.keep(3);
+  expect(said).toEqual([expect.stringContaining('could not be kept')]);
+  store.failure = new LeaseLostError(lease.runId);
+  await expect(snapshots.keep(3)).rejects.toThrow(LeaseLostError);
+});
+
+test('what was given up is not said to have failed', async () => {
+  await bash('echo one > file');
+  const reason = new Error('stopped');
+  await expect(snapshotsOf().keep(3, AbortSignal.abort(reason))).rejects.toBe(reason);
+  expect(said).toEqual([]);
+});
+
+test('a snapshot that is damaged is none, and says so', async () => {
+  await bash('echo one > file');
+  await snapshotsOf().keep(3);
+  store.stored!.content = store.stored!.content.subarray(1);
+  const next = { runId: `${lease.runId}_elsewhere`, epoch: 2 };
+  expect(await snapshotsOf(next).restore()).toBeUndefined();
+  expect(said).toEqual([expect.stringContaining('could not be restored')]);
+  expect(await backend.openWorkspace(next.runId)).toBeUndefined();
+});

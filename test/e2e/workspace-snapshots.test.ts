@@ -1,0 +1,241 @@
+/**
+ * With snapshots the files of a run move along when another server goes on with it, as far as they were kept: and how far
+ * that is, the model and the clients are told. Each test has a database of its own and two servers, the second of which
+ * starts when the first is about to be lost.
+ */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { Api } from '../support/api.ts';
+import { type ModelServer, type Step, script, startModelServer } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ofKind, terminal, waitForApproval } from './server-with-model.ts';
+
+const TEST_LIMIT_MS = 60_000;
+
+/** All that a command can see of the files in the workspace, but for whose they are. */
+const DESCRIBE =
+  "find . -mindepth 1 ! -path './.talaria*' -printf '%P %y %l %m %TY-%Tj %TH:%TM:%.6TS\\n' | sort; cat $(find . -type f ! -path './.talaria*' | sort)";
+
+let postgres: TestPostgres;
+let model: ModelServer;
+
+beforeAll(async () => {
+  [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+});
+afterAll(async () => {
+  await model?.close();
+  await postgres?.stop();
+});
+
+/** A run, on servers that share a database. */
+class MovingRun implements AsyncDisposable {
+  readonly #url: string;
+  readonly #env: Record<string, string>;
+  readonly #servers: ServerProcess[] = [];
+  #scriptId = '';
+  runId = '';
+
+  static async start(steps: Step[], env: Record<string, string> = {}): Promise<MovingRun> {
+    const run = new MovingRun(await postgres.createDatabase(), {});
+    await run.startServer(env);
+    const input = script(steps);
+    run.#scriptId = /SCRIPT id=(\S+)/.exec(input)![1]!;
+    run.runId = await run.api.create(input);
+    return run;
+  }
+
+  private constructor(url: string, env: Record<string, string>) {
+    this.#url = url;
+    this.#env = env;
+  }
+
+  async startServer(env: Record<string, string> = {}): Promise<ServerProcess> {
+    const server = new ServerProcess({
+      modelUrl: model.url,
+      env: {
+        TALARIA_DATABASE_URL: this.#url,
+        TALARIA_LEASE_SECONDS: '3',
+        TALARIA_WORKSPACE_SNAPSHOTS: 'database',
+        ...this.#env,
+        ...env,
+      },
+    });
+    this.#servers.push(server);
+    await server.start();
+    return server;
+  }
+
+  /** The server that was started last. */
+  get server(): ServerProcess {
+    return this.#servers.at(-1)!;
+  }
+
+  get api(): Api {
+    return new Api(this.server.url);
+  }
+
+  /** What the model is given for this step: what its tools have printed, and what else it was told. */
+  async toldBefore(step: number): Promise<{ printed: string[]; said: string }> {
+    const { body } = await model.waitForRequest(
+      (request) => request.scriptId === this.#scriptId && request.step === step && request.ended,
+    );
+    const printed = body.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    return { printed, said: JSON.stringify(body.messages) };
+  }
+
+  async rows(sql: string): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client(this.#url);
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#servers) await server[Symbol.asyncDispose]();
+  }
+}
+
+describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () => {
+  test('after kill -9 has its files, links, modes and times', async () => {
+    const gate = randomUUID();
+    const make =
+      'mkdir -p src/empty; echo one > src/one; chmod 640 src/one; touch -d @1500000000.5 src/one; ' +
+      'printf "#!/bin/sh\\necho ran\\n" > run; chmod 755 run; ln -s src/one link; ln -s /nowhere dangling';
+    await using run = await MovingRun.start([
+      { tools: [terminal(`${make}; ${DESCRIBE}`)] },
+      { gate, tools: [terminal(DESCRIBE), terminal('./run; cat link')] },
+      { text: 'done' },
+    ]);
+    await model.waitingAt(gate);
+    const first = run.server;
+    await run.startServer();
+    await first.kill();
+    model.open(gate);
+    const { frames } = await endsAs(run.api, run.runId, 'run.completed');
+    expect(ofKind(frames, 'run.resumed')).toEqual([expect.objectContaining({ workspace_restored: true })]);
+    expect(ofKind(frames, 'run.resumed')[0]).not.toHaveProperty('workspace_as_of_seq');
+    const { printed, said } = await run.toldBefore(2);
+    expect(printed[0]).toContain('link');
+    expect(printed[1]).toBe(printed[0]);
+    expect(printed[2]).toBe('ran\none\n');
+    expect(said).toContain('as they were after the last tool call that completed');
+    await waitFor('the snapshot, of no use to anybody any more, to be removed', async () => {
+      const chunks = await run.rows('SELECT run_id FROM workspace_snapshot_chunks');
+      return chunks.length === 0 && (await run.rows('SELECT run_id FROM workspace_snapshots')).length === 0;
+    });
+  });
+
+  test('handed over with SIGTERM has what a call of a step that is not over has made', async () => {
+    await using run = await MovingRun.start([
+      { tools: [terminal('echo made > file'), terminal('rm -rf build; echo removed')] },
+      { tools: [terminal('cat file')] },
+      { text: 'done' },
+    ]);
+    await waitForApproval(run.api, run.runId);
+    const first = run.server;
+    await run.startServer();
+    await first.kill('SIGTERM');
+    const { request_id } = await waitForApproval(run.api, run.runId);
+    await run.api.approve(run.runId, 'once', { request_id });
+    const { frames } = await endsAs(run.api, run.runId, 'run.completed');
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ workspace_restored: true }]);
+    expect(ofKind(frames, 'run.resumed')[0]).not.toHaveProperty('workspace_as_of_seq');
+    expect((await run.toldBefore(2)).printed.at(-1)).toBe('made\n');
+  });
+
+  test('that has files of it from an earlier time does not take those', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    await using run = await MovingRun.start([
+      { tools: [terminal('echo early > file')] },
+      { gate: first, tools: [terminal('echo late > file')] },
+      { gate: second, tools: [terminal('cat file')] },
+      { text: 'done' },
+    ]);
+    await model.waitingAt(first);
+    const a = run.server;
+    const b = await run.startServer();
+    const leaving = a.kill('SIGTERM');
+    await waitFor('the server to drain', () => (a.output + a.errors).includes('SIGTERM'));
+    model.open(first);
+    await leaving;
+    await model.waitingAt(second);
+    await a.start();
+    await b.kill();
+    model.open(second);
+    const { frames } = await endsAs(new Api(a.url), run.runId, 'run.completed');
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([
+      { workspace_restored: true },
+      { workspace_restored: true },
+    ]);
+    expect((await run.toldBefore(3)).printed.at(-1)).toBe('late\n');
+  });
+
+  test('has the files of the snapshot before when the last one was cut off, and is told', async () => {
+    await using run = await MovingRun.start(
+      [
+        { tools: [terminal('echo one > one')] },
+        { tools: [terminal('echo two > two')] },
+        { tools: [terminal('ls')] },
+        { text: 'done' },
+      ],
+      { TALARIA_FAILPOINTS: 'snapshot.after-chunk@2' },
+    );
+    const first = run.server;
+    const [exit] = await Promise.all([first.exited(), run.startServer()]);
+    expect(exit.signal).toBe('SIGKILL');
+    expect(await run.rows('SELECT DISTINCT snapshot_id FROM workspace_snapshot_chunks')).toHaveLength(2);
+    const { frames } = await endsAs(run.api, run.runId, 'run.completed');
+    const [made] = frames.filter(({ event }) => event.event === 'tool.completed');
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([
+      { workspace_restored: true, workspace_as_of_seq: Number(made!.id) },
+    ]);
+    const { printed, said } = await run.toldBefore(3);
+    expect(printed.at(-1)).toBe('one\n');
+    expect(said).toContain('without what your last completed tool call that worked with files changed');
+  });
+
+  test('has older files, or none, when they became too many to be kept', async () => {
+    const gate = randomUUID();
+    const large = 'head -c 5000 /dev/zero > large';
+    await using run = await MovingRun.start(
+      [
+        { tools: [terminal('echo small > small')] },
+        { tools: [terminal(large)] },
+        { tools: [terminal('echo more >> small')] },
+        { gate, tools: [terminal('cat *')] },
+        { text: 'done' },
+      ],
+      { TALARIA_WORKSPACE_SNAPSHOT_MAX_BYTES: '4096' },
+    );
+    await model.waitingAt(gate);
+    const first = run.server;
+    expect(first.errors.match(/too large to be kept/g)).toHaveLength(1);
+    await run.startServer();
+    await first.kill();
+    model.open(gate);
+    const { frames } = await endsAs(run.api, run.runId, 'run.completed');
+    const [made] = frames.filter(({ event }) => event.event === 'tool.completed');
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([
+      { workspace_restored: true, workspace_as_of_seq: Number(made!.id) },
+    ]);
+    const { printed, said } = await run.toldBefore(4);
+    expect(printed.at(-1)).toBe('small\n');
+    expect(said).toContain('your last 2 completed tool calls');
+  });
+});
+
+test('snapshots are refused with SQLite', async () => {
+  const server = new ServerProcess({ env: { TALARIA_WORKSPACE_SNAPSHOTS: 'database' } });
+  try {
+    expect((await server.startAndExit()).code).not.toBe(0);
+    expect(server.errors).toContain('set TALARIA_DATABASE_URL to a Postgres database');
+  } finally {
+    await server[Symbol.asyncDispose]();
+  }
+});
