@@ -46,6 +46,10 @@ export interface Patience {
 export const ASKED: Patience = { waitMs: 5_000 };
 /** An answer that comes late is worth nothing. */
 export const NOW_OR_NEVER: Patience = { waitMs: 0 };
+/** Somebody asks whether it is there: not long, but for longer than it takes to replace a lost connection. */
+export const PROBE: Patience = { waitMs: 1_000 };
+/** Somebody follows a stream, and would rather hear nothing for a while than begin again. */
+export const WATCHING: Patience = { waitMs: 60_000 };
 /** A change of all tables, by us or by another server that we wait for. */
 export const MIGRATION: Patience = { waitMs: 5_000, answerMs: 24 * 3600 * 1000 };
 /** The work on a run waits for the database for as long as it takes; its lease decides whether it may go on. */

@@ -27,7 +27,7 @@ import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
 import { type Create, createRuns } from './creates.ts';
-import { ASKED, Database, MIGRATION, NOW, NOW_OR_NEVER, type Transaction, WORK } from './database.ts';
+import { ASKED, Database, MIGRATION, NOW, NOW_OR_NEVER, PROBE, type Transaction, WORK } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
@@ -108,7 +108,7 @@ export class PostgresJournal implements Journal {
     this.#database = database;
     this.#report = report;
     this.#reader = new PostgresReader(
-      (sql, values) => database.rows(ASKED, sql, values),
+      (sql, values, patience = ASKED) => database.rows(patience, sql, values),
       new Cursors(keys.cursors),
     );
     this.#creates = new GroupCommit((group) => database.transaction(ASKED, (tx) => createRuns(tx, group)));
@@ -280,7 +280,7 @@ export class PostgresJournal implements Journal {
 
   async checkHealth(): Promise<StoreHealth> {
     const writable = await this.#database
-      .transaction(ASKED, async (tx) => {
+      .transaction(PROBE, async (tx) => {
         tx.send(
           `INSERT INTO probe (id, at, bytes) VALUES (0, $1, $2)
                ON CONFLICT (id) DO UPDATE SET at = excluded.at, bytes = excluded.bytes`,

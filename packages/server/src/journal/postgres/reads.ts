@@ -5,8 +5,13 @@ import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
+import { type Patience, WATCHING } from './database.ts';
 
-export type Query = <T extends object>(sql: string, values: readonly unknown[]) => Promise<T[]>;
+export type Query = <T extends object>(
+  sql: string,
+  values: readonly unknown[],
+  patience?: Patience,
+) => Promise<T[]>;
 
 export class PostgresReader {
   readonly #query: Query;
@@ -66,6 +71,7 @@ export class PostgresReader {
         WHERE r.run_id = $1
         ORDER BY e.seq`,
       [runId, afterSeq, limit, maxChars],
+      WATCHING,
     );
     if (rows.length === 0) throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
     // A run without such events is one row with nothing in it.

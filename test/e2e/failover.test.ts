@@ -1,0 +1,54 @@
+/** A run in the middle of which the database is lost, and another takes its place. Starts two of them, so it may take long. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { Api } from '../support/api.ts';
+import { script, startModelServer } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ofKind, terminal } from './server-with-model.ts';
+
+interface Health {
+  readiness: { checks: { store: { status: string; last_error: { message: string } | null } } };
+}
+
+test('a run goes on when a standby takes the place of the primary, in the same stream', async () => {
+  await using resources = new AsyncDisposableStack();
+  const model = resources.use(await startModelServer());
+  const primary = await startPostgres();
+  resources.defer(() => primary.stop());
+  const url = await primary.createDatabase();
+  const standby = await primary.startStandby({ follows: true });
+  resources.defer(() => standby.stop());
+  const both = `${url.replace(/\/[^/]*$/, '')},${new URL(standby.urlOf(url)).host}${new URL(url).pathname}`;
+  const server = resources.use(
+    await ServerProcess.start({ modelUrl: model.url, env: { TALARIA_DATABASE_URL: both } }),
+  );
+  const api = new Api(server.url);
+  const store = async () => (await api.get<Health>('/health/detailed')).body.readiness.checks.store;
+
+  const gate = `gate-${randomUUID()}`;
+  const steps = [
+    { tools: [terminal('echo one >> marks')] },
+    { gate, tools: [terminal('echo two >> marks')] },
+    { tools: [terminal('cat marks')] },
+    { text: 'done' },
+  ];
+  const runId = await api.create(script(steps));
+  const watched = endsAs(api, runId, 'run.completed');
+  await model.waitingAt(gate);
+  await primary.kill();
+  model.open(gate);
+  await waitFor('the health to say why', async () => {
+    const { status, last_error } = await store();
+    return status === 'failed' && /is a standby/.test(last_error?.message ?? '');
+  });
+  await standby.promote();
+  const { frames } = await watched;
+  expect(ofKind(frames, 'tool.completed')).toMatchObject([
+    { error: false },
+    { error: false },
+    { error: false, preview: expect.stringMatching(/^one\s+two\s*$/) },
+  ]);
+  expect(await store()).toMatchObject({ status: 'ok' });
+}, 60_000);
