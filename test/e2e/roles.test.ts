@@ -172,6 +172,10 @@ test('what a worker has to do waits while there is none, and the queue shows it'
   const runId = await api().create(script([{ text: 'at last' }]));
   const { body } = await api().get<Detailed>('/health/detailed');
   expect(body.queue).toMatchObject({ queued: 1, leased: 0 });
+  expect(body.readiness).toMatchObject({
+    status: 'ready',
+    checks: { peers: { status: 'degraded', detail: expect.stringContaining('none of them works on runs') } },
+  });
   await workers[0]!.start();
   expect((await endsAs(api(), runId, 'run.completed')).output).toBe('at last');
 });

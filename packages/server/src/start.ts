@@ -107,7 +107,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     journal.peers &&
     new PeerGroup({
       peers: journal.peers,
-      self: { serverId, role, version },
+      self: { serverId, role, version, maxRuns: workbench === undefined ? 0 : config.maxConcurrentRuns },
       workspaces: workbench?.workspaces,
       retentionMs: config.runRetentionSeconds * SECOND_MS,
       log,

@@ -49,7 +49,10 @@ export interface IdempotencyKey {
 }
 
 export interface CreateLimits {
-  /** The queue is full when this many runs wait for a worker. */
+  /**
+   * The queue is full when this many runs wait for a worker. A store that several servers share knows what the others have
+   * room for, and lets in as many more.
+   */
   maxQueued: number;
   /** Of a full queue, what each owner may hold all the same: no owner can keep the others out. */
   ownerShare: number;

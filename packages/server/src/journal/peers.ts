@@ -11,12 +11,17 @@
  */
 import type { Lease } from './journal.ts';
 
+/** A server that was not seen for so long has ended, or is cut off: several times as long as between two signs of life. */
+export const SILENT_MS = 20_000;
+
 export interface NewServer {
   serverId: string;
   /** Where the others reach it. */
   url: string;
   role: string;
   version: string;
+  /** How many runs it works on at the same time. */
+  maxRuns: number;
 }
 
 export interface KnownServer extends NewServer {

@@ -1,6 +1,6 @@
 /** This server among those that share its store: that it is there, who else is, and where the workspaces of runs are. */
 import type { Check } from '../http/routes/health.ts';
-import type { KnownServer, Peers, Place } from '../journal/peers.ts';
+import { type KnownServer, type Peers, type Place, SILENT_MS } from '../journal/peers.ts';
 import type { Log } from '../log.ts';
 import { askToTakeUp } from './ask-to-take-up.ts';
 import { LeftWorkspaces, type LocalWorkspaces } from './left-workspaces.ts';
@@ -8,8 +8,6 @@ import { PeerSeal } from './peer-seal.ts';
 import { Presence, type Self } from './presence.ts';
 import type { SharedPlaces } from './run-workspace.ts';
 
-/** Several times as long as a server takes between two signs of life. */
-const SILENT_MS = 20_000;
 /** A server that was silent for longer is of no interest to somebody who looks at the health of the others. */
 const GONE_MS = 600_000;
 
@@ -73,7 +71,7 @@ export class PeerGroup {
     return askToTakeUp(this.identity.seal, others, runId);
   }
 
-  /** That another server is silent is for that one to mend: it makes no check of this one fail. */
+  /** That another server is silent, or that none works on runs, is not for this one to mend: it makes no check fail. */
   async check(): Promise<PeersCheck> {
     const { peers, self } = this.#options;
     try {
@@ -81,14 +79,17 @@ export class PeerGroup {
       const there = servers.filter((server) => server.stoppedAt === null && now - server.seenAt < GONE_MS);
       const isSilent = ({ seenAt }: KnownServer): boolean => now - seenAt > SILENT_MS;
       const silent = there.filter(isSilent).length;
+      const seen = `${there.length - silent} of ${there.length} servers on this store were seen lately`;
+      const works = there.some((server) => !isSilent(server) && server.maxRuns > 0);
       return {
-        status: silent === 0 ? 'ok' : 'degraded',
-        detail: `${there.length - silent} of ${there.length} servers on this store were seen lately`,
+        status: silent === 0 && works ? 'ok' : 'degraded',
+        detail: works ? seen : `${seen}, and none of them works on runs: those that come wait in the queue`,
         servers: there.map((server) => ({
           server_id: server.serverId,
           url: server.url,
           role: server.role,
           version: server.version,
+          max_concurrent: server.maxRuns,
           started_at: new Date(server.startedAt).toISOString(),
           seen_at: new Date(server.seenAt).toISOString(),
           self: server.serverId === self.serverId,

@@ -4,9 +4,15 @@ import { expect, it } from 'vitest';
 import { LeaseLostError } from '../journal.ts';
 import type { Subject } from '../journal-contract.ts';
 import type { NewServer, Peers } from '../peers.ts';
-import { claimedRun, completed, createRun, evictExpired, LEASE_MS } from '../testing.ts';
+import { claimedRun, completed, createRun, evictExpired, LEASE_MS, newRun } from '../testing.ts';
 
-const A: NewServer = { serverId: 'server_a', url: 'http://a:8642', role: 'all', version: '1.0.0' };
+const A: NewServer = {
+  serverId: 'server_a',
+  url: 'http://a:8642',
+  role: 'all',
+  version: '1.0.0',
+  maxRuns: 2,
+};
 const B: NewServer = { ...A, serverId: 'server_b', url: 'http://b:8642' };
 const HOUR_MS = 3_600_000;
 
@@ -41,6 +47,22 @@ export function peersContract(subject: Subject): void {
     expect(left).toMatchObject({ serverId: A.serverId, stoppedAt: startedAt + 1_000 });
     await servers.announce({ ...A, url: 'http://elsewhere' });
     expect((await servers.list()).servers[0]).toMatchObject({ url: 'http://elsewhere', stoppedAt: null });
+  });
+
+  it('let in as many runs beyond a full queue as the others have room for', async () => {
+    const { journal } = subject;
+    const { servers } = peers();
+    const full = { maxQueued: 0, ownerShare: 0 };
+    const create = async () => (await journal.createRun(newRun(), full)).kind;
+    expect(await create()).toBe('queue_full');
+    const startedAt = await servers.announce(A);
+    expect([await create(), await create(), await create()]).toEqual(['created', 'created', 'queue_full']);
+    await journal.claim(A.serverId, LEASE_MS, 1);
+    expect(await create()).toBe('queue_full');
+    await servers.announce(B);
+    expect(await create()).toBe('created');
+    await servers.leave(A.serverId, startedAt);
+    expect(await journal.createRun(newRun(), full)).toEqual({ kind: 'queue_full', excess: 1 });
   });
 
   it('hear that another one goes by the same id', async () => {

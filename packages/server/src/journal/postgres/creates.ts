@@ -14,6 +14,7 @@ import { TakenKeys } from './idempotency-keys.ts';
 import { admitsRun, beginJob } from './jobs.ts';
 import { subscribe } from './outbox.ts';
 import { addResponse, sessionOf } from './responses.ts';
+import { roomElsewhere } from './servers.ts';
 import { useSession } from './sessions.ts';
 
 export interface Create {
@@ -24,12 +25,13 @@ export interface Create {
 export async function createRuns(
   tx: Transaction,
   group: readonly Create[],
+  serverId: string,
 ): Promise<Answer<CreateOutcome>[]> {
   const keys = await TakenKeys.take(
     tx,
     group.map(({ run }) => run),
   );
-  const queue = await Queue.count(tx, group);
+  const queue = await Queue.count(tx, group, serverId);
   const created = new Set<string>();
   const answers: Answer<CreateOutcome>[] = [];
   for (const { run, limits } of group) {
@@ -42,7 +44,7 @@ export async function createRuns(
       continue;
     }
     try {
-      const outcome = await create(tx, run, queue.excess(run.owner, limits));
+      const outcome = await create(tx, run, await queue.excess(run.owner, limits));
       if (outcome.kind === 'created') {
         created.add(run.runId);
         queue.add(run.owner);
@@ -90,17 +92,19 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
 
 /** How many runs wait, in all and of each owner of the group. */
 class Queue {
+  readonly #roomElsewhere: () => Promise<number>;
+  #room: number | undefined;
   #total = 0;
   readonly #byOwner = new Map<string, number>();
 
-  static async count(tx: Transaction, group: readonly Create[]): Promise<Queue> {
+  static async count(tx: Transaction, group: readonly Create[], serverId: string): Promise<Queue> {
     const owners = [...new Set(group.map(({ run }) => run.owner))];
     const rows = await tx.rows<{ owner: string | null; queued: number }>(
       `SELECT CASE WHEN owner = ANY ($1::text[]) THEN owner END AS owner, count(*) AS queued
          FROM runs WHERE finished_at IS NULL AND lease_until IS NULL GROUP BY 1`,
       [owners],
     );
-    const queue = new Queue();
+    const queue = new Queue(() => roomElsewhere(tx, serverId));
     for (const { owner, queued } of rows) {
       queue.#total += queued;
       if (owner !== null) queue.#byOwner.set(owner, queued);
@@ -108,9 +112,18 @@ class Queue {
     return queue;
   }
 
+  private constructor(roomElsewhere: () => Promise<number>) {
+    this.#roomElsewhere = roomElsewhere;
+  }
+
   /** How many runs too many there are for another of this owner; see `CreateLimits`. */
-  excess(owner: string, { maxQueued, ownerShare }: CreateLimits): number {
-    return Math.min(this.#total + 1 - maxQueued, (this.#byOwner.get(owner) ?? 0) + 1 - ownerShare);
+  async excess(owner: string, { maxQueued, ownerShare }: CreateLimits): Promise<number> {
+    const inAll = this.#total + 1 - maxQueued;
+    const ofOwner = (this.#byOwner.get(owner) ?? 0) + 1 - ownerShare;
+    if (Math.min(inAll, ofOwner) <= 0) return 0;
+    // Asked for only where it decides.
+    this.#room ??= await this.#roomElsewhere();
+    return Math.min(inAll - this.#room, ofOwner);
   }
 
   add(owner: string): void {

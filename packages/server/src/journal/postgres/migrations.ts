@@ -272,6 +272,10 @@ const MIGRATIONS: readonly string[] = [
   -- They are compressed already.
   ALTER TABLE workspace_snapshot_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
   `,
+  // 5: how many runs each server works on
+  `
+  ALTER TABLE servers ADD COLUMN max_runs integer NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** The newest schema there is. */

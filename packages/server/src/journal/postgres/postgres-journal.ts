@@ -77,12 +77,8 @@ export class PostgresJournal implements Journal {
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
 
-  static async open({
-    url,
-    worker,
-    now,
-    report = noReport,
-  }: PostgresJournalOptions): Promise<PostgresJournal> {
+  static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
+    const { url, worker, now } = options;
     const database = new Database({ url, connections: CONNECTIONS, now });
     try {
       const keys = await database.transaction(MIGRATION, async (tx) => {
@@ -93,7 +89,7 @@ export class PostgresJournal implements Journal {
           peers: await readOrMakeKey(tx, 'peers', PEER_SECRET_BYTES),
         };
       });
-      const journal = new PostgresJournal(database, keys, report);
+      const journal = new PostgresJournal(options, database, keys);
       await journal.#announcements.start();
       return journal;
     } catch (error) {
@@ -104,14 +100,20 @@ export class PostgresJournal implements Journal {
     }
   }
 
-  private constructor(database: Database, keys: Record<KeyName, Uint8Array>, report: Report) {
+  private constructor(
+    { worker = '', report = noReport }: PostgresJournalOptions,
+    database: Database,
+    keys: Record<KeyName, Uint8Array>,
+  ) {
     this.#database = database;
     this.#report = report;
     this.#reader = new PostgresReader(
       (sql, values, patience = ASKED) => database.rows(patience, sql, values),
       new Cursors(keys.cursors),
     );
-    this.#creates = new GroupCommit((group) => database.transaction(ASKED, (tx) => createRuns(tx, group)));
+    this.#creates = new GroupCommit((group) =>
+      database.transaction(ASKED, (tx) => createRuns(tx, group, worker)),
+    );
     this.#writes = new GroupCommit((group) =>
       this.#measure(group, () => database.transaction(WORK, (tx) => performWrites(tx, group))),
     );

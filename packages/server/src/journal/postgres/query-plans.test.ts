@@ -259,7 +259,7 @@ async function sendMessages(journal: PostgresJournal): Promise<void> {
 
 async function knowPeers(journal: PostgresJournal): Promise<void> {
   const { servers, workspaces } = journal.peers;
-  const server = { serverId: 'server_1', url: 'http://x', role: 'all', version: '1' };
+  const server = { serverId: 'server_1', url: 'http://x', role: 'all', version: '1', maxRuns: 1 };
   const startedAt = await servers.announce(server);
   await servers.renew(server, startedAt);
   await servers.list();

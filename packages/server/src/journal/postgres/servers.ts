@@ -1,21 +1,34 @@
 /** The part of the Postgres driver that knows the servers on the database. */
-import type { KnownServer, NewServer, Servers } from '../peers.ts';
-import { ASKED, type Database, NOW } from './database.ts';
+import { type KnownServer, type NewServer, type Servers, SILENT_MS } from '../peers.ts';
+import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
 export interface ServerRow {
   server_id: string;
   url: string;
   role: string;
   version: string;
+  max_runs: number;
   started_at: number;
   seen_at: number;
   stopped_at: number | null;
 }
 
 export function toKnownServer(row: ServerRow): KnownServer {
-  const { server_id: serverId, url, role, version } = row;
+  const { server_id: serverId, url, role, version, max_runs: maxRuns } = row;
   const times = { startedAt: row.started_at, seenAt: row.seen_at, stoppedAt: row.stopped_at };
-  return { serverId, url, role, version, ...times };
+  return { serverId, url, role, version, maxRuns, ...times };
+}
+
+/** How many more runs the servers but this one could work on now. */
+export async function roomElsewhere(tx: Transaction, serverId: string): Promise<number> {
+  const [row] = await tx.rows<{ room: number }>(
+    `SELECT coalesce(sum(greatest(0, s.max_runs - (
+              SELECT count(*) FROM runs r
+               WHERE r.finished_at IS NULL AND r.epoch > 0 AND r.lease_owner = s.server_id))), 0)::bigint AS room
+       FROM servers s WHERE s.server_id <> $1 AND s.stopped_at IS NULL AND s.seen_at > $2`,
+    [serverId, tx.now - SILENT_MS],
+  );
+  return row!.room;
 }
 
 export class PostgresServers implements Servers {
@@ -25,28 +38,30 @@ export class PostgresServers implements Servers {
     this.#database = database;
   }
 
-  announce({ serverId, url, role, version }: NewServer): Promise<number> {
+  announce({ serverId, url, role, version, maxRuns }: NewServer): Promise<number> {
     return this.#database.transaction(ASKED, async (tx) => {
       // Later than before, also where the clock was set back: it tells one life of a server from the next.
       const [row] = await tx.rows<{ started_at: number }>(
-        `INSERT INTO servers AS s (server_id, url, role, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
+        `INSERT INTO servers AS s (server_id, url, role, version, max_runs, started_at, seen_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)
              ON CONFLICT (server_id) DO UPDATE
-            SET url = excluded.url, role = excluded.role, version = excluded.version, seen_at = excluded.seen_at,
-                started_at = greatest(excluded.started_at, s.started_at + 1), stopped_at = NULL
+            SET url = excluded.url, role = excluded.role, version = excluded.version, max_runs = excluded.max_runs,
+                seen_at = excluded.seen_at, started_at = greatest(excluded.started_at, s.started_at + 1), stopped_at = NULL
          RETURNING started_at`,
-        [serverId, url, role, version, tx.now],
+        [serverId, url, role, version, maxRuns, tx.now],
       );
       return row!.started_at;
     });
   }
 
-  renew({ serverId, url, role, version }: NewServer, startedAt: number): Promise<boolean> {
+  renew({ serverId, url, role, version, maxRuns }: NewServer, startedAt: number): Promise<boolean> {
     return this.#database.transaction(ASKED, async (tx) => {
       const renewed = await tx.rows(
-        `INSERT INTO servers AS s (server_id, url, role, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
+        `INSERT INTO servers AS s (server_id, url, role, version, max_runs, started_at, seen_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
              ON CONFLICT (server_id) DO UPDATE SET seen_at = excluded.seen_at WHERE s.started_at = excluded.started_at
          RETURNING 1`,
-        [serverId, url, role, version, startedAt, tx.now],
+        [serverId, url, role, version, maxRuns, startedAt, tx.now],
       );
       return renewed.length > 0;
     });
