@@ -29,7 +29,6 @@ export const FAILPOINTS = [
   'run.after-terminal',
   'webhook.after-send',
   'snapshot.after-chunk',
-  'snapshot.after-switch',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

@@ -48,7 +48,6 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
     }
     const stored = { snapshotId, pos, bytes };
     await this.#switchTo(lease, stored);
-    failpoint('snapshot.after-switch');
     return stored;
   }
 
