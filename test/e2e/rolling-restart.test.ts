@@ -1,7 +1,7 @@
 /**
  * Three servers, restarted one after the other as an upgrade does, under runs that are in the middle of their work and
- * clients that watch them through a load balancer. Nothing is lost or repeated, and nothing waits for the end of a lease:
- * leases last an hour here.
+ * clients that watch them through a load balancer. Nothing is lost or repeated, the files of the runs neither, and nothing
+ * waits for the end of a lease: leases last an hour here.
  */
 import { Talaria } from '@talaria/client';
 import type { RunEvent } from '@talaria/protocol';
@@ -20,7 +20,7 @@ const TEXT = 'All three were there.';
 /** Each step waits for its gate, and the gates are opened while a server is going. */
 const GATES = ['first', 'second', 'third'];
 const STEPS = [
-  ...GATES.map((gate) => ({ gate, tools: [terminal(`echo ${gate}`)] })),
+  ...GATES.map((gate) => ({ gate, tools: [terminal(`echo ${gate} >> marks; cat marks`)] })),
   { text: TEXT, chunks: 4, delayMs: 30 },
 ];
 
@@ -29,7 +29,11 @@ test('a rolling restart loses nothing and makes no run wait', { timeout: 120_000
   const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
   cleanup.defer(() => postgres.stop());
   cleanup.defer(() => model.close());
-  const env = { TALARIA_DATABASE_URL: await postgres.createDatabase(), TALARIA_LEASE_SECONDS: '3600' };
+  const env = {
+    TALARIA_DATABASE_URL: await postgres.createDatabase(),
+    TALARIA_LEASE_SECONDS: '3600',
+    TALARIA_WORKSPACE_SNAPSHOTS: 'database',
+  };
   const servers = await Promise.all(
     GATES.map(async () => cleanup.use(await ServerProcess.start({ modelUrl: model.url, env }))),
   );
@@ -59,7 +63,7 @@ test('a rolling restart loses nothing and makes no run wait', { timeout: 120_000
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
     expect(events).toEqual((await api.stream(run.run_id)).frames.map(({ event }) => event));
     const results = events.flatMap((event) => (event.event === 'tool.completed' ? [event.preview] : []));
-    expect(results).toEqual(GATES.map((gate) => `${gate}\n`));
+    expect(results).toEqual(['first\n', 'first\nsecond\n', 'first\nsecond\nthird\n']);
   }
   // Each server had some of them when it went.
   const resumed = seen.flat().filter(({ event }) => event === 'run.resumed');
