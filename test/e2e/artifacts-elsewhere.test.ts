@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFi
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
 import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { talaria } from '../cli/talaria.ts';
 import { Api } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -60,15 +62,16 @@ async function errorOf(answer: Response): Promise<{ status: number; code: string
 }
 
 describe('a server without workspaces', () => {
+  let database: string;
   let worker: ServerProcess;
   let front: ServerProcess;
   let runId: string;
 
   beforeAll(async () => {
-    const url = await postgres.createDatabase();
+    database = await postgres.createDatabase();
     [worker, front] = await Promise.all([
-      startServer(url, { TALARIA_ROLE: 'work' }),
-      startServer(url, { TALARIA_ROLE: 'http' }),
+      startServer(database, { TALARIA_ROLE: 'work' }),
+      startServer(database, { TALARIA_ROLE: 'http' }),
     ]);
     const command = `mkdir -p out; printf 'one two three' > 'out/a b'; truncate -s ${HUGE_BYTES} huge; ln -s /etc link`;
     runId = await apiOf(front).create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
@@ -189,6 +192,44 @@ describe('a server without workspaces', () => {
     }
     const { body } = await apiOf(front).get<{ paths: object }>('/openapi.json');
     expect(Object.keys(body.paths).filter((known) => known.includes('peers'))).toEqual([]);
+  });
+
+  test('finds out with doctor which of the others it cannot reach', async () => {
+    const journal = await PostgresJournal.open({ url: database });
+    const server = {
+      serverId: 'server_afar',
+      url: 'http://127.0.0.1:2',
+      role: 'all',
+      version: '1',
+      maxRuns: 1,
+    };
+    const { servers: known } = journal.peers;
+    try {
+      const startedAt = await known.announce(server);
+      const { stdout } = await talaria(front.url, ['doctor', '--json'], {
+        env: {
+          TALARIA_DATA_DIR: front.dataDir,
+          TALARIA_DATABASE_URL: database,
+          TALARIA_ROLE: 'http',
+          API_SERVER_PORT: '0',
+        },
+      });
+      const { checks } = JSON.parse(stdout) as { checks: { name: string; facts: string[] }[] };
+      const found = checks.find(({ name }) => name === 'peers');
+      expect(found).toMatchObject({
+        status: 'warning',
+        mend: expect.stringContaining('TALARIA_ADVERTISE_URL'),
+      });
+      expect(found?.facts).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(`\\(work\\) at ${worker.url}$`),
+          expect.stringMatching(/^server_afar \(all\) at http:\/\/127.0.0.1:2: .*ECONNREFUSED/),
+        ]),
+      );
+      await known.leave(server.serverId, startedAt);
+    } finally {
+      await journal.close();
+    }
   });
 
   test('names the others, and the one that has the files while it is away', async () => {

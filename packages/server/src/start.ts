@@ -198,11 +198,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     mcpServers: () => workbench?.mcpServers() ?? [],
     metrics,
     report,
-    checks: async (): Promise<Record<string, Check>> => ({
-      store: await checkStore(journal, storeName(config)),
-      ...workbench?.checks(),
-      ...(peers && { peers: await peers.check() }),
-    }),
+    checks: async (): Promise<Record<string, Check>> => {
+      const [store, others] = await Promise.all([checkStore(journal, storeName(config)), peers?.check()]);
+      return { store, ...workbench?.checks(), ...(others && { peers: others }) };
+    },
     peers: peers && {
       ...peers.identity,
       openWorkspace,

@@ -31,6 +31,11 @@ export interface KnownServer extends NewServer {
   stoppedAt: number | null;
 }
 
+/** Whether it was stopped, or not seen for so long that it may be dead. */
+export function isSilent({ seenAt, stoppedAt }: KnownServer, now: number): boolean {
+  return stoppedAt !== null || now - seenAt > SILENT_MS;
+}
+
 export interface Servers {
   /** The server is there, from now on. Returns when, which with its id names this life of it. */
   announce(server: NewServer): Promise<number>;

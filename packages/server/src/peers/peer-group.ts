@@ -1,15 +1,12 @@
 /** This server among those that share its store: that it is there, who else is, and where the workspaces of runs are. */
-import type { Check } from '../http/routes/health.ts';
-import { type KnownServer, type Peers, type Place, SILENT_MS } from '../journal/peers.ts';
+import { checkPeers, type PeersCheck } from '../checks/check-peers.ts';
+import { isSilent, type Peers, type Place } from '../journal/peers.ts';
 import type { Log } from '../log.ts';
 import { askToTakeUp } from './ask-to-take-up.ts';
 import { LeftWorkspaces, type LocalWorkspaces } from './left-workspaces.ts';
 import { PeerSeal } from './peer-seal.ts';
 import { Presence, type Self } from './presence.ts';
 import type { SharedPlaces } from './run-workspace.ts';
-
-/** A server that was silent for longer is of no interest to somebody who looks at the health of the others. */
-const GONE_MS = 600_000;
 
 export interface PeerGroupOptions {
   peers: Peers;
@@ -18,10 +15,6 @@ export interface PeerGroupOptions {
   workspaces: LocalWorkspaces | undefined;
   retentionMs: number;
   log: Log;
-}
-
-export interface PeersCheck extends Check {
-  servers: object[];
 }
 
 export class PeerGroup {
@@ -64,39 +57,12 @@ export class PeerGroup {
   async isTakenUp(runId: string): Promise<boolean> {
     const { peers, self } = this.#options;
     const { now, servers } = await peers.servers.list();
-    const others = servers.filter(
-      (server) =>
-        server.serverId !== self.serverId && server.stoppedAt === null && now - server.seenAt < SILENT_MS,
-    );
+    const others = servers.filter((server) => server.serverId !== self.serverId && !isSilent(server, now));
     return askToTakeUp(this.identity.seal, others, runId);
   }
 
-  /** That another server is silent, or that none works on runs, is not for this one to mend: it makes no check fail. */
-  async check(): Promise<PeersCheck> {
+  check(): Promise<PeersCheck> {
     const { peers, self } = this.#options;
-    try {
-      const { now, servers } = await peers.servers.list();
-      const there = servers.filter((server) => server.stoppedAt === null && now - server.seenAt < GONE_MS);
-      const isSilent = ({ seenAt }: KnownServer): boolean => now - seenAt > SILENT_MS;
-      const silent = there.filter(isSilent).length;
-      const seen = `${there.length - silent} of ${there.length} servers on this store were seen lately`;
-      const works = there.some((server) => !isSilent(server) && server.maxRuns > 0);
-      return {
-        status: silent === 0 && works ? 'ok' : 'degraded',
-        detail: works ? seen : `${seen}, and none of them works on runs: those that come wait in the queue`,
-        servers: there.map((server) => ({
-          server_id: server.serverId,
-          url: server.url,
-          role: server.role,
-          version: server.version,
-          max_concurrent: server.maxRuns,
-          started_at: new Date(server.startedAt).toISOString(),
-          seen_at: new Date(server.seenAt).toISOString(),
-          self: server.serverId === self.serverId,
-        })),
-      };
-    } catch {
-      return { status: 'degraded', detail: 'The store cannot be asked for the other servers', servers: [] };
-    }
+    return checkPeers(peers.servers, self.serverId);
   }
 }

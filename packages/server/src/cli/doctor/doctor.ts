@@ -15,6 +15,7 @@ import { checkDocker } from './checks/docker.ts';
 import { checkMcpServers } from './checks/mcp.ts';
 import { checkModel } from './checks/model.ts';
 import { checkNode } from './checks/node.ts';
+import { checkPeers } from './checks/peers.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPostgres } from './checks/postgres.ts';
 import { checkSandbox } from './checks/sandbox.ts';
@@ -30,13 +31,11 @@ const WORK_CHECKS: readonly Check[] = [
   ['mcp', checkMcpServers],
 ];
 
-const checksOf = ({ role }: Config): readonly Check[] => [
+const checksOf = ({ role, database }: Config): readonly Check[] => [
   ['node', () => checkNode()],
   ['data', ({ dataDir }) => checkDataDirectory(dataDir)],
-  [
-    'database',
-    ({ database }) => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database)),
-  ],
+  ['database', () => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database))],
+  ...(database.kind === 'postgres' ? ([['peers', () => checkPeers(database.url)]] as const) : []),
   ...(role === 'http' ? [] : WORK_CHECKS),
   ['port', checkPort],
 ];
