@@ -29,6 +29,9 @@ export const FAILPOINTS = [
   'run.after-terminal',
   'webhook.after-send',
   'snapshot.after-chunk',
+  'move.after-batch',
+  'move.after-copy',
+  'move.before-verified',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
+import { joinServers } from './in-use.ts';
 
 const CHANNEL = 'talaria';
 const RECONNECT_MS = 500;
@@ -157,6 +158,7 @@ export class Announcements {
     client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
     try {
       await client.connect();
+      await joinServers(client);
       await client.query(`LISTEN ${CHANNEL}`);
       this.#closing.signal.throwIfAborted();
     } catch (error) {

@@ -8,7 +8,8 @@
  */
 import { ASKED, type Database, type Transaction } from './database.ts';
 
-const TABLES = {
+/** Where the rows are that are left, and by which column they belong to what is gone. */
+export const LEFTOVER_TABLES = {
   run: { table: 'records', key: 'run' },
   session: { table: 'session_messages', key: 'session' },
 } as const;
@@ -19,7 +20,7 @@ const ROWS_MAX = 1_000;
 const OWNERS_MAX = 20;
 
 export interface Leftover {
-  of: keyof typeof TABLES;
+  of: keyof typeof LEFTOVER_TABLES;
   n: number;
   /** Rows at positions from here on are gone. */
   up_to: number;
@@ -49,7 +50,7 @@ async function clearSome(tx: Transaction): Promise<boolean> {
   for (const { of, n, up_to: upTo } of found) {
     if (room === 0) break;
     const from = Math.max(0, upTo - room);
-    const { table, key } = TABLES[of];
+    const { table, key } = LEFTOVER_TABLES[of];
     tx.send(`DELETE FROM ${table} WHERE ${key} = $1 AND pos >= $2 AND pos < $3`, [n, from, upTo]);
     if (from === 0) tx.send('DELETE FROM leftovers WHERE "of" = $1 AND n = $2', [of, n]);
     else tx.send('UPDATE leftovers SET up_to = $3 WHERE "of" = $1 AND n = $2', [of, n, from]);

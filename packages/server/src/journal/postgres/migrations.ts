@@ -282,7 +282,7 @@ const MIGRATIONS: readonly string[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Brings the database to the newest schema, once, however many servers start together; refuses a newer one. */
-export async function migrate(tx: Transaction): Promise<void> {
+export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
   await tx.rows('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
   const version = await schemaVersion(tx);
   if (version > SCHEMA_VERSION) {
@@ -298,7 +298,7 @@ export async function migrate(tx: Transaction): Promise<void> {
 }
 
 /** 0 for a database without our tables. */
-export async function schemaVersion(tx: Transaction): Promise<number> {
+export async function schemaVersion(tx: Pick<Transaction, 'rows'>): Promise<number> {
   const [table] = await tx.rows<{ found: boolean }>(
     "SELECT to_regclass('talaria_schema') IS NOT NULL AS found",
   );

@@ -19,6 +19,7 @@ import type {
   StoredEvent,
   StoreHealth,
 } from '../journal.ts';
+import { expectWhole } from '../moving/unfinished-move.ts';
 import type { Peers } from '../peers.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
@@ -34,6 +35,7 @@ import { PostgresJobs } from './jobs.ts';
 import { LastKnown } from './last-known.ts';
 import { clearLeftovers, leave } from './leftovers.ts';
 import { migrate } from './migrations.ts';
+import { moveState } from './move-mark.ts';
 import { PostgresOutbox, webhooksOfEvictedRuns } from './outbox.ts';
 import { PostgresReader } from './reads.ts';
 import { PostgresResponses } from './responses.ts';
@@ -83,6 +85,7 @@ export class PostgresJournal implements Journal {
     try {
       const keys = await database.transaction(MIGRATION, async (tx) => {
         await migrate(tx);
+        expectWhole(await moveState(tx));
         if (worker !== undefined) await voidLeases(tx, worker);
         return {
           cursors: await readOrMakeKey(tx, 'cursors', CURSOR_KEY_BYTES),

@@ -6,7 +6,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { failpoint } from '../../failpoints.ts';
+import { expectWhole } from '../moving/unfinished-move.ts';
 import { migrate } from './migrations.ts';
+import { moveState } from './move-mark.ts';
 import { SqliteWriter } from './writer.ts';
 import {
   type CommitMeasure,
@@ -36,6 +38,7 @@ try {
 function open(path: string): { db: DatabaseSync; writer: SqliteWriter } {
   const db = new DatabaseSync(path);
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+  expectWhole(moveState(db));
   migrate(db);
   return { db, writer: new SqliteWriter(db) };
 }

@@ -1,7 +1,9 @@
 /** The database: not there yet, or whole and of a version this server knows. It is only read. */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { unfinishedMove } from '../../../journal/moving/unfinished-move.ts';
 import { SCHEMA_VERSION } from '../../../journal/sqlite/migrations.ts';
+import { moveState } from '../../../journal/sqlite/move-mark.ts';
 import { bytes } from '../../text/bytes.ts';
 import type { Finding } from '../finding.ts';
 
@@ -22,6 +24,8 @@ export function checkDatabase(path: string): Finding {
         mend: 'Start the newer version, or restore a backup from before it',
       };
     }
+    const move = unfinishedMove(moveState(db));
+    if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
     if (size > CHECKED_MAX_BYTES)
       return { status: 'ok', detail: `${name}; too large to be read through here` };
     const problem = (db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }).quick_check;

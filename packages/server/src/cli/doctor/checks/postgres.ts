@@ -1,14 +1,21 @@
 /** The Postgres database: reachable, and empty or of a version this server knows. Nothing in it is changed. */
 import { describeDatabase } from '../../../config/index.ts';
+import { unfinishedMove } from '../../../journal/moving/unfinished-move.ts';
 import { Database } from '../../../journal/postgres/database.ts';
 import { SCHEMA_VERSION, schemaVersion } from '../../../journal/postgres/migrations.ts';
+import { moveState } from '../../../journal/postgres/move-mark.ts';
 import type { Finding } from '../finding.ts';
 
 export async function checkPostgres(database: { kind: 'postgres'; url: string }): Promise<Finding> {
   const name = `Postgres, ${describeDatabase(database)}`;
   const connection = new Database({ url: database.url, connections: 1 });
   try {
-    const version = await connection.transaction({ waitMs: 0 }, schemaVersion);
+    const [version, state] = await connection.transaction({ waitMs: 0 }, async (tx) => [
+      await schemaVersion(tx),
+      await moveState(tx),
+    ]);
+    const move = unfinishedMove(state);
+    if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
     if (version === 0)
       return { status: 'ok', detail: `${name}: empty; its tables will be made at the first start` };
     if (version <= SCHEMA_VERSION) return { status: 'ok', detail: name };

@@ -1,0 +1,486 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PostgresJournal } from '../postgres/postgres-journal.ts';
+import { PostgresSource } from '../postgres/postgres-source.ts';
+import { PostgresTarget } from '../postgres/postgres-target.ts';
+import { startPostgres, type TestPostgres } from '../postgres/testing.ts';
+import { SqliteJournal } from '../sqlite/sqlite-journal.ts';
+import { SqliteSource } from '../sqlite/sqlite-source.ts';
+import { SqliteTarget } from '../sqlite/sqlite-target.ts';
+import { type TempDirectory, tempDirectory } from '../sqlite/testing.ts';
+import { claimedRun, createRun, delta } from '../testing.ts';
+import { type MoveOptions, moveStore } from './move-store.ts';
+import { movedTables, NOT_IN_SQLITE, NOT_MOVED } from './moved-tables.ts';
+import type { BatchLimits, SourceEnd, StoreShape, TargetEnd } from './store-ends.ts';
+import { dumpPostgres, dumpSqlite, fillStore } from './testing.ts';
+
+const SMALL: BatchLimits = { rows: 3, chars: 1_000 };
+
+let postgres: TestPostgres;
+let directory: TempDirectory;
+let path: string;
+let url: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+beforeEach(async () => {
+  directory = tempDirectory();
+  path = join(directory.path, 'talaria.db');
+  url = await postgres.createDatabase();
+});
+afterEach(() => directory[Symbol.dispose]());
+
+interface Ends {
+  from?: string;
+  to?: string;
+  limits?: BatchLimits;
+}
+
+async function move({ from = path, to = url, limits = SMALL }: Ends = {}, options: MoveOptions = {}) {
+  await using source: SourceEnd = isUrl(from)
+    ? await PostgresSource.open(from, limits)
+    : SqliteSource.open(from, limits);
+  await using target: TargetEnd = isUrl(to) ? await PostgresTarget.open(to) : SqliteTarget.open(to);
+  return await moveStore(source, target, options);
+}
+
+const isUrl = (store: string): boolean => store.startsWith('postgres:');
+
+async function query(sql: string, ...values: unknown[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function change(sql: string): void {
+  using db = new DatabaseSync(path);
+  db.exec(sql);
+}
+
+/** Ends the move after so many batches, as Ctrl-C does. */
+function stopAfter(batches: number): MoveOptions {
+  const stopping = new AbortController();
+  let left = batches;
+  return {
+    signal: stopping.signal,
+    onProgress: ({ phase }) => {
+      if (phase === 'copying' && left-- === 0) stopping.abort(new Error('stopped'));
+    },
+  };
+}
+
+describe('the tables of the drivers', () => {
+  async function shapes(): Promise<[sqlite: StoreShape, stored: StoreShape, postgres: StoreShape]> {
+    fillStore(path, { rows: 0, seed: 1 });
+    await using source = SqliteSource.open(path);
+    await using file = SqliteTarget.open(join(directory.path, 'other.db'));
+    await using target = await PostgresTarget.open(url);
+    return [source.shape, file.shape, target.shape];
+  }
+
+  const columnsOf = ({ tables }: StoreShape) =>
+    [...tables]
+      .filter(([name]) => !(name in NOT_MOVED))
+      .flatMap(([name, { columns }]) => [...columns.keys()].map((column) => `${name}.${column}`))
+      .sort();
+  const movedColumns = (from: StoreShape, to: StoreShape) =>
+    movedTables(from, to)
+      .flatMap(({ name, columns }) => columns.map((column) => `${name}.${column.name}`))
+      .sort();
+
+  it('are all moved to Postgres, with every column and counter, but for those that are listed', async () => {
+    const [sqlite, , other] = await shapes();
+    expect(movedColumns(sqlite, other)).toEqual(columnsOf(other));
+    expect(columnsOf(sqlite)).toEqual(columnsOf(other));
+    expect([...sqlite.counters].sort()).toEqual([...other.counters].sort());
+  });
+
+  it('are all moved to SQLite, but for those that are listed and what SQLite has no use for', async () => {
+    const [, stored, other] = await shapes();
+    const isLeft = (column: string) => column in NOT_IN_SQLITE || column.split('.')[0]! in NOT_IN_SQLITE;
+    expect(movedColumns(other, stored)).toEqual(columnsOf(stored));
+    expect(columnsOf(other).filter((column) => !isLeft(column))).toEqual(columnsOf(stored));
+  });
+});
+
+describe('rows of any values', () => {
+  it.each([1, 2])('arrive as they were, and go back as they were (seed %i)', async (seed) => {
+    fillStore(path, { rows: 20, seed });
+    const before = dumpSqlite(path);
+    expect(Object.keys(before).length).toBeGreaterThan(8);
+    for (const rows of Object.values(before)) expect(rows.length).toBeGreaterThan(1);
+    const { tables } = await move({ limits: { rows: 7, chars: 500 } });
+    expect(await dumpPostgres(url, path)).toEqual(before);
+    expect(tables.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(150);
+
+    const back = join(directory.path, 'back', 'talaria.db');
+    await move({ from: url, to: back, limits: { rows: 7, chars: 500 } });
+    expect(dumpSqlite(back)).toEqual(before);
+    expect(dumpSqlite(path)).toEqual(before);
+  });
+
+  it('messages larger than a batch arrive, and neither end reads more than one at a time', async () => {
+    fillStore(path, { rows: 0, seed: 1 });
+    const large = JSON.stringify('ü'.repeat(600_000));
+    using db = new DatabaseSync(path);
+    const insert = db.prepare(
+      "INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message) VALUES (1, ?, 0, 'r', 0, 0, ?)",
+    );
+    for (let pos = 0; pos < 3; pos++) insert.run(pos, large);
+    const sizes: number[] = [];
+    const limits = { rows: 1000, chars: 500_000 };
+    for (const open of [() => SqliteSource.open(path, limits), () => PostgresSource.open(url, limits)]) {
+      if (sizes.length > 0) await move({ limits });
+      await using source = await open();
+      const [table] = movedTables(source.shape, source.shape).filter(
+        ({ name }) => name === 'session_messages',
+      );
+      for await (const batch of source.batches(table!, undefined)) sizes.push(batch.length);
+    }
+    expect(sizes).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('zero characters, which Postgres has no place for, become U+FFFD, and that is told', async () => {
+    fillStore(path, { rows: 2, seed: 1 });
+    change(
+      "UPDATE jobs SET prompt = 'a' || char(0) || 'b' || char(0); INSERT INTO grants VALUES ('o', char(0), 'p', 1)",
+    );
+    const { tables } = await move();
+    expect(await query('SELECT DISTINCT prompt FROM jobs')).toEqual([{ prompt: 'a\uFFFDb\uFFFD' }]);
+    expect(await query("SELECT session_id FROM grants WHERE owner = 'o'")).toEqual([
+      { session_id: '\uFFFD' },
+    ]);
+    const replaced = tables.filter(({ replacedTexts }) => replacedTexts > 0);
+    expect(replaced).toMatchObject([
+      { table: 'grants', replacedTexts: 1 },
+      { table: 'jobs', replacedTexts: 2 },
+    ]);
+  });
+});
+
+describe('what a store gives out once', () => {
+  it('goes on behind the last, also where that row is gone', async () => {
+    const journal = await SqliteJournal.open({ path });
+    for (let i = 0; i < 3; i++) await createRun(journal);
+    await journal.close();
+    change('DELETE FROM runs WHERE n = 3');
+    await move();
+    const moved = await PostgresJournal.open({ url });
+    await createRun(moved);
+    await moved.close();
+    expect(await query('SELECT n FROM runs ORDER BY n')).toEqual([{ n: '1' }, { n: '2' }, { n: '4' }]);
+
+    const back = join(directory.path, 'back.db');
+    await move({ from: url, to: back });
+    const again = await SqliteJournal.open({ path: back });
+    const runId = await createRun(again);
+    expect((await again.getRun(runId))?.ordinal).toBe(5);
+    await again.close();
+  });
+
+  it('cursors of listings stay good', async () => {
+    const journal = await SqliteJournal.open({ path });
+    for (let i = 0; i < 3; i++) await createRun(journal);
+    const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 1 });
+    const rest = await journal.listRuns({ owner: 'ada', limit: 5, after: next! });
+    expect([runs.length, rest.runs.length]).toEqual([1, 2]);
+    await journal.close();
+    await move();
+    const moved = await PostgresJournal.open({ url });
+    expect(await moved.listRuns({ owner: 'ada', limit: 5, after: next! })).toEqual(rest);
+    await moved.close();
+  });
+});
+
+it('what is only there to be deleted is left behind', async () => {
+  fillStore(path, { rows: 4, seed: 3 });
+  await move();
+  const before = dumpSqlite(path);
+  await query('INSERT INTO records VALUES (77, 0, 0, $1, 0, NULL, NULL)', 'x');
+  await query("INSERT INTO leftovers VALUES ('run', 77, 1)");
+  const back = join(directory.path, 'back.db');
+  await move({ from: url, to: back });
+  expect(dumpSqlite(back)).toEqual(before);
+});
+
+describe('leases', () => {
+  it('end with the move, and epochs stay', async () => {
+    const journal = await SqliteJournal.open({ path });
+    const { runId, epoch } = await claimedRun(journal);
+    await journal.append({ runId, epoch }, [delta()]);
+    await createRun(journal, { owner: 'another' });
+    await journal.close();
+    await move();
+    const moved = await PostgresJournal.open({ url });
+    const claims = await moved.claim('worker', 60_000, 5);
+    expect(claims.map((claim) => claim.epoch).sort()).toEqual([1, epoch + 1]);
+    await expect(moved.append({ runId, epoch }, [delta()])).rejects.toThrow();
+    await moved.close();
+  });
+
+  it('of messages to webhooks end, too', async () => {
+    fillStore(path, { rows: 4, seed: 1 });
+    change('UPDATE webhook_messages SET leased = 1, created_at = 1000 + epoch, due_at = 5 WHERE epoch > 0');
+    await move();
+    const rows = await query(
+      'SELECT leased, due_at, created_at, epoch FROM webhook_messages WHERE epoch > 0',
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { leased, due_at, created_at, epoch } of rows) {
+      expect([leased, due_at, created_at]).toEqual([false, `${1000 + Number(epoch)}`, due_at]);
+    }
+  });
+});
+
+describe('a move that was ended', () => {
+  it('goes on where it was, at every batch', { timeout: 120_000 }, async () => {
+    fillStore(path, { rows: 8, seed: 5 });
+    const before = dumpSqlite(path);
+    let starts = 0;
+    for (let batches = 0; ; batches = (batches % 4) + 1) {
+      starts += 1;
+      const done = await move({}, stopAfter(batches)).then(
+        () => true,
+        (error: Error) => error.message !== 'stopped' && Promise.reject(error),
+      );
+      if (done) break;
+      const [mark] = await query('SELECT state FROM store_move');
+      expect(['copying', 'copied']).toContain(mark?.state);
+    }
+    expect(starts).toBeGreaterThan(5);
+    expect(await dumpPostgres(url, path)).toEqual(before);
+    // Nothing is left to do.
+    expect((await move()).verifiedBefore).toBeInstanceOf(Date);
+  });
+
+  it('by a lost connection goes on where it was', async () => {
+    fillStore(path, { rows: 8, seed: 6 });
+    let batches = 0;
+    const lost = move(
+      {},
+      {
+        onProgress: () => {
+          if (++batches === 9) {
+            void query(
+              "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'talaria migrate-store' AND datname = current_database()",
+            );
+          }
+        },
+      },
+    );
+    await expect(lost).rejects.toThrow(/terminat/i);
+    await move();
+    expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
+  });
+
+  it('is refused as a source and by servers, whose sentence says what to do', async () => {
+    fillStore(path, { rows: 4, seed: 7 });
+    await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
+    await expect(PostgresJournal.open({ url })).rejects.toThrow(
+      /another store is being moved into it.*Give the same talaria migrate-store command again/,
+    );
+    const half = join(directory.path, 'half.db');
+    await expect(move({ to: half }, stopAfter(5))).rejects.toThrow('stopped');
+    await expect(SqliteJournal.open({ path: half })).rejects.toThrow(/another store is being moved into it/);
+    await expect(move({ from: half, to: url })).rejects.toThrow(/cannot be moved: another store/);
+    await expect(move({ from: url, to: half })).rejects.toThrow(/cannot be moved: another store/);
+  });
+
+  it('is not gone on with when the source has changed, but begun again if asked for', async () => {
+    fillStore(path, { rows: 4, seed: 8 });
+    await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
+    change("INSERT INTO grants VALUES ('late', '', 'p', 1)");
+    await expect(move()).rejects.toThrow(/changed since the move began: grants had 4 rows and has 5/);
+    await move({}, { startOver: true });
+    expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
+  });
+
+  it('of another store is not gone on with', async () => {
+    fillStore(path, { rows: 4, seed: 9 });
+    await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
+    const other = join(directory.path, 'other.db');
+    fillStore(other, { rows: 4, seed: 10 });
+    await expect(move({ from: other })).rejects.toThrow(/part of another store/);
+  });
+});
+
+describe('the comparison', () => {
+  let filled: TempDirectory;
+  /** Copied, and as if the move had been ended before both were compared. */
+  let copied: string;
+  let copies = 0;
+
+  beforeAll(async () => {
+    filled = tempDirectory();
+    path = join(filled.path, 'talaria.db');
+    fillStore(path, { rows: 6, seed: 11 });
+    url = copied = await postgres.createDatabase();
+    await move();
+    await query("UPDATE store_move SET state = 'copied', mark = replace(mark, 'verified\"', 'copied\"')");
+  });
+  afterAll(() => filled[Symbol.dispose]());
+  beforeEach(async () => {
+    path = join(filled.path, 'talaria.db');
+    copies += 1;
+    await query(`CREATE DATABASE copy_${copies} TEMPLATE ${new URL(copied).pathname.slice(1)}`);
+    url = new URL(`copy_${copies}`, copied).href;
+  });
+
+  it.each([
+    ['nothing', 'SELECT 1', undefined],
+    [
+      'a changed text',
+      "UPDATE jobs SET prompt = prompt || ' ' WHERE n = (SELECT max(n) FROM jobs)",
+      /the row of jobs with n \d+ differs in prompt/,
+    ],
+    [
+      'a changed flag',
+      'UPDATE runs SET session_gone = NOT session_gone WHERE n = (SELECT min(n) FROM runs)',
+      /the row of runs with n \d+ differs in session_gone/,
+    ],
+    [
+      'an empty text that was none',
+      "UPDATE responses SET snapshot = coalesce(snapshot, '')",
+      /the row of responses with n \d+ differs in snapshot/,
+    ],
+    [
+      'a row that is gone',
+      'DELETE FROM session_messages WHERE pos = (SELECT min(pos) FROM session_messages)',
+      /session_messages has 5 rows in place of 6/,
+    ],
+    [
+      'a row under another key',
+      "UPDATE grants SET pattern_key = pattern_key || '~' WHERE created_at = (SELECT max(created_at) FROM grants)",
+      /grants has no row with owner/,
+    ],
+    [
+      'a row too many',
+      "INSERT INTO owners (owner, turn) VALUES ('somebody', 1)",
+      /owners has \d+ rows in place of \d+/,
+    ],
+    [
+      'a counter set back',
+      "SELECT setval(pg_get_serial_sequence('runs', 'n'), 1)",
+      /runs\.n counts on from another number/,
+    ],
+    [
+      'a changed key of the store',
+      "UPDATE keys SET value = '\\x00'",
+      /the row of keys with name .* differs in value/,
+    ],
+  ])('finds %s', async (_, sql, difference) => {
+    await query(sql);
+    const [state, compared] = difference === undefined ? ['verified'] : ['different', difference];
+    await (compared === undefined ? move() : expect(move()).rejects.toThrow(compared));
+    expect(await query('SELECT state FROM store_move')).toEqual([{ state }]);
+  });
+
+  it('leaves a different target to nobody, until it is begun again', async () => {
+    await query('DELETE FROM records');
+    await expect(move()).rejects.toThrow(/no server will open it: records has 0 rows/);
+    await expect(PostgresJournal.open({ url })).rejects.toThrow(
+      /is not the same. Begin again with talaria migrate-store --start-over/,
+    );
+    await expect(move()).rejects.toThrow(/--start-over/);
+    await move({}, { startOver: true });
+    expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
+  });
+});
+
+describe('a move is refused', () => {
+  it('from a file that is not there, and makes none', async () => {
+    await expect(move()).rejects.toThrow(`There is no database ${path}`);
+    await expect(move({ from: directory.path })).rejects.toThrow();
+    expect(() => dumpSqlite(path)).toThrow();
+  });
+
+  it('while a server has the source', async () => {
+    const journal = await SqliteJournal.open({ path });
+    await expect(move()).rejects.toThrow(/in use by a server: stop it first/);
+    await journal.close();
+    const moved = await PostgresJournal.open({ url });
+    const file = join(directory.path, 'to.db');
+    await expect(move({ from: url, to: file })).rejects.toThrow(
+      /The source is in use: stop its servers first/,
+    );
+    const { runId, epoch } = await claimedRun(moved);
+    await moved.close();
+    await expect(move({ from: url, to: file })).rejects.toThrow(
+      /under the lease of a server for another \d+ s/,
+    );
+    const again = await PostgresJournal.open({ url });
+    await again.release({ runId, epoch });
+    await again.close();
+    await move({ from: url, to: file });
+  });
+
+  it('while a server has the target', async () => {
+    fillStore(path, { rows: 1, seed: 1 });
+    const moved = await PostgresJournal.open({ url });
+    await expect(move()).rejects.toThrow(/The target is in use: stop its servers first/);
+    await moved.close();
+    const file = join(directory.path, 'to.db');
+    const journal = await SqliteJournal.open({ path: file });
+    await expect(move({ to: file })).rejects.toThrow(/in use by a server/);
+    await journal.close();
+    // A server was started on them, and nothing else has happened.
+    await move({ to: file });
+    await move();
+  });
+
+  it('into a store that holds something, which stays as it is', async () => {
+    fillStore(path, { rows: 1, seed: 1 });
+    const moved = await PostgresJournal.open({ url });
+    const runId = await createRun(moved);
+    await moved.close();
+    await expect(move()).rejects.toThrow(/The target is not empty: its table owners has 1 rows/);
+    await expect(move({}, { startOver: true })).rejects.toThrow(/The target is not empty/);
+    expect(await query('SELECT run_id FROM runs')).toEqual([{ run_id: runId }]);
+  });
+
+  it('into a store that was moved there and has been used since', async () => {
+    fillStore(path, { rows: 1, seed: 1 });
+    await move();
+    change("INSERT INTO grants VALUES ('late', '', 'p', 1)");
+    await expect(move()).rejects.toThrow(/moved there before/);
+    await expect(move({}, { startOver: true })).rejects.toThrow(/moved there before/);
+  });
+
+  it('from tables of another version, which stay as they are', async () => {
+    fillStore(path, { rows: 1, seed: 1 });
+    const [older, newer] = [join(directory.path, 'older.db'), join(directory.path, 'newer.db')];
+    for (const [file, version] of [
+      [older, 3],
+      [newer, 999],
+    ] as const) {
+      change('PRAGMA wal_checkpoint(TRUNCATE)');
+      copyFileSync(path, file);
+      using db = new DatabaseSync(file);
+      db.exec(`PRAGMA user_version = ${version}`);
+    }
+    await expect(move({ from: older })).rejects.toThrow(
+      /older version.*start this version's server on it once/,
+    );
+    await expect(move({ from: newer })).rejects.toThrow(/newer version.*move it with that one/);
+    await expect(move({ to: older })).rejects.toThrow(/tables of schema 3/);
+    await query('CREATE TABLE talaria_schema (version integer NOT NULL)');
+    await query('INSERT INTO talaria_schema VALUES (999)');
+    await expect(move()).rejects.toThrow(/tables of schema 999/);
+  });
+
+  it('and keeps servers out while it is under way', async () => {
+    fillStore(path, { rows: 3, seed: 1 });
+    await move();
+    await using _ = await PostgresSource.open(url);
+    await expect(PostgresJournal.open({ url })).rejects.toThrow(/talaria migrate-store is at work on it/);
+  });
+});

@@ -1,0 +1,184 @@
+/**
+ * Moves everything a store holds into an empty one, and compares both.
+ *
+ *    (empty) ─ begin ─▶ copying ─ last row ─▶ copied ─ compared ─▶ verified
+ *                        ▲    │                 │
+ *                        └────┘ each batch      └─ a difference ─▶ different ─ start over ─▶ copying
+ *
+ * The state is the mark in the target. Whatever ends the command, the same command goes on from the mark: with the row
+ * behind the last one that is there, or with the comparison, which always begins at its beginning.
+ */
+import { failpoint } from '../../failpoints.ts';
+import { Adaptation } from './adapted-rows.ts';
+import { type ComparedTable, compareStores } from './compare-stores.ts';
+import { movedTables, NEVER_EMPTY } from './moved-tables.ts';
+import {
+  type Held,
+  keyOf,
+  type Mark,
+  type MovedTable,
+  MoveRefusedError,
+  type SourceEnd,
+  type TargetEnd,
+} from './store-ends.ts';
+
+export interface MoveOptions {
+  /** Throws away what an unfinished move has left in the target. */
+  startOver?: boolean;
+  /** Between two batches the move may be left; the same command goes on. */
+  signal?: AbortSignal;
+  onProgress?: (progress: MoveProgress) => void;
+}
+
+export interface MoveProgress {
+  phase: 'copying' | 'comparing';
+  table: string;
+  /** Of all tables, in this phase. */
+  rows: number;
+  totalRows: number;
+}
+
+export interface Moved {
+  tables: ComparedTable[];
+  /** When an earlier command had done all there is to do. */
+  verifiedBefore: Date | undefined;
+}
+
+export async function moveStore(
+  source: SourceEnd,
+  target: TargetEnd,
+  { startOver = false, signal, onProgress = () => {} }: MoveOptions = {},
+): Promise<Moved> {
+  const tables = movedTables(source.shape, target.shape);
+  const held = await whatIsHeld(source, target, tables);
+  let mark = await target.mark();
+  if (mark?.state === 'verified') return alreadyMoved(mark, source, held);
+  if (mark === undefined) await expectEmpty(target, tables);
+  if (mark === undefined || startOver) {
+    mark = { state: 'copying', source: source.identity, held };
+    await target.begin(tables, mark);
+  }
+  expectSameMove(mark, source, held);
+
+  const totalRows = sum(Object.values(held.rows));
+  const progress = (phase: MoveProgress['phase']) => (table: string, rows: number) => {
+    signal?.throwIfAborted();
+    const before = tables.slice(
+      0,
+      tables.findIndex(({ name }) => name === table),
+    );
+    const rowsBefore = sum(before.map(({ name }) => held.rows[name]!));
+    onProgress({ phase, table, rows: rowsBefore + rows, totalRows });
+  };
+  if (mark.state === 'copying') {
+    await copyRows(source, target, tables, mark, progress('copying'));
+    await target.setCounters(new Map(Object.entries(held.counters)));
+    mark = { ...mark, state: 'copied', at: undefined };
+    await target.setMark(mark);
+    failpoint('move.after-copy');
+  }
+  await target.settle();
+  const { difference, compared } = await compareStores(source, target, tables, held, progress('comparing'));
+  if (difference !== undefined) {
+    await target.setMark({ ...mark, state: 'different' });
+    throw new MoveRefusedError(
+      `The target is not the same as the source and no server will open it: ${difference}. Begin again with --start-over`,
+    );
+  }
+  failpoint('move.before-verified');
+  await target.setMark({ ...mark, state: 'verified', verifiedAt: Date.now() });
+  return { tables: compared, verifiedBefore: undefined };
+}
+
+async function copyRows(
+  source: SourceEnd,
+  target: TargetEnd,
+  tables: readonly MovedTable[],
+  mark: Mark,
+  onRows: (table: string, rows: number) => void,
+): Promise<void> {
+  const { at } = mark;
+  const first = at === undefined ? 0 : tables.findIndex(({ name }) => name === at.table);
+  for (const table of tables.slice(first)) {
+    const reached = at?.table === table.name ? at : undefined;
+    const [adaptation, key] = [new Adaptation(table, target), keyOf(table)];
+    let rows = reached?.rows ?? 0;
+    onRows(table.name, rows);
+    for await (const batch of source.batches(table, reached?.after)) {
+      rows += batch.length;
+      const now: Mark = { ...mark, at: { table: table.name, after: key(batch.at(-1)!), rows } };
+      await target.add(
+        table,
+        batch.map((row) => adaptation.apply(row)),
+        now,
+      );
+      failpoint('move.after-batch');
+      onRows(table.name, rows);
+    }
+  }
+}
+
+async function whatIsHeld(
+  source: SourceEnd,
+  target: TargetEnd,
+  tables: readonly MovedTable[],
+): Promise<Held> {
+  const rows: Record<string, number> = {};
+  for (const table of tables) rows[table.name] = await source.count(table);
+  const counters = [...(await source.counters())].filter(([name]) => target.shape.counters.has(name));
+  return { rows, counters: Object.fromEntries(counters.sort()) };
+}
+
+async function expectEmpty(target: TargetEnd, tables: readonly MovedTable[]): Promise<void> {
+  for (const table of tables) {
+    const rows = NEVER_EMPTY.includes(table.name) ? 0 : await target.count(table);
+    if (rows > 0) {
+      throw new MoveRefusedError(
+        `The target is not empty: its table ${table.name} has ${rows} rows. A store is moved into an empty database`,
+      );
+    }
+  }
+}
+
+function alreadyMoved(mark: Mark, source: SourceEnd, held: Held): Moved {
+  if (mark.source !== source.identity || changeOf(mark.held, held) !== undefined) {
+    throw new MoveRefusedError(
+      'The target holds a store that was moved there before. A store is moved into an empty database',
+    );
+  }
+  return { tables: [], verifiedBefore: new Date(mark.verifiedAt!) };
+}
+
+function expectSameMove(mark: Mark, source: SourceEnd, held: Held): void {
+  if (mark.source !== source.identity) {
+    throw new MoveRefusedError(
+      'The target holds part of another store. Finish that move, or throw its part away with --start-over',
+    );
+  }
+  const change = changeOf(mark.held, held);
+  if (change !== undefined) {
+    throw new MoveRefusedError(
+      `The source has changed since the move began: ${change}. Begin again with --start-over`,
+    );
+  }
+  if (mark.state === 'different') {
+    throw new MoveRefusedError(
+      'The target was found to be different from the source. Begin again with --start-over',
+    );
+  }
+}
+
+function changeOf(then: Held, now: Held): string | undefined {
+  for (const [name, rows] of Object.entries(now.rows)) {
+    if (then.rows[name] !== rows) return `${name} had ${then.rows[name] ?? 0} rows and has ${rows}`;
+  }
+  for (const [name, last] of Object.entries(now.counters)) {
+    if (then.counters[name] !== last)
+      return `${name} was counted up to ${then.counters[name] ?? 0} and is at ${last}`;
+  }
+  return undefined;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,60 @@
+/**
+ * Which tables and columns are moved: all that the catalogs of both databases name, but for those listed here. There is
+ * no other list, so that a table that is added to both drivers is moved, and one that is added to one of them fails the
+ * test beside this file until somebody has decided what becomes of it.
+ */
+import type { Kind, MovedTable, StoreShape, TableShape } from './store-ends.ts';
+
+/** Tables that stay, and why. */
+export const NOT_MOVED: Readonly<Record<string, string>> = {
+  probe: 'is written to find out whether writes are taken',
+  store_move: 'says how far a move into this store is',
+  talaria_schema: 'is the version of the tables; the target has its own',
+  leftovers: 'says what is still to be deleted, which is not moved either',
+  servers: 'are those at work on this database',
+  workspaces: 'says which server has which files; a server adds those it has at its start',
+  workspace_snapshots: 'are copies of files; the files stay where they are',
+  workspace_snapshot_chunks: 'are what the snapshots consist of',
+};
+
+/** What SQLite has no use for. As a source it computes them (`sqlite-source.ts`). */
+export const NOT_IN_SQLITE: Readonly<Record<string, string>> = {
+  owners: 'whose turn it was last is forgotten at a restart',
+  'webhooks.receiver': 'follows from the URL',
+};
+
+/** Tables in which a store has something before anybody has used it. */
+export const NEVER_EMPTY: readonly string[] = ['keys'];
+
+export function movedTables(source: StoreShape, target: StoreShape): MovedTable[] {
+  const moved: MovedTable[] = [];
+  for (const [name, shape] of [...target.tables].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const from = source.tables.get(name);
+    if (from === undefined || name in NOT_MOVED) continue;
+    moved.push(movedTable(name, from, shape));
+  }
+  return moved;
+}
+
+function movedTable(name: string, from: TableShape, to: TableShape): MovedTable {
+  const missing = [...from.columns.keys()].filter(
+    (column) => !to.columns.has(column) && !(`${name}.${column}` in NOT_IN_SQLITE),
+  );
+  if (missing.length > 0) throw new Error(`the target has no ${name}.${missing[0]}`);
+  if (from.key.length === 0 || from.key.join() !== to.key.join()) {
+    throw new Error(`the keys of ${name} differ: ${from.key.join()} and ${to.key.join()}`);
+  }
+  const columns = [...to.columns].map(([column, kind]) => ({
+    name: column,
+    kind: commonKind(`${name}.${column}`, from.columns.get(column), kind),
+  }));
+  return { name, columns, key: to.key };
+}
+
+/** SQLite has no booleans: they are integers there. */
+function commonKind(column: string, from: Kind | 'other' | undefined, to: Kind | 'other'): Kind {
+  const kinds = new Set([from, to]);
+  if (from === to && from !== 'other') return from;
+  if (kinds.has('integer') && kinds.has('boolean')) return 'boolean';
+  throw new Error(`${column} is ${from ?? 'missing'} in the source and ${to} in the target`);
+}

@@ -1,0 +1,114 @@
+/**
+ * The two ends of a move of a store (`talaria migrate-store`), which every driver offers.
+ *
+ * Invariants
+ * - A source is only read, and as it was at one moment: it holds the lock that keeps servers out until it is closed.
+ * - A target holds the same lock. It takes a batch of rows and the mark that says how far the move is in one
+ *   transaction, so that after any crash the mark tells exactly which rows are there.
+ * - A target with a mark other than `verified` is opened by no server.
+ * - Rows travel as text, in one form for all drivers (`Row`), so that two stores hold the same where the rows are equal.
+ *   The databases themselves convert them: no number passes through one of JavaScript's.
+ */
+
+/** How the values of a column are written in a `Row`. */
+export type Kind = 'integer' | 'boolean' | 'text' | 'bytes';
+
+/**
+ * The values of a row, in the order of its table's columns: integers in decimal digits, booleans as `true` and `false`,
+ * bytes in hex.
+ */
+export type Row = readonly (string | null)[];
+
+/** The values of the columns of the primary key. */
+export type Key = readonly string[];
+
+/** A table as the catalog of its database has it. `other` is a type that no table of ours has. */
+export interface TableShape {
+  readonly columns: ReadonlyMap<string, Kind | 'other'>;
+  readonly key: readonly string[];
+}
+
+/** What a store consists of. A counter gives out numbers that are never given out again, such as `runs.n`. */
+export interface StoreShape {
+  readonly tables: ReadonlyMap<string, TableShape>;
+  readonly counters: ReadonlySet<string>;
+}
+
+export interface MovedColumn {
+  readonly name: string;
+  readonly kind: Kind;
+}
+
+export interface MovedTable {
+  readonly name: string;
+  readonly columns: readonly MovedColumn[];
+  readonly key: readonly string[];
+}
+
+/** The last number of each counter, in decimal digits; none where it has not been used. */
+export type Counters = ReadonlyMap<string, string>;
+
+export interface StoreEnd extends AsyncDisposable {
+  readonly shape: StoreShape;
+  count(table: MovedTable): Promise<number>;
+  counters(): Promise<Counters>;
+}
+
+export interface SourceEnd extends StoreEnd {
+  /** The same for the same store, and for no other. */
+  readonly identity: string;
+  /** Rows in the order of their keys, from the one behind `after` on, in portions that fit into memory. */
+  batches(table: MovedTable, after: Key | undefined): AsyncIterable<Row[]>;
+}
+
+export interface Held {
+  readonly rows: Readonly<Record<string, number>>;
+  readonly counters: Readonly<Record<string, string>>;
+}
+
+/** How far a move is, as its target keeps it. */
+export interface Mark {
+  /** Being copied; whole, but not compared yet; compared, and not the same; the same. */
+  readonly state: 'copying' | 'copied' | 'different' | 'verified';
+  /** The identity of the source. */
+  readonly source: string;
+  /** What the source held when the move began, so that a change of it is noticed. */
+  readonly held: Held;
+  /** While it is being copied: tables are done in order, up to this row of this table. */
+  readonly at?: { readonly table: string; readonly after: Key; readonly rows: number } | undefined;
+  /** When it was verified, in ms. */
+  readonly verifiedAt?: number | undefined;
+}
+
+export interface TargetEnd extends StoreEnd {
+  /** Whether a text can have a zero character. */
+  readonly takesZeroCharacters: boolean;
+  mark(): Promise<Mark | undefined>;
+  /** Empties the tables and sets the first mark. */
+  begin(tables: readonly MovedTable[], mark: Mark): Promise<void>;
+  setMark(mark: Mark): Promise<void>;
+  add(table: MovedTable, rows: readonly Row[], mark: Mark): Promise<void>;
+  /** Counts go on behind those of the source. */
+  setCounters(counters: Counters): Promise<void>;
+  /** Called once between the last row added and the first one looked for. */
+  settle(): Promise<void>;
+  /** The rows with these keys that are there, in any order. */
+  find(table: MovedTable, keys: readonly Key[]): Promise<Row[]>;
+}
+
+/** Where the values of the key are in a row. */
+export function keyOf({ columns, key }: MovedTable): (row: Row) => Key {
+  const places = key.map((name) => columns.findIndex((column) => column.name === name));
+  return (row) => places.map((place) => row[place]!);
+}
+
+/** A bound on what is in memory at a time, of rows of any size; a single row may be larger. */
+export interface BatchLimits {
+  readonly rows: number;
+  readonly chars: number;
+}
+
+export const BATCH: BatchLimits = { rows: 2_000, chars: 4_000_000 };
+
+/** A move that does not happen; the message says why and what to do. */
+export class MoveRefusedError extends Error {}

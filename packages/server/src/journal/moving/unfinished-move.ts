@@ -1,0 +1,36 @@
+/** Why a server does not open a store that another one was to be moved into. */
+import type { Mark } from './store-ends.ts';
+
+/** The table of the mark, in the language of both databases. */
+export const MARK_TABLE = `CREATE TABLE IF NOT EXISTS store_move (
+  id    integer NOT NULL PRIMARY KEY CHECK (id = 0),
+  state text    NOT NULL,
+  mark  text    NOT NULL
+)`;
+
+export interface UnfinishedMove {
+  /** As the end of "The database … cannot be opened: ". */
+  readonly problem: string;
+  readonly mend: string;
+}
+
+/** Undefined for a store that may be opened. */
+export function unfinishedMove(state: Mark['state'] | undefined): UnfinishedMove | undefined {
+  if (state === undefined || state === 'verified') return undefined;
+  if (state === 'different') {
+    return {
+      problem: 'it was to be a copy of another store, and is not the same',
+      mend: 'Begin again with talaria migrate-store --start-over, or go on with the other store',
+    };
+  }
+  return {
+    problem: 'another store is being moved into it, and not all of it is there',
+    mend: 'Give the same talaria migrate-store command again: it goes on where it was',
+  };
+}
+
+/** Throws for a store that may not be opened. */
+export function expectWhole(state: Mark['state'] | undefined): void {
+  const move = unfinishedMove(state);
+  if (move !== undefined) throw new Error(`${move.problem}. ${move.mend}`);
+}

@@ -1,0 +1,158 @@
+/**
+ * A Postgres store as the source of a move (`../moving/store-ends.ts`). It is read in one transaction that sees the
+ * database as it was at its beginning.
+ */
+import { createHash } from 'node:crypto';
+import {
+  BATCH,
+  type BatchLimits,
+  type Counters,
+  type Key,
+  type MovedTable,
+  MoveRefusedError,
+  type Row,
+  type SourceEnd,
+} from '../moving/store-ends.ts';
+import { unfinishedMove } from '../moving/unfinished-move.ts';
+import { type PostgresShape, quoted, readExpression, readSequences, readShape } from './catalog.ts';
+import { LEFTOVER_TABLES } from './leftovers.ts';
+import { SCHEMA_VERSION, schemaVersion } from './migrations.ts';
+import { MoveConnection } from './move-connection.ts';
+import { moveState } from './move-mark.ts';
+
+/** What is only there to be deleted is left out, by views that take the place of its tables. */
+const WITHOUT_LEFTOVERS = Object.entries(LEFTOVER_TABLES)
+  .map(
+    ([of, { table, key }]) =>
+      `CREATE TEMP VIEW ${table} AS SELECT * FROM ${table} t
+        WHERE NOT EXISTS (SELECT 1 FROM leftovers l WHERE l."of" = '${of}' AND l.n = t.${key})`,
+  )
+  .join(';');
+
+interface Parts {
+  connection: MoveConnection;
+  shape: PostgresShape;
+  identity: string;
+  limits: BatchLimits;
+}
+
+export class PostgresSource implements SourceEnd {
+  readonly shape: PostgresShape;
+  readonly identity: string;
+  readonly #connection: MoveConnection;
+  readonly #limits: BatchLimits;
+
+  static async open(url: string, limits: BatchLimits = BATCH): Promise<PostgresSource> {
+    const connection = await MoveConnection.open(url, 'source');
+    try {
+      await expectPresentSchema(connection);
+      await connection.rows(WITHOUT_LEFTOVERS);
+      await connection.rows('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      await expectNoLease(connection);
+      const [key] = await connection.rows<{ value: Uint8Array }>(
+        "SELECT value FROM keys WHERE name = 'cursors'",
+      );
+      if (key === undefined)
+        throw new MoveRefusedError('The source holds no store: no server was ever started on it');
+      const identity = createHash('sha256').update(key.value).digest('hex');
+      return new PostgresSource({ connection, shape: await readShape(connection), identity, limits });
+    } catch (error) {
+      await connection.end();
+      throw error;
+    }
+  }
+
+  private constructor({ connection, shape, identity, limits }: Parts) {
+    this.#connection = connection;
+    this.shape = shape;
+    this.identity = identity;
+    this.#limits = limits;
+  }
+
+  async count({ name }: MovedTable): Promise<number> {
+    const [row] = await this.#connection.rows<{ count: string }>(
+      `SELECT count(*) AS count FROM ${quoted(name)}`,
+    );
+    return Number(row!.count);
+  }
+
+  async counters(): Promise<Counters> {
+    return readCounters(this.#connection);
+  }
+
+  async *batches(table: MovedTable, from: Key | undefined): AsyncIterable<Row[]> {
+    const position = table.key.map((column) => table.columns.findIndex(({ name }) => name === column));
+    const [first, next] = [this.#page(table, false), this.#page(table, true)];
+    for (let after = from; ; ) {
+      const { name, sql } = after === undefined ? first : next;
+      const page = await this.#connection.arrays<(string | null)[]>(name, sql, after);
+      if (page.length === 0) return;
+      yield page;
+      after = position.map((place) => page.at(-1)![place]!);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.end();
+  }
+
+  /** As many rows as fit into a batch, counted where they are: their sizes are known without reading them. */
+  #page({ name, columns, key }: MovedTable, goesOn: boolean): { name: string; sql: string } {
+    const order = (table: string): string => key.map((column) => `${table}.${quoted(column)}`).join(', ');
+    const start = key
+      .map((column, index) => `$${index + 1}::${this.shape.types.get(`${name}.${column}`)}`)
+      .join(', ');
+    const large = columns.filter(({ kind }) => kind === 'text' || kind === 'bytes');
+    const size = large.map((column) => `coalesce(octet_length(${quoted(column.name)}), 0)`).join(' + ');
+    return {
+      name: `page of ${name}${goesOn ? ', going on' : ''}`,
+      sql: `
+        SELECT ${columns.map((column) => readExpression(`sized.${quoted(column.name)}`, column.kind)).join(', ')}
+          FROM (SELECT *, sum(size) OVER (ORDER BY ${order('page')}
+                                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS size_before
+                  FROM (SELECT *, ${size || '0'} AS size FROM ${quoted(name)} t
+                         ${goesOn ? `WHERE (${order('t')}) > (${start})` : ''}
+                         ORDER BY ${order('t')} LIMIT ${this.#limits.rows}) page) sized
+         WHERE coalesce(size_before, 0) < ${this.#limits.chars} ORDER BY ${order('sized')}`,
+    };
+  }
+}
+
+export async function readCounters(connection: MoveConnection): Promise<Counters> {
+  const sequences = await readSequences(connection);
+  return new Map(sequences.flatMap(({ counter, last }) => (last === null ? [] : [[counter, last] as const])));
+}
+
+/** The source is not to be changed, so it is for its server to bring it up to date. */
+async function expectPresentSchema(connection: MoveConnection): Promise<void> {
+  const version = await schemaVersion(connection);
+  if (version === 0)
+    throw new MoveRefusedError('The source holds no store: no server was ever started on it');
+  if (version > SCHEMA_VERSION) {
+    throw new MoveRefusedError(
+      `The source was made by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION}): move it with that one`,
+    );
+  }
+  if (version < SCHEMA_VERSION) {
+    throw new MoveRefusedError(
+      `The source was made by an older version (schema ${version}, this one moves ${SCHEMA_VERSION}): start this version's server on it once, and stop it again`,
+    );
+  }
+  const move = unfinishedMove(await moveState(connection));
+  if (move !== undefined)
+    throw new MoveRefusedError(`The source cannot be moved: ${move.problem}. ${move.mend}`);
+}
+
+/** A server that is cut off from the database, and so from its lock, still works on what it has under a lease. */
+async function expectNoLease(connection: MoveConnection): Promise<void> {
+  const [row] = await connection.rows<{ seconds: string | null }>(
+    `SELECT ceil(max(lease_until) / 1000.0 - extract(epoch FROM clock_timestamp()))::text AS seconds
+       FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_until IS NOT NULL`,
+  );
+  const seconds = Number(row?.seconds ?? 0);
+  if (seconds > 0) {
+    throw new MoveRefusedError(
+      `The source may be in use: runs are under the lease of a server for another ${seconds} s. Stop it, or wait as long`,
+    );
+  }
+}

@@ -1,0 +1,146 @@
+/** A Postgres store as the target of a move (`../moving/store-ends.ts`): its tables are made, or go on to be filled. */
+import {
+  type Counters,
+  type Key,
+  type Mark,
+  type MovedTable,
+  MoveRefusedError,
+  type Row,
+  type TargetEnd,
+} from '../moving/store-ends.ts';
+import { type PostgresShape, quoted, readExpression, readSequences, readShape } from './catalog.ts';
+import { migrate, SCHEMA_VERSION, schemaVersion } from './migrations.ts';
+import { MoveConnection } from './move-connection.ts';
+import { markStatement, readMark, writeMark } from './move-mark.ts';
+import { readCounters } from './postgres-source.ts';
+
+export class PostgresTarget implements TargetEnd {
+  readonly takesZeroCharacters = false;
+  readonly shape: PostgresShape;
+  readonly #connection: MoveConnection;
+
+  static async open(url: string): Promise<PostgresTarget> {
+    const connection = await MoveConnection.open(url, 'target');
+    try {
+      // Rows are looked up by key, many at a time: that is never worth reading the whole table.
+      await connection.rows('SET enable_hashjoin = off; SET enable_mergejoin = off');
+      const shape = await connection.transaction(async () => {
+        await expectNoOtherSchema(connection);
+        await migrate(connection);
+        return readShape(connection);
+      });
+      return new PostgresTarget(connection, shape);
+    } catch (error) {
+      await connection.end();
+      throw error;
+    }
+  }
+
+  private constructor(connection: MoveConnection, shape: PostgresShape) {
+    this.#connection = connection;
+    this.shape = shape;
+  }
+
+  async count({ name }: MovedTable): Promise<number> {
+    const [row] = await this.#connection.rows<{ count: string }>(
+      `SELECT count(*) AS count FROM ${quoted(name)}`,
+    );
+    return Number(row!.count);
+  }
+
+  counters(): Promise<Counters> {
+    return readCounters(this.#connection);
+  }
+
+  mark(): Promise<Mark | undefined> {
+    return readMark(this.#connection);
+  }
+
+  async begin(tables: readonly MovedTable[], mark: Mark): Promise<void> {
+    await this.#connection.transaction(async () => {
+      await this.#connection.rows(
+        `TRUNCATE ${tables.map(({ name }) => quoted(name)).join(', ')} RESTART IDENTITY`,
+      );
+      await writeMark(this.#connection, mark);
+    });
+  }
+
+  async setMark(mark: Mark): Promise<void> {
+    await writeMark(this.#connection, mark);
+  }
+
+  /** One statement, and so one transaction. */
+  async add(table: MovedTable, rows: readonly Row[], mark: Mark): Promise<void> {
+    const { name, columns } = table;
+    const values = columns.map((column) =>
+      column.kind === 'bytes' ? `decode(r.${quoted(column.name)}, 'hex')` : `r.${quoted(column.name)}`,
+    );
+    await this.#connection.arrays(
+      `add to ${name}`,
+      `WITH marked AS (${markStatement('$2', '$3')})
+       INSERT INTO ${quoted(name)} (${columns.map((column) => quoted(column.name)).join(', ')})
+       OVERRIDING SYSTEM VALUE
+       SELECT ${values.join(', ')} FROM ${this.#records(table, columns)}`,
+      [JSON.stringify(rows.map((row) => asRecord(columns, row))), mark.state, JSON.stringify(mark)],
+    );
+  }
+
+  async setCounters(counters: Counters): Promise<void> {
+    for (const { counter, sequence } of await readSequences(this.#connection)) {
+      const last = counters.get(counter);
+      if (last === undefined) continue;
+      await this.#connection.rows('SELECT setval($1::regclass, $2::bigint)', [quoted(sequence), last]);
+    }
+  }
+
+  /** What a server's first queries are planned with. */
+  async settle(): Promise<void> {
+    await this.#connection.rows('ANALYZE');
+  }
+
+  async find(table: MovedTable, keys: readonly Key[]): Promise<Row[]> {
+    const key = table.columns.filter(({ name }) => table.key.includes(name));
+    const same = key.map(({ name }) => `t.${quoted(name)} = r.${quoted(name)}`);
+    return this.#connection.arrays<(string | null)[]>(
+      `find in ${table.name}`,
+      `SELECT ${table.columns.map(({ name, kind }) => readExpression(`t.${quoted(name)}`, kind)).join(', ')}
+         FROM ${this.#records(table, key)} JOIN ${quoted(table.name)} t ON ${same.join(' AND ')}`,
+      [
+        JSON.stringify(
+          keys.map((values) =>
+            Object.fromEntries(table.key.map((name, place) => [name, values[place]] as const)),
+          ),
+        ),
+      ],
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.end();
+  }
+
+  /** The first parameter as a table: bytes are still text. */
+  #records({ name }: MovedTable, columns: MovedTable['columns']): string {
+    const types = columns.map((column) => {
+      const type = column.kind === 'bytes' ? 'text' : this.shape.types.get(`${name}.${column.name}`);
+      return `${quoted(column.name)} ${type}`;
+    });
+    return `json_to_recordset($1::json) AS r (${types.join(', ')})`;
+  }
+}
+
+function asRecord(columns: MovedTable['columns'], row: Row): Record<string, string | null> {
+  const record: Record<string, string | null> = {};
+  for (const [place, { name }] of columns.entries()) record[name] = row[place]!;
+  return record;
+}
+
+/** Another store's tables are not brought up to date on the way to finding out that it is not empty. */
+async function expectNoOtherSchema(connection: MoveConnection): Promise<void> {
+  const version = await schemaVersion(connection);
+  if (version !== 0 && version !== SCHEMA_VERSION) {
+    throw new MoveRefusedError(
+      `The target has tables of schema ${version}, and this version's are ${SCHEMA_VERSION}. A store is moved into an empty database`,
+    );
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * A SQLite store as the source of a move (`../moving/store-ends.ts`). It is opened for reading only, in a transaction
+ * from beginning to end, and under the lock of the server that would write to it.
+ *
+ * What other drivers keep and this one does not, it computes: as views that take the place of its tables.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { type FileLock, lockFile } from '../../file-lock.ts';
+import {
+  BATCH,
+  type BatchLimits,
+  type Counters,
+  type Key,
+  type MovedTable,
+  MoveRefusedError,
+  type Row,
+  type SourceEnd,
+  type StoreShape,
+} from '../moving/store-ends.ts';
+import { unfinishedMove } from '../moving/unfinished-move.ts';
+import { receiverOf } from '../outbox.ts';
+import { quoted, readCounters, readExpression, readShape, writeExpression } from './catalog.ts';
+import { SCHEMA_VERSION } from './migrations.ts';
+import { moveState } from './move-mark.ts';
+
+const COMPUTED = `
+  CREATE TEMP VIEW owners AS SELECT DISTINCT owner, 0 AS turn FROM main.runs;
+  CREATE TEMP VIEW webhooks AS SELECT *, receiver_of(url) AS receiver FROM main.webhooks;
+`;
+
+export class SqliteSource implements SourceEnd {
+  readonly shape: StoreShape;
+  readonly identity: string;
+  readonly #db: DatabaseSync;
+  readonly #lock: FileLock;
+  readonly #limits: BatchLimits;
+
+  static open(path: string, limits: BatchLimits = BATCH): SqliteSource {
+    if (!existsSync(path)) throw new MoveRefusedError(`There is no database ${path}`);
+    const lock = lockFile(`${path}.lock`, `The database ${path} is in use by a server: stop it first`);
+    let db: DatabaseSync | undefined;
+    try {
+      db = new DatabaseSync(path, { readOnly: true });
+      expectPresentSchema(db, path);
+      return new SqliteSource(db, lock, limits);
+    } catch (error) {
+      db?.close();
+      lock.release();
+      throw error;
+    }
+  }
+
+  private constructor(db: DatabaseSync, lock: FileLock, limits: BatchLimits) {
+    this.#db = db;
+    this.#limits = limits;
+    this.#lock = lock;
+    this.shape = withComputed(readShape(db));
+    db.function('receiver_of', { deterministic: true }, (url) => receiverOf(url as string));
+    db.exec(COMPUTED);
+    db.exec('BEGIN');
+    const key = db.prepare("SELECT value FROM keys WHERE name = 'cursors'").get()!.value as Uint8Array;
+    this.identity = createHash('sha256').update(key).digest('hex');
+  }
+
+  async count({ name }: MovedTable): Promise<number> {
+    return this.#db.prepare(`SELECT count(*) AS count FROM ${quoted(name)}`).get()!.count as number;
+  }
+
+  async counters(): Promise<Counters> {
+    const counters = readCounters(this.#db, this.shape);
+    const { place } = this.#db.prepare('SELECT CAST(max(place) AS TEXT) AS place FROM sessions').get()!;
+    if (place !== null) counters.set('session_places', place as string);
+    return counters;
+  }
+
+  async *batches({ name, columns, key }: MovedTable, after: Key | undefined): AsyncIterable<Row[]> {
+    const order = key.map(quoted).join(', ');
+    const kinds = new Map(columns.map((column) => [column.name, column.kind]));
+    const start = key.map((column) => writeExpression(kinds.get(column)!)).join(', ');
+    const statement = this.#db.prepare(
+      `SELECT ${columns.map((column) => readExpression(column.name, column.kind)).join(', ')} FROM ${quoted(name)}
+        ${after === undefined ? '' : `WHERE (${order}) > (${start})`} ORDER BY ${order}`,
+    );
+    statement.setReturnArrays(true);
+    let batch: Row[] = [];
+    let chars = 0;
+    for (const row of statement.iterate(...(after ?? [])) as Iterable<unknown> as Iterable<Row>) {
+      batch.push(row);
+      for (const value of row) chars += value?.length ?? 0;
+      if (batch.length < this.#limits.rows && chars < this.#limits.chars) continue;
+      yield batch;
+      batch = [];
+      chars = 0;
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#db.close();
+    this.#lock.release();
+  }
+}
+
+function withComputed({ tables, counters }: StoreShape): StoreShape {
+  const webhooks = tables.get('webhooks')!;
+  return {
+    tables: new Map([
+      ...tables,
+      [
+        'owners',
+        { columns: new Map([['owner', 'text'] as const, ['turn', 'integer'] as const]), key: ['owner'] },
+      ],
+      ['webhooks', { ...webhooks, columns: new Map([...webhooks.columns, ['receiver', 'text'] as const]) }],
+    ]),
+    counters: new Set([...counters, 'session_places', 'turns']),
+  };
+}
+
+/** The source is not to be changed, so it is for its server to bring it up to date. */
+function expectPresentSchema(db: DatabaseSync, path: string): void {
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+  if (version === 0) throw new MoveRefusedError(`The file ${path} is not a database of a server`);
+  if (version > SCHEMA_VERSION) {
+    throw new MoveRefusedError(
+      `The database ${path} was made by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION}): move it with that one`,
+    );
+  }
+  if (version < SCHEMA_VERSION) {
+    throw new MoveRefusedError(
+      `The database ${path} was made by an older version (schema ${version}, this one moves ${SCHEMA_VERSION}): start this version's server on it once, and stop it again`,
+    );
+  }
+  const move = unfinishedMove(moveState(db));
+  if (move !== undefined)
+    throw new MoveRefusedError(`The database ${path} cannot be moved: ${move.problem}. ${move.mend}`);
+}
