@@ -340,6 +340,35 @@ export const commands = {
     takesSettings: true,
     examples: [{ line: 'talaria doctor', about: 'before the first start, or when something is odd' }],
   }),
+  migrateStore: defineCommand({
+    name: 'migrate-store',
+    about: 'move everything a server has stored, from SQLite to Postgres or back',
+    details:
+      'Servers have to be stopped. The source stays as it is; the target has to be empty, and is compared with it in ' +
+      'the end. Interrupted in any way, the same command goes on where it was. A password is better kept in ' +
+      'PGPASSWORD or ~/.pgpass: others could read it in the list of processes.',
+    positionals: [],
+    options: {
+      from: {
+        type: 'text',
+        value: 'store',
+        about: 'the file of a SQLite database, or postgres://user@host:port/name',
+        completes: 'file',
+      },
+      to: { type: 'text', value: 'store', about: 'the same', completes: 'file' },
+      'start-over': {
+        type: 'flag',
+        about: 'throw away what an unfinished move has left in the target, and begin again',
+      },
+      json,
+    },
+    examples: [
+      {
+        line: 'talaria migrate-store --from ~/.talaria/talaria.db --to postgres://talaria@db.example.com/talaria',
+        about: 'to Postgres',
+      },
+    ],
+  }),
   config: defineCommand({
     name: 'config',
     about: 'show the configuration and where each value comes from',

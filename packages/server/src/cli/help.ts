@@ -5,7 +5,7 @@ import { commandList, groups } from './commands.ts';
 import { shownPositional } from './parse-arguments.ts';
 
 /** Where the second column starts, in lists of commands and in lists of options. */
-const COMMAND_COLUMN = 14;
+const COMMAND_COLUMN = 17;
 const OPTION_COLUMN = 28;
 
 const WIDTH = 100;

@@ -25,6 +25,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   jobsRun: async () => (await import('./jobs.ts')).runJob,
   jobsDelete: async () => (await import('./jobs.ts')).deleteJob,
   doctor: async () => (await import('./doctor/doctor.ts')).doctor,
+  migrateStore: async () => (await import('./migrate-store/migrate-store.ts')).migrateStore,
   config: async () => (await import('./print-config.ts')).printConfig,
   completion: async () => (await import('./completion/completion.ts')).printCompletion,
 };

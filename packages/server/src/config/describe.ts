@@ -2,6 +2,7 @@
 import { eachHost } from '../postgres-hosts.ts';
 import { type Config, SINGLE_KEY_NAME } from './config.ts';
 import { secretsInHeaders } from './header-list.ts';
+import type { Database } from './network-kinds.ts';
 import { type SettingName, settingList } from './settings.ts';
 
 /** The setting's environment name, its value as it may be shown (`undefined` if not set), and where it came from. */
@@ -23,14 +24,15 @@ export function configSecrets(config: Config): string[] {
     if (typeof value === 'string') secrets.push(value);
   }
   secrets.push(...secretsInHeaders(config.otlpHeaders ?? []));
-  if (config.database.kind === 'postgres') secrets.push(...secretsInUrl(config.database.url));
+  secrets.push(...databaseSecrets(config.database));
   for (const server of config.mcpServers) secrets.push(...server.secrets);
   return [...new Set(secrets)].sort((a, b) => b.length - a.length);
 }
 
 /** The password, as it is written in the URL and as it is meant. */
-function secretsInUrl(text: string): string[] {
-  const url = new URL(eachHost(text)[0]!);
+export function databaseSecrets(database: Database): string[] {
+  if (database.kind === 'sqlite') return [];
+  const url = new URL(eachHost(database.url)[0]!);
   const written = [url.password, url.searchParams.get('password') ?? ''];
   return [...written, ...written.map(decodeURIComponent)].filter((secret) => secret !== '');
 }

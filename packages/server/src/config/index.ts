@@ -3,7 +3,7 @@
  * their table itself. Nothing here reads the environment by itself.
  */
 export type { Config } from './config.ts';
-export { configSecrets, describeConfig } from './describe.ts';
+export { configSecrets, databaseSecrets, describeConfig } from './describe.ts';
 export { ConfigError, type LoadOptions, loadConfig } from './load.ts';
 export type { HttpConfig, McpServerConfig, StdioConfig } from './mcp-servers.ts';
-export { type ApiKey, describeDatabase, isLoopback } from './network-kinds.ts';
+export { type ApiKey, type Database, describeDatabase, isLoopback } from './network-kinds.ts';

@@ -5,12 +5,12 @@
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
+import { ProgressBar } from '../screen/progress-bar.ts';
 import type { Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
 import { safeCommand } from '../text/safe-text.ts';
 import { chooseDestination, refuseExisting, shownFile } from './destination.ts';
 import { PartFile } from './part-file.ts';
-import { ProgressBar } from './progress-bar.ts';
 import type { Source } from './source.ts';
 
 export interface Saved {

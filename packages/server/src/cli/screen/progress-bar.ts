@@ -1,4 +1,4 @@
-/** How far a download is, as a row for the footer of a screen. */
+/** How far something is, a download or a move, as a row for the footer of a screen. */
 import type { Style } from '../style.ts';
 import { bytes } from '../text/bytes.ts';
 import { elapsed } from '../text/time.ts';
@@ -12,17 +12,27 @@ const SPEED_AFTER_MS = 500;
 export class ProgressBar {
   readonly #name: string;
   readonly #total: number | undefined;
-  readonly #firstByte: number;
+  readonly #doneBefore: number;
   readonly #startedMs: number;
+  readonly #shown: (count: number) => string;
   #done: number;
 
-  /** `total` is unknown for what is made while it is sent; `done` is more than 0 where it goes on with something. */
-  constructor(name: string, total: number | undefined, done: number, nowMs: number = Date.now()) {
+  /**
+   * `total` is unknown for what is made while it is sent; `done` is more than 0 where it goes on with something. Bytes are
+   * counted, unless `shown` says how to write something else.
+   */
+  constructor(
+    name: string,
+    total: number | undefined,
+    done: number,
+    shown: (count: number) => string = bytes,
+  ) {
     this.#name = name;
     this.#total = total;
     this.#done = done;
-    this.#firstByte = done;
-    this.#startedMs = nowMs;
+    this.#doneBefore = done;
+    this.#startedMs = Date.now();
+    this.#shown = shown;
   }
 
   add(count: number): void {
@@ -37,10 +47,12 @@ export class ProgressBar {
 
   row(columns: number, { busy, faint }: Style, nowMs: number = Date.now()): string {
     const ms = nowMs - this.#startedMs;
-    const speed = ms < SPEED_AFTER_MS ? undefined : ((this.#done - this.#firstByte) / ms) * 1000;
+    const speed = ms < SPEED_AFTER_MS ? undefined : ((this.#done - this.#doneBefore) / ms) * 1000;
     const facts = [
-      this.#total === undefined ? bytes(this.#done) : `${bytes(this.#done)} of ${bytes(this.#total)}`,
-      speed === undefined ? undefined : `${bytes(Math.round(speed))}/s`,
+      this.#total === undefined
+        ? this.#shown(this.#done)
+        : `${this.#shown(this.#done)} of ${this.#shown(this.#total)}`,
+      speed === undefined ? undefined : `${this.#shown(Math.round(speed))}/s`,
       this.#total === undefined || !speed ? undefined : `${elapsed((this.#total - this.#done) / speed)} left`,
     ].filter((fact) => fact !== undefined);
     const { percent } = this;
