@@ -9,12 +9,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { atMost } from '../../at-most.ts';
 import { Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
 import { joinServers } from './in-use.ts';
 
 const CHANNEL = 'talaria';
 const RECONNECT_MS = 500;
+const CLOSE_MS = 1_000;
 const LOOK_MS = 3_000;
 /** A notification holds 8000 bytes; a run id has 36. */
 const IDS_MAX = 200;
@@ -56,10 +58,11 @@ export class Announcements {
     this.#done = Promise.all([this.#keepListening(first), this.#keepLooking()]);
   }
 
+  /** In bounded time: the other end of the connection may be gone. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#client?.end().catch(() => {});
-    await this.#done;
+    const ended = this.#client?.end().catch(() => {});
+    await atMost(CLOSE_MS, Promise.all([ended, this.#done]));
   }
 
   /** Tells whoever watches, here at once, elsewhere soon. */
@@ -205,7 +208,12 @@ export class Announcements {
   }
 
   #receive(payload: string): void {
-    const { server, events, posts, topics } = JSON.parse(payload) as Announcement;
+    const announcement = decode(payload);
+    if (announcement === undefined) {
+      this.#wakeAll();
+      return;
+    }
+    const { server, events, posts, topics } = announcement;
     if (server === this.#server) return;
     if (events === 'all' || posts === 'all') this.#wakeAll();
     else {
@@ -250,4 +258,15 @@ function encode(server: string, { events, posts, topics }: Hints): string {
     topics: [...topics],
   };
   return JSON.stringify(announcement);
+}
+
+/** Undefined for what is none of ours: anybody who may connect may also notify. */
+function decode(payload: string): Announcement | undefined {
+  try {
+    const { server, events, posts, topics } = JSON.parse(payload) as Announcement;
+    const lists = [events === 'all' ? [] : events, posts === 'all' ? [] : posts, topics];
+    return lists.every(Array.isArray) ? { server, events, posts, topics } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -153,6 +153,18 @@ it('whoever was let in once waits for a password that is being changed, and nobo
   }
 });
 
+it('closes also while a statement waits for somebody else', async () => {
+  await direct.query("INSERT INTO marks (name) VALUES ('a')");
+  await direct.query('BEGIN; SELECT * FROM marks FOR UPDATE');
+  const waiting = database.transaction(PATIENT, (tx) => tx.rows('SELECT * FROM marks FOR UPDATE'));
+  await expect
+    .poll(async () => (await direct.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount)
+    .toBe(1);
+  await database.close();
+  await direct.query('COMMIT');
+  await waiting;
+});
+
 it('a statement the database refuses undoes the transaction, which is not tried again', async () => {
   let tries = 0;
   const failing = database.transaction(PATIENT, async (tx) => {

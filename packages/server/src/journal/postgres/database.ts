@@ -12,6 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
+import { atMost } from '../../at-most.ts';
 import { failpoint } from '../../failpoints.ts';
 import { Connection, type ConnectionOptions, Hosts } from './connection.ts';
 import { Away, isAway, isConflict, isConnectionLoss } from './failures.ts';
@@ -20,6 +21,8 @@ import { toParameters } from './parameters.ts';
 const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** What is under way at the end gets this long; it may wait for a lock, or for an answer that never comes. */
+const CLOSE_MS = 1_000;
 /** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
 const IDLE_MS = 5_000;
 
@@ -147,7 +150,7 @@ export class Database {
 
   async close(): Promise<void> {
     this.#closing.abort(new TalariaError('store_unavailable', { message: 'The store is closed' }));
-    this.#closed ??= this.#pool.end();
+    this.#closed ??= atMost(CLOSE_MS, this.#pool.end());
     await this.#closed;
   }
 

@@ -48,16 +48,30 @@ describe('beside another server', () => {
       await other.query("BEGIN; SET deadlock_timeout = '10s'; SELECT * FROM jobs FOR UPDATE");
       const created = Promise.all([first, second].map((run) => journal.createRun(run, NO_LIMIT)));
       await expect
-        .poll(async () => {
-          const waiting =
-            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-          return (await other.query(waiting)).rowCount;
-        })
+        .poll(async () => (await other.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount)
         .toBe(1);
       await other.query("INSERT INTO owners (owner, turn) VALUES ('eve', 0)");
       await other.query('ROLLBACK');
       expect(await created).toEqual([{ kind: 'created' }, { kind: 'created' }]);
       for (const { runId } of [first, second]) expect(await journal.getRun(runId)).toMatchObject({ runId });
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  it('what somebody else says on its channel harms nobody, and wakes whoever watches', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      for (const payload of ['', 'null', 'nonsense', '{}', '{"events":7}']) {
+        const woken = Promise.withResolvers<void>();
+        const unwatch = journal.watchQueue(woken.resolve);
+        await other.query('SELECT pg_notify($1, $2)', ['talaria', payload]);
+        await woken.promise;
+        unwatch();
+      }
     } finally {
       await other.end();
       await journal.close();
