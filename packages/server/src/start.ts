@@ -12,15 +12,14 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { SYSTEM_PROMPT } from './agent/system-prompt.ts';
 import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
 import { openConfiguredStore, storeName } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
+import { configuredWork } from './configured-work.ts';
 import { Engine, type OpenWorkspace } from './engine/engine.ts';
 import { QueuePace } from './engine/pace.ts';
-import { RunWork } from './engine/run-work.ts';
 import { lockFile } from './file-lock.ts';
 import { OPEN_OWNER } from './http/auth.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -117,35 +116,17 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const pace = new QueuePace(Date.now);
   const work =
     workbench &&
-    new RunWork({
+    configuredWork(config, {
+      workbench,
       serverId,
       journal,
-      maxConcurrentRuns: config.maxConcurrentRuns,
-      leaseMs: config.leaseSeconds * SECOND_MS,
-      retentionMs: config.runRetentionSeconds * SECOND_MS,
-      sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
-      discardWorkspace: (runId) => workbench.workspaces.discard(runId),
+      openTools: (lease) => workbench.openTools(lease, { shared: peers?.places, snapshots }),
       beforeEviction: (runId) => keepSnapshot(journal, masking, runId),
       pace,
+      mask,
+      secrets,
       log,
       report,
-      worker: {
-        model: workbench.model,
-        gate: workbench.gate,
-        systemPrompt: config.instructions ?? SYSTEM_PROMPT,
-        limits: {
-          maxSteps: config.maxSteps,
-          maxTokens: config.maxRunTokens,
-          contextTokens: config.contextTokens,
-          maxRunMs: config.maxRunSeconds * SECOND_MS,
-          modelRetries: config.modelRetries,
-          modelIdleMs: config.modelIdleSeconds * SECOND_MS,
-          approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
-        },
-        openTools: (lease) => workbench.openTools(lease, { shared: peers?.places, snapshots }),
-        mask,
-        secrets,
-      },
     });
 
   const webhooks = {
