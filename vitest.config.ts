@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
     // More than there are cores: much of the suite waits, for processes to start, to time out and to be killed.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     sequence: { sequencer: LongestFirst },
     globalSetup: 'test/support/prepare.ts',
     // Hundreds of writer threads that each strip the types of their files anew, in WebAssembly, crash V8 now and then.

@@ -10,7 +10,7 @@ import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 import { MarkedRun } from './marked-run.ts';
 
-const TEST_LIMIT_MS = 90_000;
+const TEST_LIMIT_MS = 180_000;
 
 /** The marks of the calls whose outcome is unknown afterwards: these, these at least, one at least, or as timing has it. */
 type Interrupted = string[] | { atLeast: string[] } | 'some' | 'any';
