@@ -243,7 +243,13 @@ describe('a server without workspaces', () => {
       ]),
     );
     const workerUrl = worker.url;
+    const reader = (await artifacts(front, runId, '/archive?format=tar')).body!.getReader();
+    await reader.read();
     await worker.kill();
+    const drain = async () => {
+      while (!(await reader.read()).done);
+    };
+    await expect(drain()).rejects.toThrow();
     for (const path of ['', '/content?path=huge', '/archive']) {
       const refusal = await errorOf(await artifacts(front, runId, path));
       expect(refusal).toMatchObject({ status: 503, code: 'workspace_unavailable' });

@@ -98,12 +98,17 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** Ends it when it is found twice at the same place, and it is not the client that takes nothing. */
 function endWhenIdle(answer: IncomingMessage, reply: FastifyReply, idleMs: number): void {
   const { socket } = answer;
-  socket.setTimeout(idleMs);
+  let place: number | undefined;
+  socket.setTimeout(idleMs / 2);
   socket.on('timeout', () => {
-    // A client that takes nothing for a while is no reason to end; the time begins again.
-    if (reply.raw.writableNeedDrain) socket.setTimeout(idleMs);
-    else answer.destroy(new NoAnswerError(`nothing came for ${idleMs / 1000} s`));
+    const now = reply.raw.writableNeedDrain ? undefined : socket.bytesRead;
+    if (now !== undefined && now === place) {
+      answer.destroy(new NoAnswerError(`nothing came for ${idleMs / 1000} s`));
+    }
+    place = now;
+    socket.setTimeout(idleMs / 2);
   });
 }
