@@ -162,7 +162,8 @@ export class Announcements {
     try {
       await client.connect();
       await joinServers(client);
-      await client.query(`LISTEN ${CHANNEL}`);
+      // A notification is a commit. It need not outlive anything, so it does not wait for the disk.
+      await client.query(`SET synchronous_commit = off; LISTEN ${CHANNEL}`);
       this.#closing.signal.throwIfAborted();
     } catch (error) {
       await client.end().catch(() => {});

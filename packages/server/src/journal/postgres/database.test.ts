@@ -197,6 +197,17 @@ it('what the work itself throws undoes the transaction and reaches the caller', 
   expect(await marks()).toEqual([]);
 });
 
+it('a table that a newer server changes meanwhile is read and written as before', async () => {
+  await mark('a');
+  const read = () => database.rows(PATIENT, 'SELECT * FROM marks WHERE name = $1', ['a']);
+  const readInTransaction = () =>
+    database.transaction(PATIENT, (tx) => tx.rows('SELECT * FROM marks WHERE name = $1 FOR UPDATE', ['a']));
+  for (let i = 0; i < 3; i++) await Promise.all([read(), readInTransaction()]);
+  await direct.query('ALTER TABLE marks ADD COLUMN later integer');
+  expect(await read()).toEqual([{ name: 'a', later: null }]);
+  expect(await readInTransaction()).toEqual([{ name: 'a', later: null }]);
+});
+
 it('two transactions in each other’s way both happen', async () => {
   await direct.query("INSERT INTO marks (name) VALUES ('a'), ('b')");
   const meet = meeting(2);

@@ -15,8 +15,8 @@ import pg from 'pg';
 import { atMost } from '../../at-most.ts';
 import { failpoint } from '../../failpoints.ts';
 import { Connection, type ConnectionOptions, Hosts } from './connection.ts';
-import { Away, isAway, isConflict, isConnectionLoss } from './failures.ts';
-import { toParameters } from './parameters.ts';
+import { Away, isAway, isConflict, isConnectionLoss, isStale } from './failures.ts';
+import { toQuery } from './prepared.ts';
 
 const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 2_000;
@@ -181,17 +181,17 @@ export class Database {
     });
   }
 
-  /** A connection to a database that is away is given up: the next one may reach another in its place. */
+  /** A connection to a database that is away is given up: the next one may reach another in its place. So is a stale one. */
   async #use<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#connect();
-    let away: Error | undefined;
+    let useless: Error | undefined;
     try {
       return await work(client);
     } catch (error) {
-      if (isAway(error)) away = error as Error;
+      if (isAway(error) || isStale(error)) useless = error as Error;
       throw error;
     } finally {
-      client.release(away);
+      client.release(useless);
     }
   }
 
@@ -217,7 +217,7 @@ export class Database {
       } catch (error) {
         if (error instanceof TalariaError) throw error;
         this.#closing.signal.throwIfAborted();
-        const [conflict, away] = [isConflict(error), isAway(error)];
+        const [conflict, away] = [isConflict(error) || isStale(error), isAway(error)];
         if (!conflict && (away || error instanceof pg.DatabaseError)) this.#remember(error as Error);
         if (!conflict && !away) {
           throw error instanceof pg.DatabaseError ? new StatementRefused(error) : error;
@@ -281,7 +281,7 @@ async function ask<T extends object>(
   values: readonly unknown[],
   answerMs?: number,
 ): Promise<T[]> {
-  const query: TimedQuery = { text, values: toParameters(values), query_timeout: answerMs };
+  const query: TimedQuery = { ...toQuery(text, values), query_timeout: answerMs };
   const { rows } = await client.query<T & pg.QueryResultRow>(query);
   return rows;
 }

@@ -25,6 +25,11 @@ export function isAway(error: unknown): boolean {
   return error instanceof Away || isConnectionLoss(error) || hasCode(error, /^(53300|53100|25006)$/);
 }
 
+/** A newer server has changed a table since the statement was prepared on this connection. */
+export function isStale(error: unknown): boolean {
+  return hasCode(error, /^0A000$/) && (error as Error).message.startsWith('cached plan');
+}
+
 function hasCode(error: unknown, codes: RegExp): boolean {
   return error instanceof pg.DatabaseError && codes.test(error.code ?? '');
 }

@@ -44,22 +44,20 @@ export function subscribe(tx: Transaction, runId: string, webhook: Webhook | und
   ]);
 }
 
-/** Part of appending records to a run. */
+/** Part of appending a record to a run. */
 export function announce(
   tx: Transaction,
   { run_id: runId, session_id: sessionId }: { run_id: string; session_id: string },
-  records: readonly LogRecord[],
+  record: LogRecord,
 ): void {
-  for (const record of records) {
-    if (!isAnnounced(record.event)) continue;
-    const { id, body } = toMessage({ runId, sessionId }, record);
-    tx.send(
-      `INSERT INTO webhook_messages (id, run_id, receiver, body, created_at, due_at)
-       SELECT $1, run_id, receiver, $3, $4, $4 FROM webhooks WHERE run_id = $2`,
-      [id, runId, body, tx.now],
-    );
-    if (isTerminalEvent(record.event)) tx.send('UPDATE webhooks SET ended = true WHERE run_id = $1', [runId]);
-  }
+  if (!isAnnounced(record.event)) return;
+  const { id, body } = toMessage({ runId, sessionId }, record);
+  tx.send(
+    `INSERT INTO webhook_messages (id, run_id, receiver, body, created_at, due_at)
+     SELECT $1, run_id, receiver, $3, $4, $4 FROM webhooks WHERE run_id = $2`,
+    [id, runId, body, tx.now],
+  );
+  if (isTerminalEvent(record.event)) tx.send('UPDATE webhooks SET ended = true WHERE run_id = $1', [runId]);
 }
 
 /** Part of evicting runs. */

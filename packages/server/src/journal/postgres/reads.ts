@@ -1,11 +1,11 @@
-/** Reads, each one statement. */
-import { TalariaError } from '@talaria/protocol';
+/** Reads of runs, each one statement. */
 import type { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import type { LogRecord } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
-import { type Patience, WATCHING } from './database.ts';
+import type { Patience } from './database.ts';
+import { EventReads } from './event-reads.ts';
 
 export type Query = <T extends object>(
   sql: string,
@@ -15,10 +15,12 @@ export type Query = <T extends object>(
 
 export class PostgresReader {
   readonly #query: Query;
+  readonly #events: EventReads;
   readonly #cursors: Cursors;
 
   constructor(query: Query, cursors: Cursors) {
     this.#query = query;
+    this.#events = new EventReads(query);
     this.#cursors = cursors;
   }
 
@@ -54,28 +56,13 @@ export class PostgresReader {
     return { runs, next: this.#cursors.seal(owner, last.ordinal) };
   }
 
-  /** Rows come whole or not at all, so the sizes are added up before: the last one brings them to `maxChars`. */
-  async readEvents(
+  readEvents(
     runId: string,
     afterSeq: number,
     limit: number,
     maxChars = Number.MAX_SAFE_INTEGER,
   ): Promise<StoredEvent[]> {
-    const rows = await this.#query<StoredEvent & { seq: number | null }>(
-      `SELECT e.seq, e.event, e.at, e.payload
-         FROM runs r LEFT JOIN LATERAL (
-           SELECT seq, event, at, public AS payload,
-                  sum(length(public)) OVER (ORDER BY pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-             FROM (SELECT * FROM records WHERE run = r.n AND pos > $2 AND seq > $2 ORDER BY pos LIMIT $3) page
-         ) e ON coalesce(e.before, 0) < $4
-        WHERE r.run_id = $1
-        ORDER BY e.seq`,
-      [runId, afterSeq, limit, maxChars],
-      WATCHING,
-    );
-    if (rows.length === 0) throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
-    // A run without such events is one row with nothing in it.
-    return rows.filter(({ seq }) => seq !== null);
+    return this.#events.read(runId, afterSeq, limit, maxChars);
   }
 
   readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {

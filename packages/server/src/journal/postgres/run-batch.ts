@@ -27,7 +27,7 @@ interface LockedRun {
 
 export class RunBatch {
   readonly #runs = new Map<string, LockedRun>();
-  readonly #changed: { n: number; record: Advanced['records'][number] }[] = [];
+  readonly #changed: { row: RunRow; record: Advanced['records'][number] }[] = [];
 
   async lock(tx: Transaction, runIds: readonly string[]): Promise<void> {
     const rows = await tx.rows<RunRow>(
@@ -56,7 +56,7 @@ export class RunBatch {
     const run = this.#find(runId);
     const { records: stored, finished, unblocks, ...head } = advance(runId, run.head, records, now);
     run.head = head;
-    for (const record of stored) this.#changed.push({ n: run.row.n, record });
+    for (const record of stored) this.#changed.push({ row: run.row, record });
     if (stored.length > 0) run.dirty = true;
     if (finished) {
       run.row = { ...run.row, finished_at: head.updatedAt, lease_owner: null, lease_until: null };
@@ -78,7 +78,7 @@ export class RunBatch {
         `INSERT INTO records (run, pos, seq, event, at, public, private)
          SELECT * FROM unnest ($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::text[], $7::text[])`,
         [
-          records.map(({ n }) => n),
+          records.map(({ row }) => row.n),
           records.map(({ record }) => record.pos),
           records.map(({ record }) => record.seq),
           records.map(({ record }) => record.event),
@@ -112,13 +112,7 @@ export class RunBatch {
         runs.map(({ row }) => row.lease_until),
       ],
     );
-    for (const { row } of runs) {
-      announce(
-        tx,
-        row,
-        records.filter(({ n }) => n === row.n).map(({ record }) => record),
-      );
-    }
+    for (const { row, record } of records) announce(tx, row, record);
     const ended = runs.filter(({ row }) => row.finished_at !== null);
     if (ended.length === 0) return;
     keysOfEndedRuns(

@@ -1,0 +1,90 @@
+/**
+ * Reads of events, together: when a notification names twenty runs that are watched here, their feeds all read in the same
+ * turn, and the database is asked once.
+ */
+import { TalariaError } from '@talaria/protocol';
+import type { StoredEvent } from '../journal.ts';
+import { WATCHING } from './database.ts';
+import type { Query } from './reads.ts';
+
+/** A bound on what comes in one answer; each of them may be a full page. */
+const TOGETHER_MAX = 32;
+
+interface Read {
+  runId: string;
+  afterSeq: number;
+  limit: number;
+  maxChars: number;
+  resolve(events: StoredEvent[]): void;
+  reject(error: unknown): void;
+}
+
+interface EventRow extends StoredEvent {
+  /** Which of the reads it answers. */
+  place: number;
+}
+
+export class EventReads {
+  readonly #query: Query;
+  #waiting: Read[] = [];
+
+  constructor(query: Query) {
+    this.#query = query;
+  }
+
+  read(runId: string, afterSeq: number, limit: number, maxChars: number): Promise<StoredEvent[]> {
+    return new Promise((resolve, reject) => {
+      // After everything else of this turn: timers that end together are callbacks of their own.
+      if (this.#waiting.length === 0) setImmediate(() => this.#readAll());
+      this.#waiting.push({ runId, afterSeq, limit, maxChars, resolve, reject });
+    });
+  }
+
+  #readAll(): void {
+    const reads = this.#waiting;
+    this.#waiting = [];
+    for (let i = 0; i < reads.length; i += TOGETHER_MAX) void this.#answer(reads.slice(i, i + TOGETHER_MAX));
+  }
+
+  async #answer(reads: readonly Read[]): Promise<void> {
+    try {
+      const found = Map.groupBy(await this.#rows(reads), ({ place }) => place);
+      for (const [i, { runId, resolve, reject }] of reads.entries()) {
+        const rows = found.get(i + 1);
+        if (rows === undefined) {
+          reject(new TalariaError('run_not_found', { message: `Run not found: ${runId}` }));
+          continue;
+        }
+        // A run without such events is one row with nothing in it.
+        const events = rows.filter((row) => (row.seq as number | null) !== null);
+        resolve(events.map(({ seq, event, at, payload }) => ({ seq, event, at, payload })));
+      }
+    } catch (error) {
+      for (const { reject } of reads) reject(error);
+    }
+  }
+
+  /** Rows come whole or not at all, so the sizes are added up before: the last one brings them to `maxChars`. */
+  #rows(reads: readonly Read[]): Promise<EventRow[]> {
+    return this.#query<EventRow>(
+      `SELECT q.place, e.seq, e.event, e.at, e.payload
+         FROM unnest ($1::text[], $2::integer[], $3::integer[], $4::bigint[]) WITH ORDINALITY
+                AS q (run_id, after_seq, max_rows, max_chars, place)
+         JOIN runs r ON r.run_id = q.run_id
+         LEFT JOIN LATERAL (
+           SELECT seq, event, at, public AS payload,
+                  sum(length(public)) OVER (ORDER BY pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+             FROM (SELECT * FROM records
+                    WHERE run = r.n AND pos > q.after_seq AND seq > q.after_seq ORDER BY pos LIMIT q.max_rows) page
+         ) e ON coalesce(e.before, 0) < q.max_chars
+        ORDER BY q.place, e.seq`,
+      [
+        reads.map(({ runId }) => runId),
+        reads.map(({ afterSeq }) => afterSeq),
+        reads.map(({ limit }) => limit),
+        reads.map(({ maxChars }) => maxChars),
+      ],
+      WATCHING,
+    );
+  }
+}
