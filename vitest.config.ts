@@ -5,7 +5,6 @@ import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
     // More than there are cores: much of the suite waits, for processes to start, to time out and to be killed.
     maxWorkers: availableParallelism() * 2,
     sequence: { sequencer: LongestFirst },
@@ -17,5 +16,22 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A condition is waited for as long as the test may take; the default of a second is a race on a busy machine.
     expect: { poll: { timeout: 50_000 } },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'all', include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'] },
+      },
+      {
+        // What must hold whichever store the server has, once more: the same files, with a server on Postgres.
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/conformance/conformance.test.ts', 'test/chaos/*.test.ts'],
+          // Has a database and servers of its own making.
+          exclude: ['test/chaos/many-servers.test.ts'],
+          globalSetup: ['test/support/postgres-of-project.ts'],
+        },
+      },
+    ],
   },
 });

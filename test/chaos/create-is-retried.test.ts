@@ -5,7 +5,7 @@ import { isConnectionLoss } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 
 let model: ModelServer;
 beforeAll(async () => {

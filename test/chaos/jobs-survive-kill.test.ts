@@ -5,7 +5,7 @@ import { type ModelServer, script, startModelServer } from '../support/model-ser
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 
 let model: ModelServer;
 beforeAll(async () => {
@@ -19,7 +19,8 @@ async function createJob(server: KillableServer, fields: object): Promise<Job> {
   return body.job;
 }
 
-const soon = () => new Date(Date.now() + 500).toISOString();
+/** Late enough for the job to be created before, on a busy machine, too. */
+const soon = () => new Date(Date.now() + 3_000).toISOString();
 const jobsOf = async (server: KillableServer) =>
   (await server.api.get<{ jobs: Job[] }>('/api/jobs?include_disabled=true')).body.jobs;
 

@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import type { Failpoint } from '../../packages/server/src/failpoints.ts';
 import { type Answer, Api, isConnectionLoss } from '../support/api.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import { newStore } from '../support/store.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A failpoint, or its n-th passage. */
@@ -16,16 +17,21 @@ const DEATH_LIMIT_MS = 50_000;
 
 export interface KillableServerOptions {
   modelUrl: string;
+  /** The settings of its store; by default it gets one of its own. */
+  store?: Record<string, string>;
   env?: Record<string, string>;
 }
 
 export class KillableServer implements AsyncDisposable {
   readonly process: ServerProcess;
   readonly #key: string | undefined;
+  #store: Record<string, string> | undefined;
   #starts = 0;
   #up = false;
+  #upAgain = Promise.withResolvers<void>();
 
-  constructor({ modelUrl, env = {} }: KillableServerOptions) {
+  constructor({ modelUrl, store, env = {} }: KillableServerOptions) {
+    this.#store = store;
     this.process = new ServerProcess({ modelUrl, env });
     this.#key = env.API_SERVER_KEY;
   }
@@ -34,14 +40,19 @@ export class KillableServer implements AsyncDisposable {
   async start(moment?: Moment): Promise<boolean> {
     const start = ++this.#starts;
     try {
-      await this.process.start(moment === undefined ? {} : { TALARIA_FAILPOINTS: moment });
+      this.#store ??= await newStore();
+      await this.process.start({
+        ...this.#store,
+        ...(moment === undefined ? {} : { TALARIA_FAILPOINTS: moment }),
+      });
     } catch (error) {
       if (moment !== undefined && /\(SIGKILL\)/.test(String(error))) return false;
       throw error;
     }
     this.#up = true;
+    this.#upAgain.resolve();
     void this.process.exited().then(() => {
-      if (this.#starts === start) this.#up = false;
+      if (this.#starts === start) this.#down();
     });
     return true;
   }
@@ -58,12 +69,20 @@ export class KillableServer implements AsyncDisposable {
 
   async kill(): Promise<void> {
     expect((await this.process.kill('SIGKILL')).signal).toBe('SIGKILL');
-    this.#up = false;
+    this.#down();
   }
 
   async killAndStart(moment?: Moment): Promise<void> {
     await this.kill();
     await this.start(moment);
+  }
+
+  get isUp(): boolean {
+    return this.#up;
+  }
+
+  whenUp(): Promise<void> {
+    return this.#upAgain.promise;
   }
 
   get api(): Api {
@@ -122,6 +141,12 @@ export class KillableServer implements AsyncDisposable {
       () => ended(),
     );
     return seen;
+  }
+
+  #down(): void {
+    if (!this.#up) return;
+    this.#up = false;
+    this.#upAgain = Promise.withResolvers();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

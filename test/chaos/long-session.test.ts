@@ -5,7 +5,7 @@ import { type ModelServer, script, startModelServer } from '../support/model-ser
 import { textOf } from '../support/model-server-script.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 
-const TEST_LIMIT_MS = 180_000;
+const TEST_LIMIT_MS = 300_000;
 
 /** One turn each, around where a turn joins the transcript and where its context is fixed. */
 const MOMENTS: (Moment | undefined)[] = [

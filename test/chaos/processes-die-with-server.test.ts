@@ -5,7 +5,7 @@ import { type ModelServer, script, startModelServer } from '../support/model-ser
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer } from './killable-server.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 
 let model: ModelServer;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { type ModelServer, script, startModelServer } from '../support/model-ser
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 180_000 };
 const STARTS_MAX = 10;
 
 let model: ModelServer;

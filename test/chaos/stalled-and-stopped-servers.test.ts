@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { KillableServer } from './killable-server.ts';
 import { MarkedRun, marksOf, ofKind } from './marked-run.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 
 let model: ModelServer;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { KillableServer } from './killable-server.ts';
 import { marksOf, ofKind, settled } from './marked-run.ts';
 
-const SLOW = { timeout: 90_000 };
+const SLOW = { timeout: 180_000 };
 const KEYS = { ada: 'key-of-ada-0123456789', bob: 'key-of-bob-0123456789', eve: 'key-of-eve-0123456789' };
 const GATED = 'rm -rf build; echo mark >> marks';
 

@@ -2,7 +2,8 @@
  * The conformance suite: what a client may rely on, checked over HTTP.
  *
  * By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
- * topic against both, except the slow one, for which one server will do. To check any other server, give its
+ * topic against both, except the costly ones, for which one server will do, as it does on Postgres: the store never
+ * learns whether there are keys. To check any other server, give its
  * address; its model must be the scripted one of this suite, which then listens on CONFORMANCE_MODEL_PORT
  * (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
@@ -18,6 +19,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import { isOnPostgres, newStore } from '../support/store.ts';
 import { describeApprovals } from './approvals.ts';
 import { describeArtifacts } from './artifacts.ts';
 import { describeBadBodies } from './bad-bodies.ts';
@@ -48,11 +50,11 @@ const OTHER_KEY = 'sk-conformance-two';
 interface Topics {
   key: boolean;
   otherKey: boolean;
-  /** Takes ten seconds, so one server has to do. */
-  keepalive: boolean;
+  /** Ten seconds of silence, and bodies by the hundred megabytes. */
+  costly: boolean;
 }
 
-function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): void {
+function describeAll(target: GetTarget, { key, otherKey, costly }: Topics): void {
   describeReference(target);
   describeBasics(target);
   describeCreateRun(target);
@@ -61,7 +63,6 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describePoll(target);
   describeEventStream(target);
   describeCursors(target);
-  if (keepalive) describeKeepalive(target);
   describeStop(target);
   describeApprovals(target);
   describeSteer(target);
@@ -72,8 +73,11 @@ function describeAll(target: GetTarget, { key, otherKey, keepalive }: Topics): v
   describeSessions(target);
   describeJobs(target);
   describeDiscovery(target);
-  describeBadBodies(target);
-  describeBadHttp(target);
+  if (costly) {
+    describeKeepalive(target);
+    describeBadBodies(target);
+    describeBadHttp(target);
+  }
   if (key) {
     describeReferenceAuth(target);
     describeAuth(target);
@@ -107,23 +111,26 @@ function describeServer(
 
 if (given !== undefined) {
   const { CONFORMANCE_KEY: key, CONFORMANCE_OTHER_KEY: otherKey } = process.env;
-  const topics = { key: key !== undefined, otherKey: otherKey !== undefined, keepalive: true };
+  const topics = { key: key !== undefined, otherKey: otherKey !== undefined, costly: true };
   describeServer(`the server at ${given}`, topics, async (resources) => {
     const port = Number(process.env.CONFORMANCE_MODEL_PORT ?? 8643);
     const model = resources.use(await startModelServer({ port }));
     return { baseUrl: given.replace(/\/$/, ''), key, otherKey, model };
   });
 } else {
-  describeServer('a server with keys', { key: true, otherKey: true, keepalive: true }, async (resources) => {
+  describeServer('a server with keys', { key: true, otherKey: true, costly: true }, async (resources) => {
     const model = resources.use(await startModelServer());
-    const env = { API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` };
+    const env = { ...(await newStore()), API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` };
     const server = resources.use(await ServerProcess.start({ modelUrl: model.url, env }));
     return { baseUrl: server.url, key: KEY, otherKey: OTHER_KEY, model };
   });
 
-  describeServer('an open server', { key: false, otherKey: false, keepalive: false }, async (resources) => {
-    const model = resources.use(await startModelServer());
-    const server = resources.use(await ServerProcess.start({ modelUrl: model.url }));
-    return { baseUrl: server.url, model };
-  });
+  if (!isOnPostgres()) {
+    const topics = { key: false, otherKey: false, costly: false };
+    describeServer('an open server', topics, async (resources) => {
+      const model = resources.use(await startModelServer());
+      const server = resources.use(await ServerProcess.start({ modelUrl: model.url }));
+      return { baseUrl: server.url, model };
+    });
+  }
 }

@@ -1,0 +1,26 @@
+/**
+ * The store that the servers under test have. Which one it is, is the vitest project's to say (see vitest.config.ts):
+ * SQLite, or a database of its own in the one Postgres that is started for the whole project.
+ */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+export function isOnPostgres(): boolean {
+  return inject('postgresUrl') !== undefined;
+}
+
+/** The settings of a server on a new, empty store. */
+export async function newStore(): Promise<Record<string, string>> {
+  const url = inject('postgresUrl');
+  if (url === undefined) return {};
+  const name = `test_${randomUUID().replaceAll('-', '_')}`;
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE ${name}`);
+  } finally {
+    await client.end();
+  }
+  return { TALARIA_DATABASE_URL: Object.assign(new URL(url), { pathname: name }).href };
+}
