@@ -2,7 +2,7 @@
  * Named places at which a test can have the process killed as `kill -9` would: no handler runs, nothing is
  * flushed. They stand between an effect and the record of it, where a crash hurts most.
  *
- * Those of the journal are passed by commits that write something, in every driver.
+ * Those of the journal are passed by commits that write records of runs, in every driver.
  *
  * `TALARIA_FAILPOINTS=name[@n][,…]` kills at the n-th passage (default the first). Unset, as in production,
  * passing one costs a comparison.

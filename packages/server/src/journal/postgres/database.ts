@@ -13,7 +13,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
 import { atMost } from '../../at-most.ts';
-import { failpoint } from '../../failpoints.ts';
 import { Connection, type ConnectionOptions, Hosts } from './connection.ts';
 import { Away, isAway, isConflict, isConnectionLoss, isStale } from './failures.ts';
 import { toQuery } from './prepared.ts';
@@ -166,9 +165,7 @@ export class Database {
         const tx = new OpenTransaction(client, answerMs, this.#now?.() ?? begun.now);
         const result = await work(tx);
         setDoubt({ ...begun, result });
-        if (tx.writes) failpoint('journal.before-commit');
         await tx.commit();
-        if (tx.writes) failpoint('journal.after-commit');
         return result;
       } catch (error) {
         if (!isConnectionLoss(error)) {
@@ -297,11 +294,6 @@ class OpenTransaction implements Transaction {
     this.#client = client;
     this.#answerMs = answerMs;
     this.now = now;
-  }
-
-  /** Whether there is something to commit, as far as it was sent. */
-  get writes(): boolean {
-    return this.#sent.length > 0;
   }
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {

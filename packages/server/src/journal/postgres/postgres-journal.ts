@@ -1,6 +1,7 @@
 /** The driver for many servers: one Postgres, any number of processes. See HOW_IT_WORKS.md beside this file. */
 import { randomBytes } from 'node:crypto';
 import { atMost } from '../../at-most.ts';
+import { failpoint } from '../../failpoints.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
 import { CURSOR_KEY_BYTES, Cursors } from '../cursors.ts';
@@ -28,7 +29,17 @@ import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
 import { type Create, createRuns } from './creates.ts';
-import { ASKED, Database, MIGRATION, NOW, NOW_OR_NEVER, PROBE, type Transaction, WORK } from './database.ts';
+import {
+  ASKED,
+  Database,
+  MIGRATION,
+  NOW,
+  NOW_OR_NEVER,
+  type Patience,
+  PROBE,
+  type Transaction,
+  WORK,
+} from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
@@ -114,11 +125,9 @@ export class PostgresJournal implements Journal {
       (sql, values, patience = ASKED) => database.rows(patience, sql, values),
       new Cursors(keys.cursors),
     );
-    this.#creates = new GroupCommit((group) =>
-      database.transaction(ASKED, (tx) => createRuns(tx, group, worker)),
-    );
+    this.#creates = new GroupCommit((group) => this.#record(ASKED, (tx) => createRuns(tx, group, worker)));
     this.#writes = new GroupCommit((group) =>
-      this.#measure(group, () => database.transaction(WORK, (tx) => performWrites(tx, group))),
+      this.#measure(group, () => this.#record(WORK, (tx) => performWrites(tx, group))),
     );
     this.#announcements = new Announcements({
       hosts: database.hosts,
@@ -193,7 +202,7 @@ export class PostgresJournal implements Journal {
   async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
     if (!(await mayClaim(this.#database))) return [];
     // One that waited for the database would find the leases of all who were kept from renewing them.
-    const { claims, cancelled } = await this.#database.transaction(NOW_OR_NEVER, (tx) =>
+    const { claims, cancelled } = await this.#record(NOW_OR_NEVER, (tx) =>
       claimRuns(tx, { worker, leaseMs, limit }),
     );
     for (const appended of cancelled) {
@@ -315,6 +324,17 @@ export class PostgresJournal implements Journal {
     await atMost(CLOSE_MS, Promise.all([this.#creates.idle(), this.#writes.idle()]));
     await this.#announcements.close();
     await this.#database.close();
+  }
+
+  /** A transaction that writes records of runs. */
+  async #record<T>(patience: Patience, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const result = await this.#database.transaction(patience, async (tx) => {
+      const done = await work(tx);
+      failpoint('journal.before-commit');
+      return done;
+    });
+    failpoint('journal.after-commit');
+    return result;
   }
 
   #announce({ runId, records, unblocks, announced }: Appended): void {
