@@ -4,10 +4,8 @@
  */
 import type { Journal } from '../journal/journal.ts';
 import type { Log } from '../log.ts';
+import { clearInBatches } from './clear-in-batches.ts';
 import { SweepTimer } from './sweep-timer.ts';
-
-/** Small, so that an eviction never holds up the appends of running ones for long. */
-const BATCH = 20;
 
 export interface RetentionOptions {
   journal: Journal;
@@ -36,22 +34,14 @@ export class Retention {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { journal, retentionMs, log } = this.#options;
-    /** Runs of which something cannot be kept or deleted now: they stay for the next sweep and hold up no other. */
-    const stuck = new Set<string>();
-    try {
-      let full = true;
-      while (full && !signal.aborted) {
-        const limit = BATCH + stuck.size;
-        const expired = await journal.expired(retentionMs, limit);
-        full = expired.length === limit;
-        const due = expired.filter((runId) => !stuck.has(runId));
-        const discarded = await Promise.all(due.map((runId) => this.#discard(runId)));
-        for (const [i, runId] of due.entries()) if (!discarded[i]) stuck.add(runId);
-        await journal.evict(due.filter((runId) => !stuck.has(runId)));
-      }
-    } catch (error) {
+    const clearing = {
+      find: (limit: number) => journal.expired(retentionMs, limit),
+      clear: (runId: string) => this.#discard(runId),
+      forget: (runIds: readonly string[]) => journal.evict(runIds),
+    };
+    await clearInBatches(clearing, signal).catch((error: unknown) => {
       log.error({ err: error }, 'evicting old runs failed; it is tried again');
-    }
+    });
   }
 
   async #discard(runId: string): Promise<boolean> {

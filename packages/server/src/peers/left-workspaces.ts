@@ -7,11 +7,11 @@
  */
 import { isRunId } from '@talaria/protocol';
 import type { ToolBackend } from '@talaria/sandbox';
+import { clearInBatches } from '../engine/clear-in-batches.ts';
 import { SweepTimer } from '../engine/sweep-timer.ts';
 import type { WorkspacePlaces } from '../journal/peers.ts';
 import type { Log } from '../log.ts';
 
-const BATCH = 20;
 const ADOPT_BATCH = 1_000;
 
 /** The workspaces of this server. */
@@ -63,24 +63,14 @@ export class LeftWorkspaces {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { serverId, places, log } = this.#options;
-    /** They cannot be deleted now: they stay for the next sweep and hold up no other. */
-    const stuck = new Set<string>();
-    try {
-      for (let full = true; full && !signal.aborted; ) {
-        const limit = BATCH + stuck.size;
-        const left = await places.evicted(serverId, limit);
-        full = left.length === limit;
-        const due = left.filter((runId) => !stuck.has(runId));
-        const discarded = await Promise.all(due.map((runId) => this.#discard(runId)));
-        for (const [i, runId] of due.entries()) if (!discarded[i]) stuck.add(runId);
-        await places.removed(
-          serverId,
-          due.filter((runId) => !stuck.has(runId)),
-        );
-      }
-    } catch (error) {
+    const clearing = {
+      find: (limit: number) => places.evicted(serverId, limit),
+      clear: (runId: string) => this.#discard(runId),
+      forget: (runIds: readonly string[]) => places.removed(serverId, runIds),
+    };
+    await clearInBatches(clearing, signal).catch((error: unknown) => {
       log.error({ err: error }, 'deleting workspaces of evicted runs failed; it is tried again');
-    }
+    });
   }
 
   async #discard(runId: string): Promise<boolean> {
