@@ -163,3 +163,21 @@ it('a snapshot of a workspace is stored and read whole across restarts of the da
     await journal.close();
   }
 });
+
+it('streams that are all woken at once keep nobody else waiting', async () => {
+  const url = await postgres.createDatabase();
+  const journal = await PostgresJournal.open({ url });
+  try {
+    const runId = await createRun(journal);
+    let read = 0;
+    const streams = Array.from({ length: 2_000 }, async () => {
+      await journal.readEvents(runId, -1, 10);
+      read += 1;
+    });
+    await journal.getRun(runId);
+    expect(read).toBeLessThan(1_000);
+    await Promise.all(streams);
+  } finally {
+    await journal.close();
+  }
+});

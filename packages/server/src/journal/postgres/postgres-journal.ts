@@ -1,5 +1,6 @@
 /** The driver for many servers: one Postgres, any number of processes. See HOW_IT_WORKS.md beside this file. */
 import { randomBytes } from 'node:crypto';
+import { AtATime } from '../../at-a-time.ts';
 import { atMost } from '../../at-most.ts';
 import { failpoint } from '../../failpoints.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
@@ -58,6 +59,8 @@ import { PostgresWorkspacePlaces, workspacesOfEvictedRuns } from './workspaces.t
 import { performWrites, type Write } from './writes.ts';
 
 const CONNECTIONS = 8;
+/** Thousands of streams that are woken together leave room for what cannot wait, such as the renewal of leases. */
+const STREAM_CONNECTIONS = 4;
 const PEER_SECRET_BYTES = 32;
 /** What is being written at the end gets this long; while the database is away, it would wait for ever. */
 const CLOSE_MS = 2_000;
@@ -87,6 +90,7 @@ export class PostgresJournal implements Journal {
   readonly #announcements: Announcements;
   readonly #creates: GroupCommit<Create, CreateOutcome>;
   readonly #writes: GroupCommit<Write, Appended>;
+  readonly #streams = new AtATime(STREAM_CONNECTIONS);
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
 
@@ -180,7 +184,7 @@ export class PostgresJournal implements Journal {
   }
 
   readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]> {
-    return this.#reader.readEvents(runId, afterSeq, limit, maxChars);
+    return this.#streams.run(() => this.#reader.readEvents(runId, afterSeq, limit, maxChars));
   }
 
   readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
