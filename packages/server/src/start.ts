@@ -51,11 +51,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   // To stderr, so that what the command prints for people on stdout stays readable.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
 
-  // Before anything is opened or made: settings that name no model are settled here.
-  const workbench = role === 'http' ? undefined : new Workbench(config, { mask, secrets, log });
-
   const telemetry = new Telemetry(log);
   const { report } = telemetry;
+
+  // Before anything is opened or made: settings that name no model are settled here.
+  const workbench = role === 'http' ? undefined : new Workbench(config, { mask, secrets, log, report });
 
   makeDirectory(config.dataDir);
   const lock = lockFile(

@@ -36,6 +36,7 @@ import type { LocalWorkspaces } from './peers/left-workspaces.ts';
 import { RunWorkspace, type SharedPlaces } from './peers/run-workspace.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import { RunSnapshots } from './snapshots/run-snapshots.ts';
+import type { Report } from './telemetry/facts.ts';
 import { createToolNames, type ToolNames } from './telemetry/tool-names.ts';
 
 /** What is known of workspaces beyond this machine; nothing where no other server can have worked on a run. */
@@ -48,6 +49,7 @@ export interface WorkbenchOptions {
   mask(text: string): string;
   secrets: readonly string[];
   log: Log;
+  report: Report;
 }
 
 export class Workbench {
@@ -56,13 +58,15 @@ export class Workbench {
   readonly toolNames: ToolNames;
   readonly #config: Config;
   readonly #log: Log;
+  readonly #report: Report;
   readonly #backend: ToolBackend;
   readonly #executor: ToolExecutor;
   readonly #mcp: McpServers;
 
-  constructor(config: Config, { mask, secrets, log }: WorkbenchOptions) {
+  constructor(config: Config, { mask, secrets, log, report }: WorkbenchOptions) {
     this.#config = config;
     this.#log = log;
+    this.#report = report;
     this.model = configuredModel(config);
     this.#backend = configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
       log.warn({ part: 'sandbox' }, mask(message)),
@@ -161,7 +165,8 @@ export class Workbench {
 
   #snapshots(lease: Lease, snapshots: WorkspaceSnapshots): RunSnapshots {
     const maxBytes = this.#config.workspaceSnapshotMaxBytes;
-    return new RunSnapshots(lease, { backend: this.#backend, snapshots, maxBytes, log: this.#log });
+    const [backend, log, report] = [this.#backend, this.#log, this.#report];
+    return new RunSnapshots(lease, { backend, snapshots, maxBytes, log, report });
   }
 
   checks(): Record<string, Check> {

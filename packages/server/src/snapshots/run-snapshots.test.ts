@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Lease, LeaseLostError } from '../journal/journal.ts';
 import type { StoredSnapshot, WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
 import type { Log } from '../log.ts';
+import type { Report } from '../telemetry/facts.ts';
 import { RunSnapshots } from './run-snapshots.ts';
 
 const MAX_BYTES = 10_000;
@@ -17,6 +18,7 @@ let slot: Slot;
 let lease: Lease;
 let store: CountingStore;
 let said: string[];
+let outcomes: string[];
 let count = 0;
 
 beforeAll(async () => {
@@ -32,6 +34,7 @@ beforeEach(async () => {
   lease = { runId: `run_${count++}`, epoch: 1 };
   store = new CountingStore();
   said = [];
+  outcomes = [];
   slot = await backend.acquire(lease.runId);
 });
 
@@ -70,8 +73,11 @@ class CountingStore implements WorkspaceSnapshots {
 
 function snapshotsOf(run = lease): RunSnapshots {
   const note = (_: object, text: string) => said.push(text);
+  const report: Report = (fact) => {
+    if (fact.fact === 'workspace.snapshot') outcomes.push(fact.outcome);
+  };
   const log = { info: () => {}, warn: note, error: note } as unknown as Log;
-  return new RunSnapshots(run, { backend, snapshots: store, maxBytes: MAX_BYTES, log });
+  return new RunSnapshots(run, { backend, snapshots: store, maxBytes: MAX_BYTES, log, report });
 }
 
 async function bash(command: string): Promise<string> {
@@ -90,6 +96,7 @@ test('what has not changed is not stored again, and is of the later position', a
   await bash('echo two > file');
   await snapshots.keep(12);
   expect(store).toMatchObject({ stores: 2, stored: { pos: 12 } });
+  expect(outcomes).toEqual(['stored', 'unchanged', 'stored']);
 });
 
 test('a run without a workspace has nothing to keep', async () => {
@@ -116,6 +123,7 @@ test('too much leaves what was stored before, and is said once', async () => {
   await snapshots.keep(7);
   expect(store).toMatchObject({ stores: 1, stored: { pos: 3 } });
   expect(said).toEqual([expect.stringContaining('too large')]);
+  expect(outcomes).toEqual(['stored', 'too_large', 'too_large']);
   await bash('rm large; echo two > file');
   await snapshots.keep(9);
   expect(store).toMatchObject({ stores: 2, stored: { pos: 9 } });
@@ -145,5 +153,6 @@ test('a snapshot that is damaged is none, and says so', async () => {
   const next = { runId: `${lease.runId}_elsewhere`, epoch: 2 };
   expect(await snapshotsOf(next).restore()).toBeUndefined();
   expect(said).toEqual([expect.stringContaining('could not be restored')]);
+  expect(outcomes).toEqual(['stored', 'unusable']);
   expect(await backend.openWorkspace(next.runId)).toBeUndefined();
 });

@@ -15,9 +15,18 @@ import { type Lease, LeaseLostError } from '../journal/journal.ts';
 import type { WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
 import type { Log } from '../log.ts';
 import { isStoreError } from '../store-error.ts';
+import type { Report, SnapshotOutcome } from '../telemetry/facts.ts';
 
 /** A look at this many takes about as long as a run may be held up for. */
 const MAX_ENTRIES = 50_000;
+
+const TOO_LARGE =
+  'the workspace of the run is too large to be kept; another machine would go on with older files, or none';
+
+interface Kept {
+  outcome: 'stored' | 'unchanged';
+  bytes: number;
+}
 
 export interface RunSnapshotsOptions {
   backend: Pick<ToolBackend, 'surveyWorkspace' | 'snapshotWorkspace' | 'restoreWorkspace'>;
@@ -25,6 +34,7 @@ export interface RunSnapshotsOptions {
   /** Of the content of all files; what is more is not kept. */
   maxBytes: number;
   log: Log;
+  report: Report;
 }
 
 export interface RestoredSnapshot {
@@ -47,13 +57,19 @@ export class RunSnapshots {
 
   /** Stores the workspace as it is now, unless it is as it was. Rejects when the lease is lost or the signal aborted. */
   async keep(pos: number, signal?: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const startedAt = performance.now();
     try {
-      await this.#keep(pos, signal);
+      const kept = await this.#keep(pos, signal);
+      if (kept !== undefined) this.#report(kept.outcome, startedAt, kept.bytes);
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof LeaseLostError) throw error;
-      if (error instanceof SandboxError && error.code === 'artifact_too_large') this.#tooLarge();
-      else this.#options.log.warn({ ...this.#of, err: error }, 'the workspace of the run could not be kept');
+      const tooLarge = error instanceof SandboxError && error.code === 'artifact_too_large';
+      this.#report(tooLarge ? 'too_large' : 'failed', startedAt);
+      if (!tooLarge) log.warn({ ...this.#of, err: error }, 'the workspace of the run could not be kept');
+      else if (!this.#saidTooLarge) log.warn({ ...this.#of, err: error }, TOO_LARGE);
+      this.#saidTooLarge ||= tooLarge;
     }
   }
 
@@ -63,16 +79,19 @@ export class RunSnapshots {
     const { runId } = this.#lease;
     const stored = await snapshots.find(runId);
     if (stored === undefined) return undefined;
+    const startedAt = performance.now();
     try {
       const bytes = snapshots.read(runId, stored);
       const { entries, omitted } = await backend.restoreWorkspace(runId, bytes, { signal });
       log.info({ runId, entries, bytes: stored.bytes }, 'the workspace of the run was restored');
+      this.#report('restored', startedAt, stored.bytes);
       return { pos: stored.pos, omitted };
     } catch (error) {
       signal?.throwIfAborted();
       // Not read now; it may be the next time.
       if (isStoreError(error)) throw error;
       log.error({ runId, err: error }, 'the workspace of the run could not be restored');
+      this.#report('unusable', startedAt);
       return undefined;
     }
   }
@@ -85,30 +104,31 @@ export class RunSnapshots {
     });
   }
 
-  async #keep(pos: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Undefined where there is nothing to keep. */
+  async #keep(pos: number, signal: AbortSignal | undefined): Promise<Kept | undefined> {
     const { backend, snapshots, maxBytes } = this.#options;
     const { runId } = this.#lease;
     const survey = await backend.surveyWorkspace(runId, { maxEntries: MAX_ENTRIES, signal });
-    if (survey === undefined) return;
-    const { fingerprint } = survey;
+    if (survey === undefined) return undefined;
+    const { bytes: content, entries, fingerprint } = survey;
     if (this.#last !== undefined && fingerprint !== undefined && this.#last.fingerprint === fingerprint) {
-      if (await snapshots.confirm(this.#lease, this.#last.snapshotId, pos)) return;
+      const confirmed = await snapshots.confirm(this.#lease, this.#last.snapshotId, pos);
+      if (confirmed) return { outcome: 'unchanged', bytes: 0 };
     }
-    if (survey.entries > MAX_ENTRIES || survey.bytes > maxBytes) return this.#tooLarge();
+    if (entries > MAX_ENTRIES || content > maxBytes) {
+      const limits = `${maxBytes} bytes in ${MAX_ENTRIES} entries`;
+      throw new SandboxError('artifact_too_large', `The workspace has more than ${limits}.`);
+    }
     const snapshot = await backend.snapshotWorkspace(runId, { maxBytes, signal });
-    if (snapshot === undefined) return;
-    const { snapshotId } = await snapshots.store(this.#lease, pos, snapshot);
+    if (snapshot === undefined) return undefined;
+    const { snapshotId, bytes } = await snapshots.store(this.#lease, pos, snapshot);
     this.#last = { snapshotId, fingerprint };
+    return { outcome: 'stored', bytes };
   }
 
-  #tooLarge(): void {
-    if (this.#saidTooLarge) return;
-    this.#saidTooLarge = true;
-    const { log, maxBytes } = this.#options;
-    log.warn(
-      { ...this.#of, maxBytes, maxEntries: MAX_ENTRIES },
-      'the workspace of the run is too large to be kept; another machine would go on with older files, or none',
-    );
+  #report(outcome: SnapshotOutcome, startedAt: number, bytes = 0): void {
+    const durationMs = performance.now() - startedAt;
+    this.#options.report({ fact: 'workspace.snapshot', outcome, durationMs, bytes });
   }
 
   get #of(): { runId: string } {

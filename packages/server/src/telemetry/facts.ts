@@ -40,6 +40,12 @@ export interface StepEnded extends Span {
 /** `interrupted`: a crash came between its start and its outcome. `aborted`: its run was ended meanwhile. */
 export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted' | 'aborted';
 
+/**
+ * Of a workspace that is kept for the next owner of its run: `unchanged` since it was last stored, `too_large` to be
+ * stored. Of one that the next owner needs: `restored`, or `unusable`.
+ */
+export type SnapshotOutcome = 'stored' | 'unchanged' | 'too_large' | 'failed' | 'restored' | 'unusable';
+
 /** `aborted`: its run was ended before anyone answered. */
 export type ApprovalOutcome = ApprovalChoice | 'timeout' | 'aborted';
 
@@ -66,6 +72,8 @@ export type Fact =
   | { fact: 'job.due'; outcome: 'started' | 'skipped' | 'postponed' }
   /** One attempt to deliver a message; `returned`: the server was stopping. */
   | ({ fact: 'webhook.attempt'; outcome: Settlement['kind'] } & Span)
+  /** `bytes`: as they are stored. */
+  | { fact: 'workspace.snapshot'; outcome: SnapshotOutcome; durationMs: number; bytes: number }
   | { fact: 'journal.commit'; durationMs: number; records: number; failed: boolean }
   | {
       fact: 'http.request';

@@ -136,6 +136,17 @@ export class Metrics {
     [],
     COMMIT_RECORDS,
   );
+  readonly #snapshots = this.#histogram(
+    'talaria_workspace_snapshot_seconds',
+    'Time a run waited for its workspace to be kept for another machine, or brought from one',
+    ['outcome'],
+    WAIT_SECONDS,
+  );
+  readonly #snapshotBytes = this.#counter(
+    'talaria_workspace_snapshot_bytes_total',
+    'Bytes of snapshots of workspaces, stored and restored',
+    ['outcome'],
+  );
   readonly #requests = this.#counter('talaria_http_requests_total', 'HTTP requests that were answered', [
     'method',
     'route',
@@ -218,6 +229,10 @@ export class Metrics {
         this.#commits.observe({ outcome: fact.failed ? 'failed' : 'ok' }, fact.durationMs / 1000);
         // Leases are renewed and the queue is looked at without a record.
         if (fact.records > 0) this.#commitRecords.observe(fact.records);
+        break;
+      case 'workspace.snapshot':
+        this.#snapshots.observe({ outcome: fact.outcome }, fact.durationMs / 1000);
+        if (fact.bytes > 0) this.#snapshotBytes.inc({ outcome: fact.outcome }, fact.bytes);
         break;
       case 'http.request': {
         const method = METHODS.has(fact.method) ? fact.method : 'other';
