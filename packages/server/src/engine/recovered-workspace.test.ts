@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LogRecord } from '../journal/records.ts';
-import { workspaceNews } from './recovered-workspace.ts';
+import { outcomesOf, workspaceNews } from './recovered-workspace.ts';
 
 const usesWorkspace = (tool: string): boolean => tool !== 'todo';
 
@@ -18,11 +18,11 @@ function logOf(...calls: { tool?: string; interrupted?: boolean }[]): LogRecord[
 }
 
 const restored = (pos: number, log: LogRecord[], omitted = 0) =>
-  workspaceNews({ kind: 'restored', pos, omitted }, log, usesWorkspace);
+  workspaceNews({ kind: 'restored', pos, omitted }, outcomesOf(log), usesWorkspace);
 
 test('files that are where they were are no news, and files that are gone are', () => {
-  expect(workspaceNews({ kind: 'here' }, logOf({}), usesWorkspace)).toEqual({ payload: {} });
-  const lost = workspaceNews({ kind: 'lost' }, logOf({}), usesWorkspace);
+  expect(workspaceNews({ kind: 'here' }, outcomesOf(logOf({})), usesWorkspace)).toEqual({ payload: {} });
+  const lost = workspaceNews({ kind: 'lost' }, outcomesOf(logOf({})), usesWorkspace);
   expect(lost.payload).toEqual({ workspace_lost: true });
   expect(lost.notice).toContain('the workspace is empty now');
 });

@@ -17,6 +17,13 @@ export type RecoveredWorkspace =
       omitted: number;
     };
 
+/** A call that has its outcome on record. */
+export interface CallOutcome {
+  pos: number;
+  seq: number;
+  tool: string;
+}
+
 export interface WorkspaceNews {
   payload: Pick<EventPayload<'run.resumed'>, 'workspace_lost' | 'workspace_restored' | 'workspace_as_of_seq'>;
   notice?: string;
@@ -27,34 +34,33 @@ const LOST =
   'Make again what you still need.';
 const NOT_BROUGHT = 'What was in /tmp, and what the shell remembered (its directory, variables), was not.';
 
+/** Without those that were interrupted: of them the model knows that they may have changed nothing. */
+export function outcomesOf(log: readonly LogRecord[]): CallOutcome[] {
+  return log.flatMap((record) =>
+    record.event === 'tool.completed' && record.seq !== null && record.private.interrupted !== true
+      ? [{ pos: record.pos, seq: record.seq, tool: record.public.tool }]
+      : [],
+  );
+}
+
 /** `usesWorkspace`: of a tool, by its name. */
 export function workspaceNews(
   recovered: RecoveredWorkspace,
-  log: readonly LogRecord[],
+  outcomes: readonly CallOutcome[],
   usesWorkspace: (tool: string) => boolean,
 ): WorkspaceNews {
   if (recovered.kind === 'here') return { payload: {} };
   if (recovered.kind === 'lost') return { payload: { workspace_lost: true }, notice: LOST };
   const { pos, omitted } = recovered;
-  // Of a call that was interrupted the model knows that it may have changed nothing.
-  const missing = log.filter(
-    (record) =>
-      record.event === 'tool.completed' &&
-      record.pos > pos &&
-      record.private.interrupted !== true &&
-      usesWorkspace(record.public.tool),
-  ).length;
+  const changes = outcomes.filter(({ tool }) => usesWorkspace(tool));
+  const missing = changes.filter((outcome) => outcome.pos > pos).length;
   return {
     payload: {
       workspace_restored: true,
-      ...(missing === 0 ? {} : { workspace_as_of_seq: lastSeq(log, pos) }),
+      ...(missing === 0 ? {} : { workspace_as_of_seq: changes.at(-1 - missing)?.seq ?? 0 }),
     },
     notice: restoredNotice(missing, omitted),
   };
-}
-
-function lastSeq(log: readonly LogRecord[], pos: number): number {
-  return log.findLast((record) => record.pos <= pos && record.seq !== null)?.seq ?? 0;
 }
 
 function restoredNotice(missing: number, omitted: number): string {

@@ -36,7 +36,12 @@ import { isStoreError } from '../store-error.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
 import { contextReach } from './context-reach.ts';
-import { type RecoveredWorkspace, workspaceNews } from './recovered-workspace.ts';
+import {
+  type CallOutcome,
+  outcomesOf,
+  type RecoveredWorkspace,
+  workspaceNews,
+} from './recovered-workspace.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
@@ -157,42 +162,43 @@ export class RunWorker {
     }
     failpoint('run.after-claim');
     // What is posted while the log is read waits for it; taken in before, it would be lost or counted twice.
-    const reading = journal.readLog(runId, -1);
-    this.#refreshing = reading.then((log) => {
+    let outcomes: CallOutcome[] = [];
+    this.#refreshing = journal.readLog(runId, -1).then((log) => {
       this.#progress = Progress.replay(log);
       this.#facts.replay(log);
       this.#lastPos = log.at(-1)?.pos ?? -1;
+      outcomes = outcomesOf(log);
     });
     await this.#refreshing;
     const toolbox = await this.#deps.openTools(this.claim);
+    let begun = false;
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
-      else await this.#begin(toolbox, await reading);
+      else await this.#begin(toolbox, outcomes);
+      begun = true;
       for (;;) {
         const end = await this.#reachEnd(toolbox);
         if (await this.#finish(end, () => toolbox.close())) break;
       }
-      await toolbox.workspace.drop();
     } catch (error) {
-      // Nothing of the run goes on here by then, so this is what the next owner begins with.
-      if (error instanceof Handover) {
-        await toolbox.close();
-        await toolbox.workspace.keep(this.#lastPos);
-      }
-      throw error;
-    } finally {
+      // Once nothing of the run goes on here, its files are what the next owner begins with. Before it has begun they may be
+      // those of an earlier time.
       await toolbox.close();
+      if (error instanceof Handover && begun) await toolbox.workspace.keep(this.#lastPos);
+      throw error;
     }
+    await toolbox.close();
+    await toolbox.workspace.drop();
   }
 
   /** What has to be on record before the agent goes on. */
-  async #begin({ tools, workspace }: Toolbox, log: readonly LogRecord[]): Promise<void> {
+  async #begin({ tools, workspace }: Toolbox, outcomes: readonly CallOutcome[]): Promise<void> {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     if (this.#progress.claims > 1) {
       const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
       const recovered = await workspace.recover(this.#progress.messages, this.#abort.signal);
-      const news = workspaceNews(recovered, log, (tool) => workspace.isUsedBy(tool));
+      const news = workspaceNews(recovered, outcomes, (tool) => workspace.isUsedBy(tool));
       const lost = tools.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
