@@ -3,6 +3,7 @@
  *
  *   npm run bench                       all rows
  *   npm run bench -- creates fan-out    some of them
+ *   npm run bench -- services           those whose name begins so: one, two and three servers on Postgres
  *   npm run bench -- --json FILE        also as JSON, with every round
  *
  * Servers, floors and the model are processes of their own; this process is the client of all of them and does
@@ -26,6 +27,10 @@ import { replay } from './scenarios/replay.ts';
 import { restart } from './scenarios/restart.ts';
 import { sandboxDocker } from './scenarios/sandbox-docker.ts';
 import { sandboxLocal } from './scenarios/sandbox-local.ts';
+import { servicesClaims } from './scenarios/services-claims.ts';
+import { servicesCreates } from './scenarios/services-creates.ts';
+import { servicesEvents } from './scenarios/services-events.ts';
+import { servicesLatency } from './scenarios/services-latency.ts';
 import { start } from './scenarios/start.ts';
 import { workspaceSnapshots } from './scenarios/workspace-snapshots.ts';
 import { Stage } from './stage.ts';
@@ -51,13 +56,19 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   command,
   archive,
   'workspace-snapshots': workspaceSnapshots,
+  'services-creates': servicesCreates,
+  'services-events': servicesEvents,
+  'services-claims': servicesClaims,
+  'services-latency': servicesLatency,
 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
 });
-const unknown = positionals.filter((name) => !(name in scenarios));
+const matches = (asked: string) =>
+  Object.keys(scenarios).filter((name) => name === asked || name.startsWith(`${asked}-`));
+const unknown = positionals.filter((asked) => matches(asked).length === 0);
 if (values.help === true || unknown.length > 0) {
   if (unknown.length > 0) console.error(`Unknown: ${unknown.join(', ')}`);
   console.error(`npm run bench -- [--json FILE] [ROW ...]\nRows: ${Object.keys(scenarios).join(', ')}`);
@@ -78,7 +89,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 console.log(printMachine(machine));
-for (const name of positionals.length > 0 ? positionals : Object.keys(scenarios)) {
+for (const name of positionals.length > 0 ? positionals.flatMap(matches) : Object.keys(scenarios)) {
   const startedAt = performance.now();
   process.stderr.write(`${name} …`);
   stage = new Stage();

@@ -1,0 +1,64 @@
+/**
+ * The real HTTP server, engine facade and feeds on a journal, without anything that works on runs: whoever holds the
+ * journal appends to them.
+ */
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { Engine } from '../../packages/server/src/engine/engine.ts';
+import { QueuePace } from '../../packages/server/src/engine/pace.ts';
+import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
+import { ScheduledJobs } from '../../packages/server/src/jobs/scheduled-jobs.ts';
+import type { Journal } from '../../packages/server/src/journal/journal.ts';
+import { createMasking } from '../../packages/server/src/responses/masking.ts';
+import { ResponseRuns } from '../../packages/server/src/responses/response-runs.ts';
+import { noReport } from '../../packages/server/src/telemetry/facts.ts';
+
+/** Returns the port. */
+export async function serveJournal(journal: Journal): Promise<number> {
+  const log = pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+  const engine = new Engine({
+    journal,
+    modelName: 'bench',
+    maxQueuedRuns: 1,
+    owners: 1,
+    contextTokens: 0,
+    mask: (text) => text,
+    secrets: [],
+    openWorkspace: async () => undefined,
+    chooseWebhook: () => undefined,
+    pace: new QueuePace(Date.now),
+  });
+  const http = createHttpServer({
+    engine,
+    role: 'http',
+    peers: undefined,
+    api: {
+      jobs: new ScheduledJobs({
+        store: journal.jobs,
+        startRun: engine.startJobRun,
+        maxJobs: 0,
+        timezone: 'UTC',
+      }),
+      responses: new ResponseRuns({
+        engine,
+        journal,
+        masking: createMasking([]),
+        modelName: 'bench',
+        maxStored: 1,
+      }),
+      modelName: 'bench',
+      subscriberBufferBytes: 1_048_576,
+      inlineGraceMs: 0,
+    },
+    apiKeys: [],
+    corsOrigins: [],
+    version: 'bench',
+    logger: log,
+    checks: async () => ({}),
+    mcpServers: () => [],
+    metrics: { contentType: 'text/plain', render: async () => '' },
+    report: noReport,
+  });
+  await http.listen({ host: '127.0.0.1', port: 0 });
+  return (http.server.address() as AddressInfo).port;
+}
