@@ -45,6 +45,7 @@ export function fillStore(path: string, { rows, seed }: { rows: number; seed: nu
   using db = new DatabaseSync(path);
   db.exec('PRAGMA journal_mode = WAL');
   migrate(db);
+  db.exec('BEGIN');
   for (const [table, { columns, key }] of readShape(db).tables) {
     if (table in NOT_MOVED) continue;
     const required = requiredColumns(db, table);
@@ -63,6 +64,7 @@ export function fillStore(path: string, { rows, seed }: { rows: number; seed: nu
   }
   // Leases end on the way; what else there is arrives as it was.
   db.exec('UPDATE runs SET lease_owner = NULL, lease_until = NULL; UPDATE webhook_messages SET leased = 0');
+  db.exec('COMMIT');
 }
 
 function anyValue(column: string, kind: string): fc.Arbitrary<Value> {
