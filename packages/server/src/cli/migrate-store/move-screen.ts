@@ -6,6 +6,9 @@ import type { Output } from '../terminal.ts';
 
 const LINE_EVERY_MS = 10_000;
 
+/** What a bar counts. */
+const DONE = { copying: 'rows copied', comparing: 'rows compared' } as const;
+
 export class MoveScreen implements Disposable {
   readonly #output: Output;
   readonly #live: LiveScreen | undefined;
@@ -26,9 +29,8 @@ export class MoveScreen implements Disposable {
   show(progress: MoveProgress): void {
     const { phase, rows, totalRows } = progress;
     const begins = this.#last?.phase !== phase;
-    if (begins) {
-      this.#bar = new ProgressBar(phase, totalRows, rows, (count) => `${count} rows`);
-    } else this.#bar!.add(rows - this.#last!.rows);
+    if (begins) this.#bar = new ProgressBar(DONE[phase], totalRows, rows, String);
+    else this.#bar!.add(rows - this.#last!.rows);
     this.#last = progress;
     if (this.#live !== undefined) {
       const bar = this.#bar!;

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { migrate } from '../../../journal/sqlite/migrations.ts';
+import { writeMark } from '../../../journal/sqlite/move-mark.ts';
+import { tempDirectory } from '../../../journal/sqlite/testing.ts';
+import { checkDatabase } from './database.ts';
+
+it.each([
+  ['copying', 'failed', /Give the same talaria migrate-store command again/],
+  ['different', 'failed', /--start-over/],
+  ['verified', 'ok', undefined],
+] as const)('of a store that another one was moved into, and is %s, it says: %s', (state, status, mend) => {
+  using directory = tempDirectory();
+  const path = join(directory.path, 'talaria.db');
+  using db = new DatabaseSync(path);
+  migrate(db);
+  writeMark(db, { state, source: 'x', held: { rows: {}, counters: {} } });
+  const finding = checkDatabase(path);
+  expect(finding).toMatchObject({
+    status,
+    ...(mend === undefined ? {} : { mend: expect.stringMatching(mend) }),
+  });
+});
