@@ -1,5 +1,13 @@
 /** The files of a run lie on the server that works on it; any server on the same Postgres gives them out. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -230,6 +238,20 @@ describe('a server without workspaces', () => {
     } finally {
       await journal.close();
     }
+  });
+
+  test('has an id of its own: one on a copy of its data directory does not start', async () => {
+    const copy = new ServerProcess({
+      env: { ...KEYS, TALARIA_DATABASE_URL: database, TALARIA_ROLE: 'http' },
+    });
+    servers.push(copy);
+    copyFileSync(join(front.dataDir, 'server-id'), join(copy.dataDir, 'server-id'));
+    expect((await copy.startAndExit()).code).toBe(1);
+    expect(copy.errors).toContain(`The server at ${front.url} goes by the id of this one`);
+    // What it looks for is another server: it starts where the first one was, at the same address.
+    const { port } = new URL(front.url);
+    await front.kill();
+    await front.start({ API_SERVER_PORT: port });
   });
 
   test('names the others, and the one that has the files while it is away', async () => {

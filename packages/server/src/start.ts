@@ -209,6 +209,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   opened.defer(() => peers?.stop());
   opened.defer(() => http.close());
   const { host } = config;
+  await peers?.checkAlone();
   const url = await http.listen({ host, port: config.port });
   const { port } = http.server.address() as AddressInfo;
   await peers?.start(config.advertiseUrl ?? advertisedUrl({ host, port }));

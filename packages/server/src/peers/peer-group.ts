@@ -3,6 +3,7 @@ import { checkPeers, type PeersCheck } from '../checks/check-peers.ts';
 import { isSilent, type Peers, type Place } from '../journal/peers.ts';
 import type { Log } from '../log.ts';
 import { askToTakeUp } from './ask-to-take-up.ts';
+import { findTwin } from './find-twin.ts';
 import { LeftWorkspaces, type LocalWorkspaces } from './left-workspaces.ts';
 import { PeerSeal } from './peer-seal.ts';
 import { Presence, type Self } from './presence.ts';
@@ -34,6 +35,16 @@ export class PeerGroup {
     this.places = { serverId, places: peers.workspaces };
     this.#presence = new Presence({ servers: peers.servers, self, log });
     this.#left = workspaces && new LeftWorkspaces({ workspaces, ...this.places, retentionMs, log });
+  }
+
+  /** Before this server listens: rejects when another one lives that goes by its id. */
+  async checkAlone(): Promise<void> {
+    const twin = await findTwin(this.#options.peers.servers, this.identity);
+    if (twin === undefined) return;
+    throw new Error(
+      `The server at ${twin.url} goes by the id of this one: its data directory, or this one, is a copy; ` +
+        'delete the file server-id in the copy and start again',
+    );
   }
 
   /** Resolves when the others know of this server, and that they reach it at this URL, and of what lies here. */

@@ -1,7 +1,7 @@
 /**
- * What servers on the same store ask each other: the files of a run whose workspace is here, and to be responsible for a run
- * that has a reader here. For anybody else these routes do not exist. Nothing is asked of a third server, so no request
- * goes in circles.
+ * What servers on the same store ask each other: whether it is this one that answers, the files of a run whose workspace is
+ * here, and to be responsible for a run that has a reader here. For anybody else these routes do not exist. Nothing is
+ * asked of a third server, so no request goes in circles.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenWorkspace } from '../../engine/engine.ts';
@@ -44,6 +44,7 @@ export function installPeerRoutes(app: FastifyInstance, options: PeerRoutesOptio
     showSignsOfLife(reply);
   };
   const forPeers = { config: { open: true }, onRequest };
+  app.get(`${PEER_PREFIX}self`, forPeers, async () => ({ server_id: serverId }));
   app.post<{ Params: { run_id: string } }>(
     `${PEER_PREFIX}runs/:run_id/watch`,
     forPeers,

@@ -1,0 +1,28 @@
+/**
+ * A living server that goes by the id of this one: its data directory was copied, or this one's. It is asked for at the
+ * address it told the others, before this server listens, so that it is not this one that answers. Only a seal made for this
+ * id counts, so nothing else at that address is taken for it.
+ */
+import { isSilent, type KnownServer, type Servers } from '../journal/peers.ts';
+import { askPeer, NoAnswerError } from './ask-peer.ts';
+import type { PeerSeal } from './peer-seal.ts';
+
+/** After a crash in a container whose address is gone with it, the start waits for so long. */
+const CONNECT_MS = 1_000;
+
+export async function findTwin(
+  store: Pick<Servers, 'list'>,
+  { serverId, seal }: { serverId: string; seal: PeerSeal },
+): Promise<KnownServer | undefined> {
+  const { now, servers } = await store.list();
+  const server = servers.find((known) => known.serverId === serverId);
+  if (server === undefined || isSilent(server, now)) return undefined;
+  try {
+    const answer = await askPeer({ seal, server, method: 'GET', path: '/peers/self', connectMs: CONNECT_MS });
+    answer.destroy();
+    return server;
+  } catch (error) {
+    if (error instanceof NoAnswerError) return undefined;
+    throw error;
+  }
+}
