@@ -88,13 +88,14 @@ export function describeArtifacts(target: GetTarget): void {
         const steps = [{ tools: [terminal('echo early > file')] }, { text: 'done' }];
         await using held = await HeldRun.start(target(), [steps[0]!, { ...steps[1]!, hang: 'before' }]);
         held.release();
+        // The shell makes the file before it writes into it.
         await expect
           .poll(
-            async () => (await api().get<ArtifactList>(`/v1/runs/${held.runId}/artifacts?path=file`)).status,
+            async () => (await api().get<string>(`/v1/runs/${held.runId}/artifacts/content?path=file`)).body,
           )
-          .toBe(200);
-        const answer = await api().get<string>(`/v1/runs/${held.runId}/artifacts/content?path=file`);
-        expect(answer.body).toBe('early\n');
+          .toBe('early\n');
+        const listed = await api().get<ArtifactList>(`/v1/runs/${held.runId}/artifacts?path=file`);
+        expect(listed.status).toBe(200);
         expect((await api().run(held.runId)).status).toBe('running');
       });
     });
