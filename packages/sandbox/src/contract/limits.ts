@@ -298,7 +298,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
       });
     });
 
-    test('1 GB of output comes as its head, its tail and its size', async () => {
+    test('1 GB of output comes as its head, its tail and its size', { timeout: 180_000 }, async () => {
       const result = await bash('echo first; yes | head -c 1G; echo last');
       expect(result).toMatchObject({ success: true, metadata: { truncated: true } });
       expect(result.metadata.total_bytes).toBe(1024 * MB + 'first\nlast\n'.length);

@@ -139,7 +139,9 @@ for (const isolation of KINDS) {
 
     // Once: what reads the output is the same under each isolation.
     if (isolation === 'none') {
-      test('printing 1 GB leaves memory flat, and the log is as long as it may be', async () => {
+      test('printing 1 GB leaves memory flat, and the log is as long as it may be', {
+        timeout: 180_000,
+      }, async () => {
         const id = await start('until [ -e go ]; do sleep 0.01; done; yes | head -c 1G');
         const peak = watchMemory();
         await call('bash', { command: 'touch go' });
