@@ -33,8 +33,9 @@ export function configSecrets(config: Config): string[] {
 export function databaseSecrets(database: Database): string[] {
   if (database.kind === 'sqlite') return [];
   const url = new URL(eachHost(database.url)[0]!);
-  const written = [url.password, url.searchParams.get('password') ?? ''];
-  return [...written, ...written.map(decodeURIComponent)].filter((secret) => secret !== '');
+  const inQuery = /[?&]password=([^&#]*)/.exec(url.search)?.[1] ?? '';
+  const meant = [decodeURIComponent(url.password), url.searchParams.get('password') ?? ''];
+  return [url.password, inQuery, ...meant].filter((secret) => secret !== '');
 }
 
 /** The value of a row of the table; the two settings for keys are one list in `Config`. */

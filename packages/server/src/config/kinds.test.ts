@@ -223,6 +223,18 @@ describe('the database URL', () => {
     expect(configSecrets(config)).toEqual(expect.arrayContaining(['s3%40cret', 's3@cret', 'other']));
   });
 
+  it('takes a password with a % where that is escaped, and says so where it is not', () => {
+    for (const url of ['postgres://bob:50%25ab@db/runs', 'postgres://bob@db/runs?password=50%25ab']) {
+      const { config } = load({ env: { TALARIA_DATABASE_URL: url } });
+      expect(configSecrets(config)).toEqual(expect.arrayContaining(['50%25ab', '50%ab']));
+    }
+    for (const url of ['postgres://bob:50%xy@db/runs', 'postgres://bob@db/runs?password=50%']) {
+      const [problem] = problemsOf({ env: { TALARIA_DATABASE_URL: url } });
+      expect(problem).toContain('a % that means itself has to be written as %25');
+      expect(problem).not.toContain('50%');
+    }
+  });
+
   it('takes several hosts of one Postgres', () => {
     const url = 'postgres://bob:s3cret@a:5432,b/runs';
     const { config } = load({ env: { TALARIA_DATABASE_URL: url } });

@@ -167,7 +167,10 @@ export function databaseUrl(): Kind<Database> {
             url !== null && url.pathname.length > 1 && (url.hostname !== '' || url.searchParams.has('host'))
           );
         });
-        return named ? { value: { kind: 'postgres', url: text } } : { refused: '' };
+        if (!named) return { refused: '' };
+        if (/%(?![0-9a-f]{2})/i.test(text))
+          return { refused: 'a % that means itself has to be written as %25' };
+        return { value: { kind: 'postgres', url: text } };
       }
       // Without the slash check `file:runs.db` would quietly mean /runs.db.
       if (!/^(sqlite|file):(\/|\/{3,})[^/]/i.test(text)) return { refused: '' };
