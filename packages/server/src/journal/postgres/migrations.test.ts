@@ -41,6 +41,19 @@ it('a server refuses to start on a schema newer than it knows, and says which ve
   expect(await query(url, 'SELECT version FROM talaria_schema')).toEqual([{ version: newer }]);
 });
 
+it('a server refuses to start on a database that has no place for every character', async () => {
+  const url = new URL(await postgres.createDatabase());
+  await query(
+    url.href,
+    "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
+  );
+  url.pathname = '/latin';
+  await expect(PostgresJournal.open({ url: url.href })).rejects.toThrow(
+    'The database cannot be opened: its encoding is LATIN1, not UTF8; make it with createdb -E UTF8 -T template0',
+  );
+  expect(await query(url.href, "SELECT to_regclass('runs') AS runs")).toEqual([{ runs: null }]);
+});
+
 it('one that runs already goes on when the schema gets newer in the ways that a step may change it', async () => {
   const url = await postgres.createDatabase();
   const journal = await PostgresJournal.open({ url });

@@ -283,6 +283,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Brings the database to the newest schema, once, however many servers start together; refuses a newer one. */
 export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
+  await expectUnicode(tx);
   await tx.rows('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
   const version = await schemaVersion(tx);
   if (version > SCHEMA_VERSION) {
@@ -295,6 +296,14 @@ export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
   await tx.rows('CREATE TABLE IF NOT EXISTS talaria_schema (version integer NOT NULL)');
   await tx.rows('DELETE FROM talaria_schema');
   await tx.rows('INSERT INTO talaria_schema (version) VALUES ($1)', [SCHEMA_VERSION]);
+}
+
+/** A database in another encoding takes runs until the first character that it has no place for; that run never ends. */
+export async function expectUnicode(tx: Pick<Transaction, 'rows'>): Promise<void> {
+  const [row] = await tx.rows<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding");
+  if (row?.encoding !== 'UTF8') {
+    throw new Error(`its encoding is ${row?.encoding}, not UTF8; make it with createdb -E UTF8 -T template0`);
+  }
 }
 
 /** 0 for a database without our tables. */
