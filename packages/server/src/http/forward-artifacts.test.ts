@@ -1,8 +1,9 @@
 /** Between a real server that asks and one that answers as peers do, and stops doing so. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, get, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, it } from 'vitest';
 import type { KnownServer } from '../journal/peers.ts';
@@ -47,8 +48,8 @@ async function fileFrom(
   app = Fastify({ forceCloseConnections: true });
   installErrorHandling(app, 'not_found');
   const forward = createForwardArtifacts(seal, idleMs);
-  app.get('/v1/file', (request, reply) => forward(request, reply, { serverId, server: known }));
-  return `${await app.listen({ port: 0, host: '127.0.0.1' })}/v1/file`;
+  app.get('/v1/:run_id/file', (request, reply) => forward(request, reply, { serverId, server: known }));
+  return `${await app.listen({ port: 0, host: '127.0.0.1' })}/v1/run_1/file`;
 }
 
 const head = { 'content-length': LENGTH, 'content-type': 'text/plain', 'x-secret': 'inside', etag: '"1"' };
@@ -62,10 +63,20 @@ it('passes on what was asked, and back what belongs to the file and nothing else
   });
   const headers = { range: 'bytes=0-1', authorization: 'Bearer key', cookie: 'c' };
   const answer = await fetch(`${url}?path=a%20b`, { headers });
-  expect(asked).toEqual({ path: '/peers/file?path=a%20b', range: 'bytes=0-1' });
+  expect(asked).toEqual({ path: '/peers/run_1/file?path=a%20b', range: 'bytes=0-1' });
   expect([answer.status, await answer.text()]).toEqual([206, 'ok']);
   expect(Object.fromEntries(answer.headers)).toMatchObject({ etag: '"1"', 'content-type': 'text/plain' });
   for (const name of ['x-secret', 'set-cookie', PEER_HEADER]) expect(answer.headers.has(name)).toBe(false);
+});
+
+it.each([
+  ['with letters that are escaped', '/%76%31/run%5F1/f%69le?path=a'],
+  ['as a whole URL', 'http://talaria.example.com/v1/run_1/file?path=a'],
+])('understands a path that is written %s', async (_, path) => {
+  const url = await fileFrom((request, response) => response.end(request.url));
+  const request = get(url, { path });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  expect(await text(response)).toBe('/peers/run_1/file?path=a');
 });
 
 it.each([

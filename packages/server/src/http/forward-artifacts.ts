@@ -69,7 +69,7 @@ async function ask(
       seal,
       server,
       method: request.method,
-      path: PEER_PREFIX + request.url.slice(CLIENT_PREFIX.length),
+      path: peerPath(request),
       headers: Object.fromEntries(
         PASSED_ON.flatMap((passed) => {
           const value = header(request, passed);
@@ -86,6 +86,15 @@ async function ask(
       `which was last seen at ${iso(server.seenAt)} and does not answer: ${error.message}`,
     );
   }
+}
+
+/** Made from the route: a client can write the same path in many ways. */
+function peerPath({ routeOptions, params, url }: FastifyRequest): string {
+  const route = PEER_PREFIX + routeOptions.url!.slice(CLIENT_PREFIX.length);
+  const path = route.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent((params as Record<string, string>)[name]!),
+  );
+  return path + (/\?.*$/s.exec(url)?.[0] ?? '');
 }
 
 function unavailable(name: string, why: string): TalariaError {

@@ -45,6 +45,12 @@ it('gets the answer of the server it means, whatever its status', async () => {
   expect(await text(answer)).toBe('/peers/x?y=1 bytes=1-');
 });
 
+it('seals the path as it is sent', async () => {
+  const url = await listen(sealed((request, response) => response.end(request.url)));
+  const answer = await ask(url, { path: '/peers/x?path=it\'s "here"' });
+  expect(await text(answer)).toBe('/peers/x?path=it%27s%20%22here%22');
+});
+
 it('follows no redirect', async () => {
   const url = await listen(sealed((_, response) => response.writeHead(302, { location: '/y' }).end()));
   expect((await ask(url)).statusCode).toBe(302);

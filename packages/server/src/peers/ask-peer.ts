@@ -36,8 +36,11 @@ export class NoAnswerError extends Error {
 export function askPeer(options: AskPeerOptions): Promise<IncomingMessage> {
   const { seal, server, method, path, headers = {}, signal } = options;
   const { connectMs = CONNECT_MS, silenceMs = SILENCE_MS } = options;
-  const { header, answer } = seal.ask({ serverId: server.serverId, method, path });
-  const url = new URL(server.url + path);
+  // In the form in which it is sent: some characters a client may send as they are, and a URL escapes them.
+  const asked = new URL(path, server.url);
+  const sent = asked.pathname + asked.search;
+  const { header, answer } = seal.ask({ serverId: server.serverId, method, path: sent });
+  const url = new URL(server.url + sent);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
     method,
