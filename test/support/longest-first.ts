@@ -14,13 +14,16 @@ const LONG = [
   'packages/server/src/journal/postgres/postgres-journal.test.ts',
   'test/chaos/kill-at-every-failpoint.test.ts',
   'test/chaos/many-servers.test.ts',
+  'test/chaos/many-servers.test.ts',
   'packages/sandbox/src/local/no-isolation-contract.test.ts',
   'packages/sandbox/src/local/local-backend.test.ts',
   'packages/sandbox/src/local/background/background.test.ts',
   'test/e2e/jobs.test.ts',
   'packages/server/src/journal/sqlite/sqlite-journal.test.ts',
+  'packages/server/src/journal/moving/move-store.test.ts',
   'test/e2e/postgres.test.ts',
   'test/installed/client.test.ts',
+  'test/chaos/long-session.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {
