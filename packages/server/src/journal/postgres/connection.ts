@@ -13,7 +13,7 @@ import { Away } from './failures.ts';
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_PROBE_MS = 10_000;
 /** Far beyond what a statement takes, and what it may wait for another transaction. */
-const ANSWER_MS = 30_000;
+export const ANSWER_MS = 30_000;
 
 /** Counts and times fit into a number; as text, which is the library's default, they would not compare. */
 const types: pg.CustomTypesConfig = {

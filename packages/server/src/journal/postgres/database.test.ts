@@ -126,6 +126,14 @@ it('a connection that is silent for too long is given up, and its transaction ha
   expect(await marks()).toEqual(['a', 'b']);
 });
 
+it('a statement that takes longer than it should gets longer at every try', async () => {
+  await database.transaction({ ...PATIENT, answerMs: 100 }, async (tx) => {
+    tx.send("INSERT INTO marks (name) VALUES ('a')");
+    await tx.rows('SELECT pg_sleep(0.3)');
+  });
+  expect(await marks()).toEqual(['a']);
+});
+
 it('whoever was let in once waits for a password that is being changed, and nobody else', async () => {
   const name = `guest_${Date.now()}`;
   await direct.query(`CREATE ROLE ${name} LOGIN PASSWORD 'right'; GRANT ALL ON marks TO ${name}`);

@@ -13,13 +13,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
 import { atMost } from '../../at-most.ts';
-import { Connection, type ConnectionOptions, Hosts } from './connection.ts';
-import { Away, isAway, isConflict, isConnectionLoss, isStale } from './failures.ts';
+import { ANSWER_MS, Connection, type ConnectionOptions, Hosts } from './connection.ts';
+import { Away, isAway, isConflict, isConnectionLoss, isStale, isUnanswered } from './failures.ts';
 import { toQuery } from './prepared.ts';
 
 const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+const ANSWER_MAX_MS = 24 * 3600 * 1000;
 /** What is under way at the end gets this long; it may wait for a lock, or for an answer that never comes. */
 const CLOSE_MS = 1_000;
 /** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
@@ -53,7 +54,7 @@ export const PROBE: Patience = { waitMs: 1_000 };
 /** Somebody follows a stream, and would rather hear nothing for a while than begin again. */
 export const WATCHING: Patience = { waitMs: 60_000 };
 /** A change of all tables, by us or by another server that we wait for. */
-export const MIGRATION: Patience = { waitMs: 5_000, answerMs: 24 * 3600 * 1000 };
+export const MIGRATION: Patience = { waitMs: 5_000, answerMs: ANSWER_MAX_MS };
 /** The work on a run waits for the database for as long as it takes; its lease decides whether it may go on. */
 export const WORK: Patience = { waitMs: Number.POSITIVE_INFINITY };
 
@@ -129,16 +130,25 @@ export class Database {
     return this.rows<T>(patience, sql, [this.#now?.() ?? null, ...values]);
   }
 
-  async transaction<T>(patience: Patience, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    { waitMs, answerMs = ANSWER_MS }: Patience,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
     let inDoubt: (Begun & { result: T }) | undefined;
+    let readyToWaitMs = answerMs;
     try {
-      return await this.#persist(patience.waitMs, async () => {
+      return await this.#persist(waitMs, async () => {
         if (inDoubt !== undefined) {
           if (await this.#hasHappened(inDoubt)) return inDoubt.result;
           inDoubt = undefined;
         }
-        return await this.#attempt(patience, work, (doubt) => {
+        const attempt = this.#attempt(readyToWaitMs, work, (doubt) => {
           inDoubt = doubt;
+        });
+        return await attempt.catch((error) => {
+          // Or what takes longer than we thought would be tried in vain for ever.
+          if (isUnanswered(error)) readyToWaitMs = Math.min(readyToWaitMs * 2, ANSWER_MAX_MS);
+          throw error;
         });
       });
     } catch (error) {
@@ -155,7 +165,7 @@ export class Database {
 
   /** One try; says while the outcome depends on whether a commit that was sent has happened. */
   #attempt<T>(
-    { answerMs }: Patience,
+    answerMs: number,
     work: (tx: Transaction) => Promise<T>,
     setDoubt: (doubt: (Begun & { result: T }) | undefined) => void,
   ): Promise<T> {
@@ -286,11 +296,11 @@ async function ask<T extends object>(
 class OpenTransaction implements Transaction {
   readonly now: number;
   readonly #client: pg.PoolClient;
-  readonly #answerMs: number | undefined;
+  readonly #answerMs: number;
   readonly #sent: Promise<unknown>[] = [];
   #failure: unknown;
 
-  constructor(client: pg.PoolClient, answerMs: number | undefined, now: number) {
+  constructor(client: pg.PoolClient, answerMs: number, now: number) {
     this.#client = client;
     this.#answerMs = answerMs;
     this.now = now;

@@ -30,6 +30,11 @@ export function isStale(error: unknown): boolean {
   return hasCode(error, /^0A000$/) && (error as Error).message.startsWith('cached plan');
 }
 
+/** Nothing was heard for as long as we were ready to wait: there is nobody any more, or it takes longer. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
+
 function hasCode(error: unknown, codes: RegExp): boolean {
   return error instanceof pg.DatabaseError && codes.test(error.code ?? '');
 }
@@ -39,8 +44,9 @@ function isNetworkError(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
   const { code } = error as NodeJS.ErrnoException;
   return (
+    isUnanswered(error) ||
     (typeof code === 'string' && /^E[A-Z]+$/.test(code)) ||
-    /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client (has encountered|was closed)/.test(
+    /Connection terminated|timeout exceeded when trying to connect|timeout expired|Client (has encountered|was closed)/.test(
       error.message,
     )
   );
