@@ -30,6 +30,7 @@ import { sandboxLocal } from './scenarios/sandbox-local.ts';
 import { servicesClaims } from './scenarios/services-claims.ts';
 import { servicesCreates } from './scenarios/services-creates.ts';
 import { servicesEvents } from './scenarios/services-events.ts';
+import { servicesFootprint } from './scenarios/services-footprint.ts';
 import { servicesLatency } from './scenarios/services-latency.ts';
 import { start } from './scenarios/start.ts';
 import { workspaceSnapshots } from './scenarios/workspace-snapshots.ts';
@@ -60,6 +61,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'services-events': servicesEvents,
   'services-claims': servicesClaims,
   'services-latency': servicesLatency,
+  'services-footprint': servicesFootprint,
 };
 
 const { values, positionals } = parseArgs({
