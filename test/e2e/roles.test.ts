@@ -134,6 +134,29 @@ describe('through the server for clients', () => {
     );
   });
 
+  test('a restart of it waits for the answers that are under way', async () => {
+    const gate = `gate-${randomUUID()}`;
+    const content = script([{ chunks: ['in ', { gate }, 'time'] }]);
+    const answers = [false, true].map((stream) =>
+      fetch(`${http.url}/v1/chat/completions`, {
+        method: 'POST',
+        body: JSON.stringify({ messages: [{ role: 'user', content }], stream }),
+      }).then((response) => response.text()),
+    );
+    await waitFor('both runs to be worked on', async () => {
+      const active = await Promise.all(workers.map(async (worker) => (await detailed(worker)).active_agents));
+      return active[0]! + active[1]! === 2;
+    });
+    const ended = http.kill('SIGTERM');
+    await waitFor('it to drain', async () => (await api().get('/health/ready')).status === 503);
+    model.open(gate);
+    const [whole, streamed] = await Promise.all(answers);
+    expect(JSON.parse(whole!).choices[0].message.content).toBe('in time');
+    expect(streamed).toMatch(/data: \[DONE\]\s*$/);
+    expect((await ended).code).toBe(0);
+    await http.start();
+  });
+
   test('a restart of it does not touch the runs', async () => {
     const gate = `gate-${randomUUID()}`;
     const runId = await api().create(script([{ chunks: ['undis', { gate }, 'turbed'] }]));

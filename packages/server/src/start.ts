@@ -203,6 +203,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             modelName: config.modelName,
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
+            // Where runs are worked on here, the time has been given to them.
+            inlineDrainMs: work === undefined ? config.drainSeconds * SECOND_MS : 0,
           },
   });
   // Asked by the others until the end, it says goodbye when nobody can ask any more.

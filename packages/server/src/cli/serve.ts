@@ -60,7 +60,10 @@ export async function serve(
 
   try {
     const signal = await signals.first;
-    terminal.err(`${signal}: waiting up to ${config.drainSeconds} s for runs; a second signal stops at once`);
+    const awaited = config.role === 'http' ? 'answers' : 'runs';
+    terminal.err(
+      `${signal}: waiting up to ${config.drainSeconds} s for ${awaited}; a second signal stops at once`,
+    );
     await server.close();
     return exitCodes.ok;
   } catch (error) {

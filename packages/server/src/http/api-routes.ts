@@ -1,5 +1,6 @@
 /** Everything clients do with runs, sessions, jobs and responses: the routes beside health and metrics. */
 import type { FastifyInstance } from 'fastify';
+import { atMost } from '../at-most.ts';
 import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
@@ -24,6 +25,8 @@ export interface ApiOptions {
   modelName: string;
   subscriberBufferBytes: number;
   inlineGraceMs: number;
+  /** How long a shutdown waits for answers that are under way and cannot be gone on with elsewhere. */
+  inlineDrainMs: number;
 }
 
 export interface ApiContext extends ApiOptions {
@@ -51,6 +54,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   });
   const inline = new InlineRuns({ engine, watch, streams });
   app.addHook('preClose', async () => {
+    await atMost(api.inlineDrainMs, inline.answered());
     await Promise.all([inline.close(), streams.close()]);
   });
 

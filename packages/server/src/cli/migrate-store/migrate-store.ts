@@ -90,7 +90,8 @@ function readStore(flag: string, given: string | undefined, { homeDir, env }: Te
   const kind = databaseUrl();
   const read = kind.fromText(given, { homeDir, baseDir: process.cwd(), env });
   if ('value' in read) return read.value;
-  throw new UsageError(`${flag} is no store; expected the path of a file, or ${kind.allowed}`);
+  const reason = read.refused === '' ? '' : `: ${read.refused}`;
+  throw new UsageError(`${flag} is no store${reason}; expected the path of a file, or ${kind.allowed}`);
 }
 
 function asJson({ tables, verifiedBefore }: Moved): object {

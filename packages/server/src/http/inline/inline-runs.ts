@@ -5,6 +5,8 @@
  * In this order: the run is submitted, the headers that name it and its session are set, the request is attached, and
  * then either `readToEnd` collects what the answer needs or `stream` shows it as it comes.
  */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { isTerminalEvent, type Run, type RunCreated, TalariaError } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 import type { Engine, Idempotency } from '../../engine/engine.ts';
@@ -43,6 +45,8 @@ export class InlineRuns {
   readonly #options: InlineRunsOptions;
   /** The requests that wait for the end of their run. */
   readonly #waiting = new Set<(error: TalariaError) => Promise<void>>();
+  /** Those and the ones that are sent a stream. */
+  readonly #open = new Set<ServerResponse>();
 
   constructor(options: InlineRunsOptions) {
     this.#options = options;
@@ -127,10 +131,19 @@ export class InlineRuns {
   }
 
   #follow({ raw: response }: FastifyReply, reader: InlineReader): void {
-    response.once('close', () => reader.leave());
+    response.once('close', () => {
+      this.#open.delete(response);
+      reader.leave();
+    });
     // It may have closed while the run was submitted, and then does not do so again.
     if (response.destroyed) reader.leave();
+    else this.#open.add(response);
     response.socket?.setKeepAlive(true, KEEPALIVE_MS);
+  }
+
+  /** Resolves when every answer that is under way now has been given. */
+  async answered(): Promise<void> {
+    await Promise.all([...this.#open].map((response) => once(response, 'close')));
   }
 
   /** Tells whoever waits that the server goes, and lets the runs go on after the next start. */
