@@ -41,8 +41,8 @@ export async function claimRuns(
   tx: Transaction,
   { worker, leaseMs, limit }: ClaimRequest,
 ): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
-  const ended = await cancelStopped(tx);
-  const begun = await lockBegun(tx, limit);
+  // Side by side on the one connection: they want different rows.
+  const [ended, begun] = await Promise.all([cancelStopped(tx), lockBegun(tx, limit)]);
   const fresh = await lockNew(tx, limit - begun.length);
   const batch = new RunBatch();
   const rows = [...begun, ...fresh];
@@ -94,7 +94,7 @@ async function lockBegun(tx: Transaction, limit: number): Promise<RunRow[]> {
   if (limit <= 0) return [];
   const rows = await tx.rows<RunRow>(
     `SELECT * FROM runs
-      WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= $1)
+      WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= $1) AND status <> 'stopping'
       ORDER BY n FOR UPDATE SKIP LOCKED`,
     [tx.now],
   );
@@ -171,7 +171,7 @@ async function chooseNew(
   }
   const waiting = new Map<string, Waiting[]>();
   const notThese = [...taken.map(({ n }) => n), ...passedOver];
-  for (const { owner } of owners) {
+  const find = async ({ owner }: Owner): Promise<void> => {
     const rows = await tx.rows<Waiting>(
       `SELECT r.n, r.owner FROM runs r
         WHERE r.owner = $1 AND r.finished_at IS NULL AND r.epoch = 0 AND r.n <> ALL ($3::bigint[])
@@ -182,7 +182,8 @@ async function chooseNew(
       [owner, limit, notThese],
     );
     waiting.set(owner, rows);
-  }
+  };
+  await Promise.all(owners.map(find));
   return inTurns(owners, waiting, limit);
 }
 

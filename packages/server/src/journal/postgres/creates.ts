@@ -33,6 +33,7 @@ export async function createRuns(
   );
   const queue = await Queue.count(tx, group, serverId);
   const created = new Set<string>();
+  const owners = new Set<string>();
   const answers: Answer<CreateOutcome>[] = [];
   for (const { run, limits } of group) {
     const holder = keys.holder(run);
@@ -47,6 +48,7 @@ export async function createRuns(
       const outcome = await create(tx, run, await queue.excess(run.owner, limits));
       if (outcome.kind === 'created') {
         created.add(run.runId);
+        owners.add(run.owner);
         queue.add(run.owner);
       } else keys.giveBack(tx, run);
       answers.push({ value: outcome });
@@ -58,6 +60,12 @@ export async function createRuns(
       answers.push({ error });
     }
   }
+  if (owners.size > 0) {
+    // In one order for all servers, so that no two of them wait for each other.
+    tx.send('INSERT INTO owners (owner, turn) SELECT unnest ($1::text[]), 0 ON CONFLICT DO NOTHING', [
+      [...owners].sort(),
+    ]);
+  }
   return answers;
 }
 
@@ -67,7 +75,6 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
   const sessionId = await sessionOf(tx, run);
   const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: tx.now } as const;
   const state = foldRecord(INITIAL_STATE, accepted);
-  tx.send('INSERT INTO owners (owner, turn) VALUES ($1, 0) ON CONFLICT DO NOTHING', [run.owner]);
   tx.send(
     `WITH made AS (
        INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
