@@ -181,3 +181,22 @@ it('streams that are all woken at once keep nobody else waiting', async () => {
     await journal.close();
   }
 });
+
+it('makes do with fewer connections than it would take, as an ordinary user', async () => {
+  const url = new URL(await postgres.createDatabase());
+  const admin = new pg.Client(url.href);
+  await admin.connect();
+  await admin.query(
+    "CREATE ROLE guest LOGIN PASSWORD 'guest' CONNECTION LIMIT 3; GRANT ALL ON SCHEMA public TO guest",
+  );
+  await admin.end();
+  [url.username, url.password] = ['guest', 'guest'];
+  const journal = await PostgresJournal.open({ url: url.href });
+  try {
+    const runIds = await Promise.all(Array.from({ length: 20 }, () => createRun(journal)));
+    const found = await Promise.all(runIds.map((runId) => journal.getRun(runId)));
+    expect(found.map((run) => run?.runId)).toEqual(runIds);
+  } finally {
+    await journal.close();
+  }
+});
