@@ -283,7 +283,8 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Brings the database to the newest schema, once, however many servers start together; refuses a newer one. */
 export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
-  await expectUnicode(tx);
+  const problem = await encodingProblem(tx);
+  if (problem !== undefined) throw new Error(`${problem}; ${UNICODE}`);
   await tx.rows('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
   const version = await schemaVersion(tx);
   if (version > SCHEMA_VERSION) {
@@ -299,12 +300,13 @@ export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
 }
 
 /** A database in another encoding takes runs until the first character that it has no place for; that run never ends. */
-export async function expectUnicode(tx: Pick<Transaction, 'rows'>): Promise<void> {
+export async function encodingProblem(tx: Pick<Transaction, 'rows'>): Promise<string | undefined> {
   const [row] = await tx.rows<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding");
-  if (row?.encoding !== 'UTF8') {
-    throw new Error(`its encoding is ${row?.encoding}, not UTF8; make it with createdb -E UTF8 -T template0`);
-  }
+  return row?.encoding === 'UTF8' ? undefined : `its encoding is ${row?.encoding}, not UTF8`;
 }
+
+/** What to do about it. */
+export const UNICODE = 'make it with createdb -E UTF8 -T template0';
 
 /** 0 for a database without our tables. */
 export async function schemaVersion(tx: Pick<Transaction, 'rows'>): Promise<number> {

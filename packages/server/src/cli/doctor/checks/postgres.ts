@@ -2,7 +2,12 @@
 import { describeDatabase } from '../../../config/index.ts';
 import { unfinishedMove } from '../../../journal/moving/unfinished-move.ts';
 import { Database } from '../../../journal/postgres/database.ts';
-import { expectUnicode, SCHEMA_VERSION, schemaVersion } from '../../../journal/postgres/migrations.ts';
+import {
+  encodingProblem,
+  SCHEMA_VERSION,
+  schemaVersion,
+  UNICODE,
+} from '../../../journal/postgres/migrations.ts';
 import { moveState } from '../../../journal/postgres/move-mark.ts';
 import type { Finding } from '../finding.ts';
 
@@ -10,10 +15,13 @@ export async function checkPostgres(database: { kind: 'postgres'; url: string })
   const name = `Postgres, ${describeDatabase(database)}`;
   const connection = new Database({ url: database.url, connections: 1 });
   try {
-    const [version, state] = await connection.transaction({ waitMs: 0 }, async (tx) => {
-      await expectUnicode(tx);
-      return [await schemaVersion(tx), await moveState(tx)] as const;
-    });
+    const { problem, version, state } = await connection.transaction({ waitMs: 0 }, async (tx) => ({
+      problem: await encodingProblem(tx),
+      version: await schemaVersion(tx),
+      state: await moveState(tx),
+    }));
+    if (problem !== undefined)
+      return { status: 'failed', detail: `${name}: ${problem}`, mend: `Another one is needed: ${UNICODE}` };
     const move = unfinishedMove(state);
     if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
     if (version === 0)
