@@ -226,8 +226,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     close() {
       closing ??= (async () => {
         engine.beginDraining();
-        await scheduler?.stop();
-        await work?.drain(config.drainSeconds * SECOND_MS);
+        await Promise.all([scheduler?.stop(), work?.drain(config.drainSeconds * SECOND_MS)]);
         await stack.disposeAsync();
       })();
       return closing;

@@ -64,3 +64,12 @@ it('ends also when the store cannot be told', async () => {
   await server.stop();
   expect(logged).toEqual([expect.stringContaining('could not be told that this one ends')]);
 });
+
+it('does not wait for a store that is away to say that it ends', async () => {
+  store.renew = () => Promise.reject(new Error('away'));
+  const server = presence();
+  await server.start('http://a');
+  await vi.advanceTimersByTimeAsync(5_000);
+  await server.stop();
+  expect(told).toEqual(['announced at http://a']);
+});

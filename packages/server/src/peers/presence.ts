@@ -46,7 +46,8 @@ export class Presence {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#beating;
     const { servers, self, log } = this.#options;
-    if (this.#startedAt === undefined) return;
+    // A store that is away was waited for just now. The others find this one silent, and no shutdown takes longer for it.
+    if (this.#startedAt === undefined || this.#failing) return;
     await servers.leave(self.serverId, this.#startedAt).catch((error: unknown) => {
       log.warn({ err: error }, 'the other servers could not be told that this one ends');
     });
