@@ -7,9 +7,10 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Model } from '../agent/model/model.ts';
 import { ToolSet } from '../agent/tools/tool.ts';
-import type { Claim, Journal } from '../journal/journal.ts';
+import type { Claim, Journal, Lease } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import type { Log } from '../log.ts';
 import { noReport } from '../telemetry/facts.ts';
 import { RunWorker } from './run-worker.ts';
 
@@ -105,6 +106,27 @@ test('a run that was claimed again and again without progress fails before it is
   expect(run?.state).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
 });
 
+test.each([
+  ['is', 'run handed over', undefined],
+  ['could not be', 'the run could not be handed over; it is claimed when the lease ends', new Error('away')],
+])('at a shutdown it %s handed over, and so the log says', async (_, message, failure) => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  const said: string[] = [];
+  const note = (_fields: unknown, text: string) => said.push(text);
+  const release = async (lease: Lease) => {
+    if (failure !== undefined) throw failure;
+    await journal.release(lease);
+  };
+  await work(
+    claim,
+    answering(),
+    { ...methods(journal), release },
+    { draining: AbortSignal.abort(), log: { debug: note, info: note, warn: note, error: note } as Log },
+  );
+  expect(said).toEqual([message]);
+});
+
 async function openJournal(): Promise<Journal> {
   const dir = mkdtempSync(join(tmpdir(), 'talaria-worker-'));
   const journal = await SqliteJournal.open({ path: join(dir, 'test.db') });
@@ -159,7 +181,17 @@ function once<A extends unknown[], R>(
   };
 }
 
-async function work(claim: Claim, model: Model, journal: Journal): Promise<void> {
+interface Circumstances {
+  draining?: AbortSignal;
+  log?: Log;
+}
+
+async function work(
+  claim: Claim,
+  model: Model,
+  journal: Journal,
+  { draining = new AbortController().signal, log = pino({ level: 'silent' }) }: Circumstances = {},
+): Promise<void> {
   const worker = new RunWorker(
     claim,
     {
@@ -188,11 +220,11 @@ async function work(claim: Claim, model: Model, journal: Journal): Promise<void>
       }),
       mask: (text) => text,
       secrets: [],
-      log: pino({ level: 'silent' }),
+      log,
       report: noReport,
       now: Date.now,
     },
-    new AbortController().signal,
+    draining,
   );
   await worker.done;
 }

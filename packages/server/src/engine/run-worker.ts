@@ -137,8 +137,7 @@ export class RunWorker {
       await this.#workUntilEnd();
     } catch (error) {
       if (error instanceof Handover) {
-        await journal.release(this.claim).catch(() => {});
-        log.info({ runId }, 'run handed over');
+        await this.#handOver();
       } else if (error instanceof LeaseLostError) {
         log.warn({ runId }, 'the lease on the run is lost; another worker goes on');
       } else {
@@ -149,6 +148,17 @@ export class RunWorker {
       this.#closed = true;
       cancelTimer();
       unwatch();
+    }
+  }
+
+  async #handOver(): Promise<void> {
+    const { journal, log } = this.#deps;
+    const { runId } = this.claim;
+    try {
+      await journal.release(this.claim);
+      log.info({ runId }, 'run handed over');
+    } catch (error) {
+      log.warn({ runId, err: error }, 'the run could not be handed over; it is claimed when the lease ends');
     }
   }
 
