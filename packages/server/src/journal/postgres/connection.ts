@@ -8,12 +8,15 @@
  */
 import pg from 'pg';
 import { eachHost } from '../../postgres-hosts.ts';
-import { Away } from './failures.ts';
+import { Away, isAway } from './failures.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_PROBE_MS = 10_000;
 /** Far beyond what a statement takes, and what it may wait for another transaction. */
 export const ANSWER_MS = 30_000;
+
+const HISTORY = `SELECT (SELECT system_identifier FROM pg_control_system())
+  || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history`;
 
 /** Counts and times fit into a number; as text, which is the library's default, they would not compare. */
 const types: pg.CustomTypesConfig = {
@@ -49,6 +52,7 @@ type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) =>
 export class Connection extends pg.Client {
   readonly #hosts: Hosts;
   readonly #address: string;
+  #history = '';
 
   constructor({ hosts }: ConnectionOptions) {
     const address = hosts.next;
@@ -67,6 +71,11 @@ export class Connection extends pg.Client {
     this.#address = address;
     // Between statements a lost connection is reported here; whoever uses it hears of it from the next one.
     this.on('error', () => {});
+  }
+
+  /** Which history of which database this is: another one's transactions have the same ids. */
+  get history(): string {
+    return this.#history;
   }
 
   override connect(): Promise<pg.Client>;
@@ -88,10 +97,23 @@ export class Connection extends pg.Client {
       const { standby, read_only: readOnly } = rows[0]!;
       if (standby) throw new Away(`${this.host}:${this.port} is a standby, which takes no writes`);
       if (readOnly === 'on') throw new Away(`${this.host}:${this.port} takes no writes (read-only)`);
+      this.#history = await this.#askHistory();
       return this;
     } catch (error) {
       this.#hosts.passOver(this.#address);
       this.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** It is the same for as long as the connection lasts: a server that takes writes begins another one by a restart. */
+  async #askHistory(): Promise<string> {
+    try {
+      const { rows } = await this.query<{ history: string }>(HISTORY);
+      return rows[0]!.history;
+    } catch (error) {
+      // Some providers do not tell, those whose servers share their storage among them: there a failover loses nothing.
+      if (error instanceof pg.DatabaseError && !isAway(error)) return '';
       throw error;
     }
   }

@@ -28,10 +28,6 @@ const IDLE_MS = 5_000;
 
 const UNKNOWN = 'The database was lost while it was given a write; whether that has happened is not known';
 
-/** Which history of which database this is: another one's transactions have the same ids. */
-const HISTORY = `(SELECT system_identifier FROM pg_control_system())
-  || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
-
 /**
  * The store's time in a statement for `rowsByClock`. It is the same throughout the statement, so that an index can be
  * searched by it.
@@ -189,7 +185,7 @@ export class Database {
   }
 
   /** A connection to a database that is away is given up: the next one may reach another in its place. So is a stale one. */
-  async #use<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async #use<T>(work: (client: PooledConnection) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     let useless: Error | undefined;
     try {
@@ -202,9 +198,9 @@ export class Database {
     }
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  async #connect(): Promise<PooledConnection> {
     try {
-      const client = await this.#pool.connect();
+      const client = (await this.#pool.connect()) as PooledConnection;
       this.#reached = true;
       return client;
     } catch (error) {
@@ -245,9 +241,12 @@ export class Database {
    * others. Then nobody can tell; whoever asked has to look for what it wrote, as after a crash of its own.
    */
   async #hasHappened({ xid, history }: Begun): Promise<boolean> {
-    const sql = `SELECT CASE WHEN ${HISTORY} = $2 THEN pg_xact_status($1::xid8) END AS status`;
-    const rows = await this.#use((client) => ask<{ status: string | null }>(client, sql, [xid, history]));
-    const status = rows[0]?.status;
+    const status = await this.#use(async (client) => {
+      if (client.history !== history) return undefined;
+      const sql = 'SELECT pg_xact_status($1::xid8) AS status';
+      const [row] = await ask<{ status: string | null }>(client, sql, [xid]);
+      return row?.status;
+    });
     if (status === 'in progress') throw new Away('The other end of a lost connection is still at its commit');
     if (status !== 'committed' && status !== 'aborted') {
       throw new TalariaError('store_unavailable', { message: UNKNOWN });
@@ -260,21 +259,23 @@ export class Database {
   }
 }
 
+/** What the pool is told to make. */
+type PooledConnection = pg.PoolClient & Connection;
+
 interface Begun {
   xid: string;
   history: string;
   now: number;
 }
 
-async function begin(client: pg.PoolClient, idleMs: number, answerMs: number | undefined): Promise<Begun> {
+async function begin(client: PooledConnection, idleMs: number, answerMs: number | undefined): Promise<Begun> {
   const query: TimedQuery = {
     text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
-           SELECT pg_current_xact_id()::text AS xid, ${HISTORY} AS history,
-                  (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+           SELECT pg_current_xact_id()::text AS xid, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
     query_timeout: answerMs,
   };
-  const results = (await client.query(query)) as unknown as pg.QueryResult<Begun>[];
-  return results[2]!.rows[0]!;
+  const results = (await client.query(query)) as unknown as pg.QueryResult<Omit<Begun, 'history'>>[];
+  return { ...results[2]!.rows[0]!, history: client.history };
 }
 
 /** As the library takes it, and its types do not say. */

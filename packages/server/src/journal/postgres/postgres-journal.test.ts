@@ -200,3 +200,22 @@ it('makes do with fewer connections than it would take, as an ordinary user', as
     await journal.close();
   }
 });
+
+it('works also where the database does not tell whose history it has', async () => {
+  const url = new URL(await postgres.createDatabase());
+  const admin = new pg.Client(url.href);
+  await admin.connect();
+  await admin.query(
+    "CREATE ROLE tenant LOGIN PASSWORD 'tenant'; GRANT ALL ON SCHEMA public TO tenant; " +
+      'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC',
+  );
+  await admin.end();
+  [url.username, url.password] = ['tenant', 'tenant'];
+  const journal = await PostgresJournal.open({ url: url.href });
+  try {
+    const runId = await createRun(journal);
+    expect(await journal.getRun(runId)).toMatchObject({ runId });
+  } finally {
+    await journal.close();
+  }
+});

@@ -110,11 +110,14 @@ function rowsRead(node: PlanNode): number {
 
 /** How each begins: up to the first part that is put in while the program runs. */
 function statementsInSource(): string[] {
+  /** Asked after a lost connection alone, and of no table. */
+  const fateOfCommit = 'SELECT pg_xact_status';
   const verb = '\\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH) ';
   const literal = new RegExp(`\`(${verb}[^\`$]*)|'(${verb}[^'\\n]*)'|"(${verb}[^"\\n]*)"`, 'g');
-  return [...sourcesOf('postgres-journal.ts').values()].flatMap((source) =>
-    [...source.matchAll(literal)].map(([, ...parts]) => inOneLine(parts.find((part) => part !== undefined)!)),
-  );
+  return [...sourcesOf('postgres-journal.ts').values()]
+    .flatMap((source) => [...source.matchAll(literal)])
+    .map(([, ...parts]) => inOneLine(parts.find((part) => part !== undefined)!))
+    .filter((sql) => !sql.startsWith(fateOfCommit));
 }
 
 /** The file and all of this folder that it is made of. */
