@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FAILPOINTS } from '../../packages/server/src/failpoints.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { isOnPostgres } from '../support/store.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 import { MarkedRun } from './marked-run.ts';
 
@@ -72,18 +73,27 @@ test('an undisturbed run shows its text, leaves each mark once and is never resu
   expect(run.resumed).toEqual([]);
 });
 
+/** A later passage of a failpoint is another place in the run, and the same one for the store: that has seen the first. */
+const isFirstPassage = ([moment]: (typeof MOMENTS)[number], at: number): boolean =>
+  MOMENTS.findIndex(([other]) => other.split('@')[0] === moment.split('@')[0]) === at;
+
 describe.concurrent('killed once', () => {
-  test.each(MOMENTS)('at %s', { timeout: TEST_LIMIT_MS }, async (moment, interrupted) => {
-    await using server = new KillableServer({ modelUrl: model.url });
-    expect(await server.start(moment)).toBe(true);
-    const run = new MarkedRun(server, model);
-    await server.diesByItself(moment);
-    await server.start();
-    await run.checkPoll();
-    expectInterrupted(await run.check(), interrupted);
-    // Not when the run was not begun, or over.
-    if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment)) expect(run.resumed).toHaveLength(1);
-  });
+  test.each(isOnPostgres() ? MOMENTS.filter(isFirstPassage) : MOMENTS)(
+    'at %s',
+    { timeout: TEST_LIMIT_MS },
+    async (moment, interrupted) => {
+      await using server = new KillableServer({ modelUrl: model.url });
+      expect(await server.start(moment)).toBe(true);
+      const run = new MarkedRun(server, model);
+      await server.diesByItself(moment);
+      await server.start();
+      await run.checkPoll();
+      expectInterrupted(await run.check(), interrupted);
+      // Not when the run was not begun, or over.
+      if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment))
+        expect(run.resumed).toHaveLength(1);
+    },
+  );
 });
 
 const TWICE: [Moment, Moment, Interrupted][] = [

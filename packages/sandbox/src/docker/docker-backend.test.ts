@@ -56,6 +56,6 @@ describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
         dispose: () => rm(workspacesDir, { recursive: true, force: true }),
       };
     },
-    { timedOutCommands: 1_000 },
+    { timedOutCommands: 1_000, artifacts: 'small' },
   );
 });

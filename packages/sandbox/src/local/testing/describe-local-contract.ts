@@ -32,7 +32,7 @@ export async function describeLocalContract(
       dispose: () => rm(workspacesDir, { recursive: true, force: true }),
     };
   };
-  const artifacts = isolation === (await bestIsolation());
+  const artifacts = isolation === (await bestIsolation()) ? 'all' : 'none';
   describe.skipIf(reason !== undefined)(title, () => {
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands, artifacts });
     describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
