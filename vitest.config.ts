@@ -32,6 +32,8 @@ export default defineConfig({
             'test/chaos/many-servers.test.ts',
             // Is about what the kernel does when a server dies, before any store is asked.
             'test/chaos/processes-die-with-server.test.ts',
+            // The same with four times as many runs is in many-servers.test.ts.
+            'test/chaos/many-unfinished-runs.test.ts',
           ],
           globalSetup: ['test/support/postgres-of-project.ts'],
         },

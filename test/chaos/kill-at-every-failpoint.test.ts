@@ -118,33 +118,35 @@ describe.concurrent('killed again while it recovers', () => {
   });
 });
 
-describe.concurrent('killed from outside', () => {
-  test.each([0, 1, 2])(
-    'at a random time in third %i of the run',
-    { timeout: TEST_LIMIT_MS },
-    async (third) => {
+// On Postgres many-servers.test.ts does it, to more runs.
+if (!isOnPostgres())
+  describe.concurrent('killed from outside', () => {
+    test.each([0, 1, 2])(
+      'at a random time in third %i of the run',
+      { timeout: TEST_LIMIT_MS },
+      async (third) => {
+        await using server = new KillableServer({ modelUrl: model.url });
+        await server.start();
+        const run = new MarkedRun(server, model);
+        await pause(((third + Math.random()) / 3) * undisturbedMs);
+        await server.killAndStart();
+        await run.checkPoll();
+        await run.check();
+      },
+    );
+
+    test('three times at random', { timeout: TEST_LIMIT_MS }, async () => {
       await using server = new KillableServer({ modelUrl: model.url });
       await server.start();
       const run = new MarkedRun(server, model);
-      await pause(((third + Math.random()) / 3) * undisturbedMs);
-      await server.killAndStart();
-      await run.checkPoll();
+      for (let kill = 0; kill < 3; kill += 1) {
+        await pause((Math.random() / 3) * undisturbedMs);
+        await server.killAndStart();
+        await run.checkPoll();
+      }
       await run.check();
-    },
-  );
-
-  test('three times at random', { timeout: TEST_LIMIT_MS }, async () => {
-    await using server = new KillableServer({ modelUrl: model.url });
-    await server.start();
-    const run = new MarkedRun(server, model);
-    for (let kill = 0; kill < 3; kill += 1) {
-      await pause((Math.random() / 3) * undisturbedMs);
-      await server.killAndStart();
-      await run.checkPoll();
-    }
-    await run.check();
+    });
   });
-});
 
 function expectInterrupted(interrupted: string[], expected: Interrupted): void {
   if (expected === 'any') return;

@@ -12,16 +12,12 @@ const MOMENTS: (Moment | undefined)[] = [
   'run.after-create',
   'run.after-claim',
   undefined,
-  'step.before-model',
   'step.after-append',
-  'tool.after-outcome',
   'run.before-terminal',
   'run.after-terminal',
   undefined,
-  'journal.before-commit@3',
-  'journal.after-commit@3',
   'journal.before-commit@8',
-  'journal.after-commit@8',
+  'journal.after-commit@3',
 ];
 
 let model: ModelServer;

@@ -2,8 +2,8 @@
  * The conformance suite: what a client may rely on, checked over HTTP.
  *
  * By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
- * topic against both, except the costly ones, for which one server will do, as it does on Postgres: the store never
- * learns whether there are keys. To check any other server, give its
+ * topic against both, except the costly ones, for which one server will do. On Postgres, too, one will do, without them: the
+ * store never learns whether there are keys, nor of requests that are refused before. To check any other server, give its
  * address; its model must be the scripted one of this suite, which then listens on CONFORMANCE_MODEL_PORT
  * (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
@@ -118,7 +118,8 @@ if (given !== undefined) {
     return { baseUrl: given.replace(/\/$/, ''), key, otherKey, model };
   });
 } else {
-  describeServer('a server with keys', { key: true, otherKey: true, costly: true }, async (resources) => {
+  const withKeys = { key: true, otherKey: true, costly: !isOnPostgres() };
+  describeServer('a server with keys', withKeys, async (resources) => {
     const model = resources.use(await startModelServer());
     const env = { ...(await newStore()), API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` };
     const server = resources.use(await ServerProcess.start({ modelUrl: model.url, env }));

@@ -76,8 +76,9 @@ export function describeSessions(target: GetTarget): void {
 
     it('takes nothing from a run that was stopped', async () => {
       const session_id = uniqueName('session');
-      const held = await HeldRun.start(target(), [{ text: 'never' }], { session_id });
-      await held[Symbol.asyncDispose]();
+      await using held = await HeldRun.start(target(), [{ text: 'never' }], { session_id });
+      await api().stop(held.runId);
+      await api().finish(held.runId);
       expect(await get(session_id)).toMatchObject({ message_count: 0, turns: 0, last_run_id: held.runId });
     });
 

@@ -14,7 +14,6 @@ const LONG = [
   'packages/server/src/journal/postgres/postgres-journal.test.ts',
   'test/chaos/kill-at-every-failpoint.test.ts',
   'test/chaos/many-servers.test.ts',
-  'test/chaos/many-servers.test.ts',
   'packages/sandbox/src/local/no-isolation-contract.test.ts',
   'packages/sandbox/src/local/local-backend.test.ts',
   'packages/sandbox/src/local/background/background.test.ts',

@@ -1,3 +1,3 @@
 import { describeLocalContract } from './testing/describe-local-contract.ts';
 
-await describeLocalContract('none', { timedOutCommands: 200 });
+await describeLocalContract('none', { timedOutCommands: 100 });

@@ -1,3 +1,3 @@
 import { describeLocalContract } from './testing/describe-local-contract.ts';
 
-await describeLocalContract('unshare', { timedOutCommands: 200 });
+await describeLocalContract('unshare', { timedOutCommands: 100 });
