@@ -7,11 +7,11 @@
  * switch deletes them, or the end of the run. Chunks hold the row of the run, so that none is added to a run that is gone.
  */
 import { randomUUID } from 'node:crypto';
+import { AtATime } from '../../at-a-time.ts';
 import { failpoint } from '../../failpoints.ts';
 import { type Lease, LeaseLostError } from '../journal.ts';
 import type { StoredSnapshot, WorkspaceSnapshots } from '../workspace-snapshots.ts';
 import { ASKED, type Database, type Transaction, WORK } from './database.ts';
-import { Lanes } from './lanes.ts';
 
 /** What is in memory at a time, and the most that one statement carries. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -31,7 +31,7 @@ export function snapshotsOfEvictedRuns(tx: Transaction, runIds: readonly string[
 
 export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
   readonly #database: Database;
-  readonly #lanes = new Lanes(CHUNKS_AT_ONCE);
+  readonly #chunks = new AtATime(CHUNKS_AT_ONCE);
 
   constructor(database: Database) {
     this.#database = database;
@@ -41,7 +41,7 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
     const snapshotId = randomUUID();
     let [count, bytes] = [0, 0];
     for await (const chunk of chunksOf(snapshot)) {
-      await this.#lanes.pass(() => this.#addChunk(lease, snapshotId, count, chunk));
+      await this.#chunks.run(() => this.#addChunk(lease, snapshotId, count, chunk));
       failpoint('snapshot.after-chunk');
       count++;
       bytes += chunk.length;
@@ -74,7 +74,7 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
   async *read(runId: string, { snapshotId, bytes }: StoredSnapshot): AsyncGenerator<Uint8Array, void> {
     let left = bytes;
     for (let n = 0; left > 0; n++) {
-      const [row] = await this.#lanes.pass(() => this.#readChunk(runId, snapshotId, n));
+      const [row] = await this.#chunks.run(() => this.#readChunk(runId, snapshotId, n));
       if (row === undefined) throw new Error(`The snapshot ${snapshotId} of ${runId} is not there any more`);
       left -= row.bytes.length;
       yield row.bytes;

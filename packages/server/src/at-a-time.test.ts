@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
-import { Lanes } from './lanes.ts';
+import { AtATime } from './at-a-time.ts';
 
 test('no more than so many at a time, in the order in which they came, whatever becomes of them', async () => {
-  const lanes = new Lanes(2);
+  const atATime = new AtATime(2);
   const begun: number[] = [];
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
-  const passing = ends.map(({ promise }, i) =>
-    lanes.pass(() => {
+  const running = ends.map(({ promise }, i) =>
+    atATime.run(() => {
       begun.push(i);
       return promise;
     }),
   );
   await expect.poll(() => begun).toEqual([0, 1]);
   ends[1]!.reject(new Error('failed'));
-  await expect(passing[1]).rejects.toThrow('failed');
+  await expect(running[1]).rejects.toThrow('failed');
   await expect.poll(() => begun).toEqual([0, 1, 2]);
   for (const { resolve } of ends) resolve();
-  await Promise.allSettled(passing);
+  await Promise.allSettled(running);
   expect(begun).toEqual([0, 1, 2, 3, 4]);
-  await lanes.pass(async () => begun.push(5));
+  await atATime.run(async () => begun.push(5));
   expect(begun).toHaveLength(6);
 });
