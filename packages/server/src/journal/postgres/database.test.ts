@@ -1,7 +1,7 @@
 /** Transactions through a connection that is cut at the worst moments, against a real server. */
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Database, type Patience } from './database.ts';
+import { Database, type Patience, type Transaction } from './database.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
 import { CuttingProxy } from './testing-proxy.ts';
 
@@ -51,6 +51,23 @@ describe('a transaction whose connection is cut', () => {
     expect(await mark('a')).toBe('a');
     expect(proxy.cuts).toBe(1);
     expect(await marks()).toEqual(['a']);
+  });
+
+  it.each([
+    ['before what it begins with', { when: 'FOR UPDATE', forward: false }],
+    ['with that sent', { when: 'FOR UPDATE', forward: true }],
+    ['after its commit was sent and before the answer', { when: 'COMMIT', forward: true }],
+  ] as const)('%s happens once, and is given what it begins with', async (_, cut) => {
+    await mark('a');
+    proxy.cutNext(cut);
+    const first = { sql: 'SELECT name FROM marks WHERE name = $1 FOR UPDATE', values: ['a'] };
+    const rename = async (tx: Transaction, rows: { name: string }[]) => {
+      tx.send('UPDATE marks SET name = name || $1', ['b']);
+      return rows;
+    };
+    expect(await database.transaction(PATIENT, rename, first)).toEqual([{ name: 'a' }]);
+    expect(proxy.cuts).toBe(1);
+    expect(await marks()).toEqual(['ab']);
   });
 
   it('several times in a row happens once', async () => {

@@ -70,6 +70,11 @@ export interface Transaction {
   send(sql: string, values?: readonly unknown[]): void;
 }
 
+export interface Statement {
+  sql: string;
+  values: readonly unknown[];
+}
+
 export interface DatabaseOptions {
   url: string;
   connections: number;
@@ -126,9 +131,11 @@ export class Database {
     return this.rows<T>(patience, sql, [this.#now?.() ?? null, ...values]);
   }
 
-  async transaction<T>(
+  /** `first` goes out in one round trip with the beginning of the transaction; its rows are given to `work`. */
+  async transaction<T, Row extends object = never>(
     { waitMs, answerMs = ANSWER_MS }: Patience,
-    work: (tx: Transaction) => Promise<T>,
+    work: (tx: Transaction, rows: Row[]) => Promise<T>,
+    first?: Statement,
   ): Promise<T> {
     let inDoubt: (Begun & { result: T }) | undefined;
     let readyToWaitMs = answerMs;
@@ -138,7 +145,7 @@ export class Database {
           if (await this.#hasHappened(inDoubt)) return inDoubt.result;
           inDoubt = undefined;
         }
-        const attempt = this.#attempt(readyToWaitMs, work, (doubt) => {
+        const attempt = this.#attempt(readyToWaitMs, work, first, (doubt) => {
           inDoubt = doubt;
         });
         return await attempt.catch((error) => {
@@ -160,16 +167,19 @@ export class Database {
   }
 
   /** One try; says while the outcome depends on whether a commit that was sent has happened. */
-  #attempt<T>(
+  #attempt<T, Row extends object>(
     answerMs: number,
-    work: (tx: Transaction) => Promise<T>,
+    work: (tx: Transaction, rows: Row[]) => Promise<T>,
+    first: Statement | undefined,
     setDoubt: (doubt: (Begun & { result: T }) | undefined) => void,
   ): Promise<T> {
     return this.#use(async (client) => {
       try {
-        const begun = await begin(client, this.#idleMs, answerMs);
+        const beginning = begin(client, this.#idleMs, answerMs);
+        const reading = first === undefined ? [] : ask<Row>(client, first.sql, first.values, answerMs);
+        const [begun, rows] = await Promise.all([beginning, reading]);
         const tx = new OpenTransaction(client, answerMs, this.#now?.() ?? begun.now);
-        const result = await work(tx);
+        const result = await work(tx, rows);
         setDoubt({ ...begun, result });
         await tx.commit();
         return result;

@@ -1,6 +1,7 @@
 /**
  * Reads of events, together: when a notification names twenty runs that are watched here, their feeds all read in the same
- * turn, and the database is asked once.
+ * turn, and the database is asked once. Thousands of streams that are woken together leave connections for what cannot
+ * wait, such as the renewal of leases; a read that has to wait for a connection goes with the others that do.
  */
 import { TalariaError } from '@talaria/protocol';
 import type { StoredEvent } from '../journal.ts';
@@ -9,6 +10,7 @@ import type { Query } from './reads.ts';
 
 /** A bound on what comes in one answer; each of them may be a full page. */
 const TOGETHER_MAX = 32;
+const CONNECTIONS = 4;
 
 interface Read {
   runId: string;
@@ -26,7 +28,8 @@ interface EventRow extends StoredEvent {
 
 export class EventReads {
   readonly #query: Query;
-  #waiting: Read[] = [];
+  readonly #waiting: Read[] = [];
+  #free = CONNECTIONS;
 
   constructor(query: Query) {
     this.#query = query;
@@ -35,15 +38,19 @@ export class EventReads {
   read(runId: string, afterSeq: number, limit: number, maxChars: number): Promise<StoredEvent[]> {
     return new Promise((resolve, reject) => {
       // After everything else of this turn: timers that end together are callbacks of their own.
-      if (this.#waiting.length === 0) setImmediate(() => this.#readAll());
+      if (this.#waiting.length === 0) setImmediate(() => this.#readNext());
       this.#waiting.push({ runId, afterSeq, limit, maxChars, resolve, reject });
     });
   }
 
-  #readAll(): void {
-    const reads = this.#waiting;
-    this.#waiting = [];
-    for (let i = 0; i < reads.length; i += TOGETHER_MAX) void this.#answer(reads.slice(i, i + TOGETHER_MAX));
+  #readNext(): void {
+    while (this.#free > 0 && this.#waiting.length > 0) {
+      this.#free -= 1;
+      void this.#answer(this.#waiting.splice(0, TOGETHER_MAX)).then(() => {
+        this.#free += 1;
+        this.#readNext();
+      });
+    }
   }
 
   async #answer(reads: readonly Read[]): Promise<void> {

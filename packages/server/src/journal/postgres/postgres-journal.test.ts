@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
+import type { RunRow } from '../rows.ts';
 import { claimedRun, completed, createRun, delta, NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
-import { performWrites } from './writes.ts';
+import { lockForWrites, performWrites, type Write } from './writes.ts';
 
 let postgres: TestPostgres;
 /** Of all tests of the contract, emptied before each: making a database takes longer than most of them. */
@@ -101,8 +102,11 @@ describe('beside another server', () => {
         woken += 1;
       });
       // As a server does that dies between its commit and what it would have said of it.
-      await mute.transaction(ASKED, (tx) =>
-        performWrites(tx, [{ kind: 'append', lease: claim, records: [completed()], options: {} }]),
+      const append: Write = { kind: 'append', lease: claim, records: [completed()], options: {} };
+      await mute.transaction(
+        ASKED,
+        async (tx, locked: RunRow[]) => performWrites(tx, [append], locked),
+        lockForWrites([append]),
       );
       await expect.poll(() => woken).toBeGreaterThan(0);
     } finally {

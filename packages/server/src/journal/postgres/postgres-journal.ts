@@ -1,6 +1,5 @@
 /** The driver for many servers: one Postgres, any number of processes. See HOW_IT_WORKS.md beside this file. */
 import { randomBytes } from 'node:crypto';
-import { AtATime } from '../../at-a-time.ts';
 import { atMost } from '../../at-most.ts';
 import { failpoint } from '../../failpoints.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
@@ -38,6 +37,7 @@ import {
   NOW_OR_NEVER,
   type Patience,
   PROBE,
+  type Statement,
   type Transaction,
   WORK,
 } from './database.ts';
@@ -56,11 +56,9 @@ import { PostgresServers } from './servers.ts';
 import { PostgresSessions } from './sessions.ts';
 import { PostgresWorkspaceSnapshots, snapshotsOfEvictedRuns } from './workspace-snapshots.ts';
 import { PostgresWorkspacePlaces, workspacesOfEvictedRuns } from './workspaces.ts';
-import { performWrites, type Write } from './writes.ts';
+import { lockForWrites, performWrites, type Write } from './writes.ts';
 
 const CONNECTIONS = 8;
-/** Thousands of streams that are woken together leave room for what cannot wait, such as the renewal of leases. */
-const STREAM_CONNECTIONS = 4;
 const PEER_SECRET_BYTES = 32;
 /** What is being written at the end gets this long; while the database is away, it would wait for ever. */
 const CLOSE_MS = 2_000;
@@ -90,7 +88,6 @@ export class PostgresJournal implements Journal {
   readonly #announcements: Announcements;
   readonly #creates: GroupCommit<Create, CreateOutcome>;
   readonly #writes: GroupCommit<Write, Appended>;
-  readonly #streams = new AtATime(STREAM_CONNECTIONS);
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
 
@@ -131,7 +128,13 @@ export class PostgresJournal implements Journal {
     );
     this.#creates = new GroupCommit((group) => this.#record(ASKED, (tx) => createRuns(tx, group, worker)));
     this.#writes = new GroupCommit((group) =>
-      this.#measure(group, () => this.#record(WORK, (tx) => performWrites(tx, group))),
+      this.#measure(group, () =>
+        this.#record(
+          WORK,
+          async (tx, locked: RunRow[]) => performWrites(tx, group, locked),
+          lockForWrites(group),
+        ),
+      ),
     );
     this.#announcements = new Announcements({
       hosts: database.hosts,
@@ -184,7 +187,7 @@ export class PostgresJournal implements Journal {
   }
 
   readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]> {
-    return this.#streams.run(() => this.#reader.readEvents(runId, afterSeq, limit, maxChars));
+    return this.#reader.readEvents(runId, afterSeq, limit, maxChars);
   }
 
   readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
@@ -331,12 +334,17 @@ export class PostgresJournal implements Journal {
   }
 
   /** A transaction that writes records of runs. */
-  async #record<T>(patience: Patience, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const result = await this.#database.transaction(patience, async (tx) => {
-      const done = await work(tx);
+  async #record<T, Row extends object = never>(
+    patience: Patience,
+    work: (tx: Transaction, rows: Row[]) => Promise<T>,
+    first?: Statement,
+  ): Promise<T> {
+    const recording = async (tx: Transaction, rows: Row[]): Promise<T> => {
+      const done = await work(tx, rows);
       failpoint('journal.before-commit');
       return done;
-    });
+    };
+    const result = await this.#database.transaction(patience, recording, first);
     failpoint('journal.after-commit');
     return result;
   }

@@ -6,7 +6,7 @@ import { type Advanced, advance, type RunHead } from '../advance.ts';
 import { isAnnounced } from '../outbox.ts';
 import type { NewRecord } from '../records.ts';
 import { type RunRow, toState } from '../rows.ts';
-import type { Transaction } from './database.ts';
+import type { Statement, Transaction } from './database.ts';
 import { keysOfEndedRuns } from './idempotency-keys.ts';
 import { jobsOfEndedRuns } from './jobs.ts';
 import { announce } from './outbox.ts';
@@ -25,17 +25,15 @@ interface LockedRun {
   dirty: boolean;
 }
 
+/** Reads and locks the rows of runs. */
+export function lockRuns(runIds: readonly string[]): Statement {
+  const sql = 'SELECT * FROM runs WHERE run_id = ANY ($1::text[]) ORDER BY n FOR UPDATE';
+  return { sql, values: [[...new Set(runIds)]] };
+}
+
 export class RunBatch {
   readonly #runs = new Map<string, LockedRun>();
   readonly #changed: { row: RunRow; record: Advanced['records'][number] }[] = [];
-
-  async lock(tx: Transaction, runIds: readonly string[]): Promise<void> {
-    const rows = await tx.rows<RunRow>(
-      'SELECT * FROM runs WHERE run_id = ANY ($1::text[]) ORDER BY n FOR UPDATE',
-      [[...new Set(runIds)]],
-    );
-    for (const row of rows) this.add(row);
-  }
 
   /** A row that this transaction has locked or made. */
   add(row: RunRow): void {

@@ -7,10 +7,11 @@ import { isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from '../journal.ts';
 import { admit, type Post } from '../posts.ts';
 import type { NewRecord } from '../records.ts';
-import type { Transaction } from './database.ts';
+import type { RunRow } from '../rows.ts';
+import type { Statement, Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
 import { turnAdded } from './responses.ts';
-import { type Appended, RunBatch } from './run-batch.ts';
+import { type Appended, lockRuns, RunBatch } from './run-batch.ts';
 import { addTurn } from './sessions.ts';
 import { placed } from './workspaces.ts';
 
@@ -20,9 +21,18 @@ export type Write =
   | { kind: 'release'; lease: Lease }
   | { kind: 'place'; lease: Lease; serverId: string };
 
-export async function performWrites(tx: Transaction, group: readonly Write[]): Promise<Answer<Appended>[]> {
+/** Reads what `performWrites` decides by. */
+export function lockForWrites(group: readonly Write[]): Statement {
+  return lockRuns(group.map((write) => (write.kind === 'post' ? write.runId : write.lease.runId)));
+}
+
+export function performWrites(
+  tx: Transaction,
+  group: readonly Write[],
+  locked: readonly RunRow[],
+): Answer<Appended>[] {
   const batch = new RunBatch();
-  await batch.lock(tx, group.map(runIdOf));
+  for (const row of locked) batch.add(row);
   const answers = group.map((write): Answer<Appended> => {
     try {
       return { value: perform(tx, batch, write) };
@@ -32,10 +42,6 @@ export async function performWrites(tx: Transaction, group: readonly Write[]): P
   });
   batch.flush(tx);
   return answers;
-}
-
-function runIdOf(write: Write): string {
-  return write.kind === 'post' ? write.runId : write.lease.runId;
 }
 
 function perform(tx: Transaction, batch: RunBatch, write: Write): Appended {
