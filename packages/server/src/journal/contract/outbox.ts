@@ -199,6 +199,24 @@ export function outboxContract(subject: Subject): void {
     expect(await journal.outbox.counts()).toEqual(NOTHING);
   });
 
+  it('counts a message once at any moment, also while it is settled', async () => {
+    const { outbox } = subject.journal;
+    for (let i = 0; i < 50; i++) {
+      const runId = await finished();
+      let settling = true;
+      const settled = outbox.settle(await claimOne(), { kind: 'delivered' }).finally(() => {
+        settling = false;
+      });
+      while (settling) {
+        const { pending, delivered, failed: given } = (await outbox.state(runId))!;
+        expect({ sum: pending + delivered + given, pending, delivered, given }).toMatchObject({ sum: 1 });
+        // The answer of the settling has to be heard.
+        await new Promise(setImmediate);
+      }
+      await settled;
+    }
+  });
+
   it('tells of an error in any words', async () => {
     const { journal } = subject;
     const runId = await finished();

@@ -2,7 +2,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { DELAY_MAX_MS, type Due, FAILED_KEPT_MS, type OutboxCounts, type WebhookState } from '../outbox.ts';
 
-interface StateRow {
+interface StateRow extends OutboxCounts {
   url: string;
   delivered: number;
   last_error: string | null;
@@ -24,18 +24,18 @@ export class OutboxReader {
     };
   }
 
+  /** One statement: the writer may settle a message between two. */
   state(runId: string): WebhookState | undefined {
     const row = this.#get<StateRow>(
-      'SELECT url, delivered, last_error FROM webhooks WHERE run_id = ?',
+      `SELECT url, delivered, last_error, count(webhook_messages.run_id) - count(failed_at) AS pending,
+              count(failed_at) AS failed
+         FROM webhooks LEFT JOIN webhook_messages USING (run_id)
+        WHERE webhooks.run_id = ? GROUP BY webhooks.run_id`,
       runId,
     );
     if (row === undefined) return undefined;
-    const { pending, failed } = this.#get<OutboxCounts>(
-      `SELECT count(*) - count(failed_at) AS pending, count(failed_at) AS failed
-         FROM webhook_messages WHERE run_id = ?`,
-      runId,
-    )!;
-    return { url: row.url, pending, delivered: row.delivered, failed, lastError: row.last_error };
+    const { url, pending, delivered, failed, last_error: lastError } = row;
+    return { url, pending, delivered, failed, lastError };
   }
 
   counts(now: number): OutboxCounts {
