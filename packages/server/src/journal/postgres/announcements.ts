@@ -13,6 +13,7 @@ import { atMost } from '../../at-most.ts';
 import { Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
 import { joinServers } from './in-use.ts';
+import { toQuery } from './prepared.ts';
 
 const CHANNEL = 'talaria';
 const RECONNECT_MS = 500;
@@ -146,7 +147,7 @@ export class Announcements {
       const payload = encode(this.#server, this.#hints);
       this.#hints = noHints();
       // Lost with its connection: the others find out by looking.
-      await this.#client.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch(() => {});
+      await this.#client.query(toQuery('SELECT pg_notify($1, $2)', [CHANNEL, payload])).catch(() => {});
     }
     this.#hints = noHints();
     this.#sending = false;

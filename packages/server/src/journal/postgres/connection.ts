@@ -12,6 +12,8 @@ import { Away, isAway } from './failures.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_PROBE_MS = 10_000;
+/** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
+const IDLE_MS = 5_000;
 /** Far beyond what a statement takes, and what it may wait for another transaction. */
 export const ANSWER_MS = 30_000;
 
@@ -45,6 +47,8 @@ export class Hosts {
 
 export interface ConnectionOptions {
   hosts: Hosts;
+  /** How long a transaction may wait for its next statement before the database undoes it. */
+  idleMs?: number | undefined;
 }
 
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
@@ -52,9 +56,10 @@ type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) =>
 export class Connection extends pg.Client {
   readonly #hosts: Hosts;
   readonly #address: string;
+  readonly #idleMs: number;
   #history = '';
 
-  constructor({ hosts }: ConnectionOptions) {
+  constructor({ hosts, idleMs = IDLE_MS }: ConnectionOptions) {
     const address = hosts.next;
     super({
       connectionString: address,
@@ -69,6 +74,7 @@ export class Connection extends pg.Client {
     });
     this.#hosts = hosts;
     this.#address = address;
+    this.#idleMs = idleMs;
     // Between statements a lost connection is reported here; whoever uses it hears of it from the next one.
     this.on('error', () => {});
   }
@@ -76,6 +82,17 @@ export class Connection extends pg.Client {
   /** Which history of which database this is: another one's transactions have the same ids. */
   get history(): string {
     return this.#history;
+  }
+
+  /** In one system call, and to be read in one. */
+  sendTogether<T>(send: () => T): T {
+    const { stream } = this.connection;
+    stream.cork();
+    try {
+      return send();
+    } finally {
+      stream.uncork();
+    }
   }
 
   override connect(): Promise<pg.Client>;
@@ -92,7 +109,9 @@ export class Connection extends pg.Client {
     try {
       await super.connect();
       const { rows } = await this.query<{ standby: boolean; read_only: string }>(
-        `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only`,
+        `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
+                set_config('idle_in_transaction_session_timeout', $1, false)`,
+        [String(this.#idleMs)],
       );
       const { standby, read_only: readOnly } = rows[0]!;
       if (standby) throw new Away(`${this.host}:${this.port} is a standby, which takes no writes`);

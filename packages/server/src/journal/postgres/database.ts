@@ -23,8 +23,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_MAX_MS = 24 * 3600 * 1000;
 /** What is under way at the end gets this long; it may wait for a lock, or for an answer that never comes. */
 const CLOSE_MS = 1_000;
-/** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
-const IDLE_MS = 5_000;
 
 const UNKNOWN = 'The database was lost while it was given a write; whether that has happened is not known';
 
@@ -81,25 +79,24 @@ export interface DatabaseOptions {
   /** The store's clock, in ms; the database's own unless a test has one. */
   now?: (() => number) | undefined;
   /** How long a transaction may wait for its next statement before the database undoes it; it runs again. */
-  idleMs?: number;
+  idleMs?: number | undefined;
 }
 
 export class Database {
   readonly hosts: Hosts;
   readonly #pool: pg.Pool;
   readonly #now: (() => number) | undefined;
-  readonly #idleMs: number;
   readonly #closing = new AbortController();
   #lastError: { message: string; at: number } | null = null;
   #reached = false;
   #closed: Promise<void> | undefined;
 
-  constructor({ url, connections, now, idleMs = IDLE_MS }: DatabaseOptions) {
+  constructor({ url, connections, now, idleMs }: DatabaseOptions) {
     this.#now = now;
-    this.#idleMs = idleMs;
     this.hosts = new Hosts(url);
     const options: pg.PoolConfig & ConnectionOptions = {
       hosts: this.hosts,
+      idleMs,
       Client: Connection as unknown as NonNullable<pg.PoolConfig['Client']>,
       max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -175,9 +172,14 @@ export class Database {
   ): Promise<T> {
     return this.#use(async (client) => {
       try {
-        const beginning = begin(client, this.#idleMs, answerMs);
-        const reading = first === undefined ? [] : ask<Row>(client, first.sql, first.values, answerMs);
-        const [begun, rows] = await Promise.all([beginning, reading]);
+        const opening = client.sendTogether(
+          () =>
+            [
+              begin(client, answerMs),
+              first === undefined ? [] : ask<Row>(client, first.sql, first.values, answerMs),
+            ] as const,
+        );
+        const [begun, rows] = await Promise.all(opening);
         const tx = new OpenTransaction(client, answerMs, this.#now?.() ?? begun.now);
         const result = await work(tx, rows);
         setDoubt({ ...begun, result });
@@ -272,20 +274,25 @@ export class Database {
 /** What the pool is told to make. */
 type PooledConnection = pg.PoolClient & Connection;
 
+/** Prepared, like every statement that comes again and again (`prepared.ts`). */
+const BEGUN = {
+  name: 'talaria_begun',
+  text: 'SELECT pg_current_xact_id()::text AS xid, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
+};
+
 interface Begun {
   xid: string;
   history: string;
   now: number;
 }
 
-async function begin(client: PooledConnection, idleMs: number, answerMs: number | undefined): Promise<Begun> {
-  const query: TimedQuery = {
-    text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
-           SELECT pg_current_xact_id()::text AS xid, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
-    query_timeout: answerMs,
-  };
-  const results = (await client.query(query)) as unknown as pg.QueryResult<Omit<Begun, 'history'>>[];
-  return { ...results[2]!.rows[0]!, history: client.history };
+async function begin(client: PooledConnection, answerMs: number): Promise<Begun> {
+  const begun: TimedQuery = { ...BEGUN, query_timeout: answerMs };
+  const [, { rows }] = await Promise.all([
+    ask(client, 'BEGIN', [], answerMs),
+    client.query<Omit<Begun, 'history'>>(begun),
+  ]);
+  return { ...rows[0]!, history: client.history };
 }
 
 /** As the library takes it, and its types do not say. */
