@@ -12,10 +12,12 @@ import type { BenchProcess, Stage } from '../stage.ts';
 import { alternate } from '../statistics.ts';
 import { eachService, SERVICE_NAMES, SERVICES, Services, SHARED_MACHINE, tell } from './services.ts';
 
-const ROUNDS = 5;
+const ROUNDS = 7;
+/** Until the servers run at their speed: what a process does for the first time it does slowly. */
+const WARM_UP_ROUNDS = 2;
 /** Of the whole service. */
 const RUNS = 24;
-const EVENTS_PER_RUN = 400;
+const EVENTS_PER_RUN = 2_000;
 const AT_ONCE = 20;
 const EVENTS = RUNS * EVENTS_PER_RUN;
 
@@ -30,7 +32,7 @@ export async function servicesEvents(stage: Stage): Promise<Row[]> {
     floor: () => insertRate(services.bareUrl, EVENTS, RUNS * AT_ONCE),
     ...eachService((name) => deliver(services.servers(name), crowds.get(name)!)),
   };
-  await alternate(1, sides);
+  await alternate(WARM_UP_ROUNDS, sides);
   const rounds = await alternate(ROUNDS, sides);
   return SERVICE_NAMES.map((name) => ({
     what: `events, ${name}`,
