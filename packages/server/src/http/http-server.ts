@@ -3,9 +3,9 @@
  * Routes see the engine's facade and nothing behind it. Health and metrics are there in every role; what clients ask
  * for (api-routes.ts) only in a process that serves them.
  *
- * Fastify is given no schemas. The schemas of @talaria/protocol make the OpenAPI document (openapi-document.ts), and the
- * conformance suite checks answers against them; but which error comes first and in which words is fixed by the
- * contract, so the routes read their input with the functions of @talaria/protocol.
+ * Fastify is given no schemas (no-schemas.ts). Those of @talaria/protocol make the OpenAPI document
+ * (openapi-document.ts), and the conformance suite checks answers against them; but which error comes first and in
+ * which words is fixed by the contract, so the routes read their input with the functions of @talaria/protocol.
  */
 import { TalariaError } from '@talaria/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -17,6 +17,7 @@ import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
+import { NO_SCHEMAS } from './no-schemas.ts';
 import { installRequestReports } from './report-requests.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
@@ -61,6 +62,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController: NO_SCHEMAS,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: PARAM_MAX_LENGTH },
