@@ -1,6 +1,7 @@
 /**
  * Changes to runs, gathered during a transaction and written together: one statement for all records, one for all
- * heads, and what the end of a run means for its key, its job and its webhook. The rows are locked when they are read, in one order for everybody, so no two transactions wait for each other.
+ * heads, and what the end of a run means for its key, its job and its webhook. The rows are locked when they are read, in
+ * one order for everybody, so no two transactions wait for each other.
  */
 import { type Advanced, advance, type RunHead } from '../advance.ts';
 import { isAnnounced } from '../outbox.ts';
