@@ -11,7 +11,7 @@
  * /proc/sys/kernel/core_pattern needs no capability, only to be root, and runs a program on the host.
  */
 import { execFile } from 'node:child_process';
-import { lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../system-path.ts';
@@ -46,11 +46,12 @@ const ETC = [
   'protocols',
   'services',
   'shells',
-  'ssl/cert.pem',
-  'ssl/openssl.cnf',
   'terminfo',
   'timezone',
 ];
+
+/** Files deeper down, for which no process is started. */
+const ETC_FILES = ['ssl/cert.pem', 'ssl/openssl.cnf'];
 
 /** Only with the network: without it they would tell about the host and help nobody. */
 const ETC_NETWORK = ['resolv.conf'];
@@ -138,12 +139,14 @@ async function addPath(rootDir: string, path: string, binds: SystemView['binds']
 
 /** A link among the names is followed, links inside a directory stay links. What the server may not read is left out. */
 async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
-  const byDirectory = Map.groupBy(await existing(names.map((name) => join('/etc', name))), dirname);
-  for (const [directory, paths] of byDirectory) {
-    const target = join(rootDir, directory);
-    await mkdir(target, { recursive: true });
-    // It reports what it could not read and copies the rest.
-    await run('cp', ['-RH', '--', ...paths, target], { env: { PATH: SYSTEM_PATH } }).catch(() => {});
+  const paths = await existing(names.map((name) => join('/etc', name)));
+  // It reports what it could not read and copies the rest.
+  await run('cp', ['-RH', '--', ...paths, join(rootDir, 'etc')], { env: { PATH: SYSTEM_PATH } }).catch(
+    () => {},
+  );
+  for (const path of await existing(ETC_FILES.map((name) => join('/etc', name)))) {
+    await mkdir(join(rootDir, dirname(path)), { recursive: true });
+    await copyFile(path, join(rootDir, path)).catch(() => {});
   }
 }
 
