@@ -37,7 +37,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
         store: journal.jobs,
         startRun: engine.startJobRun,
         maxJobs: 0,
-        timezone: 'UTC',
+        timezone: () => 'UTC',
       }),
       responses: new ResponseRuns({
         engine,

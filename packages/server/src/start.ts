@@ -199,7 +199,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
               modelName: config.modelName,
               maxStored: config.maxStoredResponses,
             }),
-            jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: config.timezone }),
+            jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
             modelName: config.modelName,
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,

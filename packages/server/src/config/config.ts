@@ -49,7 +49,10 @@ export function assembleConfig(
     apiKeys,
     database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
     maxContainers: values.maxContainers ?? neededContainers(values),
-    timezone: values.timezone ?? machineTimeZone(),
+    // Found out when a job needs it: a process's first question to Intl takes 20 ms.
+    get timezone() {
+      return values.timezone ?? machineTimeZone();
+    },
     configFile: origins.configFile,
     sources: origins.sources,
   };

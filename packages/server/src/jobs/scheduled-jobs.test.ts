@@ -36,7 +36,7 @@ const startRun: StartJobRun = async ({ jobId, version }, nextRunAt) => {
 };
 
 const open = (start = startRun) =>
-  new ScheduledJobs({ store, startRun: start, maxJobs: 100, timezone: 'Europe/Berlin', now: time.now });
+  new ScheduledJobs({ store, startRun: start, maxJobs: 100, timezone: () => 'Europe/Berlin', now: time.now });
 
 test('changes made at once are all made, none over another', async () => {
   const jobs = open();

@@ -17,7 +17,7 @@ export interface ScheduledJobsOptions {
   /** That one owner may have. */
   maxJobs: number;
   /** Of jobs that name none. */
-  timezone: string;
+  timezone(): string;
   now?: () => number;
 }
 
@@ -33,7 +33,7 @@ export class ScheduledJobs {
   }
 
   async create(owner: string, request: CreateJob): Promise<Job> {
-    const { name, prompt, skills, deliver, repeat, timezone = this.#options.timezone } = request;
+    const { name, prompt, skills, deliver, repeat, timezone = this.#options.timezone() } = request;
     const now = this.#now();
     const schedule = parseSchedule(request.schedule, timezone, now);
     const job: NewJob = {
