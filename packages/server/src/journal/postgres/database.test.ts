@@ -213,6 +213,22 @@ it('work that passes over a refused statement has done nothing, and is not told 
   expect(await marks()).toEqual([]);
 });
 
+it('a transaction fails for what undid it, not for what came after', async () => {
+  let tries = 0;
+  const disturbed = database.transaction(PATIENT, async (tx) => {
+    tries += 1;
+    if (tries === 1) tx.send("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$");
+    return tx.rows("INSERT INTO marks (name) VALUES ('a') RETURNING name");
+  });
+  expect(await disturbed).toEqual([{ name: 'a' }]);
+  const refused = database.transaction(PATIENT, async (tx) => {
+    tx.send('INSERT INTO nowhere DEFAULT VALUES');
+    await tx.rows('SELECT 1');
+  });
+  await expect(refused).rejects.toMatchObject({ cause: { message: expect.stringContaining('nowhere') } });
+  expect(await marks()).toEqual(['a']);
+});
+
 it('what the work itself throws undoes the transaction and reaches the caller', async () => {
   const failing = database.transaction(PATIENT, async (tx) => {
     await tx.rows("INSERT INTO marks (name) VALUES ('a')");

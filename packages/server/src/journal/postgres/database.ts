@@ -326,16 +326,16 @@ class OpenTransaction implements Transaction {
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     try {
-      return await ask<T>(this.#client, sql, values, this.#answerMs);
-    } catch (error) {
-      this.#failure ??= error;
-      throw error;
+      return await this.#ask<T>(sql, values);
+    } catch {
+      // Whatever follows the first failure fails, too, and says only that.
+      throw this.#failure;
     }
   }
 
   send(sql: string, values: readonly unknown[] = []): void {
-    const answer = ask(this.#client, sql, values, this.#answerMs);
-    // Its failure is looked at by `commit`.
+    const answer = this.#ask(sql, values);
+    // Its failure is looked at by what comes next, at the latest by `commit`.
     answer.catch(() => {});
     this.#sent.push(answer);
   }
@@ -350,5 +350,14 @@ class OpenTransaction implements Transaction {
     await Promise.all(this.#sent);
     const { command } = await committed;
     if (command !== 'COMMIT') throw this.#failure ?? new Error(`The commit was answered with ${command}`);
+  }
+
+  async #ask<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
+    try {
+      return await ask<T>(this.#client, sql, values, this.#answerMs);
+    } catch (error) {
+      this.#failure ??= error;
+      throw error;
+    }
   }
 }
