@@ -14,6 +14,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_PROBE_MS = 10_000;
 /** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
 const IDLE_MS = 5_000;
+/** Whoever has waited for a lock sees what the one before has written, also where the database is set to something else. */
+const ISOLATION = 'read committed';
 /** Far beyond what a statement takes, and what it may wait for another transaction. */
 export const ANSWER_MS = 30_000;
 
@@ -110,8 +112,9 @@ export class Connection extends pg.Client {
       await super.connect();
       const { rows } = await this.query<{ standby: boolean; read_only: string }>(
         `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
-                set_config('idle_in_transaction_session_timeout', $1, false)`,
-        [String(this.#idleMs)],
+                set_config('idle_in_transaction_session_timeout', $1, false),
+                set_config('default_transaction_isolation', $2, false)`,
+        [String(this.#idleMs), ISOLATION],
       );
       const { standby, read_only: readOnly } = rows[0]!;
       if (standby) throw new Away(`${this.host}:${this.port} is a standby, which takes no writes`);

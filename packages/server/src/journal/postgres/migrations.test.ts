@@ -22,12 +22,17 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
   }
 }
 
-it('servers that start together on an empty database make its tables once', async () => {
-  const url = await postgres.createDatabase();
-  const journals = await Promise.all(Array.from({ length: 5 }, () => PostgresJournal.open({ url })));
-  expect(await query(url, 'SELECT version FROM talaria_schema')).toEqual([{ version: SCHEMA_VERSION }]);
-  for (const journal of journals) await journal.close();
-});
+it.each(['read committed', 'serializable'])(
+  'servers that start together on an empty database make its tables once (%s)',
+  async (isolation) => {
+    const url = await postgres.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    await query(url, `ALTER DATABASE ${name} SET default_transaction_isolation = '${isolation}'`);
+    const journals = await Promise.all(Array.from({ length: 5 }, () => PostgresJournal.open({ url })));
+    expect(await query(url, 'SELECT version FROM talaria_schema')).toEqual([{ version: SCHEMA_VERSION }]);
+    for (const journal of journals) await journal.close();
+  },
+);
 
 it('a server refuses to start on a schema newer than it knows, and says which version to start', async () => {
   const url = await postgres.createDatabase();
