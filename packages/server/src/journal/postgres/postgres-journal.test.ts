@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
 import type { RunRow } from '../rows.ts';
 import { claimedRun, completed, createRun, delta, NO_LIMIT, newJob, newRun } from '../testing.ts';
@@ -143,6 +143,35 @@ it('closes also while the database is away and a write waits for it', async () =
     await journal.close();
     await refused;
   });
+});
+
+it('a post that the database has no room for is refused, not kept waiting like the work, and never made', async () => {
+  const url = await postgres.createDatabase();
+  const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    await other.connect();
+    const claim = await claimedRun(journal);
+    await other.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+          AS $$ BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'disk full'; END $$;
+      CREATE TRIGGER full_disk BEFORE INSERT ON records EXECUTE FUNCTION refuse()`);
+    const [stopped, appended] = [
+      journal.post(claim.runId, { kind: 'stop' }),
+      journal.append(claim, [delta()]),
+    ];
+    const refused = expect(stopped).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect.poll(async () => (await journal.checkHealth()).lastError?.message).toBe('disk full');
+    vi.advanceTimersByTime(ASKED.waitMs);
+    await refused;
+    await other.query('DROP TRIGGER full_disk ON records');
+    expect(await appended).toHaveLength(1);
+    expect(await journal.readPosted(claim.runId, -1)).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+    await other.end();
+    await journal.close();
+  }
 });
 
 it('a snapshot of a workspace is stored and read whole across restarts of the database', async () => {

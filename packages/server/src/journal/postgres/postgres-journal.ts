@@ -41,7 +41,7 @@ import {
   type Transaction,
   WORK,
 } from './database.ts';
-import { GroupCommit } from './group-commit.ts';
+import { type Answer, GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
 import { LastKnown } from './last-known.ts';
@@ -88,6 +88,8 @@ export class PostgresJournal implements Journal {
   readonly #announcements: Announcements;
   readonly #creates: GroupCommit<Create, CreateOutcome>;
   readonly #writes: GroupCommit<Write, Appended>;
+  /** Apart from the work on runs, which waits for a database that takes no writes: who posts is told. */
+  readonly #posts: GroupCommit<Write, Appended>;
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
 
@@ -127,15 +129,8 @@ export class PostgresJournal implements Journal {
       new Cursors(keys.cursors),
     );
     this.#creates = new GroupCommit((group) => this.#record(ASKED, (tx) => createRuns(tx, group, worker)));
-    this.#writes = new GroupCommit((group) =>
-      this.#measure(group, () =>
-        this.#record(
-          WORK,
-          async (tx, locked: RunRow[]) => performWrites(tx, group, locked),
-          lockForWrites(group),
-        ),
-      ),
-    );
+    this.#writes = new GroupCommit((group) => this.#write(WORK, group));
+    this.#posts = new GroupCommit((group) => this.#write(ASKED, group));
     this.#announcements = new Announcements({
       hosts: database.hosts,
       lookAt: (runIds) => this.#lookAt(runIds),
@@ -179,7 +174,7 @@ export class PostgresJournal implements Journal {
   }
 
   async post(runId: string, post: Post): Promise<LogRecord[]> {
-    const appended = await this.#writes.submit({ kind: 'post', runId, post });
+    const appended = await this.#posts.submit({ kind: 'post', runId, post });
     this.#announce(appended);
     await this.#reportEnd(appended);
     this.#announcements.posts(runId);
@@ -328,9 +323,20 @@ export class PostgresJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    await atMost(CLOSE_MS, Promise.all([this.#creates.idle(), this.#writes.idle()]));
+    const groups = [this.#creates, this.#writes, this.#posts];
+    await atMost(CLOSE_MS, Promise.all(groups.map((group) => group.idle())));
     await this.#announcements.close();
     await this.#database.close();
+  }
+
+  #write(patience: Patience, group: readonly Write[]): Promise<Answer<Appended>[]> {
+    return this.#measure(group, () =>
+      this.#record(
+        patience,
+        async (tx, locked: RunRow[]) => performWrites(tx, group, locked),
+        lockForWrites(group),
+      ),
+    );
   }
 
   /** A transaction that writes records of runs. */
