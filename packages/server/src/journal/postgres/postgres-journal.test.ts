@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
 import type { RunRow } from '../rows.ts';
-import { claimedRun, completed, createRun, delta, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { claimedRun, completed, createRun, delta, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing.ts';
 import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
@@ -68,6 +68,33 @@ describe('beside another server', () => {
       await other.query('ROLLBACK');
       expect(await created).toEqual([{ kind: 'created' }, { kind: 'created' }]);
       for (const { runId } of [first, second]) expect(await journal.getRun(runId)).toMatchObject({ runId });
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  it('a claim waits for no run that is in somebody’s hands', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    const twice = <T>(make: () => Promise<T>): Promise<[T, T]> => Promise.all([make(), make()]);
+    try {
+      await other.connect();
+      await twice(() => createRun(journal));
+      const stopped = await journal.claim('worker', LEASE_MS, 2);
+      for (const { runId } of stopped) await journal.post(runId, { kind: 'stop' });
+      await twice(() => createRun(journal));
+      const begun = await journal.claim('worker', LEASE_MS, 2);
+      for (const claim of [...stopped, ...begun]) await journal.release(claim);
+      const fresh = await twice(() => createRun(journal));
+
+      await other.query('BEGIN');
+      const held = [stopped[0]!.runId, begun[0]!.runId, fresh[0]];
+      await other.query('SELECT FROM runs WHERE run_id = ANY ($1) FOR UPDATE', [held]);
+      const claims = await journal.claim('other', LEASE_MS, 10);
+      expect(claims.map(({ runId }) => runId)).toEqual([begun[1]!.runId, fresh[1]]);
+      const statuses = await Promise.all(stopped.map(({ runId }) => journal.getRun(runId)));
+      expect(statuses.map((run) => run?.state.status)).toEqual(['stopping', 'cancelled']);
     } finally {
       await other.end();
       await journal.close();
