@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LocalBackend } from '@talaria/sandbox';
+import { LocalBackend } from '@talaria/sandbox/local';
 import pg from 'pg';
 import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';

@@ -15,7 +15,8 @@ const INSTALL_LIMIT_MS = 120_000;
 /** Holds a slot, runs a batch in it and gives it back; in TypeScript that is JavaScript, too. */
 const PROGRAM = `
 import { mkdtempSync } from 'node:fs';
-import { LocalBackend, SandboxError } from '@talaria/sandbox';
+import { SandboxError } from '@talaria/sandbox';
+import { LocalBackend } from '@talaria/sandbox/local';
 
 const backend = new LocalBackend({ workspacesDir: mkdtempSync('workspaces-') });
 await backend.start();
@@ -39,7 +40,10 @@ const PRINTS = 'true 0 42\nfalse 3 \nfalse undefined \ngone SandboxError\n';
 /** Only compiles when the types are there and right. */
 const TYPED = `
 import type { ExecutionResult, Slot, ToolBackend } from '@talaria/sandbox';
-import { DockerBackend, LocalBackend, ToolExecutor } from '@talaria/sandbox';
+import { ToolExecutor } from '@talaria/sandbox';
+import { DockerBackend } from '@talaria/sandbox/docker';
+import { LocalBackend } from '@talaria/sandbox/local';
+import { type Container, SlotPool } from '@talaria/sandbox/pool';
 
 export async function use(backend: ToolBackend, slot: Slot): Promise<ExecutionResult[]> {
   // @ts-expect-error: no such failure
@@ -54,13 +58,14 @@ export const backends: ToolBackend[] = [
   new LocalBackend({ workspacesDir: '.' }),
   new DockerBackend({ workspacesDir: '.', image: 'debian' }),
 ];
+export const stats = (pool: SlotPool<Container>) => pool.stats();
 `;
 
 /** The package itself is mounted into the container, which runs a program of it. */
 const IN_DOCKER = `
 import { mkdtempSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { DockerBackend } from '@talaria/sandbox';
+import { DockerBackend } from '@talaria/sandbox/docker';
 
 const { DOCKER_HOST: dockerHost, IMAGE: image } = process.env;
 const backend = new DockerBackend({ workspacesDir: resolve(mkdtempSync('workspaces-')), image, dockerHost });

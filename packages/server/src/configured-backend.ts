@@ -1,13 +1,16 @@
-/** The sandbox the settings name. `onTrouble` is told, in a sentence for a log, what goes wrong with it later. */
-import { DockerBackend, LocalBackend, type ToolBackend } from '@talaria/sandbox';
+/**
+ * The sandbox the settings name; the drivers of the others are not loaded. `onTrouble` is told, in a sentence for a log,
+ * what goes wrong with it later.
+ */
+import type { ToolBackend } from '@talaria/sandbox';
 import type { Config } from './config/index.ts';
 import { configuredLimits } from './sandbox-limits.ts';
 
-export function configuredBackend(
+export async function configuredBackend(
   config: Config,
   workspacesDir: string,
   onTrouble: (message: string) => void,
-): ToolBackend {
+): Promise<ToolBackend> {
   const common = {
     workspacesDir,
     defaultTimeoutS: config.toolTimeoutSeconds,
@@ -15,8 +18,10 @@ export function configuredBackend(
     ...configuredLimits(config),
   };
   if (config.backend === 'local') {
+    const { LocalBackend } = await import('@talaria/sandbox/local');
     return new LocalBackend({ ...common, isolation: config.sandboxIsolation, hiddenPaths: [config.dataDir] });
   }
+  const { DockerBackend } = await import('@talaria/sandbox/docker');
   return new DockerBackend({
     ...common,
     // The configuration has none without an image.

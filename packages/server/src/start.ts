@@ -55,7 +55,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const { report } = telemetry;
 
   // Before anything is opened or made: settings that name no model are settled here.
-  const workbench = role === 'http' ? undefined : new Workbench(config, { mask, secrets, log, report });
+  const workbench =
+    role === 'http' ? undefined : await Workbench.make(config, { mask, secrets, log, report });
 
   makeDirectory(config.dataDir);
   const lock = lockFile(

@@ -63,14 +63,24 @@ export class Workbench {
   readonly #executor: ToolExecutor;
   readonly #mcp: McpServers;
 
-  constructor(config: Config, { mask, secrets, log, report }: WorkbenchOptions) {
+  static async make(config: Config, options: WorkbenchOptions): Promise<Workbench> {
+    const { mask, log } = options;
+    const model = configuredModel(config);
+    const backend = await configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
+      log.warn({ part: 'sandbox' }, mask(message)),
+    );
+    return new Workbench(config, { model, backend, ...options });
+  }
+
+  private constructor(
+    config: Config,
+    { model, backend, mask, secrets, log, report }: WorkbenchOptions & { model: Model; backend: ToolBackend },
+  ) {
     this.#config = config;
     this.#log = log;
     this.#report = report;
-    this.model = configuredModel(config);
-    this.#backend = configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
-      log.warn({ part: 'sandbox' }, mask(message)),
-    );
+    this.model = model;
+    this.#backend = backend;
     this.#executor = new ToolExecutor(this.#backend);
     this.#mcp = new McpServers(config.mcpServers, {
       environment: process.env,

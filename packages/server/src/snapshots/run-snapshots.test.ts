@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LocalBackend, type Slot } from '@talaria/sandbox';
+import type { Slot } from '@talaria/sandbox';
+import { LocalBackend } from '@talaria/sandbox/local';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Lease, LeaseLostError } from '../journal/journal.ts';
 import type { StoredSnapshot, WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';

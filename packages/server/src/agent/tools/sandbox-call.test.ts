@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LocalBackend, type Slot, ToolExecutor } from '@talaria/sandbox';
+import { type Slot, ToolExecutor } from '@talaria/sandbox';
+import { LocalBackend } from '@talaria/sandbox/local';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSandboxCall, type SandboxCall } from './sandbox-call.ts';
 

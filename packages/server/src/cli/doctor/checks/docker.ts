@@ -1,5 +1,5 @@
 /** Docker, where the sandbox needs it: a daemon that answers, and the image. Elsewhere, whether it could be used. */
-import { DockerApi } from '@talaria/sandbox';
+import { DockerApi } from '@talaria/sandbox/docker';
 import type { Config } from '../../../config/index.ts';
 import type { Finding } from '../finding.ts';
 

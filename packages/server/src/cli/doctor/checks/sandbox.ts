@@ -17,7 +17,7 @@ export async function checkSandbox(config: Config): Promise<Finding> {
   const directory = mkdtempSync(join(placeFor(config), 'talaria-doctor-'));
   // One container is enough to find out.
   const small = { ...config, slotsPerContainer: 1, minContainers: 1, maxContainers: 1, warmSlots: 0 };
-  const backend = configuredBackend(small, directory, () => {});
+  const backend = await configuredBackend(small, directory, () => {});
   try {
     await backend.start();
     const problem = await tryCommand(backend);

@@ -1,0 +1,3 @@
+export { DockerApi } from './docker-api.ts';
+export { DockerBackend } from './docker-backend.ts';
+export type { DockerBackendOptions } from './docker-options.ts';
