@@ -1,5 +1,11 @@
-/** Waits for a condition, never for a time; `check` returns what was waited for, or undefined or false. */
+/**
+ * Waits for a condition, never for a time; `check` returns what was waited for, or undefined or false. What does not come
+ * soon is asked for less often: most checks are requests, and the machine is busy with what is waited for.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
+
+const PAUSE_MIN_MS = 5;
+const PAUSE_MAX_MS = 50;
 
 export async function waitFor<T>(
   what: string,
@@ -7,10 +13,10 @@ export async function waitFor<T>(
   limitMs = 50_000,
 ): Promise<T> {
   const deadline = performance.now() + limitMs;
-  for (;;) {
+  for (let pause = PAUSE_MIN_MS; ; pause = Math.min(pause * 1.25, PAUSE_MAX_MS)) {
     const value = await check();
     if (value !== undefined && value !== false) return value;
     if (performance.now() > deadline) throw new Error(`Waited ${limitMs} ms in vain for ${what}`);
-    await delay(10);
+    await delay(pause);
   }
 }

@@ -15,8 +15,8 @@ export interface SandboxLimits {
   /** Of one file that a command writes. Going on writing ends it: `disk_full`. */
   fileSizeBytes?: number | undefined;
   /**
-   * Disk space of a workspace and its /tmp, at least 4 KB for every file and directory. Going over it ends what runs in the slot (`disk_full`); until it is below
-   * again commands can delete files but write none.
+   * Disk space of a workspace and its /tmp, at least 4 KB for every file and directory. Going over it ends what runs in
+   * the slot (`disk_full`); until it is below again commands can delete files but write none.
    */
   workspaceBytes?: number | undefined;
 }
