@@ -119,6 +119,37 @@ describe('beside another server', () => {
     }
   });
 
+  it('whoever watches is woken when its server hears the others again, and by them from then on', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    const wakesAll = async (cause: () => Promise<unknown>) => {
+      const woken = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+      const [queue, jobs, outbox, events, posts] = woken.map(({ resolve }) => resolve);
+      const unwatch = [
+        journal.watchQueue(queue!),
+        journal.jobs.watch(jobs!),
+        journal.outbox.watch(outbox!),
+        journal.watchEvents('run_1', events!),
+        journal.watchPosts('run_1', posts!),
+      ];
+      await cause();
+      await Promise.all(woken.map(({ promise }) => promise));
+      for (const end of unwatch) end();
+    };
+    try {
+      await other.connect();
+      await wakesAll(() =>
+        other.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+        ),
+      );
+      await wakesAll(() => other.query("SELECT pg_notify('talaria', '')"));
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
   it('an event that was announced to nobody is found all the same', async () => {
     const url = await postgres.createDatabase();
     const [journal, mute] = [await PostgresJournal.open({ url }), new Database({ url, connections: 1 })];
