@@ -119,6 +119,33 @@ describe('beside another server', () => {
     }
   });
 
+  it('what is appended together is one insert, and one notification that names all of it', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      await Promise.all(Array.from({ length: 20 }, () => createRun(journal)));
+      const claims = await journal.claim('worker', LEASE_MS, 20);
+      await other.query(`
+        CREATE TABLE inserts (number integer GENERATED ALWAYS AS IDENTITY);
+        CREATE FUNCTION count_insert() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN INSERT INTO inserts DEFAULT VALUES; RETURN NULL; END $$;
+        CREATE TRIGGER inserted AFTER INSERT ON records EXECUTE FUNCTION count_insert();
+        LISTEN talaria`);
+      const announced: string[][] = [];
+      other.on('notification', ({ payload }) => {
+        const { events } = JSON.parse(payload!);
+        if (events.length > 0) announced.push(events);
+      });
+      await Promise.all(claims.map((claim) => journal.append(claim, [delta(), delta()])));
+      expect((await other.query('SELECT FROM inserts')).rowCount).toBe(1);
+      await expect.poll(() => announced).toEqual([claims.map(({ runId }) => runId)]);
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
   it('whoever watches is woken when its server hears the others again, and by them from then on', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
