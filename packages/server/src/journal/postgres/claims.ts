@@ -14,7 +14,7 @@ import { type Database, NOW, NOW_OR_NEVER, type Transaction } from './database.t
 import { type Appended, RunBatch } from './run-batch.ts';
 
 /** Any number that nobody else uses for a lock in this database. */
-const SUSPECT_LOCK = 7_411_250_014;
+export const SUSPECT_LOCK = 7_411_250_014;
 
 export interface ClaimRequest {
   worker: string;

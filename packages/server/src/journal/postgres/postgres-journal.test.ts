@@ -3,7 +3,18 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
 import type { RunRow } from '../rows.ts';
-import { claimedRun, completed, createRun, delta, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import {
+  claimedRun,
+  completed,
+  createRun,
+  delta,
+  LEASE_MS,
+  NO_LIMIT,
+  newJob,
+  newRun,
+  TestClock,
+} from '../testing.ts';
+import { SUSPECT_LOCK } from './claims.ts';
 import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
@@ -95,6 +106,27 @@ describe('beside another server', () => {
       expect(claims.map(({ runId }) => runId)).toEqual([begun[1]!.runId, fresh[1]]);
       const statuses = await Promise.all(stopped.map(({ runId }) => journal.getRun(runId)));
       expect(statuses.map((run) => run?.state.status)).toEqual(['stopping', 'cancelled']);
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  it('a run that may be what takes servers down is given out by one of them at a time', async () => {
+    const url = await postgres.createDatabase();
+    const clock = new TestClock();
+    const [journal, other] = [await PostgresJournal.open({ url, now: clock.now }), new pg.Client(url)];
+    try {
+      await other.connect();
+      const runId = await createRun(journal);
+      for (let claims = 0; claims < 2; claims++) {
+        expect(await journal.claim('worker', LEASE_MS, 1)).toMatchObject([{ runId }]);
+        clock.advance(LEASE_MS);
+      }
+      await other.query('SELECT pg_advisory_lock($1)', [SUSPECT_LOCK]);
+      expect(await journal.claim('worker', LEASE_MS, 1)).toEqual([]);
+      await other.query('SELECT pg_advisory_unlock($1)', [SUSPECT_LOCK]);
+      expect(await journal.claim('worker', LEASE_MS, 1)).toMatchObject([{ runId }]);
     } finally {
       await other.end();
       await journal.close();
