@@ -8,7 +8,7 @@
  */
 import pg from 'pg';
 import { eachHost } from '../../postgres-hosts.ts';
-import { Away, isAway } from './failures.ts';
+import { Away, inWords, isAway } from './failures.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_PROBE_MS = 10_000;
@@ -124,7 +124,7 @@ export class Connection extends pg.Client {
     } catch (error) {
       this.#hosts.passOver(this.#address);
       this.end().catch(() => {});
-      throw error;
+      throw inWords(error);
     }
   }
 

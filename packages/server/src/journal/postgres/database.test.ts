@@ -1,11 +1,18 @@
 /** Transactions through a connection that is cut at the worst moments, against a real server. */
+import dns from 'node:dns';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Database, type Patience, type Transaction } from './database.ts';
 import { startPostgres, type TestPostgres } from './testing.ts';
 import { CuttingProxy } from './testing-proxy.ts';
 
 const PATIENT: Patience = { waitMs: 20_000 };
+
+type LookupArguments = [
+  host: string,
+  options: dns.LookupOptions,
+  done: (error: Error | null, found: dns.LookupAddress[]) => void,
+];
 
 let postgres: TestPostgres;
 let proxy: CuttingProxy;
@@ -89,6 +96,36 @@ describe('while the database cannot be reached', () => {
     await proxy.start();
     expect(await waiting).toBe('a');
     expect(await marks()).toEqual(['a']);
+  });
+
+  it.each([
+    [
+      'no address of its host',
+      [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ],
+      /127.0.0.1:1; .*127.0.0.2:1/,
+    ],
+    [
+      'nobody who knows its host',
+      Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' }),
+      /EAI_AGAIN/,
+    ],
+  ])('a call waits and it is told why: %s', async (_, found, reason) => {
+    await using resources = new AsyncDisposableStack();
+    const nowhere = new Database({ url: 'postgres://database:1/marks', connections: 1 });
+    resources.defer(() => nowhere.close());
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((...[, , done]: LookupArguments) => {
+      if (found instanceof Error) done(found, []);
+      else done(null, found);
+    }) as typeof dns.lookup);
+    resources.defer(() => lookup.mockRestore());
+    const refused = expect(nowhere.rows({ waitMs: 100 }, 'SELECT 1')).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
+    await expect.poll(() => nowhere.lastError?.message).toMatch(reason);
+    await refused;
   });
 
   it('a call is refused when its time is over, and has done nothing', async () => {

@@ -35,6 +35,14 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';
 }
 
+/** A host may have several addresses. When none of them answers, Node leaves the words to the errors of each. */
+export function inWords(error: unknown): unknown {
+  if (error instanceof AggregateError && error.message === '') {
+    error.message = error.errors.map(({ message }: Error) => message).join('; ');
+  }
+  return error;
+}
+
 function hasCode(error: unknown, codes: RegExp): boolean {
   return error instanceof pg.DatabaseError && codes.test(error.code ?? '');
 }
@@ -45,7 +53,7 @@ function isNetworkError(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return (
     isUnanswered(error) ||
-    (typeof code === 'string' && /^E[A-Z]+$/.test(code)) ||
+    (typeof code === 'string' && /^E(AI_)?[A-Z]+$/.test(code)) ||
     /Connection terminated|timeout exceeded when trying to connect|timeout expired|Client (has encountered|was closed)/.test(
       error.message,
     )

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { eachHost } from '../../postgres-hosts.ts';
 import { MoveRefusedError } from '../moving/store-ends.ts';
 import type { Transaction } from './database.ts';
+import { inWords } from './failures.ts';
 import { IN_USE_LOCK } from './in-use.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -35,7 +36,7 @@ export class MoveConnection implements Pick<Transaction, 'rows'> {
       } catch (error) {
         await client.end().catch(() => {});
         if (error instanceof MoveRefusedError) throw error;
-        reason = error;
+        reason = inWords(error);
       }
     }
     throw reason;
