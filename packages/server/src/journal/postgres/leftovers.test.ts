@@ -117,6 +117,26 @@ it('servers that evict the same runs at once all come to an end, and nothing sta
   await Promise.all(others.map((server) => server.close()));
 });
 
+it('what is in the hands of another server is passed over', async () => {
+  const [first, second, held, removed] = [
+    await finishedRun(journal),
+    await finishedRun(journal),
+    await finishedRun(journal),
+    await finishedRun(journal),
+  ];
+  await direct.query(
+    `WITH gone AS (DELETE FROM runs WHERE run_id = ANY ($1) RETURNING n, next_pos)
+     INSERT INTO leftovers SELECT 'run', n, next_pos FROM gone`,
+    [[first, second]],
+  );
+  await direct.query('BEGIN; SELECT 1 FROM leftovers ORDER BY n LIMIT 1 FOR UPDATE');
+  await direct.query('SELECT 1 FROM runs WHERE run_id = $1 FOR UPDATE', [held]);
+  await journal.evict([held, removed]);
+  expect(await countRows('leftovers')).toBe(1);
+  expect(await journal.getRun(held)).toBeDefined();
+  expect(await journal.getRun(removed)).toBeUndefined();
+});
+
 it('the messages of a long session go in small transactions', async () => {
   const sizes = await noteDeletions('session_messages');
   await longSession('s');
