@@ -318,7 +318,8 @@ export function outboxContract(subject: Subject): void {
 
   it('lets no receiver have more than its share, whoever holds the messages', async () => {
     for (let i = 0; i < 5; i++) await finished();
-    const first = await claim({ perReceiver: 2 });
+    const atOnce = await Promise.all(counting(8).map(() => claim({ perReceiver: 2 })));
+    const first = atOnce.flat();
     expect(first).toHaveLength(2);
     expect(await claim({ perReceiver: 2 })).toEqual([]);
     expect(await subject.journal.outbox.due()).toMatchObject({ now: true });
