@@ -77,6 +77,21 @@ describe('a transaction whose connection is cut', () => {
     expect(await marks()).toEqual(['ab']);
   });
 
+  it('and whose commit takes a while at the other end happens once', async () => {
+    await direct.query(`
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
+          AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON marks DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW EXECUTE FUNCTION wait();
+      SELECT pg_advisory_lock(1)`);
+    proxy.cutNext({ when: 'COMMIT', forward: true });
+    const marking = mark('a');
+    await expect.poll(() => database.lastError?.message).toMatch(/still at its commit/);
+    await direct.query('SELECT pg_advisory_unlock(1)');
+    expect(await marking).toBe('a');
+    expect(await marks()).toEqual(['a']);
+  });
+
   it('several times in a row happens once', async () => {
     proxy.cutNext(
       { when: 'COMMIT', forward: true },
