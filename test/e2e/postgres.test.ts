@@ -1,5 +1,6 @@
 /** Several servers on one Postgres are one service: any of them answers for any run, and outlives the others. */
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
 import { Api } from '../support/api.ts';
@@ -210,6 +211,21 @@ test('an answer is waited for at another server than the first, and when nobody 
   expect((await apiOf(first).run(run!.run_id)).status).toBe('running');
   atSecond.abort();
   await endsAs(apiOf(first), run!.run_id, 'run.cancelled');
+});
+
+test('a server ends the processes of a run that another has by now, also when it has nothing to write', async () => {
+  const server = await startServer();
+  const { command, marker } = markedSleep();
+  const runId = await apiOf(server).create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
+  await waitFor('the tool to run', () => processesWith(marker).length > 0);
+  const other = new pg.Client(url);
+  await other.connect();
+  await other.query(
+    "UPDATE runs SET epoch = epoch + 1, lease_owner = 'other', lease_until = lease_until + 600000",
+  );
+  await other.end();
+  await waitFor('the processes to be ended', () => processesWith(marker).length === 0);
+  expect((await apiOf(server).run(runId)).status).toBe('running');
 });
 
 test('a restart of the database in the middle of a run loses and doubles nothing, and is told', async () => {
