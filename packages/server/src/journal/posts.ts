@@ -20,6 +20,7 @@ export type Post =
       requestId?: string | undefined;
       /** Also answer the calls that wait behind it. */
       all: boolean;
+      /** Of an answer that the owner of the run gives for want of one, such as a time-out; it is part of its work. */
       reason?: string | undefined;
     };
 

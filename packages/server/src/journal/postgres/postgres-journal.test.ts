@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
 import type { RunRow } from '../rows.ts';
 import {
+  approvalRequest,
   claimedRun,
   completed,
   createRun,
@@ -269,21 +270,22 @@ it('a post that the database has no room for is refused, not kept waiting like t
   try {
     await other.connect();
     const claim = await claimedRun(journal);
+    await journal.append(claim, [approvalRequest('a')]);
     await other.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
           AS $$ BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'disk full'; END $$;
       CREATE TRIGGER full_disk BEFORE INSERT ON records EXECUTE FUNCTION refuse()`);
-    const [stopped, appended] = [
-      journal.post(claim.runId, { kind: 'stop' }),
-      journal.append(claim, [delta()]),
-    ];
+    const stopped = journal.post(claim.runId, { kind: 'stop' });
+    // As its owner does when nobody has answered in time.
+    const denial = { kind: 'approval', choice: 'deny', all: false, reason: 'timeout' } as const;
+    const work = Promise.all([journal.append(claim, [delta()]), journal.post(claim.runId, denial)]);
     const refused = expect(stopped).rejects.toMatchObject({ code: 'store_unavailable' });
     await expect.poll(async () => (await journal.checkHealth()).lastError?.message).toBe('disk full');
     vi.advanceTimersByTime(ASKED.waitMs);
     await refused;
     await other.query('DROP TRIGGER full_disk ON records');
-    expect(await appended).toHaveLength(1);
-    expect(await journal.readPosted(claim.runId, -1)).toEqual([]);
+    expect(await work).toMatchObject([[{ event: 'message.delta' }], [{ event: 'approval.responded' }]]);
+    expect(await journal.readPosted(claim.runId, -1)).toMatchObject([{ event: 'approval.responded' }]);
   } finally {
     vi.useRealTimers();
     await other.end();

@@ -174,7 +174,8 @@ export class PostgresJournal implements Journal {
   }
 
   async post(runId: string, post: Post): Promise<LogRecord[]> {
-    const appended = await this.#posts.submit({ kind: 'post', runId, post });
+    const isWork = post.kind === 'approval' && post.reason !== undefined;
+    const appended = await (isWork ? this.#writes : this.#posts).submit({ kind: 'post', runId, post });
     this.#announce(appended);
     await this.#reportEnd(appended);
     this.#announcements.posts(runId);
