@@ -4,14 +4,24 @@
  * It is a list of what is let in, not of what is kept out: the programs and libraries of the system, the parts of
  * /etc that programs need to run, and nothing of /home, /root, /var, /run or /sys. Everything is read-only. The
  * skeleton is a directory with the mount points and links, and with copies of the small parts of /etc, since
- * every mount is paid for by every command. It is built at start and itself becomes the root.
+ * every mount is paid for by every command. It is built at start and itself becomes the root; with synchronous calls,
+ * since through the thread pool these hundred small ones take more than twice as long.
  *
  * A server that runs as root is still root to the kernel inside its user namespace, though without capabilities:
  * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY_FOR_ROOT: writing to
  * /proc/sys/kernel/core_pattern needs no capability, only to be root, and runs a program on the host.
  */
 import { execFile } from 'node:child_process';
-import { copyFile, lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../system-path.ts';
@@ -97,24 +107,24 @@ export interface SystemViewOptions {
 export async function buildSystemView(options: SystemViewOptions): Promise<SystemView> {
   const { rootDir } = options;
   for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR]) {
-    await mkdir(join(rootDir, dir), { recursive: true });
+    mkdirSync(join(rootDir, dir), { recursive: true });
   }
-  await symlink('../tmp', join(rootDir, 'var/tmp'));
-  await writeIdentity(rootDir);
+  symlinkSync('../tmp', join(rootDir, 'var/tmp'));
+  writeIdentity(rootDir);
 
   const binds: SystemView['binds'] = [];
-  for (const dir of SYSTEM_DIRS) await addPath(rootDir, dir, binds);
-  for (const dir of ETC_DIRS) await addBind(rootDir, dir, binds);
+  for (const dir of SYSTEM_DIRS) addPath(rootDir, dir, binds);
+  for (const dir of ETC_DIRS) addBind(rootDir, dir, binds);
   await copyEtc(rootDir, options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC);
-  const devices = await existing(DEVICES.map((name) => `/dev/${name}`));
-  for (const device of devices) await writeFile(join(rootDir, device), '');
-  await linkDevices(rootDir);
+  const devices = DEVICES.map((name) => `/dev/${name}`).filter(exists);
+  for (const device of devices) writeFileSync(join(rootDir, device), '');
+  linkDevices(rootDir);
   const procReadOnlyNames = process.getuid?.() === 0 ? PROC_READ_ONLY_FOR_ROOT : PROC_READ_ONLY;
-  const procReadOnly = await existing(procReadOnlyNames.map((name) => `/proc/${name}`));
-  return { rootDir, binds, hidden: await hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
+  const procReadOnly = procReadOnlyNames.map((name) => `/proc/${name}`).filter(exists);
+  return { rootDir, binds, hidden: hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
 }
 
-async function writeIdentity(rootDir: string): Promise<void> {
+function writeIdentity(rootDir: string): void {
   const files = {
     passwd: `sandbox:x:${SANDBOX_UID}:${SANDBOX_UID}:sandbox:${WORKSPACE_DIR}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n`,
     group: `sandbox:x:${SANDBOX_UID}:\nnogroup:x:65534:\n`,
@@ -122,46 +132,45 @@ async function writeIdentity(rootDir: string): Promise<void> {
     hostname: 'sandbox\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
   };
-  for (const [name, content] of Object.entries(files)) await writeFile(join(rootDir, 'etc', name), content);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(rootDir, 'etc', name), content);
 }
 
-async function linkDevices(rootDir: string): Promise<void> {
+function linkDevices(rootDir: string): void {
   const links = { fd: '/proc/self/fd', stdin: 'fd/0', stdout: 'fd/1', stderr: 'fd/2', ptmx: 'pts/ptmx' };
-  for (const [name, target] of Object.entries(links)) await symlink(target, join(rootDir, 'dev', name));
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(rootDir, 'dev', name));
 }
 
 /** A directory of the system: most are links into /usr today, and stay links. */
-async function addPath(rootDir: string, path: string, binds: SystemView['binds']): Promise<void> {
-  const entry = await lstat(path).catch(() => undefined);
-  if (entry?.isSymbolicLink()) await symlink(await readlink(path), join(rootDir, path));
-  else if (entry) await addBind(rootDir, path, binds);
+function addPath(rootDir: string, path: string, binds: SystemView['binds']): void {
+  const entry = ifPossible(() => lstatSync(path));
+  if (entry?.isSymbolicLink()) symlinkSync(readlinkSync(path), join(rootDir, path));
+  else if (entry) addBind(rootDir, path, binds);
 }
 
 /** A link among the names is followed, links inside a directory stay links. What the server may not read is left out. */
 async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
-  const paths = await existing(names.map((name) => join('/etc', name)));
+  const paths = names.map((name) => join('/etc', name)).filter(exists);
+  const target = join(rootDir, 'etc');
   // It reports what it could not read and copies the rest.
-  await run('cp', ['-RH', '--', ...paths, join(rootDir, 'etc')], { env: { PATH: SYSTEM_PATH } }).catch(
-    () => {},
-  );
-  for (const path of await existing(ETC_FILES.map((name) => join('/etc', name)))) {
-    await mkdir(join(rootDir, dirname(path)), { recursive: true });
-    await copyFile(path, join(rootDir, path)).catch(() => {});
+  await run('cp', ['-RH', '--', ...paths, target], { env: { PATH: SYSTEM_PATH } }).catch(() => {});
+  for (const path of ETC_FILES.map((name) => join('/etc', name)).filter(exists)) {
+    mkdirSync(join(rootDir, dirname(path)), { recursive: true });
+    ifPossible(() => copyFileSync(path, join(rootDir, path)));
   }
 }
 
-async function addBind(rootDir: string, path: string, binds: SystemView['binds']): Promise<void> {
-  const source = await realpath(path).catch(() => undefined);
+function addBind(rootDir: string, path: string, binds: SystemView['binds']): void {
+  const source = ifPossible(() => realpathSync(path));
   if (source === undefined) return;
-  await mkdir(join(rootDir, path), { recursive: true });
+  mkdirSync(join(rootDir, path), { recursive: true });
   binds.push({ source, target: path });
 }
 
-async function hiddenBeneath(paths: readonly string[], binds: SystemView['binds']): Promise<string[]> {
+function hiddenBeneath(paths: readonly string[], binds: SystemView['binds']): string[] {
   const hidden: string[] = [];
   for (const path of paths) {
-    const real = await realpath(path).catch(() => undefined);
-    if (real === undefined || !(await stat(real)).isDirectory()) continue;
+    const real = ifPossible(() => realpathSync(path));
+    if (real === undefined || !statSync(real).isDirectory()) continue;
     for (const { source, target } of binds) {
       if (isBeneath(real, source)) hidden.push(join(target, real.slice(source.length)));
     }
@@ -173,8 +182,14 @@ export function isBeneath(path: string, dir: string): boolean {
   return path === dir || path.startsWith(dir.endsWith('/') ? dir : `${dir}/`);
 }
 
-async function existing(paths: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const path of paths) if (await lstat(path).catch(() => undefined)) found.push(path);
-  return found;
+function exists(path: string): boolean {
+  return ifPossible(() => lstatSync(path)) !== undefined;
+}
+
+function ifPossible<T>(ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch {
+    return undefined;
+  }
 }
