@@ -22,7 +22,6 @@ const UNUSED = [
   '/node_modules/pg/',
   '/node_modules/@modelcontextprotocol/',
   '/node_modules/@ai-sdk/',
-  '/node_modules/@opentelemetry/',
   '/node_modules/ajv/',
   '/node_modules/@fastify/fast-json-stringify-compiler/',
 ];

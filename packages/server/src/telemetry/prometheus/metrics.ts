@@ -6,10 +6,10 @@
  * - Every label has a bounded set of values: words of ours, names from the configuration, patterns of routes.
  */
 import { RUN_FAILURES } from '@talaria/protocol';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ApprovalOutcome, Fact } from '../facts.ts';
 import type { ToolNames } from '../tool-names.ts';
 import { addProcessMetrics } from './process-metrics.ts';
-import { Counter, Gauge, Histogram, Registry } from './prom-client.ts';
 
 /** From a poll to a request that waits for its answer. */
 const REQUEST_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];

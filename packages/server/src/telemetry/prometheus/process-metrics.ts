@@ -4,7 +4,7 @@
  * scrapes, and walk over every open socket at each scrape. What is left costs nothing until the first scrape.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, type Registry } from './prom-client.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
 const LAG_RESOLUTION_MS = 20;
 const NS_PER_S = 1e9;
