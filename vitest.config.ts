@@ -28,13 +28,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          // The rest of test/chaos passes, too, and takes minutes: `CHAOS=all npm test -- --project postgres`.
-          include: [
-            'test/conformance/conformance.test.ts',
-            process.env.CHAOS === 'all'
-              ? 'test/chaos/!(many-servers).test.ts'
-              : 'test/chaos/{state-survives-kill,stalled-and-stopped-servers}.test.ts',
-          ],
+          include: ['test/conformance/conformance.test.ts', 'test/chaos/!(many-servers).test.ts'],
           globalSetup: ['test/support/postgres-of-project.ts'],
         },
       },
