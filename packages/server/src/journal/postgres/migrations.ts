@@ -284,7 +284,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** Brings the database to the newest schema, once, however many servers start together; refuses a newer one. */
 export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
   const problem = await encodingProblem(tx);
-  if (problem !== undefined) throw new Error(`${problem}; ${UNICODE}`);
+  if (problem !== undefined) throw new Error(`${problem}; ${ENCODING_REMEDY}`);
   await tx.rows('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
   const version = await schemaVersion(tx);
   if (version > SCHEMA_VERSION) {
@@ -306,7 +306,7 @@ export async function encodingProblem(tx: Pick<Transaction, 'rows'>): Promise<st
 }
 
 /** What to do about it. */
-export const UNICODE = 'make it with createdb -E UTF8 -T template0';
+export const ENCODING_REMEDY = 'make it with createdb -E UTF8 -T template0';
 
 /** 0 for a database without our tables. */
 export async function schemaVersion(tx: Pick<Transaction, 'rows'>): Promise<number> {

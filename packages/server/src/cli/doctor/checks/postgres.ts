@@ -3,10 +3,10 @@ import { describeDatabase } from '../../../config/index.ts';
 import { unfinishedMove } from '../../../journal/moving/unfinished-move.ts';
 import { Database } from '../../../journal/postgres/database.ts';
 import {
+  ENCODING_REMEDY,
   encodingProblem,
   SCHEMA_VERSION,
   schemaVersion,
-  UNICODE,
 } from '../../../journal/postgres/migrations.ts';
 import { moveState } from '../../../journal/postgres/move-mark.ts';
 import type { Finding } from '../finding.ts';
@@ -21,7 +21,11 @@ export async function checkPostgres(database: { kind: 'postgres'; url: string })
       state: await moveState(tx),
     }));
     if (problem !== undefined)
-      return { status: 'failed', detail: `${name}: ${problem}`, mend: `Another one is needed: ${UNICODE}` };
+      return {
+        status: 'failed',
+        detail: `${name}: ${problem}`,
+        mend: `Another one is needed: ${ENCODING_REMEDY}`,
+      };
     const move = unfinishedMove(state);
     if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
     if (version === 0)
