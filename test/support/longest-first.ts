@@ -23,6 +23,13 @@ const LONG = [
   'test/e2e/postgres.test.ts',
   'test/installed/client.test.ts',
   'test/chaos/long-session.test.ts',
+  'test/chaos/state-survives-kill.test.ts',
+  'test/chaos/recovery-limit.test.ts',
+  'test/e2e/workspace-snapshots.test.ts',
+  'test/e2e/webhooks.test.ts',
+  'test/e2e/subscribers.test.ts',
+  'test/e2e/artifacts.test.ts',
+  'test/e2e/artifacts-elsewhere.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {
