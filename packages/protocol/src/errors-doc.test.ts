@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { API_ERRORS, RUN_FAILURE_STATUS, RUN_FAILURES, type RunFailureCode } from './errors.ts';
+import { API_ERRORS, RUN_FAILURE_STATUS, RUN_FAILURES } from './errors.ts';
 
 const document = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
 
@@ -11,9 +11,8 @@ it('docs/errors.md lists exactly the codes there are, as they are', () => {
       ([code, { status, retryable, message }]) =>
         `| \`${code}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${message} |`,
     ),
-    ...Object.entries(RUN_FAILURES).map(
-      ([code, meaning]) => `| \`${code}\` | ${RUN_FAILURE_STATUS[code as RunFailureCode]} | ${meaning} |`,
-    ),
+    ...Object.entries(RUN_FAILURES).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`),
   ];
   expect(rows).toEqual(expected);
+  expect(document).toContain(`with the status ${RUN_FAILURE_STATUS}`);
 });

@@ -50,7 +50,7 @@ export const API_ERRORS = {
   ),
   run_not_found: refused(404, 'Run not found'),
   run_not_active: refused(404, 'The run has already finished'),
-  run_cancelled: refused(409, 'The run was stopped before it had answered'),
+  run_cancelled: refused(422, 'The run was stopped before it had answered'),
   response_not_found: refused(404, 'Response not found'),
   response_events_gone: refused(
     404,
@@ -72,6 +72,16 @@ export const API_ERRORS = {
     'No such approval is pending: it was answered, timed out or never asked',
   ),
   approval_not_active: refused(409, 'The run has finished and takes no approvals'),
+  invalid_tools: refused(400, "'tools' must be an array of functions with a name and a JSON schema"),
+  invalid_tool_outputs: refused(
+    400,
+    "'outputs' must be an array of objects with 'tool_call_id' and 'output'",
+  ),
+  call_not_pending: refused(
+    409,
+    'No such call is pending: it was answered with something else, timed out, or is not a call of a client tool',
+  ),
+  invalid_output_schema: refused(400, 'The schema of the output must be a JSON schema'),
   invalid_steer_input: refused(400, "'input' must be a non-empty string"),
   run_not_accepting_steer: refused(409, 'The run is not running and takes no steering'),
   invalid_path: refused(400, 'The path does not name a file or directory of the workspace'),
@@ -133,6 +143,8 @@ export const RUN_FAILURES = {
   content_filtered: 'The model provider withheld the answer',
   output_truncated: 'The answer reached the output limit of the model and is incomplete',
   empty_output: 'The model ended without text and without a tool call',
+  invalid_output: 'The answer did not satisfy the schema the client asked for',
+  client_tool_timeout: 'The client did not send the output of its tool in time',
   step_limit: 'The run used all its steps',
   time_limit: 'The run used all its time',
   token_limit: 'The run used all its tokens',
@@ -143,25 +155,11 @@ export const RUN_FAILURES = {
 export type RunFailureCode = keyof typeof RUN_FAILURES;
 
 /**
- * The status of an answer whose run failed so. Below 500 where another request could do better; a provider that refuses
- * this server's credentials is no concern of the client's own.
+ * The status of an answer whose run failed. Clients send a request again after 409, 429 and 5xx, many of them whatever
+ * `x-should-retry` says, and each time would be another run with the effects of its tools. 422 is a status that no client
+ * retries and that OpenAI's libraries have an error for; 424 would fit the meaning better, and few of them know it.
  */
-export const RUN_FAILURE_STATUS: Record<RunFailureCode, number> = {
-  provider_auth: 502,
-  provider_rate_limit: 429,
-  provider_unavailable: 503,
-  provider_bad_request: 400,
-  provider_error: 502,
-  context_overflow: 400,
-  content_filtered: 400,
-  output_truncated: 500,
-  empty_output: 502,
-  step_limit: 500,
-  time_limit: 504,
-  token_limit: 500,
-  recovery_limit: 500,
-  internal_error: 500,
-};
+export const RUN_FAILURE_STATUS = 422;
 
 export interface ErrorDetails {
   message?: string;

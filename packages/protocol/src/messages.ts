@@ -18,8 +18,19 @@ export interface ImageContent {
 export type Content = string | (TextContent | ImageContent)[];
 
 export interface HistoryMessage {
-  role: 'system' | 'user' | 'assistant';
+  role: 'system' | 'user' | 'assistant' | 'tool';
   content: Content;
+  /** Of an assistant: the calls it made, each followed by its result. */
+  tool_calls?: HistoryCall[];
+  /** Of a tool: the call this is the result of. */
+  tool_call_id?: string;
+}
+
+export interface HistoryCall {
+  id: string;
+  tool: string;
+  /** JSON text. */
+  arguments: string;
 }
 
 export function parseInput(input: unknown): { prompt: Content; earlier: HistoryMessage[] } {
@@ -39,7 +50,7 @@ export function parseInput(input: unknown): { prompt: Content; earlier: HistoryM
   if (last === undefined || isBlank(last.content)) {
     throw new TalariaError('no_user_message', { param: 'input' });
   }
-  return { prompt: last.content, earlier: messages.slice(0, -1).filter((m) => !isBlank(m.content)) };
+  return { prompt: last.content, earlier: pairCalls(messages.slice(0, -1)) };
 }
 
 export function parseHistory(value: unknown): HistoryMessage[] | undefined {
@@ -47,26 +58,88 @@ export function parseHistory(value: unknown): HistoryMessage[] | undefined {
   if (!Array.isArray(value)) throw new TalariaError('invalid_history', { param: 'conversation_history' });
   // Clients that always send the field send it empty when they have nothing to say by it.
   if (value.length === 0) return undefined;
-  return value
-    .map((entry: unknown, i) => parseMessage(entry, `conversation_history[${i}]`))
-    .filter((m) => !isBlank(m.content));
+  return pairCalls(value.map((entry: unknown, i) => parseMessage(entry, `conversation_history[${i}]`)));
 }
 
 export function parseMessage(entry: unknown, where: string): HistoryMessage {
   const fields = typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>) : {};
-  if (typeof fields.role !== 'string' || !('content' in fields)) {
+  const calls = fields.role === 'assistant' ? parseCalls(fields) : [];
+  if (typeof fields.role !== 'string' || (!('content' in fields) && calls.length === 0)) {
     throw new TalariaError('invalid_history', {
       message: `${where} must have 'role' and 'content' fields`,
       param: where,
     });
   }
-  return { role: toRole(fields.role), content: parseContent(fields.content, where) };
+  const content = parseContent(fields.content ?? null, where);
+  const id = fields.role === 'function' ? fields.name : fields.tool_call_id;
+  if ((fields.role === 'tool' || fields.role === 'function') && typeof id === 'string') {
+    return { role: 'tool', content, tool_call_id: id };
+  }
+  return { role: toRole(fields.role), content, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
 }
 
-/** Tool results without their call cannot be sent to a provider as such; they remain readable as user text. */
+/**
+ * Providers refuse a call without its result and a result without its call. A call that has no result is left out; a
+ * result that has no call remains readable as text of the user. So does a message of nothing but blanks.
+ */
+export function pairCalls(messages: readonly HistoryMessage[]): HistoryMessage[] {
+  const paired: HistoryMessage[] = [];
+  for (let i = 0; i < messages.length; i += 1) {
+    const message = messages[i]!;
+    if (message.role === 'tool') {
+      if (!isBlank(message.content)) paired.push({ role: 'user', content: message.content });
+      continue;
+    }
+    const results = message.tool_calls === undefined ? [] : resultsAfter(messages, i);
+    const { tool_calls: made = [], ...said } = message;
+    const calls = made.filter(({ id }) => results.some(({ tool_call_id }) => tool_call_id === id));
+    if (calls.length > 0) {
+      const answered = calls.map(({ id }) => results.find(({ tool_call_id }) => tool_call_id === id)!);
+      paired.push({ ...said, tool_calls: calls }, ...answered);
+      i += results.length;
+    } else if (!isBlank(message.content)) {
+      paired.push(said);
+    }
+  }
+  return paired;
+}
+
+function resultsAfter(messages: readonly HistoryMessage[], i: number): HistoryMessage[] {
+  const end = messages.findIndex(({ role }, at) => at > i && role !== 'tool');
+  return messages.slice(i + 1, end === -1 ? messages.length : end);
+}
+
+function parseCalls({ tool_calls, function_call }: Record<string, unknown>): HistoryCall[] {
+  const calls = Array.isArray(tool_calls) ? tool_calls : [];
+  const legacy =
+    typeof function_call === 'object' && function_call !== null ? [{ function: function_call }] : [];
+  return [...calls, ...legacy].flatMap((entry: unknown) => {
+    const { id, function: called } = (entry ?? {}) as { id?: unknown; function?: unknown };
+    const { name, arguments: args } = (called ?? {}) as { name?: unknown; arguments?: unknown };
+    if (typeof name !== 'string') return [];
+    return [
+      {
+        id: typeof id === 'string' ? id : name,
+        tool: name,
+        arguments: typeof args === 'string' ? args : '{}',
+      },
+    ];
+  });
+}
+
 function toRole(role: string): HistoryMessage['role'] {
   if (role === 'assistant') return 'assistant';
   return role === 'system' || role === 'developer' ? 'system' : 'user';
+}
+
+/** The text of an array of text parts; undefined for anything else. */
+export function textOfParts(value: unknown): string | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const texts = value.map((part: unknown) => {
+    const { text } = (typeof part === 'object' && part !== null ? part : {}) as { text?: unknown };
+    return typeof text === 'string' ? text : undefined;
+  });
+  return texts.every((text) => text !== undefined) ? texts.join('') : undefined;
 }
 
 function parseContent(content: unknown, where: string): Content {

@@ -6,7 +6,10 @@
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
 import { type Content, type HistoryMessage, parseHistory, parseInput } from './messages.ts';
-import type { ApprovalChoice } from './run.ts';
+import { parseModelSettings } from './model-settings.ts';
+import { type OutputForm, parseOutputSchema } from './output-form.ts';
+import type { ApprovalChoice, ModelSettings } from './run.ts';
+import { type ClientTools, parseClientTools } from './tool-requests.ts';
 import { parseWebhook, type WebhookRequest } from './webhook-request.ts';
 
 export interface CreateRun {
@@ -20,6 +23,9 @@ export interface CreateRun {
   previousResponseId: string | undefined;
   /** `null` for none, not even the server's default. */
   webhook?: WebhookRequest | null | undefined;
+  clientTools?: ClientTools | undefined;
+  outputForm?: OutputForm | undefined;
+  settings?: ModelSettings | undefined;
 }
 
 const SESSION_ID_MAX = 256;
@@ -50,6 +56,9 @@ export function parseCreateRun(body: unknown): CreateRun {
     sessionId: parseSessionName(optionalString(fields, 'session_id') ?? '', 'session_id'),
     previousResponseId,
     webhook: parseWebhook(fields.webhook),
+    clientTools: parseClientTools(fields),
+    outputForm: parseOutputSchema(fields.output_schema),
+    settings: parseModelSettings(fields),
   };
 }
 

@@ -9,6 +9,11 @@ export type RunCreated = Static<typeof schemas.RunCreatedSchema>;
 export type RunStop = Static<typeof schemas.RunStopSchema>;
 export type RunSteer = Static<typeof schemas.RunSteerSchema>;
 export type RunApprovalResponse = Static<typeof schemas.RunApprovalResponseSchema>;
+export type RunToolOutputs = Static<typeof schemas.RunToolOutputsSchema>;
+export type PendingCall = Static<typeof schemas.PendingCallSchema>;
+export type ToolOutputsRequest = Static<typeof schemas.ToolOutputsRequestSchema>;
+export type FunctionToolRequest = Static<typeof schemas.FunctionToolSchema>;
+export type ModelSettings = Static<typeof schemas.ModelSettingsSchema>;
 export type Artifact = Static<typeof schemas.ArtifactSchema>;
 export type ArtifactList = Static<typeof schemas.ArtifactListSchema>;
 export type ApprovalRequest = Static<typeof schemas.ApprovalRequestSchema>;
@@ -21,6 +26,7 @@ export const RUN_STATUSES: readonly RunStatus[] = [
   'started',
   'running',
   'waiting_for_approval',
+  'waiting_for_tool',
   'stopping',
   'completed',
   'failed',
@@ -62,9 +68,18 @@ function randomHex(bytes: number): string {
 export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
+  const cached = sum(a.input_tokens_details?.cached_tokens, b.input_tokens_details?.cached_tokens);
+  const reasoning = sum(a.output_tokens_details?.reasoning_tokens, b.output_tokens_details?.reasoning_tokens);
   return {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
+    ...(cached === undefined ? {} : { input_tokens_details: { cached_tokens: cached } }),
+    ...(reasoning === undefined ? {} : { output_tokens_details: { reasoning_tokens: reasoning } }),
   };
+}
+
+/** Undefined where neither is known: a provider that does not count is not one that counted nothing. */
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
 }

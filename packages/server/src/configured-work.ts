@@ -36,6 +36,7 @@ export function configuredWork(
         modelRetries: config.modelRetries,
         modelIdleMs: config.modelIdleSeconds * SECOND_MS,
         approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
+        clientToolTimeoutMs: config.clientToolTimeoutSeconds * SECOND_MS,
       },
       openTools,
       mask,

@@ -147,6 +147,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     openWorkspace,
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
+    clientSettings: config.clientModelSettings,
     pace,
     work,
     report,

@@ -10,12 +10,15 @@ export const UsageSchema = Type.Object({
   input_tokens: Count,
   output_tokens: Count,
   total_tokens: Count,
+  input_tokens_details: Type.Optional(Type.Object({ cached_tokens: Count })),
+  output_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Count })),
 });
 
 export const RunStatusSchema = Type.Union([
   Type.Literal('started'),
   Type.Literal('running'),
   Type.Literal('waiting_for_approval'),
+  Type.Literal('waiting_for_tool'),
   Type.Literal('stopping'),
   Type.Literal('completed'),
   Type.Literal('failed'),
@@ -41,6 +44,14 @@ export const ApprovalRequestSchema = Type.Object({
   expires_at: EpochSeconds,
 });
 
+/** A call of one of the client's own tools that waits for its output. */
+export const PendingCallSchema = Type.Object({
+  tool_call_id: Type.String(),
+  tool: Type.String(),
+  arguments: Type.Record(Type.String(), Type.Unknown(), { description: 'Whole, as the model gave them' }),
+  expires_at: EpochSeconds,
+});
+
 export const RunSchema = Type.Object({
   object: Type.Literal('hermes.run'),
   run_id: RunId,
@@ -51,11 +62,17 @@ export const RunSchema = Type.Object({
   model: Type.String(),
   last_event: Type.String(),
   output: Type.Optional(Type.String()),
+  output_parsed: Type.Optional(
+    Type.Unknown({ description: 'The value of the output, for a run with an output_schema' }),
+  ),
   usage: Type.Optional(UsageSchema),
   usage_so_far: Type.Optional(UsageSchema),
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String()),
   approval: Type.Optional(ApprovalRequestSchema),
+  pending_calls: Type.Optional(
+    Type.Array(PendingCallSchema, { description: 'Answer them at /v1/runs/{run_id}/tool_outputs' }),
+  ),
   omitted_messages: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -94,6 +111,12 @@ export const RunSteerSchema = Type.Object({
   accepted: Type.Literal(true),
 });
 
+export const RunToolOutputsSchema = Type.Object({
+  object: Type.Literal('hermes.run.tool_outputs'),
+  run_id: RunId,
+  accepted: Type.Integer({ minimum: 1, description: 'How many outputs the run has, also from before' }),
+});
+
 export const ArtifactSchema = Type.Object({
   path: Type.String({ description: 'Relative to the workspace' }),
   type: Type.Union([
@@ -119,6 +142,34 @@ const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
 
 export const MessageSchema = Type.Object({ role: Type.String(), content: ContentSchema });
 
+const JsonSchema = Type.Record(Type.String(), Type.Unknown());
+
+/** A function the client runs itself, in OpenAI's form. */
+export const FunctionToolSchema = Type.Object({
+  type: Type.Literal('function'),
+  function: Type.Object({
+    name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+    description: Type.Optional(Type.String()),
+    parameters: Type.Optional(JsonSchema),
+    strict: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  }),
+});
+
+/** What a client may ask of the model, as far as the server lets it. */
+export const ModelSettingsSchema = Type.Object({
+  temperature: Type.Optional(Type.Number()),
+  top_p: Type.Optional(Type.Number()),
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  stop: Type.Optional(Type.Array(Type.String())),
+  seed: Type.Optional(Type.Integer()),
+  presence_penalty: Type.Optional(Type.Number()),
+  frequency_penalty: Type.Optional(Type.Number()),
+  logit_bias: Type.Optional(Type.Record(Type.String(), Type.Number())),
+  reasoning_effort: Type.Optional(Type.String()),
+  verbosity: Type.Optional(Type.String()),
+  service_tier: Type.Optional(Type.String()),
+});
+
 export const CreateRunRequestSchema = Type.Object({
   input: Type.Union([Type.String({ minLength: 1 }), Type.Array(MessageSchema, { minItems: 1 })]),
   instructions: Type.Optional(Type.String()),
@@ -128,6 +179,31 @@ export const CreateRunRequestSchema = Type.Object({
   model: Type.Optional(Type.String()),
   webhook: Type.Optional(
     Type.Union([WebhookRequestSchema, Type.Null()], { description: 'null: not even the default' }),
+  ),
+  tools: Type.Optional(Type.Array(FunctionToolSchema, { description: 'Tools the client runs itself' })),
+  tool_choice: Type.Optional(
+    Type.Union([
+      Type.Literal('auto'),
+      Type.Literal('none'),
+      Type.Literal('required'),
+      Type.Record(Type.String(), Type.Unknown()),
+    ]),
+  ),
+  parallel_tool_calls: Type.Optional(Type.Boolean()),
+  output_schema: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON schema the answer has to satisfy' }),
+  ),
+  ...ModelSettingsSchema.properties,
+});
+
+export const ToolOutputsRequestSchema = Type.Object({
+  outputs: Type.Array(
+    Type.Object({
+      tool_call_id: Type.String(),
+      output: Type.Unknown({ description: 'Text; any other value is passed on as JSON' }),
+      error: Type.Optional(Type.Boolean()),
+    }),
+    { minItems: 1 },
   ),
 });
 
@@ -166,6 +242,7 @@ export const EVENT_PAYLOADS = {
     preview: Type.String(),
     tool_call_id: Type.String(),
     arguments: Type.Record(Type.String(), Type.Unknown()),
+    client: Type.Optional(Type.Literal(true, { description: "The client's own tool, which it has to run" })),
   }),
   'tool.completed': Type.Object({
     tool: Type.String(),
@@ -181,6 +258,12 @@ export const EVENT_PAYLOADS = {
     resolved: Count,
     request_id: Type.String(),
     reason: Type.Optional(Type.String()),
+  }),
+  'run.waiting': Type.Object({
+    tool_call_ids: Type.Array(Type.String(), {
+      description: 'Calls of client tools: nothing happens until they have outputs or time out',
+    }),
+    expires_at: EpochSeconds,
   }),
   'run.steered': Type.Object({ input: Type.String() }),
   'run.resumed': Type.Object({
@@ -208,7 +291,11 @@ export const EVENT_PAYLOADS = {
       }),
     ),
   }),
-  'run.completed': Type.Object({ output: Type.String(), usage: UsageSchema }),
+  'run.completed': Type.Object({
+    output: Type.String(),
+    output_parsed: Type.Optional(Type.Unknown()),
+    usage: UsageSchema,
+  }),
   'run.failed': Type.Object({
     error: Type.String(),
     error_code: Type.String(),

@@ -2,7 +2,7 @@
  * What the agent is given to work on one run. It gets functions, not services: it cannot reach the journal,
  * another run or the server.
  */
-import type { ApprovalChoice, RunFailureCode } from '@talaria/protocol';
+import type { ApprovalChoice, RunFailureCode, ToolOutput } from '@talaria/protocol';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
 import type { StepEnded } from '../telemetry/facts.ts';
 import type { Gate } from './approvals/gate.ts';
@@ -20,6 +20,8 @@ export interface Limits {
   /** A model that says nothing for this long is given up. */
   modelIdleMs: number;
   approvalTimeoutMs: number;
+  /** How long a call of a client tool waits for its output. */
+  clientToolTimeoutMs: number;
 }
 
 export interface AgentRun {
@@ -40,6 +42,8 @@ export interface AgentRun {
   keepFiles(): Promise<void>;
   /** Answers the outstanding approval in the agent's own name; false when somebody was faster. */
   answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean>;
+  /** Answers calls of client tools for want of an output; some may have been answered by now. */
+  answerCalls(outputs: readonly ToolOutput[]): Promise<void>;
   /** Whether all these patterns are granted for this run's session. */
   isGranted(patternKeys: readonly string[]): Promise<boolean>;
   /** Resolves at the next post to the run, after `progress` took it in. */
@@ -63,7 +67,17 @@ export class RunFailure extends Error {
   }
 }
 
-/** The work ends here and goes on under another owner. */
+/** The work ends here and continues under another owner. */
 export class Handover extends Error {
-  override readonly name = 'Handover';
+  override readonly name: string = 'Handover';
+}
+
+/** The run waits for its client, and needs no worker until that has answered or `untilMs`. */
+export class Parked extends Handover {
+  override readonly name = 'Parked';
+  readonly untilMs: number;
+  constructor(untilMs: number) {
+    super();
+    this.untilMs = untilMs;
+  }
 }

@@ -5,18 +5,30 @@
 
 import { maskSecrets } from '../secret-filter.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
+import { readOutput } from './output-form.ts';
 import type { Answer } from './progress.ts';
 import { streamStep } from './step.ts';
 import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 
+/** After the first answer that does not have the form the client asked for. */
+const MORE_TRIES = 2;
+
+export interface AgentAnswer {
+  output: string;
+  /** The value of an output that has a set form. */
+  parsed?: unknown;
+}
+
 /** Returns the answer; throws `RunFailure`, `Handover` or the reason of `run.signal`. */
-export async function runAgent(run: AgentRun): Promise<string> {
+export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
   await settleInterrupted(run);
   for (;;) {
     run.signal.throwIfAborted();
     const { progress, limits } = run;
     if (progress.answer !== undefined && progress.steers.length === 0) {
-      return maskSecrets(answerText(progress.answer), run.secrets);
+      const answer = await acceptedAnswer(run, answerText(progress.answer));
+      if (answer !== undefined) return answer;
+      continue;
     }
     // No call is running here, so the next owner can begin them, or ask the model, as well as this one.
     if (run.draining.aborted) throw new Handover();
@@ -37,6 +49,28 @@ export async function runAgent(run: AgentRun): Promise<string> {
     }
     await streamStep(run);
   }
+}
+
+/**
+ * Undefined when the model has to try again. An answer of a set form is shown only now, in one piece: what was shown
+ * cannot be taken back, and half of it may turn out to be wrong.
+ */
+async function acceptedAnswer(run: AgentRun, text: string): Promise<AgentAnswer | undefined> {
+  const form = run.progress.request?.output_form;
+  const output = maskSecrets(text, run.secrets);
+  if (form === undefined) return { output };
+  const read = readOutput(output, form);
+  if ('value' in read) {
+    await run.append({ event: 'message.delta', public: { delta: read.text } });
+    return { output: read.text, parsed: read.value };
+  }
+  if (run.progress.refusedAnswers >= MORE_TRIES) {
+    const message = `After ${MORE_TRIES + 1} tries the answer still does not have the form that was asked for: ${read.problem}`;
+    throw new RunFailure('invalid_output', message);
+  }
+  const problem = `[Your answer was not accepted: ${read.problem}. Answer again, with nothing but the JSON.]`;
+  await run.append({ event: 'answer.refused', private: { problem } });
+  return undefined;
 }
 
 async function deliverSteers(run: AgentRun): Promise<void> {

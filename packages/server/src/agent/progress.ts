@@ -4,7 +4,8 @@
  *
  * A tool call of the last step:
  *   new ──tool.started──▶ running ──tool.completed──▶ done
- *       └─tool.started (gated)──▶ gated ──tool.executing──▶ running
+ *       ├─tool.started (gated)──▶ gated ──tool.executing──▶ running
+ *       └─tool.started (client)─▶ waiting ──tool.answered, tool.completed──▶ done
  * A call found `running` by a new owner has an unknown outcome: it is never run again (see `interrupted`).
  */
 import type { ApprovalChoice, ApprovalRequest, HistoryMessage } from '@talaria/protocol';
@@ -16,11 +17,14 @@ import type { PastCall } from './tools/tool.ts';
 
 export interface ToolCallProgress {
   call: ToolCallPart;
-  phase: 'new' | 'gated' | 'running' | 'done';
+  phase: 'new' | 'gated' | 'running' | 'waiting' | 'done';
   /** When it started, in ms. */
   startedAt: number;
   /** The gate's question, for a gated call. */
   approval?: QueuedApproval;
+  /** Of a waiting call: until when, in ms, and what the client has sent. */
+  expiresAt?: number;
+  answer?: { output: string; isError: boolean; at: number };
   outcome?: { output: string; isError: boolean };
 }
 
@@ -49,10 +53,17 @@ export class Progress {
   steps = 0;
   tokens = 0;
   claims = 0;
+  /** Whether the last owner parked the run: then the present one continues it, and has nothing to recover. */
+  continues = false;
+  #parked = false;
+  /** Whether clients were told that the run waits for them. */
+  waitingIsTold = false;
   /** The calls of the last step, until each has an outcome. */
   calls: ToolCallProgress[] = [];
   /** The last step when it called no tool: the answer, unless something was steered in meanwhile. */
   answer: Answer | undefined;
+  /** How many answers did not have the form the client asked for. */
+  refusedAnswers = 0;
   steers: Steer[] = [];
   stopRequested = false;
   /** The approval that was asked for and not answered yet. */
@@ -79,6 +90,14 @@ export class Progress {
         break;
       case 'run.claimed':
         this.claims += 1;
+        this.continues = this.#parked;
+        this.#parked = false;
+        break;
+      case 'run.released':
+        this.#parked = record.private.parked === true;
+        break;
+      case 'run.waiting':
+        this.waitingIsTold = true;
         break;
       case 'run.context':
         if ('session' in record.private) {
@@ -94,6 +113,12 @@ export class Progress {
         this.tokens += record.private.usage.total_tokens;
         this.settledPos = record.pos;
         break;
+      case 'answer.refused':
+        this.answer = undefined;
+        this.refusedAnswers += 1;
+        this.messages.push({ role: 'user', content: record.private.problem });
+        this.#deliverNotices();
+        break;
       case 'run.resumed':
         this.settledPos = record.pos;
         break;
@@ -103,8 +128,10 @@ export class Progress {
         break;
       case 'tool.started':
         this.#update(record.public.tool_call_id, (call) => {
-          call.phase = record.private.gated ? 'gated' : 'running';
+          const { gated, client } = record.private;
+          call.phase = client !== undefined ? 'waiting' : gated ? 'gated' : 'running';
           call.startedAt = record.at;
+          if (client !== undefined) call.expiresAt = client.expires_at * 1000;
         });
         break;
       case 'approval.queued':
@@ -137,6 +164,14 @@ export class Progress {
         });
         this.#closeStep();
         break;
+      case 'tool.answered': {
+        const { tool_call_id, output, error: isError } = record.private;
+        this.#update(tool_call_id, (call) => {
+          call.answer = { output, isError, at: record.at };
+        });
+        this.lastPostedPos = record.pos;
+        break;
+      }
       case 'steer.requested':
         this.steers.push({ pos: record.pos, input: record.private.input });
         this.lastPostedPos = record.pos;
@@ -187,9 +222,9 @@ export class Progress {
     if (request === undefined) return [];
     const { history = [], lead_in: leadIn = [], prompt } = request;
     return [
-      ...history.map(toMessage),
+      ...toMessages(history),
       ...(this.context ?? []),
-      ...leadIn.map(toMessage),
+      ...toMessages(leadIn),
       { role: 'user', content: prompt },
     ];
   }
@@ -219,6 +254,7 @@ export class Progress {
 
   #stepCompleted(content: AssistantPart[], reason: FinishReason): void {
     this.steps += 1;
+    this.waitingIsTold = false;
     this.messages.push({ role: 'assistant', content });
     this.calls = content
       .filter((part) => part.type === 'tool_call')
@@ -254,12 +290,29 @@ export class Progress {
   }
 }
 
-function toMessage({ role, content }: HistoryMessage): Message {
+function toMessages(history: readonly HistoryMessage[]): Message[] {
+  const tools = new Map(
+    history.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id, tool }) => [id, tool] as const)),
+  );
+  return history.map((message) => toMessage(message, tools));
+}
+
+/** `tools` are the names of the tools that were called, by call. */
+function toMessage(message: HistoryMessage, tools: ReadonlyMap<string, string>): Message {
+  const { role, content } = message;
   switch (role) {
-    case 'assistant':
-      return { role, content: [{ type: 'text', text: plainText(content) }] };
+    case 'assistant': {
+      const text = plainText(content);
+      const calls = message.tool_calls?.map((call) => ({ type: 'tool_call' as const, ...call })) ?? [];
+      return { role, content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls] };
+    }
     case 'system':
       return { role, content: plainText(content) };
+    case 'tool': {
+      const id = message.tool_call_id ?? '';
+      const output = plainText(content);
+      return { role, tool_call_id: id, tool: tools.get(id) ?? '', output, is_error: false };
+    }
     case 'user':
       return { role, content };
   }

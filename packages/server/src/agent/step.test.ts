@@ -50,6 +50,7 @@ function agentRun(
     },
     keepFiles: () => expect.unreachable(),
     answerApproval: () => expect.unreachable(),
+    answerCalls: () => expect.unreachable(),
     isGranted: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),
     stepEnded: ({ outcome }) => outcomes.push(outcome),
@@ -64,6 +65,7 @@ function agentRun(
       modelRetries: 3,
       modelIdleMs: 60_000,
       approvalTimeoutMs: 1000,
+      clientToolTimeoutMs: 600_000,
       ...options.limits,
     },
   };

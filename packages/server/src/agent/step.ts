@@ -13,7 +13,7 @@ import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
-import { ModelError, type StepFinish } from './model/model.ts';
+import { ModelError, type StepFinish, type StepRequest } from './model/model.ts';
 
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
@@ -84,17 +84,18 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
   let characters = 0;
   failpoint('step.before-model');
   try {
-    const request = { messages: stepMessages(run), tools: run.tools.definitions, signal };
-    for await (const part of run.model.streamStep(request)) {
+    // An answer of a set form is shown once it is known to have it.
+    const isShown = run.progress.request?.output_form === undefined;
+    for await (const part of run.model.streamStep(stepRequest(run, signal))) {
       watchdog.touch();
       characters += 'delta' in part ? part.delta.length : 0;
       checkTokens(run, characters);
       if (part.type === 'finish') finish = part;
-      else if (part.type === 'text') deltas.push(filter.push(part.delta));
+      else if (part.type === 'text' && isShown) deltas.push(filter.push(part.delta));
       else if (part.type === 'reasoning_done') await showReasoning(run, part.text, deltas, shown);
     }
     // Of an answer that was cut off, what was held back stays unsaid: it may be most of a secret.
-    if (finish !== undefined) deltas.push(filter.end());
+    if (finish !== undefined && isShown) deltas.push(filter.end());
   } catch (error) {
     if (watchdog.signal.aborted && !run.signal.aborted) throw watchdog.signal.reason;
     throw error;
@@ -108,6 +109,22 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
     });
   }
   return finish;
+}
+
+function stepRequest(run: AgentRun, signal: AbortSignal): StepRequest {
+  const { request, steps } = run.progress;
+  const { client_tools: client, settings, output_form: outputForm } = request ?? {};
+  // What a client demands is a call of one of its own tools, and of the first step alone.
+  const choice = steps === 0 && client !== undefined && client.choice !== 'auto' ? client.choice : undefined;
+  return {
+    messages: stepMessages(run),
+    tools: choice === undefined ? run.tools.definitions : run.tools.clientDefinitions,
+    ...(choice === undefined ? {} : { toolChoice: choice }),
+    ...(client?.parallel === false ? { parallelToolCalls: false } : {}),
+    ...(settings === undefined ? {} : { settings }),
+    ...(outputForm === undefined ? {} : { outputForm }),
+    signal,
+  };
 }
 
 async function showReasoning(

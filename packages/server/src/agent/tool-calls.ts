@@ -13,11 +13,17 @@ import { type ApprovalChoice, createId } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
 import { redactValue } from '../redact-secrets.ts';
-import { SecretFilter } from '../secret-filter.ts';
-import { type AgentRun, Handover } from './agent-run.ts';
+import { maskSecrets, SecretFilter } from '../secret-filter.ts';
+import { type AgentRun, Handover, Parked, RunFailure } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';
-import { InvalidArguments, type PreparedCall, parseArguments, type ToolOutcome } from './tools/tool.ts';
+import {
+  type ClientCall,
+  InvalidArguments,
+  type PreparedCall,
+  parseArguments,
+  type ToolOutcome,
+} from './tools/tool.ts';
 
 /** More than any provider's models ask for at once when they are sane, and no more than a machine can bear. */
 const CALLS_MAX = 64;
@@ -34,30 +40,36 @@ const INTERRUPTED =
   'The server was interrupted while this call was running. Its outcome is unknown: it may have run completely, ' +
   'partly or not at all. Check the state before you repeat it.';
 
+const ONE_AT_A_TIME =
+  'The client takes one call of its tools at a time, and this one came after another. It was not run: look at the ' +
+  'result of the other, then call again.';
+
 const TOO_MANY =
   `One step may have at most ${CALLS_MAX} tool calls, and this one came after them. It was not run: ` +
   'look at the results of the others, then call again what you still need.';
 
 interface Planned {
   progress: ToolCallProgress;
-  prepared: PreparedCall | { refusal: string };
+  prepared: PreparedCall | ClientCall | { refusal: string };
   verdict: Verdict;
 }
 
 /** Tells the model about calls that ran when the last owner was cut off. */
 export async function settleInterrupted(run: AgentRun): Promise<void> {
   const running = run.progress.calls.filter((call) => call.phase === 'running');
-  const records = running.map((call) => completed(run, call, { output: INTERRUPTED, isError: true }, true));
+  const records = running.map((call) =>
+    completed(run, call, { output: INTERRUPTED, isError: true }, { interrupted: true }),
+  );
   if (records.length > 0) await run.append(...records);
 }
 
 /** Resolves when every call of the step has its outcome on record. */
 export async function runToolCalls(run: AgentRun): Promise<void> {
   const planned = run.progress.calls.flatMap((call, index) => {
-    if (call.phase === 'done') return [];
+    if (call.phase === 'done' || call.phase === 'waiting') return [];
     return index < CALLS_MAX ? plan(run, call) : refused(call, TOO_MANY);
   });
-  await recordIntents(run, planned);
+  await recordIntents(run, oneAtATime(run, planned));
   const work: Promise<void>[] = [];
   const begin = (call: Planned): void => {
     const outcome = execute(run, call);
@@ -80,13 +92,79 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
       throw failed.reason;
     }
   }
+  await settleClientCalls(run);
+}
+
+/** With `parallel_tool_calls: false` a client sees one call of its tools in a step, whatever the model has made of that. */
+function oneAtATime(run: AgentRun, planned: Planned[]): Planned[] {
+  if (run.progress.request?.client_tools?.parallel !== false) return planned;
+  const first = planned.find(({ prepared }) => 'client' in prepared);
+  for (const call of planned) {
+    if ('client' in call.prepared && call !== first) call.prepared = { refusal: ONE_AT_A_TIME };
+  }
+  return planned;
+}
+
+/**
+ * Waits for the outputs of client tools, once everything else of the step is done, and records them. The run is parked
+ * meanwhile; one with processes in the background keeps its worker, since giving the slot back would end them.
+ */
+async function settleClientCalls(run: AgentRun): Promise<void> {
+  for (;;) {
+    const waiting = run.progress.calls.filter(({ phase }) => phase === 'waiting');
+    const open = waiting.filter(({ answer }) => answer === undefined);
+    if (open.length === 0) {
+      const outcomes = waiting.map((call) => answered(run, call));
+      failpoint('client-tool.before-outcome');
+      if (outcomes.length > 0) await run.append(...outcomes);
+      return;
+    }
+    const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
+    const leftMs = untilMs - run.now();
+    if (leftMs <= 0) await giveUp(run, open);
+    else await waitForClient(run, open, untilMs, leftMs);
+  }
+}
+
+async function waitForClient(
+  run: AgentRun,
+  open: readonly ToolCallProgress[],
+  untilMs: number,
+  leftMs: number,
+): Promise<void> {
+  if (!run.progress.waitingIsTold) {
+    const tool_call_ids = open.map(({ call }) => call.id);
+    failpoint('client-tool.before-waiting');
+    await run.append({ event: 'run.waiting', public: { tool_call_ids, expires_at: untilMs / 1000 } });
+    failpoint('client-tool.after-waiting');
+  }
+  const holdsProcesses = run.tools.lostInRestart(run.progress.callsBefore()).length > 0;
+  if (!holdsProcesses) throw new Parked(untilMs);
+  await nextChange(run, leftMs);
+}
+
+/** Nobody continues a chat whose client has gone; any other run is told, and can do without the output. */
+async function giveUp(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
+  const seconds = Math.round(run.limits.clientToolTimeoutMs / 1000);
+  const names = [...new Set(open.map(({ call }) => call.tool))].join(', ');
+  if (run.progress.request?.inline === true) {
+    throw new RunFailure('client_tool_timeout', `The client sent no output of ${names} within ${seconds} s`);
+  }
+  const output = `The client sent no output within ${seconds} s. It may or may not have run the call.`;
+  await run.answerCalls(open.map(({ call }) => ({ toolCallId: call.id, output, error: true })));
+}
+
+function answered(run: AgentRun, call: ToolCallProgress): NewRecord {
+  const { output, isError, at } = call.answer!;
+  return completed(run, call, { output, isError }, { endedAt: at });
 }
 
 function plan(run: AgentRun, progress: ToolCallProgress): Planned {
   const { id, tool, arguments: json } = progress.call;
   try {
     const prepared = run.tools.prepare(tool, json, () => run.progress.callsBefore(id));
-    return { progress, prepared, verdict: run.gate(prepared) };
+    const verdict: Verdict = 'client' in prepared ? { kind: 'allow' } : run.gate(prepared);
+    return { progress, prepared, verdict };
   } catch (error) {
     if (!(error instanceof InvalidArguments)) throw error;
     return refused(progress, error.message);
@@ -116,6 +194,8 @@ async function recordIntents(run: AgentRun, planned: readonly Planned[]): Promis
 
 function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRecord {
   const { call } = progress;
+  const client = 'client' in prepared ? prepared.client : undefined;
+  const expires_at = (run.now() + run.limits.clientToolTimeoutMs) / 1000;
   return {
     event: 'tool.started',
     public: {
@@ -123,14 +203,18 @@ function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRe
       preview: maskedStart(run, 'preview' in prepared ? prepared.preview : '', LINE_CHARS),
       tool_call_id: call.id,
       arguments: shownArguments(run, call.arguments),
+      ...(client === undefined ? {} : { client: true }),
     },
-    private: { gated: verdict.kind === 'ask' },
+    private: {
+      gated: verdict.kind === 'ask',
+      ...(client === undefined ? {} : { client: { arguments: runnable(run, client.arguments), expires_at } }),
+    },
   };
 }
 
 function question(run: AgentRun, { progress, prepared, verdict }: Planned): QueuedApproval {
   const keys = verdict.kind === 'ask' ? verdict.keys : [];
-  const command = 'refusal' in prepared ? '' : (prepared.question?.text ?? prepared.command ?? '');
+  const command = 'execute' in prepared ? (prepared.question?.text ?? prepared.command ?? '') : '';
   return {
     request_id: createId('apr'),
     tool_call_id: progress.call.id,
@@ -220,6 +304,8 @@ async function execute(run: AgentRun, call: Planned): Promise<void> {
     outcome = { output: `This command is never run here: ${verdict.reason}`, isError: true };
   } else if ('refusal' in prepared) {
     outcome = { output: prepared.refusal, isError: true };
+  } else if ('client' in prepared) {
+    throw new Error(`The call ${call.progress.call.id} is the client's to run`);
   } else {
     outcome = await prepared.execute(run.signal);
     failpoint('tool.after-effect');
@@ -238,13 +324,13 @@ function completed(
   run: AgentRun,
   call: ToolCallProgress,
   outcome: ToolOutcome,
-  interrupted = false,
+  { interrupted = false, endedAt = run.now() }: { interrupted?: boolean; endedAt?: number } = {},
 ): NewRecord {
   return {
     event: 'tool.completed',
     public: {
       tool: run.mask(call.call.tool),
-      duration: Math.max(0, run.now() - call.startedAt) / 1000,
+      duration: Math.max(0, endedAt - call.startedAt) / 1000,
       error: outcome.isError,
       preview: maskedStart(run, outcome.output, PREVIEW_CHARS),
       tool_call_id: call.call.id,
@@ -252,6 +338,11 @@ function completed(
     },
     private: { output: outcome.output, ...(interrupted ? { interrupted } : {}) },
   };
+}
+
+/** What the client is to run: whole, but without the secrets of this server. */
+function runnable(run: AgentRun, args: Record<string, unknown>): Record<string, unknown> {
+  return redactValue(args, (text) => maskSecrets(text, run.secrets)) as Record<string, unknown>;
 }
 
 function shownArguments(run: AgentRun, json: string): Record<string, unknown> {

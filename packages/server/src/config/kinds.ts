@@ -163,6 +163,26 @@ export function choice<const T extends string>(
   });
 }
 
+/** Any of a few words; `none` is none of them. */
+export function choices<const T extends string>(words: readonly T[]): Kind<readonly T[]> {
+  const read = (given: readonly unknown[]): Read<readonly T[]> => {
+    const found = words.filter((word) => given.includes(word));
+    return found.length === new Set(given).size ? { value: found } : REFUSED;
+  };
+  return {
+    name: 'list',
+    allowed: `any of ${words.join(', ')}, separated by commas, or none`,
+    secret: false,
+    fromText: (text) => {
+      const given = text.split(',').map((word) => word.trim().toLowerCase());
+      return given.join() === 'none' ? { value: [] } : read(given);
+    },
+    fromJson: (json) => (Array.isArray(json) ? read(json) : REFUSED),
+    shown: showGiven,
+    format: (value) => (value.length === 0 ? 'none' : value.join(',')),
+  };
+}
+
 function listWords(words: readonly string[]): string {
   if (words.length < 2) return `only ${words.join('')}`;
   return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

@@ -7,10 +7,12 @@
  * - No default means that the setting may be absent, unless `config.ts` works it out from others.
  */
 
+import { MODEL_SETTING_NAMES } from '@talaria/protocol';
 import { headerList } from './header-list.ts';
 import {
   boolean,
   choice,
+  choices,
   directory,
   integer,
   type Kind,
@@ -485,6 +487,23 @@ export const settings = {
     default: 300,
     group: 'Sandbox and approvals',
     about: 'how long an approval waits for an answer before it counts as denied',
+  }),
+  clientModelSettings: define({
+    env: 'TALARIA_CLIENT_MODEL_SETTINGS',
+    key: 'client_model_settings',
+    kind: choices(MODEL_SETTING_NAMES),
+    // A tier of service is a price, which is for whoever pays to choose.
+    default: MODEL_SETTING_NAMES.filter((name) => name !== 'service_tier'),
+    group: 'Model',
+    about: 'what clients may set of the model; anything else they ask for is left at its default',
+  }),
+  clientToolTimeoutSeconds: define({
+    env: 'TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS',
+    key: 'client_tool_timeout_seconds',
+    kind: seconds({ min: 0.1, max: LONGEST_TIMER_SECONDS }),
+    default: 600,
+    group: 'Runs',
+    about: 'how long a run waits for the output of a tool that its client runs',
   }),
   approvalsIsolated: define({
     env: 'TALARIA_APPROVALS_ISOLATED',

@@ -8,16 +8,23 @@ import {
   createRunId,
   isRunId,
   isTerminalStatus,
+  MODEL_SETTING_NAMES,
+  type ModelSettingName,
+  type ModelSettings,
+  type OutputForm,
   type Run,
   type RunApprovalResponse,
   type RunCreated,
   type RunList,
   type RunStatus,
+  type RunToolOutputs,
   TalariaError,
+  type ToolOutput,
   toResponseId,
   type WebhookRequest,
 } from '@talaria/protocol';
 import type { WorkspaceReader } from '@talaria/sandbox';
+import { schemaProblem } from '../agent/output-form.ts';
 import { failpoint } from '../failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
@@ -60,6 +67,8 @@ export interface EngineOptions {
   openWorkspace: OpenWorkspace;
   /** The server that has the files of the run; undefined when this one has, or none has yet. */
   findElsewhere?(runId: string): Promise<Place | undefined>;
+  /** What clients may set of the model. */
+  clientSettings?: readonly ModelSettingName[];
   /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   /** How fast runs leave the queue. */
@@ -82,6 +91,8 @@ export interface Submission extends CreateRun {
   context?: SessionRange | undefined;
   /** How many messages of what was said before the run is given at most. */
   maxContextMessages?: number | undefined;
+  /** It is started for the answer to a request. */
+  inline?: boolean | undefined;
   /** The run is a stored response; then it has a session. */
   response?: Omit<NewResponse, 'responseId'> | undefined;
 }
@@ -146,7 +157,9 @@ export class Engine {
   ): Promise<RunCreated> {
     const runId = createRunId();
     const { response } = request;
-    const accepted = toRunRequest(await this.#withContext(owner, request));
+    checkForm(request.outputForm);
+    const settings = this.#settingsOf(request);
+    const accepted = toRunRequest({ ...(await this.#withContext(owner, request)), settings });
     const outcome = await this.#create({
       runId,
       owner,
@@ -217,6 +230,38 @@ export class Engine {
     await this.#journal.post(runId, { kind: 'steer', input });
   }
 
+  /**
+   * Gives calls of client tools their outputs; resolves with how many of these the run has. The same output again changes
+   * nothing, also when the run is long past it: a client that did not hear of its success may repeat itself.
+   */
+  async answerCalls(owner: string, runId: string, outputs: readonly ToolOutput[]): Promise<RunToolOutputs> {
+    await this.#find(owner, runId);
+    const answer = (some: readonly ToolOutput[]) =>
+      this.#journal.post(runId, { kind: 'tool_outputs', outputs: some });
+    try {
+      await answer(outputs);
+    } catch (error) {
+      if (!(error instanceof TalariaError) || error.code !== 'call_not_pending') throw error;
+      const fresh = await this.#withoutKnown(runId, outputs);
+      if (fresh.length === outputs.length) throw error;
+      if (fresh.length > 0) await answer(fresh);
+    }
+    return { object: 'hermes.run.tool_outputs', run_id: runId, accepted: outputs.length };
+  }
+
+  /** Without those that the run has already been given, word for word. */
+  async #withoutKnown(runId: string, outputs: readonly ToolOutput[]): Promise<ToolOutput[]> {
+    const given = new Set<string>();
+    for (const record of await this.#journal.readPosted(runId, -1)) {
+      if (record.event !== 'tool.answered') continue;
+      const { tool_call_id, output, error } = record.private;
+      given.add(JSON.stringify([tool_call_id, output, error]));
+    }
+    return outputs.filter(
+      ({ toolCallId, output, error }) => !given.has(JSON.stringify([toolCallId, output, error])),
+    );
+  }
+
   async answerApproval(owner: string, runId: string, answer: ApprovalAnswer): Promise<RunApprovalResponse> {
     await this.#find(owner, runId);
     const { choice, requestId, all } = answer;
@@ -272,6 +317,14 @@ export class Engine {
     };
   }
 
+  #settingsOf({ settings = {} }: Submission): ModelSettings | undefined {
+    const { clientSettings = MODEL_SETTING_NAMES } = this.#options;
+    const allowed = Object.entries(settings).filter(([name]) =>
+      (clientSettings as readonly string[]).includes(name),
+    );
+    return allowed.length === 0 ? undefined : Object.fromEntries(allowed);
+  }
+
   #queueFull(excess: number): TalariaError {
     return new TalariaError('rate_limit_exceeded', { retryAfterS: this.#options.pace.retryAfterS(excess) });
   }
@@ -324,6 +377,7 @@ export class Engine {
 
 function toRunRequest(submission: CompleteSubmission): RunRequest {
   const { prompt, history, leadIn, copied, maxContextMessages, instructions, sessionId } = submission;
+  const { clientTools, outputForm, settings, inline } = submission;
   return {
     prompt,
     session_named: sessionId !== undefined,
@@ -332,5 +386,16 @@ function toRunRequest(submission: CompleteSubmission): RunRequest {
     ...(history === undefined ? {} : { history }),
     ...(leadIn === undefined ? {} : { lead_in: leadIn }),
     ...(instructions === undefined ? {} : { instructions }),
+    ...(clientTools === undefined ? {} : { client_tools: clientTools }),
+    ...(outputForm === undefined ? {} : { output_form: outputForm }),
+    ...(settings === undefined ? {} : { settings }),
+    ...(inline === true ? { inline } : {}),
   };
+}
+
+/** A schema that nothing can be checked against would only show once the run has done its work. */
+function checkForm(form: OutputForm | undefined): void {
+  const problem = form?.schema === undefined ? undefined : schemaProblem(form.schema);
+  if (problem === undefined) return;
+  throw new TalariaError('invalid_output_schema', { message: `The schema cannot be used: ${problem}` });
 }

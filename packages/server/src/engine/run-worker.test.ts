@@ -206,6 +206,7 @@ async function work(
         modelRetries: 0,
         modelIdleMs: 60_000,
         approvalTimeoutMs: 60_000,
+        clientToolTimeoutMs: 600_000,
       },
       systemPrompt: '',
       openTools: async () => ({

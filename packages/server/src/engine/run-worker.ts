@@ -6,13 +6,20 @@
  *                                          ├─ stop ───────────▶ run.cancelled
  *                                          ├─ limit ──────────▶ run.failed
  *                                          ├─ Handover ───────▶ released, unfinished
+ *                                          ├─ Parked ─────────▶ released until its client has answered
  *                                          └─ lease lost, store down ──▶ left to the next owner
  *
  * The end never waits for the agent longer than a grace: a model or tool that ignores its abort signal can
  * delay nothing, and whatever it tries to append later is refused.
  */
-import { type ApprovalChoice, RUN_FAILURES, TalariaError } from '@talaria/protocol';
-import { type AgentRun, Handover, type Limits, RunFailure } from '../agent/agent-run.ts';
+import {
+  type ApiErrorCode,
+  type ApprovalChoice,
+  RUN_FAILURES,
+  TalariaError,
+  type ToolOutput,
+} from '@talaria/protocol';
+import { type AgentRun, Handover, type Limits, Parked, RunFailure } from '../agent/agent-run.ts';
 import type { Gate } from '../agent/approvals/gate.ts';
 import { runAgent } from '../agent/loop.ts';
 import type { Model } from '../agent/model/model.ts';
@@ -29,7 +36,7 @@ import {
   UnseenPostError,
 } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
-import { cancelled } from '../journal/posts.ts';
+import { cancelled, type Post } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Log } from '../log.ts';
 import { isStoreError } from '../store-error.ts';
@@ -137,7 +144,7 @@ export class RunWorker {
       await this.#workUntilEnd();
     } catch (error) {
       if (error instanceof Handover) {
-        await this.#handOver();
+        await this.#handOver(error);
       } else if (error instanceof LeaseLostError) {
         log.warn({ runId }, 'the lease on the run is lost; another worker goes on');
       } else {
@@ -151,12 +158,21 @@ export class RunWorker {
     }
   }
 
-  async #handOver(): Promise<void> {
+  /** How long the run needs no worker: until its time is up, if that is sooner than that of its calls. */
+  #parkMs(reason: Handover): number | undefined {
+    if (!(reason instanceof Parked)) return undefined;
+    const { limits, now } = this.#deps;
+    const startedAt = this.claim.run.state.started_at;
+    const endsAt = limits.maxRunMs === 0 || startedAt === null ? Infinity : startedAt + limits.maxRunMs;
+    return Math.max(0, Math.min(reason.untilMs, endsAt) - now());
+  }
+
+  async #handOver(reason: Handover): Promise<void> {
     const { journal, log } = this.#deps;
     const { runId } = this.claim;
     try {
-      await journal.release(this.claim);
-      log.info({ runId }, 'run handed over');
+      await journal.release(this.claim, this.#parkMs(reason));
+      if (!(reason instanceof Parked)) log.info({ runId }, 'run handed over');
     } catch (error) {
       log.warn({ runId, err: error }, 'the run could not be handed over; it is claimed when the lease ends');
     }
@@ -206,8 +222,9 @@ export class RunWorker {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     if (this.#progress.claims > 1) {
-      const discardFrom = await journal.firstShownAfter(runId, this.#progress.settledPos);
-      const recovered = await workspace.recover(this.#progress.messages, this.#abort.signal);
+      const { continues, settledPos, messages } = this.#progress;
+      const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
+      const recovered = await workspace.recover(messages, this.#abort.signal);
       const news = workspaceNews(recovered, outcomes, (tool) => workspace.isUsedBy(tool));
       const lost = tools.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
@@ -215,10 +232,13 @@ export class RunWorker {
         ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
         ...news.payload,
       };
-      await this.#append([
-        { event: 'run.resumed', public: payload },
-        ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),
-      ]);
+      // A run that was parked in good order is continued without a word, unless it has lost its files.
+      if (!continues || news.notice !== undefined || Object.keys(payload).length > 0) {
+        await this.#append([
+          { event: 'run.resumed', public: payload },
+          ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),
+        ]);
+      }
     }
     await this.#takeContext();
   }
@@ -261,8 +281,10 @@ export class RunWorker {
   async #reachEnd(toolbox: Toolbox): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
-      const output = await withGrace(runAgent(this.#agentRun(toolbox)), signal);
-      return { event: 'run.completed', public: { output, usage: await this.#usage() } };
+      const { output, parsed } = await withGrace(runAgent(this.#agentRun(toolbox)), signal);
+      const usage = await this.#usage();
+      const value = parsed === undefined ? {} : { output_parsed: parsed };
+      return { event: 'run.completed', public: { output, ...value, usage } };
     } catch (thrown) {
       const error = signal.aborted ? signal.reason : thrown;
       if (error instanceof StopRequested) return this.#cancelled();
@@ -306,12 +328,13 @@ export class RunWorker {
     const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
+    const clientTools = this.#progress.request?.client_tools;
     return {
       get progress() {
         return worker.#progress;
       },
       model,
-      tools,
+      tools: clientTools === undefined ? tools : tools.with(clientTools.tools),
       gate,
       limits,
       systemPrompt,
@@ -320,6 +343,7 @@ export class RunWorker {
       append: (...records) => this.#append(records),
       keepFiles: () => workspace.keep(this.#lastPos, this.#abort.signal),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
+      answerCalls: (outputs) => this.#answerCalls(outputs),
       isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
@@ -338,18 +362,24 @@ export class RunWorker {
     return stored;
   }
 
-  async #answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean> {
+  #answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean> {
+    return this.#post({ kind: 'approval', requestId, choice, all: false, reason }, 'approval_not_pending');
+  }
+
+  /** One by one: that one was answered meanwhile is no reason to leave another without an answer. */
+  async #answerCalls(outputs: readonly ToolOutput[]): Promise<void> {
+    for (const output of outputs) {
+      await this.#post({ kind: 'tool_outputs', outputs: [output], reason: 'timeout' }, 'call_not_pending');
+    }
+  }
+
+  /** False when somebody was faster, which `taken` says. */
+  async #post(post: Post, taken: ApiErrorCode): Promise<boolean> {
     try {
-      await this.#deps.journal.post(this.claim.runId, {
-        kind: 'approval',
-        requestId,
-        choice,
-        all: false,
-        reason,
-      });
+      await this.#deps.journal.post(this.claim.runId, post);
       return true;
     } catch (error) {
-      if (error instanceof TalariaError && error.code === 'approval_not_pending') return false;
+      if (error instanceof TalariaError && error.code === taken) return false;
       throw error;
     } finally {
       await this.#refreshPosts();

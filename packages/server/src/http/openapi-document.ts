@@ -214,6 +214,14 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.RunSteerSchema,
     errors: [400, 401, 404, 409, 429],
   },
+  'POST /v1/runs/{run_id}/tool_outputs': {
+    tag: 'runs',
+    summary: 'Give calls of client tools their outputs',
+    description: 'The same output again changes nothing.',
+    body: schemas.ToolOutputsRequestSchema,
+    answer: schemas.RunToolOutputsSchema,
+    errors: [400, 401, 404, 409],
+  },
   'GET /v1/runs/{run_id}/artifacts': {
     tag: 'runs',
     summary: "List the files of a run's workspace",

@@ -17,8 +17,13 @@ export interface RunHead {
 export interface Advanced extends RunHead {
   records: LogRecord[];
   finished: boolean;
-  /** Whether a run may go now that had to wait for this one: the next of its session, or the next suspect. */
+  /**
+   * Whether a run may be claimed now that could not be before: the next of its session, the next suspect, or itself, since
+   * its client has sent what it waited for.
+   */
   unblocks: boolean;
+  /** Whether it has nothing to be parked for any more. */
+  unparks: boolean;
 }
 
 export function advance(runId: string, head: RunHead, records: readonly NewRecord[], now: number): Advanced {
@@ -40,6 +45,8 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
     stored.push(full);
   }
   const finished = isTerminalStatus(state.status);
+  const unparks = head.state.pending_calls.length > 0 && state.pending_calls.length === 0;
+  const isCleared = isSuspect(head.state, true) && !isSuspect(state, true);
   return {
     records: stored,
     updatedAt: stored.length === 0 ? head.updatedAt : at,
@@ -47,6 +54,7 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
     nextSeq,
     state,
     finished,
-    unblocks: stored.length > 0 && (finished || (isSuspect(head.state, true) && !isSuspect(state, true))),
+    unblocks: stored.length > 0 && (finished || isCleared || unparks),
+    unparks: finished || unparks,
   };
 }

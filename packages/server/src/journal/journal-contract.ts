@@ -16,6 +16,7 @@ import { jobsContract } from './contract/jobs.ts';
 import { keepContract } from './contract/keep.ts';
 import { leaseContract } from './contract/lease.ts';
 import { outboxContract } from './contract/outbox.ts';
+import { parkedContract } from './contract/parked.ts';
 import { peersContract } from './contract/peers.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
@@ -77,6 +78,7 @@ export function describeJournalContract(
     describe('post', () => postContract(subject));
     describe('claim', () => claimContract(subject));
     describe('leases', () => leaseContract(subject));
+    describe('parked runs', () => parkedContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));
     describe('the outbox', () => outboxContract(subject));

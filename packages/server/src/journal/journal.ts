@@ -119,7 +119,7 @@ export interface Grants {
 }
 
 export interface QueueDepth {
-  /** Unfinished runs no worker holds. */
+  /** Unfinished runs that wait for a worker. */
   queued: number;
   /** Unfinished runs under a lease. */
   leased: number;
@@ -177,8 +177,12 @@ export interface Journal {
   claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;
   /** Prolongs leases; returns those that are lost. */
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]>;
-  /** Gives a run back unfinished (`run.released`), to be claimed again at once. Does nothing when the lease is lost. */
-  release(lease: Lease): Promise<void>;
+  /**
+   * Gives a run back unfinished (`run.released`), to be claimed again at once. Does nothing when the lease is lost.
+   * `parkMs` parks a run that has calls of client tools pending: it is claimed when all of them have outputs or after
+   * that time, whichever is first, and counts neither as queued nor as leased meanwhile.
+   */
+  release(lease: Lease, parkMs?: number): Promise<void>;
 
   grants(owner: string, sessionId: string): Promise<Grants>;
 

@@ -3,7 +3,13 @@
  * transaction that appends its result, so of two answers to one approval exactly one is taken, and a
  * time-out (posted by the owner like everyone else's answer) can never overrule a human who was faster.
  */
-import { type ApprovalChoice, type EventPayload, isTerminalStatus, TalariaError } from '@talaria/protocol';
+import {
+  type ApprovalChoice,
+  type EventPayload,
+  isTerminalStatus,
+  TalariaError,
+  type ToolOutput,
+} from '@talaria/protocol';
 import type { NewRecord } from './records.ts';
 import type { RunState } from './run-state.ts';
 
@@ -13,6 +19,12 @@ const STEERS_WAITING_MAX = 32;
 export type Post =
   | { kind: 'stop' }
   | { kind: 'steer'; input: string }
+  | {
+      kind: 'tool_outputs';
+      outputs: readonly ToolOutput[];
+      /** Given by the owner of the run for want of an answer; it is part of its work. */
+      reason?: 'timeout' | undefined;
+    }
   | {
       kind: 'approval';
       choice: ApprovalChoice;
@@ -53,6 +65,22 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
       }
       if (state.steers_waiting >= STEERS_WAITING_MAX) throw new TalariaError('too_many_steers');
       return { records: [{ event: 'steer.requested', private: { input: post.input } }] };
+    case 'tool_outputs': {
+      const pending = new Set(state.pending_calls.map(({ tool_call_id }) => tool_call_id));
+      const stray = post.outputs.find(({ toolCallId }) => !pending.has(toolCallId));
+      if (finished || state.stop_requested || stray !== undefined) throw new TalariaError('call_not_pending');
+      return {
+        records: post.outputs.map(({ toolCallId, output, error }) => ({
+          event: 'tool.answered',
+          private: {
+            tool_call_id: toolCallId,
+            output,
+            error,
+            ...(post.reason === undefined ? {} : { reason: post.reason }),
+          },
+        })),
+      };
+    }
     case 'approval': {
       if (finished) throw new TalariaError('approval_not_active');
       const pending = state.approval;

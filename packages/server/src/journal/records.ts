@@ -9,10 +9,13 @@
  */
 import type {
   ApprovalRequest,
+  ClientTools,
   Content,
   EventName,
   EventPayload,
   HistoryMessage,
+  ModelSettings,
+  OutputForm,
   Usage,
 } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message } from './messages.ts';
@@ -34,6 +37,13 @@ export interface RunRequest {
   session_named: boolean;
   /** The trace the run is to be part of, in W3C form. */
   traceparent?: string;
+  /** Tools the client runs itself. */
+  client_tools?: ClientTools;
+  /** The run was started for the answer to a request: with no output in time there is nobody to continue for. */
+  inline?: true;
+  output_form?: OutputForm;
+  /** Only those the server lets clients set. */
+  settings?: ModelSettings;
 }
 
 /** Messages of the run's session by position; `to` is the one after the last. */
@@ -50,7 +60,11 @@ export interface PrivatePayloads {
   'run.accepted': RunRequest;
   'run.claimed': { epoch: number };
   /** The owner gave the run back unfinished, in good order. */
-  'run.released': { epoch: number };
+  'run.released': {
+    epoch: number;
+    /** It waits for its client: the next claim continues it, and recovers nothing. */
+    parked?: true;
+  };
   /**
    * The earlier turns of the session, fixed at the first claim so that recovery sees the same context: a range of the
    * session's transcript, or the messages themselves where they are in none. `skipped` are those before the range, of
@@ -65,8 +79,13 @@ export interface PrivatePayloads {
   /** What the server itself tells the model; it joins the conversation once no call waits for its result. */
   'run.noticed': { text: string };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };
-  /** A gated call is not running yet when it has started; an ungated one is. */
-  'tool.started': { gated: boolean };
+  /** The answer does not have the form the client asked for; the model is told what is wrong, and tries again. */
+  'answer.refused': { problem: string };
+  /**
+   * A gated call is not running yet when it has started; an ungated one is. A call of a client tool waits for its output
+   * until `expires_at` (in seconds); its arguments are kept whole here.
+   */
+  'tool.started': { gated: boolean; client?: { arguments: Record<string, unknown>; expires_at: number } };
   'approval.queued': { approvals: QueuedApproval[] };
   /** A queued approval that need not be asked any more, since its pattern was granted meanwhile. */
   'approval.waived': { request_id: string };
@@ -74,6 +93,8 @@ export interface PrivatePayloads {
   /** The intent to run a gated call, after its approval. */
   'tool.executing': { tool_call_id: string };
   'tool.completed': { output: string; interrupted?: boolean };
+  /** The output of a client tool; its outcome is `tool.completed`, which the owner of the run records. */
+  'tool.answered': { tool_call_id: string; output: string; error: boolean; reason?: 'timeout' };
   'stop.requested': Record<never, never>;
   'steer.requested': { input: string };
   'run.steered': { steer_pos: number };
@@ -92,13 +113,17 @@ export type NewRecord = { [N in RecordName]: { event: N } & Public<N> & Private<
 export type LogRecord = NewRecord & { pos: number; seq: number | null; at: number };
 
 /** Records anyone may add to a run, whoever owns it. */
-export type PostedName = 'stop.requested' | 'steer.requested' | 'approval.responded';
+export type PostedName = 'stop.requested' | 'steer.requested' | 'approval.responded' | 'tool.answered';
 
-const POSTED: ReadonlySet<string> = new Set<PostedName>([
+/** The index of posted records in a database names the same ones. */
+export const POSTED_NAMES: readonly PostedName[] = [
   'stop.requested',
   'steer.requested',
   'approval.responded',
-]);
+  'tool.answered',
+];
+
+const POSTED: ReadonlySet<string> = new Set(POSTED_NAMES);
 
 export function isPosted(name: string): name is PostedName {
   return POSTED.has(name);

@@ -7,6 +7,7 @@ export interface ResponseRow {
   response_id: string;
   owner: string;
   run_id: string;
+  after_seq: number;
   /** The `n` of its session: the same name may be another session's by now. */
   session: number;
   session_id: string;
@@ -23,6 +24,7 @@ export function toStoredResponse(row: ResponseRow): StoredResponse {
     responseId: row.response_id,
     owner: row.owner,
     runId: row.run_id,
+    afterSeq: row.after_seq,
     sessionId: row.session_id,
     createdAt: row.created_at,
     settings: JSON.parse(row.settings) as ResponseSettings,

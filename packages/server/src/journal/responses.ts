@@ -4,10 +4,12 @@
  * Invariants
  * - A response is there from the transaction that creates its run (`NewRun.response`) until it is deleted or pushed out.
  *   It belongs to the owner of its run; to anyone else it does not exist.
+ * - A run that waits for its client ends the response there. What the client sends is the beginning of another response of
+ *   the same run (`add`), which begins after the event `afterSeq`.
  * - Its run is in a session. A run that goes on from it (`NewResponse.previous`) is given exactly what its run was given
  *   and added, whatever was said in that session since: it goes on in the session if the response was its last turn
  *   and nothing is under way there, and in a fork of it that ends with the response if not.
- * - Only a response whose run completed can be gone on from, and only while its session is there.
+ * - Only the last response of a run that completed can be gone on from, and only while its session is there.
  * - An owner has at most `maxStored` of them, and those that are unfinished: a new one pushes out the oldest finished.
  * - It outlives its run once its `snapshot` was kept: whoever evicts a run sees to that first.
  */
@@ -34,10 +36,19 @@ export interface NewResponse {
   maxStored: number;
 }
 
+export interface NextResponse {
+  responseId: string;
+  afterSeq: number;
+  settings: ResponseSettings;
+  maxStored: number;
+}
+
 export interface StoredResponse {
   responseId: string;
   owner: string;
   runId: string;
+  /** The last event of the run before the response; -1 for none. */
+  afterSeq: number;
   sessionId: string;
   /** In ms. */
   createdAt: number;
@@ -55,8 +66,10 @@ export interface Responses {
   context(owner: string, responseId: string): Promise<SessionRange>;
   /** Rejects with `response_not_found`, or `response_not_finished` while its run is unfinished. */
   delete(owner: string, responseId: string): Promise<void>;
-  /** The response that the run is. */
-  ofRun(runId: string): Promise<StoredResponse | undefined>;
+  /** Another response of the run that `previous` is of. Does nothing when there is one of that id already. */
+  add(previous: StoredResponse, next: NextResponse): Promise<void>;
+  /** The responses that the run is, in order. */
+  ofRun(runId: string): Promise<StoredResponse[]>;
   /** Keeps the snapshot; does nothing when the response is gone. */
   keep(responseId: string, snapshot: string): Promise<void>;
 }

@@ -15,6 +15,8 @@ export interface RunRow {
   epoch: number;
   lease_owner: string | null;
   lease_until: number | null;
+  /** Until then the run waits for its client, and no worker takes it. */
+  parked_until: number | null;
   state: string;
 }
 

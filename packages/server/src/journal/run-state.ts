@@ -3,6 +3,8 @@
  *
  *   started ──run.claimed──▶ running ──approval.request──▶ waiting_for_approval
  *                              ▲────approval.responded──────────────┘
+ *                            running ──tool.started (client)──▶ waiting_for_tool
+ *                              ▲────tool.answered, all of them──────┘
  *   any of these ──stop.requested──▶ stopping
  *   any of these ──run.completed | run.failed | run.cancelled──▶ that status, for good
  *
@@ -14,6 +16,7 @@ import {
   isTerminalEvent,
   isTerminalStatus,
   NO_USAGE,
+  type PendingCall,
   type Run,
   type RunStatus,
   type Usage,
@@ -37,9 +40,13 @@ export interface RunState {
   approval: ApprovalRequest | null;
   /** Gated calls that ask after it, in order. */
   approvals_waiting: QueuedApproval[];
+  /** Calls of client tools that have no output yet. */
+  pending_calls: PendingCall[];
   /** How many messages of the conversation the model is not given any more. */
   omitted_messages: number;
   output: string | null;
+  /** The answer has a set form; its value follows from `output`. */
+  output_is_json: boolean;
   error: string | null;
   error_code: string | null;
   /** The trace its creator wants it to be part of. */
@@ -57,8 +64,10 @@ export const INITIAL_STATE: RunState = {
   steers_waiting: 0,
   approval: null,
   approvals_waiting: [],
+  pending_calls: [],
   omitted_messages: 0,
   output: null,
+  output_is_json: false,
   error: null,
   error_code: null,
   traceparent: null,
@@ -84,13 +93,26 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       return {
         started_at: state.started_at ?? record.at,
         // A run that only waits for a person takes no server down, however many restarts it waits through.
-        claims_without_progress: state.claims_without_progress + (state.approval === null ? 1 : 0),
+        claims_without_progress: state.claims_without_progress + (waitsForSomebody(state) ? 0 : 1),
       };
     case 'run.released':
       // A handover is not a crash.
       return { claims_without_progress: Math.max(0, state.claims_without_progress - 1) };
     case 'step.completed':
       return { usage: addUsage(state.usage, record.private.usage), claims_without_progress: 0 };
+    case 'tool.started': {
+      const { client } = record.private;
+      if (client === undefined) return {};
+      const { tool, tool_call_id } = record.public;
+      return { pending_calls: [...state.pending_calls, { tool_call_id, tool, ...client }] };
+    }
+    case 'tool.answered': {
+      const { tool_call_id: answered } = record.private;
+      return {
+        pending_calls: state.pending_calls.filter(({ tool_call_id }) => tool_call_id !== answered),
+        claims_without_progress: 0,
+      };
+    }
     case 'tool.completed':
       return { claims_without_progress: 0 };
     case 'approval.queued':
@@ -116,7 +138,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
     case 'run.steered':
       return { steers_waiting: Math.max(0, state.steers_waiting - 1) };
     case 'run.completed':
-      return { output: record.public.output };
+      return { output: record.public.output, output_is_json: record.public.output_parsed !== undefined };
     case 'run.failed':
       return { error: record.public.error, error_code: record.public.error_code };
     default:
@@ -134,7 +156,12 @@ const SUSPECT_CLAIMS = 2;
  */
 export function isSuspect(state: RunState, owned: boolean): boolean {
   const inVain = state.claims_without_progress - (owned ? 1 : 0);
-  return inVain >= SUSPECT_CLAIMS && state.approval === null;
+  return inVain >= SUSPECT_CLAIMS && !waitsForSomebody(state);
+}
+
+/** For a person or a client: the server does nothing for the run meanwhile that could take it down. */
+function waitsForSomebody(state: RunState): boolean {
+  return state.approval !== null || state.pending_calls.length > 0;
 }
 
 function without(state: RunState, requestIds: readonly string[]): QueuedApproval[] {
@@ -146,6 +173,7 @@ function statusOf(state: RunState, record: LogRecord): RunStatus {
   if (isTerminalEvent(record.event)) return record.event.slice('run.'.length) as RunStatus;
   if (state.stop_requested) return 'stopping';
   if (state.approval !== null) return 'waiting_for_approval';
+  if (state.pending_calls.length > 0) return 'waiting_for_tool';
   return state.started_at === null ? 'started' : 'running';
 }
 
@@ -179,6 +207,7 @@ export function toWireRun(run: StoredRun, model: string): Run {
   };
   if (state.status === 'completed') {
     wire.output = state.output ?? '';
+    if (state.output_is_json) wire.output_parsed = JSON.parse(wire.output);
     wire.usage = state.usage;
   } else if (state.usage.total_tokens > 0) {
     wire.usage_so_far = state.usage;
@@ -189,5 +218,7 @@ export function toWireRun(run: StoredRun, model: string): Run {
     wire.error_code = state.error_code ?? 'internal_error';
   }
   if (state.status === 'waiting_for_approval' && state.approval !== null) wire.approval = state.approval;
+  const isOpen = state.status === 'waiting_for_approval' || state.status === 'waiting_for_tool';
+  if (isOpen && state.pending_calls.length > 0) wire.pending_calls = state.pending_calls;
   return wire;
 }

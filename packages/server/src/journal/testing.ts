@@ -107,6 +107,12 @@ export const toolStarted = (callId = 'call_1'): NewRecord => ({
   private: { gated: false },
 });
 
+export const clientCall = (callId = 'call_1'): NewRecord => ({
+  event: 'tool.started',
+  public: { tool: 'weather', preview: '', tool_call_id: callId, arguments: {}, client: true },
+  private: { gated: false, client: { arguments: { city: 'Oslo' }, expires_at: 1_700_000_600 } },
+});
+
 export const toolCompleted = (callId = 'call_1'): NewRecord => ({
   event: 'tool.completed',
   public: { tool: 'bash', duration: 0.1, error: false, preview: 'a', tool_call_id: callId },

@@ -64,7 +64,9 @@ export function startServers(
     ready: (name = first) => reached('ready', name),
     failed: (name = first) => reached('failed', name),
     async call(tool, args = {}, signal = new AbortController().signal) {
-      return tools.prepare(tool, JSON.stringify(args), () => []).execute(signal);
+      const prepared = tools.prepare(tool, JSON.stringify(args), () => []);
+      if ('client' in prepared) throw new Error(`${tool} is a tool of the client`);
+      return prepared.execute(signal);
     },
   };
 }

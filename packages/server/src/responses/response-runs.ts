@@ -148,7 +148,8 @@ export class ResponseRuns {
     const response = await readResponse(journal, head, masking);
     if (response !== undefined) return response;
     // Evicted just now: a stored one has left a snapshot.
-    const stored = await journal.responses.ofRun(head.runId);
+    const responses = await journal.responses.ofRun(head.runId);
+    const stored = responses.find(({ responseId }) => responseId === head.responseId);
     const kept = stored && snapshotOf(stored);
     if (kept === undefined) throw notFound(head.responseId);
     return kept;

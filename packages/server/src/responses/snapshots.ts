@@ -4,8 +4,9 @@ import type { Masking } from './masking.ts';
 import { readResponse } from './response-log.ts';
 
 export async function keepSnapshot(journal: Journal, masking: Masking, runId: string): Promise<void> {
-  const stored = await journal.responses.ofRun(runId);
-  if (stored === undefined || stored.snapshot !== null) return;
-  const response = await readResponse(journal, stored, masking);
-  if (response !== undefined) await journal.responses.keep(stored.responseId, JSON.stringify(response));
+  for (const stored of await journal.responses.ofRun(runId)) {
+    if (stored.snapshot !== null) continue;
+    const response = await readResponse(journal, stored, masking);
+    if (response !== undefined) await journal.responses.keep(stored.responseId, JSON.stringify(response));
+  }
 }

@@ -4,6 +4,7 @@
  */
 import type { Message } from '../../journal/messages.ts';
 import type { AgentRun } from '../agent-run.ts';
+import { describeForm } from '../output-form.ts';
 import { afterCut, moveCut, omittedBy, tokensOf } from './cut.ts';
 import { textTokens } from './estimate-tokens.ts';
 
@@ -43,7 +44,7 @@ async function cutTo({ progress, append }: AgentRun, maxTokens: number): Promise
 }
 
 function systemMessage({ systemPrompt, progress }: AgentRun): Message {
-  const instructions = progress.request?.instructions;
-  const content = instructions === undefined ? systemPrompt : `${systemPrompt}\n\n${instructions}`;
-  return { role: 'system', content };
+  const { instructions, output_form: form } = progress.request ?? {};
+  const parts = [systemPrompt, instructions, form === undefined ? undefined : describeForm(form)];
+  return { role: 'system', content: parts.filter((part) => part !== undefined).join('\n\n') };
 }

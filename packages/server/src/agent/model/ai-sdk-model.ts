@@ -13,10 +13,10 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
-  SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type { Usage } from '@talaria/protocol';
 import type { FinishReason, Message } from '../../journal/messages.ts';
+import { callSettings, type ProviderDialect, toToolChoice } from './call-settings.ts';
 import type { Model, StepFinish, StepPart, StepRequest } from './model.ts';
 import { incompleteStreamError, toModelError } from './model-errors.ts';
 import { toFunctionTools, toPrompt } from './prompt.ts';
@@ -29,8 +29,8 @@ export interface AiSdkModelOptions {
   /** `provider/model`, as shown to people. */
   name: string;
   load: () => Promise<LanguageModelV4>;
-  /** Sent with every request. */
-  providerOptions?: SharedV4ProviderOptions;
+  /** How the provider is told what the common options have no name for. */
+  dialect?: ProviderDialect;
   /** Values that must never appear in an error message: the API key. */
   secrets?: readonly string[];
 }
@@ -45,7 +45,8 @@ export class AiSdkModel implements Model {
     this.#options = options;
   }
 
-  async *streamStep({ messages, tools, signal }: StepRequest): AsyncGenerator<StepPart, void, undefined> {
+  async *streamStep(step: StepRequest): AsyncGenerator<StepPart, void, undefined> {
+    const { messages, tools, signal } = step;
     const request = new AbortController();
     const abort = () => request.abort(signal.reason);
     if (signal.aborted) abort();
@@ -58,8 +59,8 @@ export class AiSdkModel implements Model {
       const model = await this.#load();
       const { stream } = await model.doStream({
         prompt: toPrompt(messages),
-        ...(tools.length > 0 && { tools: toFunctionTools(tools), toolChoice: { type: 'auto' } }),
-        ...(this.#options.providerOptions && { providerOptions: this.#options.providerOptions }),
+        ...(tools.length > 0 && { tools: toFunctionTools(tools), toolChoice: toToolChoice(step) }),
+        ...callSettings(step, this.#options.dialect),
         abortSignal: request.signal,
       });
       reader = stream.getReader();
@@ -152,10 +153,15 @@ function toUsage(usage: LanguageModelV4Usage): Usage {
   const input_tokens = usage.inputTokens.total ?? 0;
   const output_tokens = usage.outputTokens.total ?? 0;
   const total = usage.raw?.total_tokens ?? usage.raw?.totalTokenCount;
+  const { cacheRead: cached } = usage.inputTokens;
+  const { reasoning } = usage.outputTokens;
   return {
     input_tokens,
     output_tokens,
     total_tokens: typeof total === 'number' ? total : input_tokens + output_tokens,
+    // The provider layer says 0 also of what a provider does not count.
+    ...(cached ? { input_tokens_details: { cached_tokens: cached } } : {}),
+    ...(reasoning ? { output_tokens_details: { reasoning_tokens: reasoning } } : {}),
   };
 }
 

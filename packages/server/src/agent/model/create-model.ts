@@ -16,9 +16,16 @@
  * Keys and URLs always come from the settings: they are passed on explicitly, because the packages would otherwise
  * read the environment themselves.
  */
-import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { patientFetch } from '../../patient-fetch.ts';
 import { AiSdkModel } from './ai-sdk-model.ts';
+import {
+  ANTHROPIC_DIALECT,
+  COMPATIBLE_DIALECT,
+  GOOGLE_DIALECT,
+  OPENAI_DIALECT,
+  type ProviderDialect,
+} from './call-settings.ts';
 import { DemoModel } from './demo-model.ts';
 import type { Model } from './model.ts';
 
@@ -51,7 +58,7 @@ interface Provider {
     options: { apiKey: string; baseURL: string; fetch: Fetch },
     model: string,
   ) => Promise<LanguageModelV4>;
-  providerOptions?: SharedV4ProviderOptions;
+  dialect: ProviderDialect;
 }
 
 const PROVIDERS: Record<ProviderName, Provider> = {
@@ -61,8 +68,7 @@ const PROVIDERS: Record<ProviderName, Provider> = {
     url: 'https://api.openai.com/v1',
     defaultModel: 'gpt-5.4-mini',
     load: async (options, model) => (await import('@ai-sdk/openai')).createOpenAI(options).responses(model),
-    // The journal is the only memory: nothing is kept at OpenAI, and reasoning comes back encrypted to be sent again.
-    providerOptions: { openai: { store: false } },
+    dialect: OPENAI_DIALECT,
   },
   anthropic: {
     keyName: 'ANTHROPIC_API_KEY',
@@ -70,8 +76,7 @@ const PROVIDERS: Record<ProviderName, Provider> = {
     url: 'https://api.anthropic.com/v1',
     defaultModel: 'claude-sonnet-5',
     load: async (options, model) => (await import('@ai-sdk/anthropic')).createAnthropic(options)(model),
-    // Every step sends the whole conversation again; without this each one is billed in full.
-    providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    dialect: ANTHROPIC_DIALECT,
   },
   google: {
     keyName: 'GOOGLE_GENERATIVE_AI_API_KEY',
@@ -79,6 +84,7 @@ const PROVIDERS: Record<ProviderName, Provider> = {
     url: 'https://generativelanguage.googleapis.com/v1beta',
     defaultModel: 'gemini-3.5-flash',
     load: async (options, model) => (await import('@ai-sdk/google')).createGoogle(options)(model),
+    dialect: GOOGLE_DIALECT,
   },
 };
 
@@ -117,7 +123,7 @@ function providerModel(name: ProviderName, model: string, settings: ModelSetting
     name: `${name}/${model}`,
     load: () => provider.load({ apiKey, baseURL, fetch }, model),
     secrets: [apiKey],
-    ...(provider.providerOptions && { providerOptions: provider.providerOptions }),
+    dialect: provider.dialect,
   });
 }
 
@@ -133,8 +139,7 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
     load: async () => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       const provider = createOpenAICompatible({
-        // Under the name `openaiCompatible` the package would copy metadata of a part into the message it sends.
-        name: 'compatible',
+        name: COMPATIBLE_DIALECT.name,
         baseURL: baseUrl,
         ...(apiKey && { apiKey }),
         // Without it a stream reports no usage at all.
@@ -144,6 +149,7 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
       return provider.chatModel(model);
     },
     secrets: apiKey ? [apiKey] : [],
+    dialect: COMPATIBLE_DIALECT,
   });
 }
 

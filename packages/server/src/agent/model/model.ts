@@ -7,7 +7,7 @@
  * - Aborting `signal` ends the request to the provider and makes the iteration throw.
  * - Every failure is a `ModelError`; its message is safe to show (no key, no header, no request body).
  */
-import type { Usage } from '@talaria/protocol';
+import type { ModelSettings, OutputForm, Usage } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message } from '../../journal/messages.ts';
 
 export interface ToolDefinition {
@@ -20,6 +20,13 @@ export interface ToolDefinition {
 export interface StepRequest {
   messages: readonly Message[];
   tools: readonly ToolDefinition[];
+  /** The step has to call a tool, or this one; by default it is free. */
+  toolChoice?: 'required' | { name: string };
+  /** False where one call at a time is wanted; a model may not know of that. */
+  parallelToolCalls?: boolean;
+  settings?: ModelSettings;
+  /** The form of the final answer, for a provider that can hold the model to it beside its tools. */
+  outputForm?: OutputForm;
   signal: AbortSignal;
 }
 

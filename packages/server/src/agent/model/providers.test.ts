@@ -115,7 +115,7 @@ describe('anthropic', () => {
     ]);
     expect(first.finish.reason).toBe('tool_calls');
     // Cached input was read as well, so it counts.
-    expect(first.finish.usage).toEqual({ input_tokens: 112, output_tokens: 20, total_tokens: 132 });
+    expect(first.finish.usage).toMatchObject({ input_tokens: 112, output_tokens: 20, total_tokens: 132 });
     expect(first.parts).toContainEqual({ type: 'reasoning_done', text: 'They want files.' });
     expect(second.finish).toMatchObject({ content: [{ type: 'text', text: 'a.txt' }], reason: 'stop' });
 
@@ -248,7 +248,7 @@ describe('google', () => {
       { type: 'tool_call', tool: 'terminal', arguments: '{"command":"ls"}' },
     ]);
     expect(first.finish.reason).toBe('tool_calls');
-    expect(first.finish.usage).toEqual({ input_tokens: 9, output_tokens: 7, total_tokens: 16 });
+    expect(first.finish.usage).toMatchObject({ input_tokens: 9, output_tokens: 7, total_tokens: 16 });
     expect(second.finish).toMatchObject({ content: [{ type: 'text', text: 'a.txt' }], reason: 'stop' });
 
     const [request, next] = server.requests;

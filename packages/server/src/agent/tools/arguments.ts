@@ -67,11 +67,6 @@ export function wrongCall(tool: string, problem: string, example: Readonly<Recor
   );
 }
 
-/** Shown to people as the preview of a call. */
-export function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
-}
-
 function checkObject(
   schema: ObjectSchema,
   value: Readonly<Record<string, unknown>>,

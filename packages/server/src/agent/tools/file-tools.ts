@@ -1,6 +1,7 @@
 /** `read_file` and `write_file`: whole text files of the workspace, or lines of them. */
-import { NOT_BLANK, oneLine } from './arguments.ts';
+import { NOT_BLANK } from './arguments.ts';
 import { defineTool } from './define-tool.ts';
+import { oneLine } from './one-line.ts';
 import type { SandboxCall } from './sandbox-call.ts';
 import type { Tool } from './tool.ts';
 

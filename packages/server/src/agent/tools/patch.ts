@@ -1,6 +1,7 @@
 /** `patch`: edits files of the workspace, one by replacing a piece of it or several by a patch, all or none. */
-import { NOT_BLANK, oneLine, wrongCall } from './arguments.ts';
+import { NOT_BLANK, wrongCall } from './arguments.ts';
 import { defineTool } from './define-tool.ts';
+import { oneLine } from './one-line.ts';
 import type { SandboxCall } from './sandbox-call.ts';
 import type { Tool } from './tool.ts';
 

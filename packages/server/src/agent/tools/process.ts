@@ -2,8 +2,9 @@
  * `process`: looks after what `terminal` left in the background. Only a write can make something run that nobody has
  * looked at yet, so it is gated as the command that it amounts to: its program with that input.
  */
-import { NOT_BLANK, oneLine, wrongCall } from './arguments.ts';
+import { NOT_BLANK, wrongCall } from './arguments.ts';
 import { defineTool } from './define-tool.ts';
+import { oneLine } from './one-line.ts';
 import type { SandboxCall } from './sandbox-call.ts';
 import { inputOf, judgeInput, runningProcesses } from './shell-history.ts';
 import type { PastCall, Tool } from './tool.ts';

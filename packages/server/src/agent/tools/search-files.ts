@@ -2,8 +2,9 @@
  * `search_files`: lines of the workspace by regular expression, or files by glob. The search is a command of the
  * sandbox, never work of the server; it needs no approval, since it only reads and what it runs is fixed.
  */
-import { NOT_BLANK, oneLine, wrongCall } from './arguments.ts';
+import { NOT_BLANK, wrongCall } from './arguments.ts';
 import { defineTool } from './define-tool.ts';
+import { oneLine } from './one-line.ts';
 import type { SandboxCall } from './sandbox-call.ts';
 import type { Tool } from './tool.ts';
 

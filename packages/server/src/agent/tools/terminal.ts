@@ -1,6 +1,7 @@
 /** `terminal`: a shell command in the run's sandbox. */
-import { NOT_BLANK, oneLine } from './arguments.ts';
+import { NOT_BLANK } from './arguments.ts';
 import { defineTool } from './define-tool.ts';
+import { oneLine } from './one-line.ts';
 import type { SandboxCall } from './sandbox-call.ts';
 import { judgeStateful } from './shell-history.ts';
 import type { Tool } from './tool.ts';

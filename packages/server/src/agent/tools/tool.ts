@@ -3,6 +3,7 @@
  * the server itself cannot go on.
  */
 import type { ToolDefinition } from '../model/model.ts';
+import { oneLine } from './one-line.ts';
 
 export interface ToolOutcome {
   /** What the model reads. */
@@ -21,6 +22,12 @@ export interface PreparedCall {
   /** Asks a person whatever the gate makes of the call: what they read, and what a lasting answer is kept under. */
   question?: { text: string; key: string };
   execute(signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+/** A call that the client runs itself. */
+export interface ClientCall {
+  preview: string;
+  client: { arguments: Record<string, unknown> };
 }
 
 export interface PastCall {
@@ -61,19 +68,40 @@ const NO_FURTHER_TOOLS: FurtherTools = { list: () => [], whyMissing: () => undef
 export class ToolSet {
   readonly #tools: readonly Tool[];
   readonly #further: FurtherTools;
+  /** Tools the client runs itself. One takes the place of a tool of the server that has the same name. */
+  readonly #client: readonly ToolDefinition[];
 
-  constructor(tools: readonly Tool[], further: FurtherTools = NO_FURTHER_TOOLS) {
+  constructor(
+    tools: readonly Tool[],
+    further: FurtherTools = NO_FURTHER_TOOLS,
+    client: readonly ToolDefinition[] = [],
+  ) {
     this.#tools = tools;
     this.#further = further;
+    this.#client = client;
+  }
+
+  /** The same, and these of the client. */
+  with(client: readonly ToolDefinition[]): ToolSet {
+    return new ToolSet(this.#tools, this.#further, client);
+  }
+
+  get clientDefinitions(): readonly ToolDefinition[] {
+    return this.#client;
   }
 
   /** What there is now: a step is given this, and the next one may be given something else. */
   get definitions(): ToolDefinition[] {
-    return this.#present().map((tool) => tool.definition);
+    return [...this.#present().map((tool) => tool.definition), ...this.#client];
   }
 
   /** Throws `InvalidArguments` also for an unknown tool and for arguments that are not a JSON object. */
-  prepare(name: string, argumentsJson: string, callsBefore: () => PastCall[]): PreparedCall {
+  prepare(name: string, argumentsJson: string, callsBefore: () => PastCall[]): PreparedCall | ClientCall {
+    if (this.#client.some((definition) => definition.name === name)) {
+      // Whether they are the right ones is for whoever runs the tool to say.
+      const args = parseArguments(argumentsJson);
+      return { preview: oneLine(JSON.stringify(args)), client: { arguments: args } };
+    }
     const tool = this.#present().find(({ definition }) => definition.name === name);
     if (tool === undefined) {
       const names = this.definitions.map((definition) => definition.name);
@@ -91,7 +119,8 @@ export class ToolSet {
   }
 
   #present(): Tool[] {
-    return [...this.#tools, ...this.#further.list()];
+    const hidden = new Set(this.#client.map(({ name }) => name));
+    return [...this.#tools, ...this.#further.list()].filter(({ definition }) => !hidden.has(definition.name));
   }
 }
 

@@ -15,6 +15,15 @@ import {
 import type { FastifyReply } from 'fastify';
 import type { StoredEvent } from '../../journal/journal.ts';
 
+/** Failures that another request could do better than. */
+const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
+  'provider_bad_request',
+  'context_overflow',
+  'content_filtered',
+  'invalid_output',
+  'client_tool_timeout',
+]);
+
 export interface RunFailure {
   status: number;
   body: ErrorBody;
@@ -24,9 +33,12 @@ export interface RunFailure {
 export function toRunFailure({ event, payload }: Pick<StoredEvent, 'event' | 'payload'>): RunFailure {
   if (event === 'run.cancelled') return ofError(new TalariaError('run_cancelled'));
   const { error, error_code: code } = JSON.parse(payload) as EventPayload<'run.failed'>;
-  const status = RUN_FAILURE_STATUS[code as RunFailureCode] ?? 500;
-  const type = status === 429 ? 'rate_limit_error' : status < 500 ? 'invalid_request_error' : 'server_error';
-  return { status, body: { error: { message: error, type, param: null, code } } };
+  const type = ANOTHER_REQUEST.has(code)
+    ? 'invalid_request_error'
+    : code === 'provider_rate_limit'
+      ? 'rate_limit_error'
+      : 'server_error';
+  return { status: RUN_FAILURE_STATUS, body: { error: { message: error, type, param: null, code } } };
 }
 
 export function sendRunFailure(reply: FastifyReply, { status, body }: RunFailure): FastifyReply {

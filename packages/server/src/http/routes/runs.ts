@@ -1,10 +1,11 @@
-/** `/v1/runs`: create, get, list, stop, approve, steer (PROTOCOL.md). */
+/** `/v1/runs`: create, get, list, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
 import {
   parseApprovalAnswer,
   parseCreateRun,
   parseIdempotencyKey,
   parseObject,
   parseSteer,
+  parseToolOutputs,
   RUN_STATUSES,
   type RunStatus,
   TalariaError,
@@ -69,6 +70,10 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     await engine.steer(request.owner, run_id, parseSteer(parseJsonBody(request.body)));
     return { object: 'hermes.run.steer', run_id, accepted: true };
   });
+
+  app.post<RunRoute>('/v1/runs/:run_id/tool_outputs', { preParsing: runExists }, async (request) =>
+    engine.answerCalls(request.owner, request.params.run_id, parseToolOutputs(parseJsonBody(request.body))),
+  );
 }
 
 function parseStatus(value: string | undefined): RunStatus | undefined {

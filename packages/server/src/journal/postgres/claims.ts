@@ -31,7 +31,9 @@ export async function mayClaim(database: Database): Promise<boolean> {
     NOW_OR_NEVER,
     `SELECT EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND epoch = 0)
          OR EXISTS (SELECT 1 FROM runs
-                     WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ${NOW}))
+                     WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
+                       AND (lease_until IS NULL OR lease_until <= ${NOW}))
+         OR EXISTS (SELECT 1 FROM runs WHERE parked_until <= ${NOW})
          AS any`,
   );
   return row?.any === true;
@@ -41,6 +43,7 @@ export async function claimRuns(
   tx: Transaction,
   { worker, leaseMs, limit }: ClaimRequest,
 ): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
+  await unparkDue(tx);
   // Side by side on the one connection: they want different rows.
   const [ended, begun] = await Promise.all([cancelStopped(tx), lockBegun(tx, limit)]);
   const fresh = await lockNew(tx, limit - begun.length);
@@ -68,8 +71,18 @@ export async function claimRuns(
 export async function voidLeases(tx: Transaction, worker: string): Promise<void> {
   await tx.rows(
     `UPDATE runs SET lease_owner = NULL, lease_until = NULL
-      WHERE n IN (SELECT n FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_owner = $1 ORDER BY n FOR UPDATE)`,
+      WHERE n IN (SELECT n FROM runs WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
+                     AND lease_owner = $1 ORDER BY n FOR UPDATE)`,
     [worker],
+  );
+}
+
+/** Runs whose client has not answered in time. */
+async function unparkDue(tx: Transaction): Promise<void> {
+  await tx.rows(
+    `UPDATE runs SET parked_until = NULL
+      WHERE n IN (SELECT n FROM runs WHERE parked_until <= $1 ORDER BY n FOR UPDATE SKIP LOCKED)`,
+    [tx.now],
   );
 }
 
@@ -94,7 +107,8 @@ async function lockBegun(tx: Transaction, limit: number): Promise<RunRow[]> {
   if (limit <= 0) return [];
   const rows = await tx.rows<RunRow>(
     `SELECT * FROM runs
-      WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= $1) AND status <> 'stopping'
+      WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
+        AND (lease_until IS NULL OR lease_until <= $1) AND status <> 'stopping'
       ORDER BY n FOR UPDATE SKIP LOCKED`,
     [tx.now],
   );
@@ -110,7 +124,8 @@ async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
   ]);
   if (lock?.taken !== true) return false;
   const rows = await tx.rows<Pick<RunRow, 'state'>>(
-    'SELECT state FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_until > $1',
+    `SELECT state FROM runs
+      WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until > $1`,
     [tx.now],
   );
   return !rows.some((row) => isSuspect(toState(row), true));
@@ -161,7 +176,8 @@ async function chooseNew(
   const owners = await tx.rows<Owner>(
     `SELECT o.owner, o.turn,
             (SELECT count(*) FROM runs l
-              WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
+              WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.parked_until IS NULL
+                AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
        FROM owners o
       WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0)`,
   );

@@ -108,7 +108,7 @@ class Queue {
     const owners = [...new Set(group.map(({ run }) => run.owner))];
     const rows = await tx.rows<{ owner: string | null; queued: number }>(
       `SELECT CASE WHEN owner = ANY ($1::text[]) THEN owner END AS owner, count(*) AS queued
-         FROM runs WHERE finished_at IS NULL AND lease_until IS NULL GROUP BY 1`,
+         FROM runs WHERE finished_at IS NULL AND lease_until IS NULL AND parked_until IS NULL GROUP BY 1`,
       [owners],
     );
     const queue = new Queue(() => roomElsewhere(tx, serverId));

@@ -276,6 +276,22 @@ const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE servers ADD COLUMN max_runs integer NOT NULL DEFAULT 0;
   `,
+  // 6: runs that wait for their client; responses that are a part of their run
+  `
+  ALTER TABLE runs ADD COLUMN parked_until bigint;
+  DROP INDEX runs_begun;
+  CREATE INDEX runs_begun ON runs (n) WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL;
+  CREATE INDEX runs_parked ON runs (parked_until) WHERE parked_until IS NOT NULL;
+
+  DROP INDEX records_posted;
+  CREATE INDEX records_posted ON records (run, pos)
+    WHERE event IN ('stop.requested', 'steer.requested', 'approval.responded', 'tool.answered');
+
+  -- A run that waited for its client is several responses: each begins after an event of the run, the first after none.
+  ALTER TABLE responses DROP CONSTRAINT responses_run_id_key;
+  ALTER TABLE responses ADD COLUMN after_seq integer NOT NULL DEFAULT -1;
+  CREATE INDEX responses_by_run ON responses (run_id, n);
+  `,
 ];
 
 /** The newest schema there is. */

@@ -174,7 +174,7 @@ export class PostgresJournal implements Journal {
   }
 
   async post(runId: string, post: Post): Promise<LogRecord[]> {
-    const isWork = post.kind === 'approval' && post.reason !== undefined;
+    const isWork = 'reason' in post && post.reason !== undefined;
     const appended = await (isWork ? this.#writes : this.#posts).submit({ kind: 'post', runId, post });
     this.#announce(appended);
     await this.#reportEnd(appended);
@@ -229,8 +229,8 @@ export class PostgresJournal implements Journal {
     });
   }
 
-  async release({ runId, epoch }: Lease): Promise<void> {
-    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch } });
+  async release({ runId, epoch }: Lease, parkMs?: number): Promise<void> {
+    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch }, parkMs });
     if (unblocks) this.#announcements.queue();
   }
 
@@ -289,7 +289,7 @@ export class PostgresJournal implements Journal {
         NOW_OR_NEVER,
         `SELECT count(*) FILTER (WHERE lease_until IS NULL) AS queued,
                 count(*) FILTER (WHERE lease_until IS NOT NULL) AS leased
-           FROM runs WHERE finished_at IS NULL`,
+           FROM runs WHERE finished_at IS NULL AND parked_until IS NULL`,
       );
       return row!;
     });

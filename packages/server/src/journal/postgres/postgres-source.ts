@@ -147,7 +147,7 @@ async function expectPresentSchema(connection: MoveConnection): Promise<void> {
 async function expectNoLease(connection: MoveConnection): Promise<void> {
   const [row] = await connection.rows<{ seconds: string | null }>(
     `SELECT ceil(max(lease_until) / 1000.0 - extract(epoch FROM clock_timestamp()))::text AS seconds
-       FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_until IS NOT NULL`,
+       FROM runs WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until IS NOT NULL`,
   );
   const seconds = Number(row?.seconds ?? 0);
   if (seconds > 0) {

@@ -1,7 +1,7 @@
 /** Reads of runs, each one statement. */
 import type { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
-import type { LogRecord } from '../records.ts';
+import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import type { Patience } from './database.ts';
@@ -12,6 +12,8 @@ export type Query = <T extends object>(
   values: readonly unknown[],
   patience?: Patience,
 ) => Promise<T[]>;
+
+const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
 export class PostgresReader {
   readonly #query: Query;
@@ -39,7 +41,7 @@ export class PostgresReader {
     if (after !== undefined) where.push(`n < ${given(this.#cursors.open(owner, after))}`);
     const rows = await this.#query<RunRow & { state: string | null }>(
       `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch,
-              lease_owner, lease_until,
+              lease_owner, lease_until, parked_until,
               CASE WHEN coalesce(sum(length(state)) OVER before, 0) < ${given(maxChars ?? Number.MAX_SAFE_INTEGER)}
                    THEN state END AS state
          FROM (SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ${given(limit + 1)}) page
@@ -70,11 +72,7 @@ export class PostgresReader {
   }
 
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
-    return this.#records(
-      "event IN ('stop.requested', 'steer.requested', 'approval.responded')",
-      runId,
-      afterPos,
-    );
+    return this.#records(IS_POSTED, runId, afterPos);
   }
 
   async firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {

@@ -2,7 +2,7 @@
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
 import { previousTurn, type ResponseRow, toStoredResponse } from '../response-rows.ts';
-import type { Responses, StoredResponse } from '../responses.ts';
+import type { NextResponse, Responses, StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
 import { ASKED, type Database, type Transaction } from './database.ts';
 import { forkSession, holdSessionBeyond, isSessionBusy, lockSession } from './sessions.ts';
@@ -31,12 +31,16 @@ export function addResponse(tx: Transaction, { owner, runId, response }: NewRun,
      VALUES ($1, $2, $3, (SELECT n FROM sessions WHERE owner = $2 AND session_id = $4), $4, $5, $6)`,
     [response.responseId, owner, runId, sessionId, tx.now, JSON.stringify(response.settings)],
   );
+  pushOut(tx, owner, response.maxStored);
+}
+
+function pushOut(tx: Transaction, owner: string, maxStored: number): void {
   tx.send(
     `DELETE FROM responses WHERE n = ANY (ARRAY (
        SELECT n FROM responses r
         WHERE owner = $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = r.run_id AND finished_at IS NULL)
         ORDER BY n LIMIT (SELECT greatest(0, count(*) - $2) FROM responses WHERE owner = $1)))`,
-    [owner, response.maxStored],
+    [owner, maxStored],
   );
 }
 
@@ -44,7 +48,8 @@ export function addResponse(tx: Transaction, { owner, runId, response }: NewRun,
 export function turnAdded(tx: Transaction, runId: string): void {
   tx.send(
     `UPDATE responses r SET context_from = s.context_from, context_to = s.next_pos
-       FROM sessions s WHERE r.run_id = $1 AND s.n = r.session`,
+       FROM sessions s
+      WHERE r.n = (SELECT max(n) FROM responses WHERE run_id = $1) AND s.n = r.session`,
     [runId],
   );
 }
@@ -89,11 +94,26 @@ export class PostgresResponses implements Responses {
     });
   }
 
-  async ofRun(runId: string): Promise<StoredResponse | undefined> {
-    const [row] = await this.#database.rows<ResponseRow>(ASKED, 'SELECT * FROM responses WHERE run_id = $1', [
-      runId,
-    ]);
-    return row && toStoredResponse(row);
+  add({ owner, responseId }: StoredResponse, next: NextResponse): Promise<void> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      tx.send(
+        `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings)
+         SELECT $3, owner, run_id, $4, session, session_id, $5, $6
+           FROM responses WHERE response_id = $1 AND owner = $2
+             ON CONFLICT DO NOTHING`,
+        [responseId, owner, next.responseId, next.afterSeq, tx.now, JSON.stringify(next.settings)],
+      );
+      pushOut(tx, owner, next.maxStored);
+    });
+  }
+
+  async ofRun(runId: string): Promise<StoredResponse[]> {
+    const rows = await this.#database.rows<ResponseRow>(
+      ASKED,
+      'SELECT * FROM responses WHERE run_id = $1 ORDER BY n',
+      [runId],
+    );
+    return rows.map(toStoredResponse);
   }
 
   async keep(responseId: string, snapshot: string): Promise<void> {

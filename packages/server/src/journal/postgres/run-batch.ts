@@ -53,10 +53,11 @@ export class RunBatch {
 
   append(runId: string, records: readonly NewRecord[], now: number): Appended {
     const run = this.#find(runId);
-    const { records: stored, finished, unblocks, ...head } = advance(runId, run.head, records, now);
+    const { records: stored, finished, unblocks, unparks, ...head } = advance(runId, run.head, records, now);
     run.head = head;
     for (const record of stored) this.#changed.push({ row: run.row, record });
     if (stored.length > 0) run.dirty = true;
+    if (unparks) run.row = { ...run.row, parked_until: null };
     if (finished) {
       run.row = { ...run.row, finished_at: head.updatedAt, lease_owner: null, lease_until: null };
     }
@@ -66,6 +67,12 @@ export class RunBatch {
   setLease(runId: string, lease: Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'>): void {
     const run = this.#find(runId);
     run.row = { ...run.row, ...lease };
+    run.dirty = true;
+  }
+
+  park(runId: string, until: number): void {
+    const run = this.#find(runId);
+    run.row = { ...run.row, parked_until: until };
     run.dirty = true;
   }
 
@@ -93,10 +100,11 @@ export class RunBatch {
       `UPDATE runs r
           SET updated_at = c.updated_at, next_pos = c.next_pos, next_seq = c.next_seq, status = c.status,
               state = c.state, finished_at = c.finished_at, epoch = c.epoch, lease_owner = c.lease_owner,
-              lease_until = c.lease_until
+              lease_until = c.lease_until, parked_until = c.parked_until
          FROM unnest ($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::bigint[],
-                      $8::integer[], $9::text[], $10::bigint[])
-           AS c (n, updated_at, next_pos, next_seq, status, state, finished_at, epoch, lease_owner, lease_until)
+                      $8::integer[], $9::text[], $10::bigint[], $11::bigint[])
+           AS c (n, updated_at, next_pos, next_seq, status, state, finished_at, epoch, lease_owner, lease_until,
+                 parked_until)
         WHERE r.n = c.n`,
       [
         runs.map(({ row }) => row.n),
@@ -109,6 +117,7 @@ export class RunBatch {
         runs.map(({ row }) => row.epoch),
         runs.map(({ row }) => row.lease_owner),
         runs.map(({ row }) => row.lease_until),
+        runs.map(({ row }) => row.parked_until),
       ],
     );
     for (const { row, record } of records) announce(tx, row, record);

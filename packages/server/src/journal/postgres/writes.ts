@@ -18,7 +18,7 @@ import { placed } from './workspaces.ts';
 export type Write =
   | { kind: 'append'; lease: Lease; records: readonly NewRecord[]; options: AppendOptions }
   | { kind: 'post'; runId: string; post: Post }
-  | { kind: 'release'; lease: Lease }
+  | { kind: 'release'; lease: Lease; parkMs?: number | undefined }
   | { kind: 'place'; lease: Lease; serverId: string };
 
 /** Reads what `performWrites` decides by. */
@@ -51,7 +51,7 @@ function perform(tx: Transaction, batch: RunBatch, write: Write): Appended {
     case 'post':
       return post(tx, batch, write.runId, write.post);
     case 'release':
-      return release(tx, batch, write.lease);
+      return release(tx, batch, write.lease, write.parkMs);
     case 'place':
       return place(tx, batch, write.lease, write.serverId);
   }
@@ -94,12 +94,19 @@ function post(tx: Transaction, batch: RunBatch, runId: string, asked: Post): App
 }
 
 /** Does nothing when the lease is lost. */
-function release(tx: Transaction, batch: RunBatch, lease: Lease): Appended {
+function release(tx: Transaction, batch: RunBatch, lease: Lease, parkMs: number | undefined): Appended {
   const { runId, epoch } = lease;
   if (!isHeld(batch, lease)) return { runId, records: [], unblocks: false, announced: false };
-  const { records } = batch.append(runId, [{ event: 'run.released', private: { epoch } }], tx.now);
+  // An output may have come since the owner decided to park the run.
+  const parks = parkMs !== undefined && batch.get(runId)!.head.state.pending_calls.length > 0;
+  const released: NewRecord = {
+    event: 'run.released',
+    private: { epoch, ...(parkMs === undefined ? {} : { parked: true }) },
+  };
+  const { records } = batch.append(runId, [released], tx.now);
   batch.setLease(runId, { epoch, lease_owner: null, lease_until: null });
-  return { runId, records, unblocks: true, announced: false };
+  if (parks) batch.park(runId, tx.now + parkMs);
+  return { runId, records, unblocks: !parks, announced: false };
 }
 
 function place(tx: Transaction, batch: RunBatch, lease: Lease, serverId: string): Appended {

@@ -26,7 +26,8 @@ export class ClaimOrder {
   #begun(limit: number, now: number): RunRow[] {
     const rows = this.#statement(
       `SELECT * FROM runs INDEXED BY runs_begun
-        WHERE finished_at IS NULL AND epoch > 0 AND (lease_until IS NULL OR lease_until <= ?) ORDER BY n`,
+        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND (lease_until IS NULL OR lease_until <= ?)
+        ORDER BY n`,
     ).all(now) as unknown as RunRow[];
     const suspects = new Set(rows.filter((row) => isSuspect(toState(row), false)));
     const [first] = suspects;
@@ -37,7 +38,7 @@ export class ClaimOrder {
   #isSuspectAtWork(now: number): boolean {
     const rows = this.#statement(
       `SELECT state FROM runs INDEXED BY runs_begun
-        WHERE finished_at IS NULL AND epoch > 0 AND lease_until > ?`,
+        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until > ?`,
     ).all(now) as unknown as Pick<RunRow, 'state'>[];
     return rows.some((row) => isSuspect(toState(row), true));
   }

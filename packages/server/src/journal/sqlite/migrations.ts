@@ -215,6 +215,37 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX jobs_due ON jobs (next_run_at) WHERE next_run_at IS NOT NULL;
   CREATE INDEX jobs_running ON jobs (last_run_id) WHERE last_status IS NULL;
   `,
+  // 11: runs that wait for their client; responses that are a part of their run
+  `
+  ALTER TABLE runs ADD COLUMN parked_until INTEGER;
+  DROP INDEX runs_begun;
+  CREATE INDEX runs_begun ON runs (n) WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL;
+  CREATE INDEX runs_parked ON runs (parked_until) WHERE parked_until IS NOT NULL;
+
+  -- A run that waited for its client is several responses: each begins after an event of the run, the first after none.
+  CREATE TABLE responses_of_runs (
+    n            INTEGER PRIMARY KEY AUTOINCREMENT,
+    response_id  TEXT    NOT NULL UNIQUE,
+    owner        TEXT    NOT NULL,
+    run_id       TEXT    NOT NULL,
+    after_seq    INTEGER NOT NULL DEFAULT -1,
+    session      INTEGER NOT NULL,
+    session_id   TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    settings     TEXT    NOT NULL,
+    context_from INTEGER,
+    context_to   INTEGER,
+    snapshot     TEXT
+  ) STRICT;
+  INSERT INTO responses_of_runs (n, response_id, owner, run_id, session, session_id, created_at, settings,
+                                 context_from, context_to, snapshot)
+    SELECT n, response_id, owner, run_id, session, session_id, created_at, settings, context_from, context_to, snapshot
+      FROM responses;
+  DROP TABLE responses;
+  ALTER TABLE responses_of_runs RENAME TO responses;
+  CREATE INDEX responses_by_owner ON responses (owner, n);
+  CREATE INDEX responses_by_run ON responses (run_id, n);
+  `,
 ];
 
 /** The newest schema there is. */

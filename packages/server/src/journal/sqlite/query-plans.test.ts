@@ -165,7 +165,7 @@ describe('every query finds its rows by an index', () => {
       writer.createRun(newRun({ runId: 'run_1', idempotency }), NO_LIMIT, 1);
       const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
       writer.renew('w', [claim!], LEASE_MS, 2);
-      writer.release(claim!, 2);
+      writer.release(claim!, undefined, 2);
       const [again] = writer.claim('w', LEASE_MS, 1, 2).claims;
       writer.append(again!, [completed()], {}, 3);
       writer.evict(writer.expired(0, 10, 5), 5);

@@ -6,7 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
-import type { LogRecord } from '../records.ts';
+import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { JobsReader } from './jobs-reader.ts';
@@ -14,6 +14,8 @@ import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import { SessionsReader } from './sessions-reader.ts';
 import { statementsOf } from './statements.ts';
+
+const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
 export class SqliteReader {
   readonly #db: DatabaseSync;
@@ -116,11 +118,7 @@ export class SqliteReader {
   }
 
   readPosted(runId: string, afterPos: number): LogRecord[] {
-    return this.#records(
-      "event IN ('stop.requested', 'steer.requested', 'approval.responded')",
-      runId,
-      afterPos,
-    );
+    return this.#records(IS_POSTED, runId, afterPos);
   }
 
   firstShownAfter(runId: string, afterPos: number): number | undefined {

@@ -27,11 +27,9 @@ export class ResponsesReader {
     return { sessionId: session.session_id, from, to };
   }
 
-  ofRun(runId: string): StoredResponse | undefined {
-    const row = this.#statement('SELECT * FROM responses WHERE run_id = ?').get(runId) as
-      | ResponseRow
-      | undefined;
-    return row && toStoredResponse(row);
+  ofRun(runId: string): StoredResponse[] {
+    const rows = this.#statement('SELECT * FROM responses WHERE run_id = ? ORDER BY n').all(runId);
+    return (rows as unknown as ResponseRow[]).map(toStoredResponse);
   }
 
   #row(owner: string, responseId: string): ResponseRow | undefined {

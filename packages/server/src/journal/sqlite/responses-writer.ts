@@ -6,6 +6,7 @@ import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
 import { previousTurn, type ResponseRow } from '../response-rows.ts';
+import type { NextResponse, StoredResponse } from '../responses.ts';
 import type { SessionRow } from '../session-rows.ts';
 import type { SessionsWriter } from './sessions-writer.ts';
 
@@ -49,12 +50,28 @@ export class ResponsesWriter {
     this.#pushOut(owner, response.maxStored);
   }
 
+  /** Another response of the run that an earlier one is of. */
+  addNext({ owner, responseId }: StoredResponse, next: NextResponse, now: number): void {
+    this.#run(
+      `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings)
+       SELECT ?, owner, run_id, ?, session, session_id, ?, ? FROM responses WHERE response_id = ? AND owner = ?
+           ON CONFLICT DO NOTHING`,
+      next.responseId,
+      next.afterSeq,
+      now,
+      JSON.stringify(next.settings),
+      responseId,
+      owner,
+    );
+    this.#pushOut(owner, next.maxStored);
+  }
+
   /** The run has completed and its turn has joined the session. */
   turnAdded(runId: string): void {
     this.#run(
       `UPDATE responses SET (context_from, context_to) = (
          SELECT context_from, next_pos FROM sessions WHERE n = responses.session)
-        WHERE run_id = ?`,
+        WHERE n = (SELECT max(n) FROM responses WHERE run_id = ?)`,
       runId,
     );
   }

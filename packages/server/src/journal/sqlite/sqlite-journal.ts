@@ -165,9 +165,9 @@ export class SqliteJournal implements Journal {
     return this.#writer.write('renew', [worker, leases, leaseMs]);
   }
 
-  async release(lease: Lease): Promise<void> {
-    const released = await this.#writer.write<boolean>('release', [lease], lease.runId);
-    if (released) this.#wakeups.wakeQueue();
+  async release(lease: Lease, parkMs?: number): Promise<void> {
+    const claimable = await this.#writer.write<boolean>('release', [lease, parkMs], lease.runId);
+    if (claimable) this.#wakeups.wakeQueue();
   }
 
   async grants(owner: string, sessionId: string): Promise<Grants> {

@@ -1,5 +1,5 @@
 /** The part of the SQLite driver that keeps responses. */
-import type { Responses, StoredResponse } from '../responses.ts';
+import type { NextResponse, Responses, StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
 import type { ResponsesReader } from './responses-reader.ts';
 import type { WriterClient } from './writer-client.ts';
@@ -25,7 +25,11 @@ export class SqliteResponses implements Responses {
     return this.#writer.write('responses.delete', [owner, responseId]);
   }
 
-  async ofRun(runId: string): Promise<StoredResponse | undefined> {
+  add(previous: StoredResponse, next: NextResponse): Promise<void> {
+    return this.#writer.write('responses.addNext', [previous, next]);
+  }
+
+  async ofRun(runId: string): Promise<StoredResponse[]> {
     return this.#reader.ofRun(runId);
   }
 

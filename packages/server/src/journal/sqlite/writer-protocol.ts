@@ -19,7 +19,7 @@ export type WriteOp =
   | 'probe'
   | `sessions.${'fork' | 'delete' | 'sweep'}`
   | `outbox.${'claim' | 'settle'}`
-  | `responses.${'delete' | 'keep'}`
+  | `responses.${'addNext' | 'delete' | 'keep'}`
   | `jobs.${'create' | 'update' | 'delete'}`;
 
 /** The arguments of an operation, and when it was asked for by the store's clock. */

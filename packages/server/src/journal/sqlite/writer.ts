@@ -64,7 +64,9 @@ export class SqliteWriter {
     this.#run(
       'UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL AND epoch > 0',
     );
-    const unfinished = this.#all<{ owner: string }>('SELECT owner FROM runs WHERE finished_at IS NULL');
+    const unfinished = this.#all<{ owner: string }>(
+      'SELECT owner FROM runs WHERE finished_at IS NULL AND parked_until IS NULL',
+    );
     for (const { owner } of unfinished) this.queue.move(owner, undefined, 'queued');
     this.queue.settle();
   }
@@ -163,6 +165,7 @@ export class SqliteWriter {
       const state = toState(row);
       return this.#appendTo(row, state, [cancelled(state)], now);
     });
+    this.#unparkDue(now);
     const claims: Claim[] = [];
     for (const row of this.#order.runs(limit, now)) claims.push(this.#lease(row, worker, leaseMs, now));
     return { claims, cancelled: ended };
@@ -181,15 +184,37 @@ export class SqliteWriter {
     });
   }
 
-  release({ runId, epoch }: Lease, now: number): boolean {
+  /** `parkMs` as in `Journal.release`; true when the run can be claimed now. */
+  release({ runId, epoch }: Lease, parkMs: number | undefined, now: number): boolean {
     const row = this.#findRun(runId);
     if (row === undefined || row.finished_at !== null || row.epoch !== epoch || row.lease_until === null)
       return false;
     const state = toState(row);
-    this.#appendTo(row, state, [{ event: 'run.released', private: { epoch } }], now);
-    this.#run('UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE n = ?', row.n);
-    this.queue.move(row.owner, 'leased', 'queued');
-    return true;
+    // An output may have come since the owner decided to park the run.
+    const parks = parkMs !== undefined && state.pending_calls.length > 0;
+    const released: NewRecord = {
+      event: 'run.released',
+      private: { epoch, ...(parkMs === undefined ? {} : { parked: true }) },
+    };
+    this.#appendTo(row, state, [released], now);
+    this.#run(
+      'UPDATE runs SET lease_owner = NULL, lease_until = NULL, parked_until = ? WHERE n = ?',
+      parks ? now + parkMs : null,
+      row.n,
+    );
+    this.queue.move(row.owner, 'leased', parks ? undefined : 'queued');
+    return !parks;
+  }
+
+  #unparkDue(now: number): void {
+    const due = this.#all<Pick<RunRow, 'n' | 'owner'>>(
+      'SELECT n, owner FROM runs WHERE parked_until <= ?',
+      now,
+    );
+    for (const { n, owner } of due) {
+      this.#run('UPDATE runs SET parked_until = NULL WHERE n = ?', n);
+      this.queue.move(owner, undefined, 'queued');
+    }
   }
 
   expired(retentionMs: number, limit: number, now: number): string[] {
@@ -271,6 +296,11 @@ export class SqliteWriter {
         JSON.stringify(state),
         row.n,
       );
+    }
+    const wasParked = row.parked_until !== null;
+    if (wasParked && after.unparks) {
+      this.#run('UPDATE runs SET parked_until = NULL WHERE n = ?', row.n);
+      this.queue.move(row.owner, undefined, 'queued');
     }
     if (after.finished) {
       this.#run(

@@ -1,0 +1,55 @@
+/**
+ * The form an answer has to have: any JSON object, or a value that satisfies a JSON schema. Runs, chat and responses
+ * ask for it in different places.
+ */
+import { TalariaError } from './errors.ts';
+
+export interface OutputForm {
+  /** Absent for any JSON object. */
+  schema?: Record<string, unknown>;
+  /** As the client calls it. */
+  name?: string;
+  description?: string;
+}
+
+/** `output_schema` of a run. */
+export function parseOutputSchema(value: unknown): OutputForm | undefined {
+  if (value === undefined || value === null) return undefined;
+  return { schema: asSchema(value, 'output_schema') };
+}
+
+/** `response_format` of chat, `text.format` of responses; the second has the fields of the first's `json_schema`. */
+export function parseOutputFormat(value: unknown, param: string): OutputForm | undefined {
+  if (value === undefined || value === null) return undefined;
+  const format = isObject(value) ? value : {};
+  switch (format.type) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return {};
+    case 'json_schema': {
+      const given = isObject(format.json_schema) ? format.json_schema : format;
+      const { name, description } = given;
+      return {
+        schema: asSchema(given.schema ?? { type: 'object' }, param),
+        ...(typeof name === 'string' ? { name } : {}),
+        ...(typeof description === 'string' ? { description } : {}),
+      };
+    }
+    default:
+      throw new TalariaError('invalid_output_schema', {
+        message: `'${param}' must have the type text, json_object or json_schema`,
+        param,
+      });
+  }
+}
+
+function asSchema(value: unknown, param: string): Record<string, unknown> {
+  if (isObject(value)) return value;
+  const message = `The schema in '${param}' must be a JSON object`;
+  throw new TalariaError('invalid_output_schema', { message, param });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,101 @@
+/**
+ * What a step asks of its model, in the words of the provider layer. What that has a name for is passed by that name, the
+ * rest as options of the provider, which each have their own names (`ProviderDialect`).
+ */
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4ToolChoice,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import type { ModelSettings } from '@talaria/protocol';
+import type { StepRequest } from './model.ts';
+
+type OptionValues = SharedV4ProviderOptions[string];
+
+export interface ProviderDialect {
+  /** The key its options stand under. */
+  name: string;
+  /** Sent with every request. */
+  always?: OptionValues;
+  options(settings: ModelSettings, parallelToolCalls: boolean): Record<string, unknown>;
+  /** Whether it holds an answer to a schema without keeping the model from its tools. */
+  holdsToSchema?: boolean;
+}
+
+export function callSettings(
+  { settings = {}, parallelToolCalls = true, outputForm }: StepRequest,
+  dialect: ProviderDialect | undefined,
+): Partial<LanguageModelV4CallOptions> {
+  const { temperature, top_p, max_output_tokens, stop, seed, presence_penalty, frequency_penalty } = settings;
+  const own = dialect === undefined ? {} : known(dialect.options(settings, parallelToolCalls));
+  const options = { ...dialect?.always, ...own };
+  return {
+    ...known({
+      temperature,
+      topP: top_p,
+      maxOutputTokens: max_output_tokens,
+      stopSequences: stop,
+      seed,
+      presencePenalty: presence_penalty,
+      frequencyPenalty: frequency_penalty,
+    }),
+    ...(dialect === undefined || Object.keys(options).length === 0
+      ? {}
+      : { providerOptions: { [dialect.name]: options as OptionValues } }),
+    ...(outputForm !== undefined && dialect?.holdsToSchema === true
+      ? { responseFormat: { type: 'json', ...known({ ...outputForm }) } }
+      : {}),
+  };
+}
+
+export function toToolChoice({ toolChoice }: StepRequest): LanguageModelV4ToolChoice {
+  if (toolChoice === undefined) return { type: 'auto' };
+  return toolChoice === 'required' ? { type: 'required' } : { type: 'tool', toolName: toolChoice.name };
+}
+
+export const OPENAI_DIALECT: ProviderDialect = {
+  name: 'openai',
+  // The journal is the only memory: nothing is kept at OpenAI, and reasoning comes back encrypted to be sent again.
+  always: { store: false },
+  holdsToSchema: true,
+  options: ({ reasoning_effort, verbosity, service_tier }, parallel) => ({
+    reasoningEffort: reasoning_effort,
+    textVerbosity: verbosity,
+    serviceTier: service_tier,
+    parallelToolCalls: parallel ? undefined : false,
+  }),
+};
+
+export const ANTHROPIC_DIALECT: ProviderDialect = {
+  name: 'anthropic',
+  // Every step sends the whole conversation again; without this each one is billed in full.
+  always: { cacheControl: { type: 'ephemeral' } },
+  options: ({ reasoning_effort }, parallel) => ({
+    effort: reasoning_effort,
+    disableParallelToolUse: parallel ? undefined : true,
+  }),
+};
+
+export const GOOGLE_DIALECT: ProviderDialect = {
+  name: 'google',
+  options: ({ reasoning_effort }) => ({
+    thinkingConfig: reasoning_effort === undefined ? undefined : { thinkingLevel: reasoning_effort },
+  }),
+};
+
+/** Servers differ in what they take; names that the package does not know are sent as they are. */
+export const COMPATIBLE_DIALECT: ProviderDialect = {
+  // Under the name `openaiCompatible` the package would copy metadata of a part into the message it sends.
+  name: 'compatible',
+  options: ({ reasoning_effort, verbosity, service_tier, logit_bias }, parallel) => ({
+    reasoningEffort: reasoning_effort,
+    textVerbosity: verbosity,
+    service_tier,
+    logit_bias,
+    parallel_tool_calls: parallel ? undefined : false,
+  }),
+};
+
+function known<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

@@ -1,0 +1,87 @@
+/**
+ * Answers of a set form: what the model is told about it, and whether what it wrote has it.
+ *
+ * The schema is the client's, and a regular expression in one can be made to run for hours. The check therefore has a
+ * time limit, which `vm` enforces also inside a regular expression; one that runs into it counts as not satisfied.
+ */
+import { runInNewContext } from 'node:vm';
+import type { OutputForm } from '@talaria/protocol';
+import { Check, Errors } from 'typebox/schema';
+
+const CHECK_MS = 100;
+/** What a model is told at once; the rest usually follows from it. */
+const PROBLEMS_MAX = 10;
+
+export type ReadOutput = { text: string; value: unknown } | { problem: string };
+
+/** Part of the instructions. */
+export function describeForm({ schema, name, description }: OutputForm): string {
+  const about = [
+    name === undefined ? '' : ` It is called ${name}.`,
+    description ? ` ${description}` : '',
+  ].join('');
+  const wanted =
+    schema === undefined
+      ? 'one JSON object'
+      : `one JSON value that satisfies this schema: ${JSON.stringify(schema)}`;
+  return `Your final answer must be ${wanted}\nWrite nothing before or after it, and no code fence.${about}`;
+}
+
+/** Reads an answer; a code fence around it is taken off. */
+export function readOutput(answer: string, { schema }: OutputForm): ReadOutput {
+  const text = withoutFence(answer.trim());
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { problem: `it is not JSON: ${(error as Error).message}` };
+  }
+  if (schema === undefined) {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? { text, value } : { problem: 'it is not a JSON object' };
+  }
+  const problems = problemsOf(schema, value);
+  return problems === undefined ? { text, value } : { problem: problems };
+}
+
+/** Why no answer can be checked against the schema; undefined where that works. */
+export function schemaProblem(schema: Record<string, unknown>): string | undefined {
+  try {
+    for (const pattern of patternsIn(schema)) new RegExp(pattern, 'u');
+    bounded(() => Check(schema, {}));
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** A check compiles those alone that it gets to. */
+function* patternsIn(value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === 'pattern' && typeof inner === 'string') yield inner;
+    if (name === 'patternProperties') yield* Object.keys(inner ?? {});
+    yield* patternsIn(inner);
+  }
+}
+
+function problemsOf(schema: Record<string, unknown>, value: unknown): string | undefined {
+  try {
+    if (bounded(() => Check(schema, value))) return undefined;
+    const [, errors] = bounded(() => Errors(schema, value));
+    const said = errors.slice(0, PROBLEMS_MAX).map(({ instancePath, message }) => {
+      return `${instancePath === '' ? 'the value' : instancePath} ${message}`;
+    });
+    return said.length === 0 ? 'it does not satisfy the schema' : said.join('; ');
+  } catch (error) {
+    return `it could not be checked against the schema: ${(error as Error).message}`;
+  }
+}
+
+function bounded<T>(check: () => T): T {
+  return runInNewContext('check()', { check }, { timeout: CHECK_MS }) as T;
+}
+
+function withoutFence(text: string): string {
+  return /^```[a-z]*\n([\s\S]*?)\n?```$/i.exec(text)?.[1]?.trim() ?? text;
+}
