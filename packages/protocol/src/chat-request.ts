@@ -1,20 +1,31 @@
 /**
- * Reads the body of `POST /v1/chat/completions`. The agent works with its own tools, model settings and limits, so most of
- * what OpenAI's dialect can ask for is ignored; refused is what would leave a client waiting for something it never gets.
+ * Reads the body of `POST /v1/chat/completions`. What the agent cannot do for a client is ignored; refused is what would
+ * leave it waiting for something it never gets.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
-import { type Content, type HistoryMessage, isBlank, parseMessage } from './messages.ts';
+import { type Content, type HistoryMessage, isBlank, pairCalls, parseMessage } from './messages.ts';
+import { parseModelSettings } from './model-settings.ts';
+import { type OutputForm, parseOutputFormat } from './output-form.ts';
+import type { ModelSettings } from './run.ts';
+import { type ClientTools, parseClientTools, type ToolOutput } from './tool-requests.ts';
 
 export interface CreateChat {
   /** The last message of a user. */
   prompt: Content;
   /** What stands before it, without the system's messages. */
   history: HistoryMessage[];
+  /** The calls after it and their results, where the messages end with results of tools. */
+  followUp: HistoryMessage[] | undefined;
+  /** Those results: outputs of the calls that the last answer asked for. */
+  outputs: ToolOutput[];
   /** The system's messages. */
   instructions: string | undefined;
   model: string | undefined;
   stream: boolean;
+  clientTools: ClientTools | undefined;
+  outputForm: OutputForm | undefined;
+  settings: ModelSettings | undefined;
 }
 
 export function parseCreateChat(body: unknown): CreateChat {
@@ -23,27 +34,42 @@ export function parseCreateChat(body: unknown): CreateChat {
   if (!Array.isArray(given) || given.length === 0) {
     throw new TalariaError('missing_messages', { param: 'messages' });
   }
-  const messages = given
-    .map((entry: unknown, i) => parseMessage(withContent(entry), `messages[${i}]`))
-    .filter(({ content }) => !isBlank(content));
+  const messages = given.map((entry: unknown, i) => parseMessage(withContent(entry), `messages[${i}]`));
   const instructions = messages
-    .filter(({ role }) => role === 'system')
+    .filter(({ role, content }) => role === 'system' && !isBlank(content))
     .map(({ content }) => textOf(content))
     .join('\n\n');
   const spoken = messages.filter(({ role }) => role !== 'system');
-  const last = spoken.findLastIndex(({ role }) => role === 'user');
+  const last = spoken.findLastIndex(({ role, content }) => role === 'user' && !isBlank(content));
   if (last === -1) {
     const message = "No user message found in 'messages'";
     throw new TalariaError('no_user_message', { message, param: 'messages' });
   }
   refuseUnmet(fields);
+  const after = spoken.slice(last + 1);
+  const endsWithResult = after.at(-1)?.role === 'tool';
   return {
     prompt: spoken[last]!.content,
-    history: spoken.slice(0, last),
+    history: pairCalls(spoken.slice(0, last)),
+    // What an assistant is to have begun to say is left out: a run begins its answer itself.
+    followUp: endsWithResult ? pairCalls(after) : undefined,
+    outputs: endsWithResult ? lastOutputs(after) : [],
     instructions: instructions === '' ? undefined : instructions,
     model: optionalString(fields, 'model') || undefined,
     stream: optionalFlag(fields, 'stream'),
+    clientTools: parseClientTools(fields),
+    outputForm: parseOutputFormat(fields.response_format, 'response_format'),
+    settings: parseModelSettings(fields),
   };
+}
+
+function lastOutputs(messages: readonly HistoryMessage[]): ToolOutput[] {
+  const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
+  return messages.slice(from).map(({ tool_call_id: toolCallId = '', content }) => ({
+    toolCallId,
+    output: textOf(content),
+    error: false,
+  }));
 }
 
 /** An assistant's message that only called tools may have no content at all. */
@@ -57,15 +83,8 @@ function textOf(content: Content): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-function refuseUnmet({ n, tool_choice, response_format }: Record<string, unknown>): void {
+function refuseUnmet({ n }: Record<string, unknown>): void {
   if (n !== undefined && n !== null && n !== 1) {
     throw invalid('n', "'n' must be 1: a run gives one answer");
-  }
-  if (tool_choice === 'required' || (typeof tool_choice === 'object' && tool_choice !== null)) {
-    throw invalid('tool_choice', "'tool_choice' cannot force a call: the agent uses the tools of the server");
-  }
-  const format = typeof response_format === 'object' && response_format !== null ? response_format : {};
-  if ('type' in format && format.type !== 'text') {
-    throw invalid('response_format', "'response_format' must be text: the agent's answer has no set form");
   }
 }

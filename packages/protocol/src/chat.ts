@@ -3,6 +3,7 @@ import type * as schemas from './schemas/chat.ts';
 
 export type ChatMessage = Static<typeof schemas.ChatMessageSchema>;
 export type ChatRequest = Static<typeof schemas.ChatRequestSchema>;
+export type ChatToolCall = Static<typeof schemas.ChatToolCallSchema>;
 export type ChatUsage = Static<typeof schemas.ChatUsageSchema>;
 export type ChatCompletion = Static<typeof schemas.ChatCompletionSchema>;
 export type ChatCompletionChunk = Static<typeof schemas.ChatCompletionChunkSchema>;

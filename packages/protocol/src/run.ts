@@ -79,6 +79,23 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** What was used since. */
+export function subtractUsage(now: Usage, before: Usage): Usage {
+  const minus = (a: number | undefined, b = 0): number | undefined => (a === undefined ? undefined : a - b);
+  const cached = minus(now.input_tokens_details?.cached_tokens, before.input_tokens_details?.cached_tokens);
+  const reasoning = minus(
+    now.output_tokens_details?.reasoning_tokens,
+    before.output_tokens_details?.reasoning_tokens,
+  );
+  return {
+    input_tokens: now.input_tokens - before.input_tokens,
+    output_tokens: now.output_tokens - before.output_tokens,
+    total_tokens: now.total_tokens - before.total_tokens,
+    ...(cached === undefined ? {} : { input_tokens_details: { cached_tokens: cached } }),
+    ...(reasoning === undefined ? {} : { output_tokens_details: { reasoning_tokens: reasoning } }),
+  };
+}
+
 /** Undefined where neither is known: a provider that does not count is not one that counted nothing. */
 function sum(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);

@@ -205,6 +205,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             modelName: config.modelName,
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
+            tellApprovals: config.tellApprovals,
             // Where runs are worked on here, the time has been given to them.
             inlineDrainMs: work === undefined ? config.drainSeconds * SECOND_MS : 0,
           },

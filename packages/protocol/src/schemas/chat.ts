@@ -1,24 +1,41 @@
 /** `POST /v1/chat/completions`, in OpenAI's shapes. */
 import Type from 'typebox';
-import { ApprovalRequestSchema, EVENT_PAYLOADS } from './runs.ts';
+import { ApprovalRequestSchema, EVENT_PAYLOADS, ModelSettingsSchema } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
 export const ChatMessageSchema = Type.Object({
   role: Type.String(),
   content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()])),
+  tool_calls: Type.Optional(Type.Array(Type.Unknown())),
+  tool_call_id: Type.Optional(Type.String()),
+});
+
+export const ChatToolCallSchema = Type.Object({
+  id: Type.String(),
+  type: Type.Literal('function'),
+  function: Type.Object({ name: Type.String(), arguments: Type.String({ description: 'JSON' }) }),
 });
 
 export const ChatRequestSchema = Type.Object({
   messages: Type.Array(ChatMessageSchema),
   model: Type.Optional(Type.String()),
   stream: Type.Optional(Type.Boolean()),
+  tools: Type.Optional(Type.Array(Type.Unknown(), { description: 'Functions the client runs itself' })),
+  tool_choice: Type.Optional(Type.Unknown()),
+  parallel_tool_calls: Type.Optional(Type.Boolean()),
+  response_format: Type.Optional(
+    Type.Unknown({ description: 'The form of the answer: text, json_object or json_schema' }),
+  ),
+  ...ModelSettingsSchema.properties,
 });
 
 export const ChatUsageSchema = Type.Object({
   prompt_tokens: Count,
   completion_tokens: Count,
   total_tokens: Count,
+  prompt_tokens_details: Type.Optional(Type.Object({ cached_tokens: Count })),
+  completion_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Count })),
 });
 
 const FinishReason = Type.Union([Type.String(), Type.Null()]);
@@ -35,6 +52,8 @@ export const ChatCompletionSchema = Type.Object({
         role: Type.Literal('assistant'),
         content: Type.Union([Type.String(), Type.Null()]),
         refusal: Type.Optional(Type.Null()),
+        reasoning_content: Type.Optional(Type.String()),
+        tool_calls: Type.Optional(Type.Array(ChatToolCallSchema)),
       }),
       logprobs: Type.Optional(Type.Null()),
       finish_reason: FinishReason,
@@ -57,6 +76,9 @@ export const ChatCompletionChunkSchema = Type.Object({
         reasoning_content: Type.Optional(
           Type.String({ description: 'What the model thought, step by step' }),
         ),
+        tool_calls: Type.Optional(
+          Type.Array(Type.Intersect([Type.Object({ index: Count }), ChatToolCallSchema])),
+        ),
       }),
       finish_reason: FinishReason,
     }),
@@ -64,7 +86,7 @@ export const ChatCompletionChunkSchema = Type.Object({
   usage: Type.Optional(Type.Union([ChatUsageSchema, Type.Null()])),
 });
 
-/** The data of a frame named `hermes.tool.progress`. It also has the fields of a chunk, with no choice. */
+/** The data of a frame named `hermes.tool.progress`. It also has the fields of a chunk, whose delta is empty. */
 export const ToolProgressSchema = Type.Object({
   tool: Type.String(),
   label: Type.String(),

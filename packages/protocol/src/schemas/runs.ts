@@ -260,10 +260,10 @@ export const EVENT_PAYLOADS = {
     reason: Type.Optional(Type.String()),
   }),
   'run.waiting': Type.Object({
-    tool_call_ids: Type.Array(Type.String(), {
+    calls: Type.Array(PendingCallSchema, {
       description: 'Calls of client tools: nothing happens until they have outputs or time out',
     }),
-    expires_at: EpochSeconds,
+    usage_so_far: Type.Optional(UsageSchema),
   }),
   'run.steered': Type.Object({ input: Type.String() }),
   'run.resumed': Type.Object({

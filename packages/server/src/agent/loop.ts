@@ -41,7 +41,7 @@ export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
     if (progress.steps >= limits.maxSteps) {
       throw new RunFailure('step_limit', `The run used all its ${limits.maxSteps} steps without an answer`);
     }
-    if (limits.maxTokens > 0 && progress.tokens >= limits.maxTokens) {
+    if (limits.maxTokens > 0 && progress.usage.total_tokens >= limits.maxTokens) {
       throw new RunFailure(
         'token_limit',
         `The run used all its ${limits.maxTokens} tokens without an answer`,

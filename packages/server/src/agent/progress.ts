@@ -8,7 +8,14 @@
  *       └─tool.started (client)─▶ waiting ──tool.answered, tool.completed──▶ done
  * A call found `running` by a new owner has an unknown outcome: it is never run again (see `interrupted`).
  */
-import type { ApprovalChoice, ApprovalRequest, HistoryMessage } from '@talaria/protocol';
+import {
+  type ApprovalChoice,
+  type ApprovalRequest,
+  addUsage,
+  type HistoryMessage,
+  NO_USAGE,
+  type Usage,
+} from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type { ContextRange, LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
 import type { Turn } from '../journal/sessions.ts';
@@ -51,7 +58,7 @@ export class Progress {
   /** The conversation since the prompt, without the open calls of the last step. */
   readonly messages: Message[] = [];
   steps = 0;
-  tokens = 0;
+  usage: Usage = NO_USAGE;
   claims = 0;
   /** Whether the last owner parked the run: then the present one continues it, and has nothing to recover. */
   continues = false;
@@ -110,7 +117,7 @@ export class Progress {
         break;
       case 'step.completed':
         this.#stepCompleted(record.private.content, record.private.reason);
-        this.tokens += record.private.usage.total_tokens;
+        this.usage = addUsage(this.usage, record.private.usage);
         this.settledPos = record.pos;
         break;
       case 'answer.refused':
@@ -202,7 +209,8 @@ export class Progress {
   conversation(): Conversation {
     const opening = this.opening();
     const messages = [...opening, ...this.messages];
-    return { messages, prompt: opening.length - 1, skipped: this.skipped };
+    const prompt = opening.length - 1 - (this.request?.follow_up?.length ?? 0);
+    return { messages, prompt, skipped: this.skipped };
   }
 
   /** What this run adds to the transcript of its session: all that does not stand there yet. */
@@ -216,16 +224,17 @@ export class Progress {
     };
   }
 
-  /** What stands before the first step: earlier turns and the prompt. */
+  /** What stands before the first step: earlier turns, the prompt, and what was done about it elsewhere. */
   opening(): Message[] {
     const request = this.request;
     if (request === undefined) return [];
-    const { history = [], lead_in: leadIn = [], prompt } = request;
+    const { history = [], lead_in: leadIn = [], prompt, follow_up: followUp = [] } = request;
     return [
       ...toMessages(history),
       ...(this.context ?? []),
       ...toMessages(leadIn),
       { role: 'user', content: prompt },
+      ...toMessages(followUp),
     ];
   }
 

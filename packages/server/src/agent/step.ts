@@ -144,7 +144,7 @@ async function showReasoning(
 
 function checkTokens({ limits, progress }: AgentRun, characters: number): void {
   if (limits.maxTokens === 0) return;
-  if (progress.tokens + Math.floor(characters / CHARS_PER_TOKEN) > limits.maxTokens) {
+  if (progress.usage.total_tokens + Math.floor(characters / CHARS_PER_TOKEN) > limits.maxTokens) {
     throw new RunFailure('token_limit', `The run used all its ${limits.maxTokens} tokens`);
   }
 }

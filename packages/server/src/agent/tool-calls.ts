@@ -9,7 +9,7 @@
  * Of a step with more calls than `CALLS_MAX` the later ones are answered without being run: a model that has lost its
  * way could otherwise start as many processes at once as fit into one answer.
  */
-import { type ApprovalChoice, createId } from '@talaria/protocol';
+import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
 import { redactValue } from '../redact-secrets.ts';
@@ -133,9 +133,9 @@ async function waitForClient(
   leftMs: number,
 ): Promise<void> {
   if (!run.progress.waitingIsTold) {
-    const tool_call_ids = open.map(({ call }) => call.id);
+    const calls = open.map((call) => toPendingCall(run, call));
     failpoint('client-tool.before-waiting');
-    await run.append({ event: 'run.waiting', public: { tool_call_ids, expires_at: untilMs / 1000 } });
+    await run.append({ event: 'run.waiting', public: { calls, usage_so_far: run.progress.usage } });
     failpoint('client-tool.after-waiting');
   }
   const holdsProcesses = run.tools.lostInRestart(run.progress.callsBefore()).length > 0;
@@ -337,6 +337,15 @@ function completed(
       ...(outcome.exitCode === undefined ? {} : { exit_code: outcome.exitCode }),
     },
     private: { output: outcome.output, ...(interrupted ? { interrupted } : {}) },
+  };
+}
+
+function toPendingCall(run: AgentRun, { call, expiresAt = 0 }: ToolCallProgress): PendingCall {
+  return {
+    tool_call_id: call.id,
+    tool: run.mask(call.tool),
+    arguments: runnable(run, parseArguments(call.arguments)),
+    expires_at: expiresAt / 1000,
   };
 }
 

@@ -66,6 +66,7 @@ it('starts from the documented defaults', () => {
     maxRunSeconds: 86_400,
     maxRunTokens: 0,
     inlineGraceSeconds: 5,
+    tellApprovals: true,
     webhookUrl: undefined,
     webhookSecret: undefined,
     webhookAllowPrivate: false,

@@ -539,6 +539,14 @@ export const settings = {
     group: 'Operation',
     about: 'how long a stopping server waits for its runs before it leaves them for the next start',
   }),
+  tellApprovals: define({
+    env: 'TALARIA_TELL_APPROVALS',
+    key: 'tell_approvals',
+    kind: boolean(),
+    default: true,
+    group: 'Runs',
+    about: 'whether the streams of chats and responses tell a question to a person as text in the answer',
+  }),
   inlineGraceSeconds: define({
     env: 'TALARIA_INLINE_GRACE_SECONDS',
     key: 'inline_grace_seconds',

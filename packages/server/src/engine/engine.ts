@@ -6,6 +6,7 @@ import {
   type ApprovalAnswer,
   type CreateRun,
   createRunId,
+  type HistoryMessage,
   isRunId,
   isTerminalStatus,
   MODEL_SETTING_NAMES,
@@ -91,6 +92,8 @@ export interface Submission extends CreateRun {
   context?: SessionRange | undefined;
   /** How many messages of what was said before the run is given at most. */
   maxContextMessages?: number | undefined;
+  /** What was said and called after the prompt. */
+  followUp?: HistoryMessage[] | undefined;
   /** It is started for the answer to a request. */
   inline?: boolean | undefined;
   /** The run is a stored response; then it has a session. */
@@ -377,7 +380,7 @@ export class Engine {
 
 function toRunRequest(submission: CompleteSubmission): RunRequest {
   const { prompt, history, leadIn, copied, maxContextMessages, instructions, sessionId } = submission;
-  const { clientTools, outputForm, settings, inline } = submission;
+  const { clientTools, outputForm, settings, inline, followUp } = submission;
   return {
     prompt,
     session_named: sessionId !== undefined,
@@ -385,6 +388,7 @@ function toRunRequest(submission: CompleteSubmission): RunRequest {
     ...(maxContextMessages === undefined ? {} : { max_context_messages: maxContextMessages }),
     ...(history === undefined ? {} : { history }),
     ...(leadIn === undefined ? {} : { lead_in: leadIn }),
+    ...(followUp === undefined ? {} : { follow_up: followUp }),
     ...(instructions === undefined ? {} : { instructions }),
     ...(clientTools === undefined ? {} : { client_tools: clientTools }),
     ...(outputForm === undefined ? {} : { output_form: outputForm }),

@@ -7,6 +7,7 @@ import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import type { ResponseRuns } from '../responses/response-runs.ts';
 import { EventStreams } from './event-streams.ts';
 import { createForwardArtifacts } from './forward-artifacts.ts';
+import { ContinuedRuns } from './inline/continued-runs.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
@@ -25,6 +26,8 @@ export interface ApiOptions {
   modelName: string;
   subscriberBufferBytes: number;
   inlineGraceMs: number;
+  /** Whether streams of chats and responses tell questions to a person as text. */
+  tellApprovals: boolean;
   /** How long a shutdown waits for answers that are under way and cannot be gone on with elsewhere. */
   inlineDrainMs: number;
 }
@@ -77,7 +80,10 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   installSessionRoutes(app, engine.sessions);
   installJobRoutes(app, jobs);
   installEventRoutes(app, engine, streams);
-  installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });
+  const { journal } = responses;
+  const continued = new ContinuedRuns({ engine, journal });
+  const { tellApprovals } = api;
+  installChatRoutes(app, { engine, journal, inline, continued, modelName, keyConfigured, tellApprovals });
   installResponseRoutes(app, { engine, responses, inline, keyConfigured });
   return { watch };
 }

@@ -26,6 +26,8 @@ export interface RunRequest {
   history?: HistoryMessage[];
   /** Messages before the prompt that go on from what was said before, where `history` takes its place. */
   lead_in?: HistoryMessage[];
+  /** What was said and called after the prompt before this run: a run that is not known any more is continued by another. */
+  follow_up?: HistoryMessage[];
   instructions?: string;
   /** What was said before, where it stands in another session: of a response that is gone on from. */
   context?: Message[];

@@ -1,44 +1,78 @@
-/** A chat completion in one piece: a fold of the run's events. */
-import { type ChatCompletion, type EventPayload, isTerminalEvent } from '@talaria/protocol';
+/** A chat completion in one piece: a fold of the run's events, or of those from one wait for its client to the next. */
+import { type ChatCompletion, type EventPayload, isTerminalEvent, NO_USAGE } from '@talaria/protocol';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { RunFailure } from '../inline/run-failure.ts';
-import { type ChatEnd, toChatEnd } from './chat-end.ts';
+import { type ChatEnd, type ChatPlace, toChatEnd } from './chat-end.ts';
 import type { ChatHead } from './chat-head.ts';
 
+interface Shown {
+  seq: number;
+  text: string;
+}
+
 export class ChatAnswer {
+  readonly #place: ChatPlace;
   /** What the present step has shown: all there is of an answer that was cut short. */
-  #shown: { seq: number; payload: string }[] = [];
+  #shown: Shown[] = [];
+  /** What the last step has shown before its calls, once it has made one. */
+  #beforeCalls: Shown[] | undefined;
+  #reasoning: Shown[] = [];
   #end: ChatEnd | undefined;
 
+  constructor(place: ChatPlace = { runId: '', usageBefore: NO_USAGE }) {
+    this.#place = place;
+  }
+
   take(event: StoredEvent): void {
-    if (isTerminalEvent(event.event)) {
-      this.#end = toChatEnd(event);
+    if (isTerminalEvent(event.event) || event.event === 'run.waiting') {
+      this.#end = toChatEnd(event, this.#place);
       return;
     }
     switch (event.event) {
-      case 'message.delta':
-        this.#shown.push(event);
+      case 'message.delta': {
+        const { delta } = JSON.parse(event.payload) as EventPayload<'message.delta'>;
+        this.#beforeCalls = undefined;
+        this.#shown.push({ seq: event.seq, text: delta });
         break;
+      }
+      case 'reasoning.available': {
+        const { text } = JSON.parse(event.payload) as EventPayload<'reasoning.available'>;
+        this.#reasoning.push({ seq: event.seq, text });
+        break;
+      }
       case 'tool.started':
+        this.#beforeCalls ??= this.#shown;
+        this.#shown = [];
+        break;
       case 'run.steered':
         this.#shown = [];
         break;
       case 'run.resumed': {
-        const { discard_from_seq } = JSON.parse(event.payload) as EventPayload<'run.resumed'>;
-        if (discard_from_seq !== undefined) {
-          this.#shown = this.#shown.filter(({ seq }) => seq < discard_from_seq);
-        }
+        const { discard_from_seq: from } = JSON.parse(event.payload) as EventPayload<'run.resumed'>;
+        if (from === undefined) break;
+        this.#shown = this.#shown.filter(({ seq }) => seq < from);
+        this.#reasoning = this.#reasoning.filter(({ seq }) => seq < from);
       }
     }
   }
 
-  /** Once the run has ended. */
+  /** Once the run has ended, or waits for its client. */
   result(head: ChatHead): { completion: ChatCompletion } | { failure: RunFailure } {
     const end = this.#end;
     if (end === undefined) throw new Error('The run has not ended');
     if ('failure' in end) return end;
-    const { output = this.#text(), finishReason, usage } = end;
-    const message = { role: 'assistant' as const, content: output, refusal: null };
+    const { finishReason, usage, toolCalls } = end;
+    const reasoning = textOf(this.#reasoning, '\n\n');
+    const called = toolCalls === undefined ? {} : { tool_calls: toolCalls };
+    const content =
+      toolCalls === undefined ? (end.output ?? textOf(this.#shown)) : textOf(this.#beforeCalls ?? []) || null;
+    const message = {
+      role: 'assistant' as const,
+      content,
+      refusal: null,
+      ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+      ...called,
+    };
     return {
       completion: {
         ...head,
@@ -48,10 +82,8 @@ export class ChatAnswer {
       },
     };
   }
+}
 
-  #text(): string {
-    return this.#shown
-      .map(({ payload }) => (JSON.parse(payload) as EventPayload<'message.delta'>).delta)
-      .join('');
-  }
+function textOf(shown: readonly Shown[], between = ''): string {
+  return shown.map(({ text }) => text).join(between);
 }

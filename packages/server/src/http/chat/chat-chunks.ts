@@ -1,6 +1,7 @@
 /**
- * A chat completion as a stream of chunks, then `[DONE]`. What happens beside the answer comes in named frames. Clients
- * of this dialect read those as chunks, too, so each is one: with the fields of a chunk, and no choice.
+ * A chat completion as a stream of chunks, then `[DONE]`: of a whole run, or of a run from one wait for its client to the
+ * next. What happens beside the answer comes in frames of its own. Clients of this dialect read those as chunks, so each is
+ * one, with a choice that adds nothing; frame-style.ts says who is given their names.
  *
  * The texts of two steps are parted by an empty line; the chunks hold all of them, where an answer in one piece has the
  * last alone.
@@ -9,24 +10,36 @@
  * long as that is known in time: from the log, for whoever comes after the fact, or from the same batch. Else the stream
  * ends with an error.
  */
-import { type EventPayload, isTerminalEvent, TalariaError, toErrorBody } from '@talaria/protocol';
+import { type ErrorBody, type EventPayload, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
+import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
 import { dataFrame, namedFrame } from '../inline/sse-frames.ts';
 import type { StreamFormat } from '../stream-format.ts';
-import { toChatEnd } from './chat-end.ts';
+import { approvalAnswerText, approvalText } from './approval-text.ts';
+import { type ChatPlace, toChatEnd } from './chat-end.ts';
 import type { ChatHead } from './chat-head.ts';
 import type { TakenBack } from './taken-back.ts';
 
 const STEP_BREAK = '\n\n';
+const DONE = 'data: [DONE]\n\n';
+
+export interface ChatChunksOptions extends ChatPlace {
+  head: ChatHead;
+  /** What is known to be taken back before the first event. */
+  takenBack?: readonly TakenBack[];
+  /** Whether frames beside the answer have an `event:` line. */
+  namedFrames?: boolean;
+  /** Whether questions to a person are also told as text. */
+  tellsApprovals?: boolean;
+}
 
 export class ChatChunks implements StreamFormat {
   readonly open: Buffer;
   readonly closed = Buffer.alloc(0);
-  readonly #runId: string;
+  readonly #options: ChatChunksOptions;
   readonly #head: ChatHead & { object: 'chat.completion.chunk' };
-  readonly #takenBack: readonly TakenBack[];
   /** What the running tools do, by call. */
   readonly #labels = new Map<string, string>();
   /** The last event of a step's own that was shown. */
@@ -34,29 +47,25 @@ export class ChatChunks implements StreamFormat {
   #saidSomething = false;
   #stepIsOver = false;
 
-  /** `takenBack` is what is known of it before the first event. */
-  constructor(runId: string, head: ChatHead, takenBack: readonly TakenBack[] = []) {
-    this.#runId = runId;
-    this.#takenBack = takenBack;
-    this.#head = { ...head, object: 'chat.completion.chunk' };
+  constructor(options: ChatChunksOptions) {
+    this.#options = options;
+    this.#head = { ...options.head, object: 'chat.completion.chunk' };
     this.open = Buffer.from(this.#chunk({ role: 'assistant', content: '' }));
   }
 
   encode(batch: EventBatch): { bytes: Buffer; ended: boolean } {
-    const takenBack = [...this.#takenBack, ...takenBackIn(batch)];
+    const takenBack = [...(this.#options.takenBack ?? []), ...takenBackIn(batch)];
     let text = '';
-    let ended = false;
     for (const event of batch) {
       if (isTakenBack(event, takenBack)) continue;
       if (this.#repeats(event)) {
         text += this.#error(new TalariaError('internal_error', { message: 'The answer was begun anew' }));
-        ended = true;
-        break;
+        return { bytes: Buffer.from(text), ended: true };
       }
       text += this.#frames(event);
-      ended = isTerminalEvent(event.event);
+      if (endsAnswer(event.event)) return { bytes: Buffer.from(text), ended: true };
     }
-    return { bytes: Buffer.from(text), ended };
+    return { bytes: Buffer.from(text), ended: false };
   }
 
   interrupted(reason: TalariaError): Buffer {
@@ -64,38 +73,45 @@ export class ChatChunks implements StreamFormat {
   }
 
   #frames(event: StoredEvent): string {
-    if (isTerminalEvent(event.event)) return this.#end(event);
+    if (endsAnswer(event.event)) return this.#end(event);
     const payload: unknown = JSON.parse(event.payload);
     switch (event.event) {
-      case 'message.delta': {
+      case 'message.delta':
         this.#lastShownSeq = event.seq;
-        const { delta } = payload as EventPayload<'message.delta'>;
-        const content = this.#stepIsOver && this.#saidSomething ? STEP_BREAK + delta : delta;
-        this.#saidSomething = true;
-        this.#stepIsOver = false;
-        return this.#chunk({ content });
-      }
+        return this.#text((payload as EventPayload<'message.delta'>).delta);
       case 'reasoning.available':
         this.#lastShownSeq = event.seq;
         return this.#chunk({ reasoning_content: (payload as EventPayload<'reasoning.available'>).text });
       case 'tool.started': {
         this.#stepIsOver = true;
-        const { tool, preview, tool_call_id } = payload as EventPayload<'tool.started'>;
+        const { tool, preview, tool_call_id, client } = payload as EventPayload<'tool.started'>;
+        // The client is told of its own once it has to run them.
+        if (client) return '';
         this.#labels.set(tool_call_id, preview);
         return this.#toolProgress(tool, preview, tool_call_id, 'running');
       }
       case 'tool.completed': {
         const { tool, tool_call_id } = payload as EventPayload<'tool.completed'>;
-        const label = this.#labels.get(tool_call_id) ?? '';
+        const label = this.#labels.get(tool_call_id);
         this.#labels.delete(tool_call_id);
-        return this.#toolProgress(tool, label, tool_call_id, 'completed');
+        return label === undefined ? '' : this.#toolProgress(tool, label, tool_call_id, 'completed');
       }
       case 'approval.request': {
-        const { choices: approval_choices, ...asked } = payload as EventPayload<'approval.request'>;
-        return this.#named('hermes.approval.request', { run_id: this.#runId, ...asked, approval_choices });
+        const asked = payload as EventPayload<'approval.request'>;
+        const { choices: approval_choices, ...rest } = asked;
+        const frame = { run_id: this.#options.runId, ...rest, approval_choices };
+        return (
+          this.#beside('hermes.approval.request', frame) +
+          this.#notice(() => approvalText(frame.run_id, asked))
+        );
       }
-      case 'approval.responded':
-        return this.#named('hermes.approval.responded', { run_id: this.#runId, ...(payload as object) });
+      case 'approval.responded': {
+        const answer = payload as EventPayload<'approval.responded'>;
+        const frame = { run_id: this.#options.runId, ...answer };
+        return (
+          this.#beside('hermes.approval.responded', frame) + this.#notice(() => approvalAnswerText(answer))
+        );
+      }
       case 'run.steered':
         this.#stepIsOver = true;
         return '';
@@ -105,9 +121,22 @@ export class ChatChunks implements StreamFormat {
   }
 
   #end(event: StoredEvent): string {
-    const end = toChatEnd(event);
-    if ('failure' in end) return dataFrame(end.failure.body);
-    return `${this.#chunk({}, end.finishReason, { usage: end.usage })}data: [DONE]\n\n`;
+    const end = toChatEnd(event, this.#options);
+    if ('failure' in end) return this.#failure(end.failure.body);
+    const calls = end.toolCalls?.map((call, index) => ({ index, ...call }));
+    const asked = calls === undefined ? '' : this.#chunk({ tool_calls: calls });
+    return `${asked}${this.#chunk({}, end.finishReason, { usage: end.usage })}${DONE}`;
+  }
+
+  #text(text: string): string {
+    const content = this.#stepIsOver && this.#saidSomething ? STEP_BREAK + text : text;
+    this.#saidSomething = true;
+    this.#stepIsOver = false;
+    return this.#chunk({ content });
+  }
+
+  #notice(text: () => string): string {
+    return this.#options.tellsApprovals === true ? this.#text(text()) : '';
   }
 
   /** Whether what follows repeats something this stream has already said. */
@@ -118,21 +147,29 @@ export class ChatChunks implements StreamFormat {
   }
 
   #error(reason: TalariaError): string {
-    return dataFrame(toErrorBody(interruption(reason, this.#runId)));
+    return this.#failure(toErrorBody(interruption(reason, this.#options.runId)));
+  }
+
+  /** With a finish reason: a stream that only ends looks like an empty success to some clients. */
+  #failure({ error }: ErrorBody): string {
+    return this.#chunk({}, 'error', { error }) + DONE;
   }
 
   #toolProgress(tool: string, label: string, toolCallId: string, status: 'running' | 'completed'): string {
-    return this.#named('hermes.tool.progress', { tool, label, toolCallId, status });
+    return this.#beside('hermes.tool.progress', { tool, label, toolCallId, status });
   }
 
-  #named(name: string, data: object): string {
-    return namedFrame(name, { ...this.#head, choices: [], ...data });
+  #beside(name: string, data: object): string {
+    const frame = { ...this.#head, ...NOTHING_ADDED, ...data };
+    return this.#options.namedFrames === false ? dataFrame(frame) : namedFrame(name, frame);
   }
 
   #chunk(delta: object, finish_reason: string | null = null, more: object = {}): string {
     return dataFrame({ ...this.#head, choices: [{ index: 0, delta, finish_reason }], ...more });
   }
 }
+
+const NOTHING_ADDED = { choices: [{ index: 0, delta: {}, finish_reason: null }] };
 
 function takenBackIn(batch: EventBatch): TakenBack[] {
   return batch.flatMap(({ event, payload, seq }) => {

@@ -1,4 +1,5 @@
 /** What a completion and each of its chunks say of themselves. It follows from the run, so a retry reads the same. */
+import { createHash } from 'node:crypto';
 import type { ChatUsage, Run, Usage } from '@talaria/protocol';
 
 export interface ChatHead {
@@ -9,11 +10,23 @@ export interface ChatHead {
 
 const ID_DIGITS = 29;
 
-export function chatHead({ run_id, created_at }: Run, model: string): ChatHead {
-  const digits = run_id.slice('run_'.length).slice(0, ID_DIGITS);
-  return { id: `chatcmpl-${digits}`, created: Math.floor(created_at), model };
+/** `afterSeq`: the event that the completion begins after; -1 for the beginning of the run. */
+export function chatHead({ run_id, created_at }: Run, model: string, afterSeq = -1): ChatHead {
+  const digits =
+    afterSeq === -1
+      ? run_id.slice('run_'.length)
+      : createHash('sha256').update(`${run_id} ${afterSeq}`).digest('hex');
+  return { id: `chatcmpl-${digits.slice(0, ID_DIGITS)}`, created: Math.floor(created_at), model };
 }
 
-export function toChatUsage({ input_tokens, output_tokens, total_tokens }: Usage): ChatUsage {
-  return { prompt_tokens: input_tokens, completion_tokens: output_tokens, total_tokens };
+export function toChatUsage(usage: Usage): ChatUsage {
+  const { input_tokens, output_tokens, total_tokens } = usage;
+  const { input_tokens_details: input, output_tokens_details: output } = usage;
+  return {
+    prompt_tokens: input_tokens,
+    completion_tokens: output_tokens,
+    total_tokens,
+    ...(input === undefined ? {} : { prompt_tokens_details: input }),
+    ...(output === undefined ? {} : { completion_tokens_details: output }),
+  };
 }

@@ -72,13 +72,14 @@ export class InlineRuns {
   }
 
   /**
-   * Gives every event of the run to `take`, to the last one. False when the answer cannot be given any more: the client
+   * Gives the events of the run after the cursor to `take`, to the last one or to its next wait for its client. False when the answer cannot be given any more: the client
    * has gone, or it has been told that the server goes. The run goes on either way.
    */
   async readToEnd(
     reply: FastifyReply,
     { run, reader }: InlineRun,
     take: (event: StoredEvent) => void,
+    after = -1,
   ): Promise<boolean> {
     const gone = (): false => {
       reply.hijack();
@@ -86,10 +87,15 @@ export class InlineRuns {
     };
     if (reply.raw.destroyed) return gone();
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const detach = this.#options.engine.subscribe(run.run_id, -1, {
+    let ended = false;
+    const detach = this.#options.engine.subscribe(run.run_id, after, {
       deliver(batch) {
-        for (const event of batch) take(event);
-        if (isTerminalEvent(batch.at(-1)!.event)) resolve(true);
+        for (const event of batch) {
+          if (ended) return;
+          take(event);
+          ended = endsAnswer(event.event);
+        }
+        if (ended) resolve(true);
       },
       fail: reject,
     });
@@ -152,6 +158,11 @@ export class InlineRuns {
     const error = new TalariaError('gateway_draining');
     await Promise.all([...this.#waiting].map((interrupt) => interrupt(error)));
   }
+}
+
+/** The client has the next word, or nobody has. */
+export function endsAnswer(event: string): boolean {
+  return isTerminalEvent(event) || event === 'run.waiting';
 }
 
 /** The keys of each route are apart from those of the others: a space cannot stand in a key. */

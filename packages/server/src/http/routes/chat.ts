@@ -1,13 +1,21 @@
 /** `POST /v1/chat/completions`: a run, asked for and answered in OpenAI's words (PROTOCOL.md). */
-import { parseCreateChat, parseIdempotencyKey, parseObject } from '@talaria/protocol';
+import {
+  type CreateChat,
+  NO_USAGE,
+  parseCreateChat,
+  parseIdempotencyKey,
+  parseObject,
+} from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine, Submission } from '../../engine/engine.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { ChatAnswer } from '../chat/chat-answer.ts';
 import { ChatChunks } from '../chat/chat-chunks.ts';
 import { chatHead } from '../chat/chat-head.ts';
+import { hasNamedFrames, isHermesClient } from '../chat/frame-style.ts';
 import { readTakenBack } from '../chat/taken-back.ts';
 import { header } from '../header.ts';
+import type { ContinuedRuns } from '../inline/continued-runs.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
@@ -19,47 +27,73 @@ export interface ChatRouteOptions {
   /** Where the log of a run is read. */
   journal: Pick<Journal, 'readLog'>;
   inline: InlineRuns;
+  continued: ContinuedRuns;
   modelName: string;
   keyConfigured: boolean;
+  /** Whether streams tell questions to a person as text. */
+  tellApprovals: boolean;
 }
 
 export function installChatRoutes(app: FastifyInstance, options: ChatRouteOptions): void {
-  const { engine, journal, inline, modelName, keyConfigured } = options;
+  const { engine, journal, inline, continued, modelName, keyConfigured, tellApprovals } = options;
 
   app.post('/v1/chat/completions', { config: { startsWork: true } }, async (request, reply) => {
-    const { owner } = request;
+    const { owner, headers } = request;
     const body = parseObject(parseJsonBody(request.body));
     const key = parseIdempotencyKey(header(request, 'idempotency-key'));
     const session = readSessionHeaders(request, keyConfigured);
-    const { prompt, history, instructions, model = modelName, stream } = parseCreateChat(body);
+    const asked = parseCreateChat(body);
+    const { model = modelName, stream, outputs } = asked;
+    const before = outputs.length === 0 ? undefined : await continued.continue(owner, outputs);
     const started = await inline.start(reply, {
       owner,
       session,
-      submit: () =>
-        engine.submit(
-          owner,
-          {
-            prompt,
-            instructions,
-            // A session that is named has its own transcript.
-            history: session.sessionId === undefined && history.length > 0 ? history : undefined,
-            sessionId: session.sessionId,
-            previousResponseId: undefined,
-          },
-          inlineIdempotency('chat', key, { body, session }),
-          parseTraceparent(header(request, 'traceparent')),
-        ),
+      submit: async () =>
+        before === undefined
+          ? engine.submit(
+              owner,
+              toSubmission(asked, session.sessionId),
+              inlineIdempotency('chat', key, { body, session }),
+              parseTraceparent(header(request, 'traceparent')),
+            )
+          : { run_id: before.run.run_id, status: before.run.status, replayed: false },
     });
-    const head = chatHead(started.run, model);
+    const { run_id: runId } = started.run;
+    const { afterSeq, usageBefore } = before ?? { afterSeq: -1, usageBefore: NO_USAGE };
+    const head = chatHead(started.run, model, afterSeq);
     if (stream) {
-      const { run_id } = started.run;
-      const takenBack = started.replayed ? await readTakenBack(journal, run_id) : [];
-      inline.stream(reply, started, new ChatChunks(run_id, head, takenBack));
+      const isRepeated = started.replayed || before !== undefined;
+      const chunks = new ChatChunks({
+        runId,
+        usageBefore,
+        head,
+        takenBack: isRepeated ? await readTakenBack(journal, runId) : [],
+        namedFrames: hasNamedFrames(headers),
+        tellsApprovals: tellApprovals && asked.outputForm === undefined && !isHermesClient(headers),
+      });
+      inline.stream(reply, started, chunks, { after: afterSeq });
       return;
     }
-    const answer = new ChatAnswer();
-    if (!(await inline.readToEnd(reply, started, (event) => answer.take(event)))) return;
+    const answer = new ChatAnswer({ runId, usageBefore });
+    if (!(await inline.readToEnd(reply, started, (event) => answer.take(event), afterSeq))) return;
     const result = answer.result(head);
     return 'failure' in result ? sendRunFailure(reply, result.failure) : result.completion;
   });
+}
+
+function toSubmission(asked: CreateChat, sessionId: string | undefined): Submission {
+  const { prompt, history, followUp, instructions, clientTools, outputForm, settings } = asked;
+  return {
+    prompt,
+    instructions,
+    // A session that is named has its own transcript.
+    history: sessionId === undefined && history.length > 0 ? history : undefined,
+    followUp: sessionId === undefined ? followUp : undefined,
+    sessionId,
+    previousResponseId: undefined,
+    clientTools,
+    outputForm,
+    settings,
+    inline: true,
+  };
 }

@@ -1,0 +1,28 @@
+/**
+ * A question to a person, as text in the answer. Ordinary chat programs show nothing else, and an answer that stands still
+ * without a word looks broken.
+ */
+import type { ApprovalRequest, EventPayload } from '@talaria/protocol';
+
+const COMMAND_CHARS = 1_000;
+
+export function approvalText(runId: string, { command, description, expires_at }: ApprovalRequest): string {
+  const shown = command.length > COMMAND_CHARS ? `${command.slice(0, COMMAND_CHARS)}…` : command;
+  const quoted = shown.split('\n').map((line) => `> ${line}`);
+  const until = new Date(expires_at * 1000).toISOString().slice(11, 16);
+  return [
+    '',
+    `**Approval needed** (${description}):`,
+    '',
+    ...quoted,
+    '',
+    `Answer before ${until} UTC with \`talaria approve ${runId}\`, or at \`POST /v1/runs/${runId}/approval\`.`,
+    '',
+    '',
+  ].join('\n');
+}
+
+export function approvalAnswerText({ choice, reason }: EventPayload<'approval.responded'>): string {
+  if (reason === 'timeout') return 'Nobody answered in time: denied.\n\n';
+  return choice === 'deny' ? 'Denied.\n\n' : `Approved (${choice}).\n\n`;
+}

@@ -1,0 +1,95 @@
+/**
+ * Requests that bring the outputs of client tools, and so continue a run that waits for them. What such a request is
+ * answered with begins after the `run.waiting` that asked for them.
+ *
+ * A run cannot be continued when it is gone, was not waiting for these calls, or had other outputs by now. Then the
+ * request is one like any other: a new run is given the calls and their results as what was said before.
+ */
+import {
+  NO_USAGE,
+  type PendingCall,
+  type Run,
+  TalariaError,
+  type ToolOutput,
+  type Usage,
+} from '@talaria/protocol';
+import type { Engine } from '../../engine/engine.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { runOfCallId, toClientCallId } from './call-ids.ts';
+
+export interface ContinuedRun {
+  run: Run;
+  /** The event its answer begins after. */
+  afterSeq: number;
+  usageBefore: Usage;
+}
+
+export interface ContinuedRunsOptions {
+  engine: Pick<Engine, 'get' | 'answerCalls'>;
+  journal: Pick<Journal, 'readLog'>;
+}
+
+interface Wait {
+  seq: number;
+  calls: PendingCall[];
+  usage: Usage;
+}
+
+export class ContinuedRuns {
+  readonly #options: ContinuedRunsOptions;
+
+  constructor(options: ContinuedRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Gives the run its outputs; undefined when there is none to continue. The same request again is the same answer. */
+  async continue(owner: string, outputs: readonly ToolOutput[]): Promise<ContinuedRun | undefined> {
+    const [runId, ...others] = new Set(outputs.map(({ toolCallId }) => runOfCallId(toolCallId)));
+    if (runId === undefined || others.length > 0) return undefined;
+    const run = await this.#options.engine.get(owner, runId).catch(ifNotFound);
+    const wait = run && (await this.#findWait(runId, outputs));
+    if (run === undefined || wait === undefined) return undefined;
+    expectAll(run, wait, outputs);
+    const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
+    const answers = outputs.map((output) => ({ ...output, toolCallId: own.get(output.toolCallId)! }));
+    try {
+      await this.#options.engine.answerCalls(owner, runId, answers);
+    } catch (error) {
+      if (error instanceof TalariaError && error.code === 'call_not_pending') return undefined;
+      throw error;
+    }
+    return { run, afterSeq: wait.seq, usageBefore: wait.usage };
+  }
+
+  /** The time the run waited for all of these calls. */
+  async #findWait(runId: string, outputs: readonly ToolOutput[]): Promise<Wait | undefined> {
+    const log = await this.#options.journal.readLog(runId, -1);
+    for (const record of log.reverse()) {
+      if (record.event !== 'run.waiting' || record.seq === null) continue;
+      const { calls, usage_so_far: usage = NO_USAGE } = record.public;
+      const ids = new Set(calls.map(({ tool_call_id: id }) => toClientCallId(runId, id)));
+      if (outputs.every(({ toolCallId }) => ids.has(toolCallId))) return { seq: record.seq, calls, usage };
+    }
+    return undefined;
+  }
+}
+
+/** OpenAI refuses messages that leave a call without its output; a run would wait for it until its time is up. */
+function expectAll(
+  { run_id: runId, pending_calls: pending = [] }: Run,
+  { calls }: Wait,
+  outputs: readonly ToolOutput[],
+): void {
+  const given = new Set(outputs.map(({ toolCallId }) => toolCallId));
+  const missing = calls
+    .filter(({ tool_call_id: id }) => pending.some((call) => call.tool_call_id === id))
+    .map(({ tool_call_id: id }) => toClientCallId(runId, id))
+    .find((id) => !given.has(id));
+  if (missing === undefined) return;
+  throw new TalariaError('invalid_request', { message: `No tool output found for the call ${missing}` });
+}
+
+function ifNotFound(error: unknown): undefined {
+  if (error instanceof TalariaError && error.code === 'run_not_found') return undefined;
+  throw error;
+}
