@@ -19,7 +19,7 @@ describe('messages', () => {
       { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
       user([{ type: 'text', text: 'three' }]),
     ]);
-    expect(parsed).toEqual({
+    expect(parsed).toMatchObject({
       prompt: [{ type: 'text', text: 'three' }],
       history: [user('one'), { role: 'assistant', content: 'two' }],
       instructions: 'Be brief.\n\nBe kind.',
@@ -38,13 +38,55 @@ describe('messages', () => {
     );
   });
 
-  it('of tools that a client ran are read as its words, and calls without words left out', () => {
-    const { prompt, history } = parse([
-      user('What is the weather?'),
-      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather' } }] },
-      { role: 'tool', tool_call_id: 'a', content: 'rain' },
+  const asked = (...ids: string[]) => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'weather', arguments: '{}' } })),
+  });
+  const result = (id: string, content: unknown = `rain in ${id}`) => ({
+    role: 'tool',
+    tool_call_id: id,
+    content,
+  });
+  const called = (...ids: string[]) => ({
+    role: 'assistant',
+    content: '',
+    tool_calls: ids.map((id) => ({ id, tool: 'weather', arguments: '{}' })),
+  });
+
+  it('that end with results of tools are outputs, and what was said after the prompt', () => {
+    const { prompt, history, followUp, outputs } = parse([
+      user('Weather?'),
+      asked('a', 'b'),
+      result('b'),
+      result('a'),
     ]);
-    expect({ prompt, history }).toEqual({ prompt: 'rain', history: [user('What is the weather?')] });
+    expect({ prompt, history }).toEqual({ prompt: 'Weather?', history: [] });
+    expect(outputs).toEqual([
+      { toolCallId: 'b', output: 'rain in b', error: false },
+      { toolCallId: 'a', output: 'rain in a', error: false },
+    ]);
+    expect(followUp).toEqual([called('a', 'b'), result('a'), result('b')]);
+  });
+
+  it('keep earlier calls with their results, and leave out either without the other', () => {
+    const { history, followUp, outputs } = parse([
+      user('one'),
+      asked('a', 'lost'),
+      result('a'),
+      { role: 'assistant', content: 'It rains' },
+      asked('never answered'),
+      result('of no call'),
+      user('two'),
+    ]);
+    expect(history).toEqual([
+      user('one'),
+      called('a'),
+      result('a'),
+      { role: 'assistant', content: 'It rains' },
+      user('rain in of no call'),
+    ]);
+    expect({ followUp, outputs }).toEqual({ followUp: undefined, outputs: [] });
   });
 
   it('after the last one of the user are left out', () => {
@@ -68,12 +110,47 @@ describe('messages', () => {
 });
 
 describe('other fields', () => {
+  it('are what is asked of the model, by whichever name', () => {
+    const { settings } = parse([user('x')], {
+      temperature: 0.5,
+      max_tokens: 7,
+      stop: 'END',
+      reasoning_effort: 'low',
+    });
+    expect(settings).toEqual({
+      temperature: 0.5,
+      max_output_tokens: 7,
+      stop: ['END'],
+      reasoning_effort: 'low',
+    });
+    expect(parse([user('x')], { temperature: null }).settings).toBeUndefined();
+  });
+
+  it('are the tools of the client, and which of them has to be called', () => {
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const f = { name: 'f', description: '', parameters: { type: 'object', properties: {} } };
+    expect(parse([user('x')], { tools }).clientTools).toEqual({ tools: [f], choice: 'auto', parallel: true });
+    expect(parse([user('x')], { tools, tool_choice: 'none' }).clientTools).toBeUndefined();
+    expect(
+      parse([user('x')], { functions: [{ name: 'f' }], function_call: { name: 'f' } }).clientTools,
+    ).toMatchObject({
+      tools: [f],
+      choice: { name: 'f' },
+    });
+  });
+
+  it('are the form of the answer', () => {
+    const schema = { type: 'object' };
+    const json_schema = { name: 'thing', schema, strict: true };
+    expect(parse([user('x')], { response_format: { type: 'json_schema', json_schema } }).outputForm).toEqual({
+      name: 'thing',
+      schema,
+    });
+    expect(parse([user('x')], { response_format: { type: 'json_object' } }).outputForm).toEqual({});
+  });
+
   it('are ignored where the agent has its own way', () => {
     const fields = {
-      temperature: 3,
-      max_tokens: -1,
-      tools: [{ type: 'function', function: { name: 'f' } }],
-      tool_choice: 'auto',
       stream_options: { include_usage: true },
       response_format: { type: 'text' },
       n: 1,
@@ -90,7 +167,8 @@ describe('other fields', () => {
     ['n', 2],
     ['tool_choice', 'required'],
     ['tool_choice', { type: 'function', function: { name: 'f' } }],
-    ['response_format', { type: 'json_object' }],
+    ['temperature', 3],
+    ['max_tokens', -1],
     ['stream', 'yes'],
     ['model', 5],
   ])('%s: %j is refused, since its client would wait in vain', (param, value) => {

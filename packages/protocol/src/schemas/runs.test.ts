@@ -17,6 +17,7 @@ describe('events', () => {
       'run.failed',
       'run.resumed',
       'run.steered',
+      'run.waiting',
       'tool.completed',
       'tool.started',
     ]);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { Journal, StoredEvent } from '../../journal/journal.ts';
 import type { LogRecord } from '../../journal/records.ts';
+import { toClientCallId } from '../inline/call-ids.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { ChatChunks } from './chat-chunks.ts';
 import { readTakenBack, type TakenBack } from './taken-back.ts';
@@ -53,6 +54,7 @@ function read(events: StoredEvent[], cuts: number[] = [], takenBack: TakenBack[]
     done: data.at(-1) === '[DONE]',
     content: values.map((value) => value.choices?.[0]?.delta.content ?? '').join(''),
     error: values.at(-1)?.error,
+    finish: values.at(-1)?.choices[0].finish_reason,
     values,
   };
 }
@@ -109,7 +111,7 @@ describe('a step that is told anew', () => {
 
   test('ends the stream of whoever has heard of it with an error that names the run', () => {
     const { ended, done, error, content } = read(events, [3]);
-    expect({ ended, done, content }).toEqual({ ended: true, done: false, content: 'kept \n\nlost' });
+    expect({ ended, done, content }).toEqual({ ended: true, done: true, content: 'kept \n\nlost' });
     expect(error).toMatchObject({ code: 'internal_error', message: expect.stringContaining(RUN_ID) });
   });
 
@@ -129,8 +131,76 @@ describe('a step that is told anew', () => {
 });
 
 test('the last words of a stream that is cut off name the run', () => {
-  const bytes = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD }).interrupted(new TalariaError('gateway_draining'));
-  expect(JSON.parse(bytes.toString().slice('data: '.length))).toMatchObject({
+  const bytes = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD }).interrupted(
+    new TalariaError('gateway_draining'),
+  );
+  const [last, done] = bytes.toString().split('\n\n');
+  expect(done).toBe('data: [DONE]');
+  expect(JSON.parse(last!.slice('data: '.length))).toMatchObject({
+    choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
     error: { code: 'gateway_draining', message: expect.stringContaining(RUN_ID) },
   });
+});
+
+describe('a run that waits for its client', () => {
+  const call = { tool_call_id: 'a', tool: 'weather', arguments: { city: 'Oslo' }, expires_at: 9 };
+  const client: Told = [
+    'tool.started',
+    { tool: 'weather', preview: '', tool_call_id: 'a', arguments: {}, client: true },
+  ];
+  const waiting: Told = ['run.waiting', { calls: [call], usage_so_far: USAGE }];
+
+  test('ends the completion with its calls, and what follows is of another one', () => {
+    const events = log(
+      said('Let me see'),
+      started('1'),
+      client,
+      finished('1'),
+      waiting,
+      finished('a'),
+      said('late'),
+    );
+    const { ended, done, content, finish, values } = read(events);
+    expect({ ended, done, content, finish }).toEqual({
+      ended: true,
+      done: true,
+      content: 'Let me see',
+      finish: 'tool_calls',
+    });
+    expect(values.at(-2).choices[0].delta.tool_calls).toEqual([
+      {
+        index: 0,
+        id: toClientCallId(RUN_ID, 'a'),
+        type: 'function',
+        function: { name: 'weather', arguments: '{"city":"Oslo"}' },
+      },
+    ]);
+    const answer = new ChatAnswer({ runId: RUN_ID, usageBefore: NO_USAGE });
+    for (const event of events.slice(0, 5)) answer.take(event);
+    expect(answer.result(HEAD)).toMatchObject({
+      completion: {
+        choices: [
+          {
+            message: { content: 'Let me see', tool_calls: [{ type: 'function' }] },
+            finish_reason: 'tool_calls',
+          },
+        ],
+        usage: { total_tokens: 3 },
+      },
+    });
+  });
+
+  test('is told of no progress of its own tools', () => {
+    const { values } = read(log(client, finished('a'), COMPLETED));
+    expect(values.filter(({ tool }) => tool !== undefined)).toEqual([]);
+  });
+});
+
+test('frames beside the answer have a name for those alone who know it', () => {
+  const encoded = (namedFrames: boolean) =>
+    new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD, namedFrames })
+      .encode(log(started('1')) as unknown as EventBatch)
+      .bytes.toString();
+  expect(encoded(true)).toMatch(/^event: hermes\.tool\.progress\ndata: /);
+  expect(encoded(false)).toMatch(/^data: /);
 });

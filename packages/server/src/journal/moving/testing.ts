@@ -16,7 +16,7 @@ const MEANT: Readonly<Record<string, fc.Arbitrary<Value>>> = {
 const BOOLEANS = ['session_gone', 'begins_context', 'ended', 'evicted', 'leased'];
 /** `integer` in Postgres, of 32 bits; the others are `bigint`. */
 const SMALL =
-  /^(next_pos|next_seq|epoch|pos|seq|turns?|context_(from|to)|delivered|attempts|version|times|completed)$/;
+  /^(next_pos|next_seq|epoch|pos|seq|after_seq|turns?|context_(from|to)|delivered|attempts|version|times|completed)$/;
 
 const AWKWARD = [
   '',

@@ -16,6 +16,9 @@ import { type Appended, RunBatch } from './run-batch.ts';
 /** Any number that nobody else uses for a lock in this database. */
 export const SUSPECT_LOCK = 7_411_250_014;
 
+/** How many runs are unparked by a claim; the next one finds the others. */
+const UNPARK_MAX = 1_000;
+
 export interface ClaimRequest {
   worker: string;
   leaseMs: number;
@@ -81,8 +84,9 @@ export async function voidLeases(tx: Transaction, worker: string): Promise<void>
 async function unparkDue(tx: Transaction): Promise<void> {
   await tx.rows(
     `UPDATE runs SET parked_until = NULL
-      WHERE n IN (SELECT n FROM runs WHERE parked_until <= $1 ORDER BY n FOR UPDATE SKIP LOCKED)`,
-    [tx.now],
+      WHERE n = ANY (ARRAY (
+        SELECT n FROM runs WHERE parked_until <= $1 ORDER BY parked_until LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+    [tx.now, UNPARK_MAX],
   );
 }
 
@@ -176,8 +180,7 @@ async function chooseNew(
   const owners = await tx.rows<Owner>(
     `SELECT o.owner, o.turn,
             (SELECT count(*) FROM runs l
-              WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.parked_until IS NULL
-                AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
+              WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
        FROM owners o
       WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0)`,
   );

@@ -229,7 +229,9 @@ async function useResponses(journal: PostgresJournal): Promise<void> {
     const response = { responseId: names[i]!, settings: {} as ResponseSettings, maxStored: 1000, previous };
     await finish(journal, await create(journal, { sessionId: createRunId(), response }));
   }
-  await responses.get(OWNER, names[0]);
+  const first = (await responses.get(OWNER, names[0]))!;
+  const settings = {} as ResponseSettings;
+  await responses.add(first, { responseId: createRunId(), afterSeq: 3, settings, maxStored: 1000 });
   await responses.context(OWNER, names[0]);
   await responses.ofRun(RUN);
   await responses.keep(names[0], '{}');

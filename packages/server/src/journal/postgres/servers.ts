@@ -24,7 +24,7 @@ export async function roomElsewhere(tx: Transaction, serverId: string): Promise<
   const [row] = await tx.rows<{ room: number }>(
     `SELECT coalesce(sum(greatest(0, s.max_runs - (
               SELECT count(*) FROM runs r
-               WHERE r.finished_at IS NULL AND r.epoch > 0 AND r.lease_owner = s.server_id))), 0)::bigint AS room
+               WHERE r.finished_at IS NULL AND r.epoch > 0 AND r.parked_until IS NULL AND r.lease_owner = s.server_id))), 0)::bigint AS room
        FROM servers s WHERE s.server_id <> $1 AND s.stopped_at IS NULL AND s.seen_at > $2`,
     [serverId, tx.now - SILENT_MS],
   );
