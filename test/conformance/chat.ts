@@ -9,6 +9,8 @@ import { expectError, expectSecurityHeaders, expectShape } from './checked-api.t
 import { apiOf, commands, GATED, type GetTarget, modelRequest, say, terminal, uniqueName } from './target.ts';
 
 const PATH = '/v1/chat/completions';
+/** The choice of a frame beside the answer. */
+const NOTHING = { index: 0, delta: {}, finish_reason: null };
 const user = (content: unknown) => ({ role: 'user', content });
 
 export function describeChat(target: GetTarget): void {
@@ -113,8 +115,8 @@ export function describeChat(target: GetTarget): void {
       for (const frame of progress) expectShape(schemas.ToolProgressSchema, frame);
       for (const frame of progress) expectShape(schemas.ChatCompletionChunkSchema, frame);
       expect(progress).toMatchObject([
-        { tool: 'terminal', label: 'echo hi', status: 'running', choices: [] },
-        { tool: 'terminal', label: 'echo hi', status: 'completed', choices: [] },
+        { tool: 'terminal', label: 'echo hi', status: 'running', choices: [NOTHING] },
+        { tool: 'terminal', label: 'echo hi', status: 'completed', choices: [NOTHING] },
       ]);
       expect(progress[0]!.toolCallId).toBe(progress[1]!.toolCallId);
       expect(contentOf(streamed), 'steps are parted').toBe('I look.\n\nI see.');
@@ -136,13 +138,28 @@ export function describeChat(target: GetTarget): void {
       expect(request).toMatchObject({
         run_id: streamed.headers.get('x-talaria-run-id'),
         command: GATED,
-        choices: [],
+        choices: [NOTHING],
         approval_choices: ['once', 'session', 'always', 'deny'],
       });
       const [responded] = dataOf(streamed, 'hermes.approval.responded');
       expectShape(schemas.ChatApprovalRespondedSchema, responded);
       expect(responded).toMatchObject({ choice: 'once', request_id: request!.request_id });
-      expect(contentOf(streamed)).toBe('done');
+      const text = contentOf(streamed);
+      expect(text, 'what a person reads').toContain(`> ${GATED}`);
+      expect(text).toContain(`talaria approve ${request!.run_id}`);
+      expect(text).toContain('Approved (once).');
+      expect(text.endsWith('done')).toBe(true);
+    });
+
+    it('names no frame to OpenAI’s own libraries, unless they ask for that', async () => {
+      const read = (headers: Record<string, string>) =>
+        stream(script([{ tools: [terminal('echo hi')] }, { text: 'ok' }]), {
+          headers: { 'user-agent': 'OpenAI/Python 1.93.0', ...headers },
+        });
+      const plain = await read({});
+      expect(plain.frames.map(({ event }) => event).filter(Boolean)).toEqual([]);
+      for (const { choices } of chunksOf(plain)) expect(choices).toHaveLength(1);
+      expect(chunksOf(plain).filter((chunk) => 'toolCallId' in chunk)).toHaveLength(2);
     });
 
     it('can be watched as a run meanwhile, with the same words', async () => {
@@ -170,7 +187,7 @@ export function describeChat(target: GetTarget): void {
 
     it('is an error with its code, which is not to be tried again', async () => {
       const { status, headers, body } = await post<{ error: object }>(failing);
-      expect(status).toBe(502);
+      expect(status).toBe(422);
       expect(body.error).toEqual(failure);
       expect(headers.get('x-should-retry')).toBe('false');
       const run = await api().run(headers.get('x-talaria-run-id')!);
@@ -181,7 +198,12 @@ export function describeChat(target: GetTarget): void {
       const streamed = await stream(failing);
       expect(streamed.status).toBe(200);
       expect(streamed.clean).toBe(true);
-      expect(JSON.parse(streamed.frames.at(-1)!.data)).toEqual({ error: failure });
+      expect(streamed.frames.at(-1)!.data).toBe('[DONE]');
+      expect(JSON.parse(streamed.frames.at(-2)!.data)).toMatchObject({
+        object: 'chat.completion.chunk',
+        choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+        error: failure,
+      });
     });
 
     it.each([false, true])('is no answer when it was stopped, streamed: %s', async (streamed) => {
@@ -195,9 +217,9 @@ export function describeChat(target: GetTarget): void {
       expect(ended.headers.get('x-talaria-run-id')).toBe(run!.run_id);
       const expected = { code: 'run_cancelled', type: 'invalid_request_error' };
       if ('frames' in ended) {
-        expect(JSON.parse(ended.frames.at(-1)!.data)).toMatchObject({ error: expected });
+        expect(JSON.parse(ended.frames.at(-2)!.data)).toMatchObject({ error: expected });
       } else {
-        expect(ended.status).toBe(409);
+        expect(ended.status).toBe(422);
         expect(ended.headers.get('x-should-retry')).toBe('false');
         expect(ended.body.error).toMatchObject(expected);
       }
@@ -243,7 +265,8 @@ export function describeChat(target: GetTarget): void {
       expect((await post(null, { messages })).status).toBe(200);
       expect((await conversation(prompt)).slice(1)).toEqual([
         ['user', 'weather?'],
-        ['user', 'rain'],
+        ['assistant', ''],
+        ['tool', 'rain'],
         ['user', prompt],
       ]);
     });
@@ -267,7 +290,6 @@ export function describeChat(target: GetTarget): void {
     it.each([
       ['n', 2],
       ['tool_choice', 'required'],
-      ['response_format', { type: 'json_object' }],
       ['stream', 'yes'],
     ])('asks with %s for what cannot be given', async (param, value) => {
       const answer = await post<unknown>('x', { [param]: value });
@@ -319,7 +341,7 @@ export function describeChat(target: GetTarget): void {
       const headers = { 'idempotency-key': uniqueName('key') };
       const prompt = script([{ error: { status: 400, message: 'no' } }]);
       const [first, second] = [await post(prompt, {}, headers), await post(prompt, {}, headers)];
-      expect(first.status).toBe(400);
+      expect(first.status).toBe(422);
       expect(second.body).toEqual(first.body);
       expect(second.headers.get('x-talaria-run-id')).toBe(first.headers.get('x-talaria-run-id'));
     });

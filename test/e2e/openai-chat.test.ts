@@ -156,7 +156,9 @@ test('an approval is asked for in the stream and answered at the run', async () 
     await client.post(`/runs/${run_id}/approval`, { body: { choice: 'once', request_id } });
     answered += 1;
   }
-  expect({ text, answered }).toEqual({ text: 'removed', answered: 1 });
+  expect(answered).toBe(1);
+  expect(text).toContain('> rm -rf build');
+  expect(text.endsWith('removed')).toBe(true);
 });
 
 test('an approval that nobody answers is refused in time, and the run goes on', async () => {
@@ -189,16 +191,16 @@ describe('an error is of the class of its status', () => {
   });
 
   test.each([
-    [{ status: 401, message: 'bad credentials' }, OpenAI.InternalServerError, 502, 'provider_auth'],
-    [{ status: 400, message: 'no such thing' }, OpenAI.BadRequestError, 400, 'provider_bad_request'],
-    [{ status: 429, message: 'quota used up' }, OpenAI.RateLimitError, 429, 'provider_rate_limit'],
-    [{ status: 500, message: 'broken' }, OpenAI.InternalServerError, 503, 'provider_unavailable'],
-  ] as const)('a run that fails for %o, which is not tried again', async (error, kind, status, code) => {
+    [{ status: 401, message: 'bad credentials' }, 'provider_auth'],
+    [{ status: 400, message: 'no such thing' }, 'provider_bad_request'],
+    [{ status: 429, message: 'quota used up' }, 'provider_rate_limit'],
+    [{ status: 500, message: 'broken' }, 'provider_unavailable'],
+  ] as const)('a run that fails for %o, which is not tried again', async (error, code) => {
     await using impatient = await ServerWithModel.start({ TALARIA_MODEL_RETRIES: '0' });
     const other = new OpenAI({ baseURL: `${impatient.server.url}/v1`, apiKey: 'none' });
     const failure = await create(user(script([{ error }])), other);
-    expect(failure).toBeInstanceOf(kind);
-    expect(failure).toMatchObject({ status, code, message: expect.stringContaining(error.message) });
+    expect(failure).toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    expect(failure).toMatchObject({ status: 422, code, message: expect.stringContaining(error.message) });
     expect((await impatient.api.list()).data, 'the package tries twice more by itself').toHaveLength(1);
   });
 
@@ -218,7 +220,7 @@ describe('an error is of the class of its status', () => {
     });
     await world.api.stop(run.run_id);
     const error = await asking;
-    expect(error).toBeInstanceOf(OpenAI.ConflictError);
+    expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
     expect(error).toMatchObject({ code: 'run_cancelled' });
     expect((await newestRun()).run_id, 'no second run').toBe(run.run_id);
   });

@@ -52,11 +52,15 @@ export function interruption({ code, message }: TalariaError, runId: string): Ta
   });
 }
 
-/** With an idempotency key the same request again is the same run, and the best thing to do. */
+/**
+ * With an idempotency key the same request again is the same run, and the best thing to do. Without one it would be another
+ * run beside the one that continues, so the status is one that no client repeats.
+ */
 export function sendInterruption(reply: FastifyReply, error: TalariaError, runId: string): FastifyReply {
   const repeatable = reply.request.headers['idempotency-key'] !== undefined;
   const { status, body } = ofError(interruption(error, runId));
   reply.headers({ connection: 'close', 'x-should-retry': String(repeatable) });
+  if (!repeatable) return reply.code(RUN_FAILURE_STATUS).send(body);
   if (status === 503) reply.header('retry-after', '1');
   return reply.code(status).send(body);
 }

@@ -1,0 +1,222 @@
+/** Functions of the client in `/v1/chat/completions`, with OpenAI's own package: a request continues the run that waits. */
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ScriptedTool, script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
+
+type Messages = OpenAI.ChatCompletionMessageParam[];
+
+const tools: OpenAI.ChatCompletionTool[] = [
+  {
+    type: 'function',
+    function: {
+      name: 'get_weather',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    },
+  },
+];
+const weather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
+const model = 'any';
+
+let world: ServerWithModel;
+let client: OpenAI;
+
+beforeAll(async () => {
+  world = await ServerWithModel.start();
+  client = new OpenAI({ baseURL: `${world.server.url}/v1`, apiKey: 'none' });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const prompting = (...steps: Parameters<typeof script>[0]): Messages => [
+  { role: 'user', content: script(steps) },
+];
+
+/** The messages of the next request: the answer, and an output for each of its calls. */
+function answered(
+  messages: Messages,
+  message: OpenAI.ChatCompletionMessage,
+  output: (city: string) => string,
+): Messages {
+  const outputs = (message.tool_calls ?? []).map((call) => {
+    const { city } = JSON.parse((call as OpenAI.ChatCompletionMessageFunctionToolCall).function.arguments);
+    return { role: 'tool' as const, tool_call_id: call.id, content: output(city) };
+  });
+  return [...messages, message, ...outputs];
+}
+
+async function ask(messages: Messages, fields: object = {}) {
+  const { data, response } = await client.chat.completions
+    .create({ model, messages, tools, ...fields })
+    .withResponse();
+  return { data, choice: data.choices[0]!, runId: response.headers.get('x-talaria-run-id')! };
+}
+
+describe('a completion that asks for tools of the client', () => {
+  test('is continued by their outputs, in the same run', async () => {
+    const messages = prompting(
+      { text: 'I look.', tools: [weather('Oslo'), terminal('echo from-the-server'), weather('Rome')] },
+      { tools: [weather('Bonn')] },
+      { text: 'Cold.' },
+    );
+    const first = await ask(messages);
+    expect(first.choice).toMatchObject({ finish_reason: 'tool_calls', message: { content: 'I look.' } });
+    expect(first.choice.message.tool_calls).toHaveLength(2);
+    expect(first.data.usage).toMatchObject({ total_tokens: 15 });
+
+    const second = await ask(answered(messages, first.choice.message, (city) => `snow in ${city}`));
+    expect(second.choice.finish_reason).toBe('tool_calls');
+    const third = await ask(answered(messages, second.choice.message, () => 'rain'));
+    expect(third.choice).toMatchObject({ finish_reason: 'stop', message: { content: 'Cold.' } });
+    expect(new Set([first.runId, second.runId, third.runId]).size).toBe(1);
+    expect(new Set([first.data.id, second.data.id, third.data.id]).size).toBe(3);
+    expect(third.data.usage).toMatchObject({ total_tokens: 15 });
+    const told = JSON.stringify(world.model.requests.at(-1)!.body.messages);
+    for (const text of ['snow in Oslo', 'from-the-server', 'snow in Rome', 'rain'])
+      expect(told).toContain(text);
+  });
+
+  test('streams its calls, and the answer to their outputs', async () => {
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
+    const first = client.chat.completions.stream({ model, messages, tools });
+    const { message, finish_reason } = (await first.finalChatCompletion()).choices[0]!;
+    expect(finish_reason).toBe('tool_calls');
+    const second = client.chat.completions.stream({
+      model,
+      messages: answered(messages, message, () => 'snow'),
+      tools,
+    });
+    expect((await second.finalChatCompletion()).choices[0]!.message.content).toBe('Snow.');
+  });
+
+  test('runs through the package’s own loop', async () => {
+    const cities: string[] = [];
+    const runner = client.chat.completions.runTools({
+      model,
+      messages: prompting({ tools: [weather('Oslo'), weather('Rome')] }, { text: 'Both are cold.' }),
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'get_weather',
+            parse: JSON.parse,
+            description: 'The weather of a city',
+            parameters: { type: 'object' },
+            function: ({ city }: { city: string }) => {
+              cities.push(city);
+              return 'cold';
+            },
+          },
+        },
+      ],
+    });
+    expect(await runner.finalContent()).toBe('Both are cold.');
+    expect(cities.sort()).toEqual(['Oslo', 'Rome']);
+  });
+
+  test('gives the same answer to the same outputs, and takes them once', async () => {
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
+    const first = await ask(messages);
+    const next = answered(messages, first.choice.message, () => 'snow');
+    const [a, b] = await Promise.all([ask(next), ask(next)]);
+    const later = await ask(next);
+    for (const { runId, choice } of [a, b, later]) {
+      expect({ runId, text: choice.message.content }).toEqual({ runId: first.runId, text: 'Snow.' });
+    }
+    expect(new Set([a, b, later].map(({ data }) => data.id)).size).toBe(1);
+  });
+
+  test('is another run where the outputs are others than it was given', async () => {
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'ok' });
+    const first = await ask(messages);
+    await ask(answered(messages, first.choice.message, () => 'snow'));
+    const other = await ask(answered(messages, first.choice.message, () => 'sun'));
+    expect(other.runId).not.toBe(first.runId);
+    expect(other.choice.message.content).toBe('ok');
+    const told = world.model.requests
+      .at(-1)!
+      .body.messages.slice(-3)
+      .map(({ role }) => role);
+    expect(told).toEqual(['user', 'assistant', 'tool']);
+  });
+
+  test('is refused without all of its outputs', async () => {
+    const messages = prompting({ tools: [weather('Oslo'), weather('Rome')] }, { text: 'ok' });
+    const { choice } = await ask(messages);
+    const next = answered(messages, choice.message, () => 'snow');
+    await expect(ask(next.slice(0, -1))).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(choice.message.tool_calls![1]!.id),
+    });
+  });
+
+  test('is continued after kill -9', async () => {
+    await using restarted = await ServerWithModel.start();
+    const of = () => new OpenAI({ baseURL: `${restarted.server.url}/v1`, apiKey: 'none' });
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
+    const { choices } = await of().chat.completions.create({ model, messages, tools });
+    await restarted.server.kill();
+    await restarted.server.start();
+    const next = answered(messages, choices[0]!.message, () => 'snow');
+    const { choices: last } = await of().chat.completions.create({ model, messages: next, tools });
+    expect(last[0]!.message.content).toBe('Snow.');
+  });
+
+  test('that is never continued ends when its time is up', async () => {
+    await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '0.5' });
+    const of = new OpenAI({ baseURL: `${hurried.server.url}/v1`, apiKey: 'none' });
+    await of.chat.completions.create({ model, messages: prompting({ tools: [weather('Oslo')] }), tools });
+    const run = await waitFor('the run', async () => (await hurried.api.list()).data[0]);
+    expect(await waitForStatus(hurried.api, run.run_id, 'failed')).toMatchObject({
+      error_code: 'client_tool_timeout',
+    });
+    expect(hurried.model.requests).toHaveLength(1);
+  });
+});
+
+test('an answer of a set form is parsed by the package', async () => {
+  const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] };
+  const response_format = {
+    type: 'json_schema',
+    json_schema: { name: 'person', schema, strict: true },
+  } as const;
+  const messages = prompting({ text: 'He is 36' }, { text: '{"age": 36}' });
+  const { choice } = await ask(messages, { response_format });
+  expect(JSON.parse(choice.message.content!)).toEqual({ age: 36 });
+  const stream = client.chat.completions.stream({
+    model,
+    messages: prompting({ text: '{"age": 7}' }),
+    response_format,
+  });
+  expect(await stream.finalContent()).toBe('{"age": 7}');
+});
+
+test('settings of the model are passed on, but for those the server keeps to itself', async () => {
+  await ask(prompting({ text: 'ok' }), {
+    temperature: 0.3,
+    top_p: 0.9,
+    max_completion_tokens: 77,
+    stop: ['END'],
+    seed: 7,
+    presence_penalty: 0.1,
+    frequency_penalty: 0.2,
+    reasoning_effort: 'low',
+    verbosity: 'low',
+    logit_bias: { 5: 1 },
+    service_tier: 'priority',
+  });
+  const { body } = world.model.requests.at(-1)!;
+  expect(body).toMatchObject({
+    temperature: 0.3,
+    top_p: 0.9,
+    max_tokens: 77,
+    stop: ['END'],
+    seed: 7,
+    presence_penalty: 0.1,
+    frequency_penalty: 0.2,
+    reasoning_effort: 'low',
+    verbosity: 'low',
+    logit_bias: { 5: 1 },
+  });
+  expect(body.service_tier).toBeUndefined();
+});
