@@ -152,12 +152,21 @@ function parseContent(content: unknown, where: string): Content {
   return content.map((part: unknown, i) => parsePart(part, `${where}.content[${i}]`));
 }
 
+const FILE_PARTS: ReadonlySet<unknown> = new Set(['file', 'input_file', 'input_audio', 'audio']);
+
 function parsePart(part: unknown, where: string): TextContent | ImageContent {
   if (typeof part === 'string') return { type: 'text', text: part };
   const fields = typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {};
   const { type, text } = fields;
   if ((type === 'text' || type === 'input_text' || type === 'output_text') && typeof text === 'string') {
     return { type: 'text', text };
+  }
+  if (type === 'refusal' && typeof fields.refusal === 'string') return { type: 'text', text: fields.refusal };
+  if (FILE_PARTS.has(type)) {
+    throw invalid(
+      where,
+      `${where} is a file, and files cannot be given with a message: send its text, or have the agent fetch it`,
+    );
   }
   if (type === 'image_url' || type === 'input_image') {
     const image = fields.image_url;
