@@ -52,6 +52,7 @@ export class CheckedApi extends Api {
   ): Promise<Answer<T>> {
     const answer = await super.request<T>(method, path, options);
     expectSecurityHeaders(answer.headers);
+    expectRequestId(answer.headers);
     const bare = path.split('?', 1)[0] ?? '';
     if (answer.status >= 400 && method !== 'HEAD') {
       expectShape(bare.startsWith('/api/') ? AnyError : schemas.ErrorSchema, answer.body);
@@ -85,6 +86,13 @@ export function expectSecurityHeaders(headers: Headers): void {
   expect(headers.get('referrer-policy')).toBe('no-referrer');
   expect(headers.get('x-frame-options')).toBe('DENY');
   expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+}
+
+/** The one the client gave, or any. */
+export function expectRequestId(headers: Headers, given?: string): void {
+  const id = headers.get('x-request-id');
+  if (given === undefined) expect(id, 'every answer names its request').toMatch(/^[\x21-\x7e]+$/);
+  else expect(id).toBe(given);
 }
 
 function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq = 0): void {

@@ -3,7 +3,7 @@ import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { expectError, expectSecurityHeaders } from './checked-api.ts';
+import { expectError, expectRequestId, expectSecurityHeaders } from './checked-api.ts';
 import {
   apiOf,
   type GetTarget,
@@ -28,6 +28,7 @@ export function describeEventStream(target: GetTarget): void {
       expect(headers.get('cache-control')).toBe('no-cache');
       expect(headers.get('x-accel-buffering')).toBe('no');
       expectSecurityHeaders(headers);
+      expectRequestId(headers);
     });
 
     it('is exactly: open, frames of one id and one data line each, stream closed, end', async () => {

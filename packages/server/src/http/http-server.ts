@@ -19,6 +19,7 @@ import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { NO_SCHEMAS } from './no-schemas.ts';
 import { installRequestReports } from './report-requests.ts';
+import { requestIdOf } from './request-id.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
@@ -62,6 +63,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
+    requestIdLogLabel: 'requestId',
     schemaController: NO_SCHEMAS,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -73,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       // A request with such a URL meets no hook; what the hooks say comes first all the same.
-      reply.headers(SECURITY_HEADERS);
+      reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
       try {
         admitOrigin(request, reply);
         authenticate(request);
@@ -92,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   installRequestReports(app, options.report);
   app.decorateRequest('owner', '');
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(SECURITY_HEADERS);
+    reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw new TalariaError('invalid_request', { message: "The header 'Host' is missing" });
     }
