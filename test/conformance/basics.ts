@@ -76,7 +76,11 @@ export function describeBasics(target: GetTarget): void {
       }
       expectRequestId((await api().request('POST', '/v1/runs', { raw: '{', ...asked })).headers, id);
       const body = { messages: [{ role: 'user', content: say('named') }], stream: true };
-      const streamed = await new Api(target().baseUrl, target().key).post('/v1/chat/completions', body, asked.headers);
+      const streamed = await new Api(target().baseUrl, target().key).post(
+        '/v1/chat/completions',
+        body,
+        asked.headers,
+      );
       expectRequestId(streamed.headers, id);
     });
 
