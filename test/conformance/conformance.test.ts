@@ -30,6 +30,7 @@ import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
 import { describeCursors } from './cursors.ts';
 import { describeDiscovery } from './discovery.ts';
+import { describeEncodedBodies } from './encoded-bodies.ts';
 import { describeEventStream, describeKeepalive } from './event-stream.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeJobOwnership, describeJobs } from './jobs.ts';
@@ -76,6 +77,7 @@ function describeAll(target: GetTarget, { key, otherKey, costly }: Topics): void
   if (costly) {
     describeKeepalive(target);
     describeBadBodies(target);
+    describeEncodedBodies(target);
     describeBadHttp(target);
   }
   if (key) {

@@ -31,6 +31,9 @@ export function parseCreateChat(body: unknown): CreateChat {
     .map(({ content }) => textOf(content))
     .join('\n\n');
   const spoken = messages.filter(({ role }) => role !== 'system');
+  // Instructions alone are answered, as OpenAI's models do.
+  const isAlone = spoken.length === 0 && instructions !== '';
+  if (isAlone) spoken.push({ role: 'user', content: instructions });
   const last = spoken.findLastIndex(({ role }) => role === 'user');
   if (last === -1) {
     const message = "No user message found in 'messages'";
@@ -40,7 +43,7 @@ export function parseCreateChat(body: unknown): CreateChat {
   return {
     prompt: spoken[last]!.content,
     history: spoken.slice(0, last),
-    instructions: instructions === '' ? undefined : instructions,
+    instructions: isAlone || instructions === '' ? undefined : instructions,
     model: optionalString(fields, 'model') || undefined,
     stream: optionalFlag(fields, 'stream'),
   };

@@ -38,6 +38,8 @@ export const API_ERRORS = {
   invalid_json: refused(400, 'Invalid JSON in request body'),
   body_not_object: refused(400, 'The request body must be a JSON object'),
   body_too_large: refused(413, 'The request body is larger than 10000000 bytes'),
+  unsupported_encoding: refused(415, "The 'Content-Encoding' of the request must be gzip, br or deflate"),
+  invalid_encoding: refused(400, "The request body is not what its 'Content-Encoding' says"),
   missing_input: refused(400, "Missing 'input' field"),
   missing_messages: refused(400, "Missing or invalid 'messages' field"),
   no_user_message: refused(400, 'No user message found in input'),

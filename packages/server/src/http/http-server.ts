@@ -8,13 +8,19 @@
  * which words is fixed by the contract, so the routes read their input with the functions of @talaria/protocol.
  */
 import { TalariaError } from '@talaria/protocol';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { type ApiOptions, type InstalledApi, installApiRoutes } from './api-routes.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
+import { decodeBody } from './decode-body.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { NO_SCHEMAS } from './no-schemas.ts';
@@ -89,7 +95,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   });
   installBrokenRequests(app.server);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
+    decodeBody(body, request.headers['content-encoding'], BODY_LIMIT_BYTES),
+  );
 
   installErrorHandling(app, api === undefined ? 'no_api' : 'not_found');
   installRequestReports(app, options.report);
