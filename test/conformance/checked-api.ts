@@ -29,10 +29,13 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', new RegExp(`^/v1/runs/${ID}/approval$`), schemas.RunApprovalResponseSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/steer$`), schemas.RunSteerSchema],
   ['GET', /^\/api\/sessions$/, schemas.SessionListSchema],
-  ['GET', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionSchema],
+  ['POST', /^\/api\/sessions$/, schemas.SessionAnswerSchema],
+  ['GET', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionAnswerSchema],
+  ['PATCH', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionAnswerSchema],
+  ['POST', new RegExp(`^/api/sessions/${ID}/chat$`), schemas.SessionChatCompletionSchema],
   ['DELETE', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionDeletedSchema],
   ['GET', new RegExp(`^/api/sessions/${ID}/messages$`), schemas.SessionMessageListSchema],
-  ['POST', new RegExp(`^/api/sessions/${ID}/fork$`), schemas.SessionSchema],
+  ['POST', new RegExp(`^/api/sessions/${ID}/fork$`), schemas.SessionAnswerSchema],
   ['GET', /^\/api\/jobs$/, schemas.JobListSchema],
   ['POST', /^\/api\/jobs$/, schemas.JobAnswerSchema],
   ['GET', new RegExp(`^/api/jobs/${ID}$`), schemas.JobAnswerSchema],
@@ -41,7 +44,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', new RegExp(`^/api/jobs/${ID}/(pause|resume|run)$`), schemas.JobAnswerSchema],
 ];
 
-/** What is refused before any route is reached has the envelope under `/api`, too. */
+/** What is refused before any route is reached has the envelope under `/api/jobs`, too. */
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 export class CheckedApi extends Api {
@@ -55,7 +58,7 @@ export class CheckedApi extends Api {
     expectRequestId(answer.headers);
     const bare = path.split('?', 1)[0] ?? '';
     if (answer.status >= 400 && method !== 'HEAD') {
-      expectShape(bare.startsWith('/api/') ? AnyError : schemas.ErrorSchema, answer.body);
+      expectShape(bare.startsWith('/api/jobs') ? AnyError : schemas.ErrorSchema, answer.body);
     }
     const found = ANSWERS.find(([verb, route]) => verb === method && route.test(bare));
     if (answer.status < 300 && found !== undefined) expectShape(found[2], answer.body);
@@ -108,7 +111,7 @@ function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq =
   }
 }
 
-/** The text that a route under `/api` refuses with, literally. */
+/** The text that a route under `/api/jobs` refuses with, literally. */
 export function expectTextError(
   { status, body }: { status: number; body: unknown },
   expected: { status: number; message?: string },

@@ -39,6 +39,8 @@ import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
 import { describeReference, describeReferenceAuth } from './reference.ts';
 import { describeResponseOwnership, describeResponseSessions, describeResponses } from './responses.ts';
+import { describeSessionChat } from './session-chat.ts';
+import { describeSessionResources } from './session-resources.ts';
 import { describeSessionOwnership, describeSessions } from './sessions.ts';
 import { describeSteer } from './steer.ts';
 import { describeStop } from './stop.ts';
@@ -72,6 +74,8 @@ function describeAll(target: GetTarget, { key, otherKey, costly }: Topics): void
   describeChat(target);
   describeResponses(target);
   describeSessions(target);
+  describeSessionResources(target);
+  describeSessionChat(target);
   describeJobs(target);
   describeDiscovery(target);
   if (costly) {

@@ -53,6 +53,11 @@ export function createRunId(now: number = Date.now()): string {
   return `run_${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
 }
 
+/** A name for a session that its creator gave none: `api_<seconds>_<8 hex>`. */
+export function createSessionId(now: number = Date.now()): string {
+  return `api_${Math.floor(now / 1000)}_${randomHex(4)}`;
+}
+
 function randomHex(bytes: number): string {
   let hex = '';
   for (const byte of crypto.getRandomValues(new Uint8Array(bytes))) hex += byte.toString(16).padStart(2, '0');

@@ -121,9 +121,10 @@ export class Engine {
     this.#report = report;
     this.#journal = journal;
     this.#work = work;
-    this.sessions = new SessionAccess(journal.sessions, {
-      mask,
-      maskKnown: (text) => maskSecrets(text, secrets),
+    this.sessions = new SessionAccess({
+      sessions: journal.sessions,
+      masks: { mask, maskKnown: (text) => maskSecrets(text, secrets) },
+      modelName: options.modelName,
     });
     this.#feeds = new Feeds(journal);
   }
@@ -146,7 +147,8 @@ export class Engine {
   ): Promise<RunCreated> {
     const runId = createRunId();
     const { response } = request;
-    const accepted = toRunRequest(await this.#withContext(owner, request));
+    const told = await this.#withSystemPrompt(owner, request);
+    const accepted = toRunRequest(await this.#withContext(owner, told));
     const outcome = await this.#create({
       runId,
       owner,
@@ -281,6 +283,14 @@ export class Engine {
     failpoint('run.after-create');
     this.#report({ fact: 'run.submitted', outcome: outcome.kind });
     return outcome;
+  }
+
+  /** What the session tells its runs comes before what this one is told. */
+  async #withSystemPrompt(owner: string, request: Submission): Promise<Submission> {
+    const { sessionId, instructions } = request;
+    const prompt = sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
+    if (prompt === undefined) return request;
+    return { ...request, instructions: instructions === undefined ? prompt : `${prompt}\n\n${instructions}` };
   }
 
   /** With a copy of what was said elsewhere than in its session. A response that is not known is ignored. */

@@ -17,6 +17,7 @@ import { installJobRoutes } from './routes/jobs.ts';
 import type { PeerOptions } from './routes/peer-routes.ts';
 import { installResponseRoutes } from './routes/responses.ts';
 import { installRunRoutes } from './routes/runs.ts';
+import { installSessionChatRoutes } from './routes/session-chat.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
 
 export interface ApiOptions {
@@ -75,6 +76,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     },
   });
   installSessionRoutes(app, engine.sessions);
+  installSessionChatRoutes(app, { engine, inline, modelName, keyConfigured });
   installJobRoutes(app, jobs);
   installEventRoutes(app, engine, streams);
   installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });

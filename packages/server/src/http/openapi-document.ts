@@ -31,9 +31,10 @@ interface Operation {
 const Limit = Type.Integer({ minimum: 1, maximum: 200, default: 50 });
 const AnyObject = Type.Object({});
 const After = Type.String({ description: 'The next_cursor of the page before' });
+const Offset = Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 });
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
-/** What a route under `/api` refuses with; what is refused before any route is reached has the envelope there, too. */
+/** What a route under `/api/jobs` refuses with; what is refused before any route is reached has the envelope there, too. */
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 const PATH_PARAMETERS: Record<string, TSchema> = {
@@ -252,15 +253,38 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /api/sessions': {
     tag: 'sessions',
     summary: 'List sessions, the one used last first',
-    query: { limit: Limit, after: After },
+    query: {
+      limit: Limit,
+      after: After,
+      offset: Offset,
+      source: Type.String(),
+      title: Type.String({ description: 'Exactly this one' }),
+      include_hidden: Type.Boolean({ default: false, description: 'With a title: hidden ones as well' }),
+    },
     answer: schemas.SessionListSchema,
     errors: [400, 401],
+  },
+  'POST /api/sessions': {
+    tag: 'sessions',
+    summary: 'Create a session',
+    body: schemas.CreateSessionRequestSchema,
+    optionalBody: true,
+    status: 201,
+    answer: schemas.SessionAnswerSchema,
+    errors: [400, 401, 409, 413],
   },
   'GET /api/sessions/{session_id}': {
     tag: 'sessions',
     summary: 'Get a session',
-    answer: schemas.SessionSchema,
+    answer: schemas.SessionAnswerSchema,
     errors: [401, 404],
+  },
+  'PATCH /api/sessions/{session_id}': {
+    tag: 'sessions',
+    summary: 'Change what is said about a session',
+    body: schemas.UpdateSessionRequestSchema,
+    answer: schemas.SessionAnswerSchema,
+    errors: [400, 401, 404, 413],
   },
   'DELETE /api/sessions/{session_id}': {
     tag: 'sessions',
@@ -270,8 +294,15 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /api/sessions/{session_id}/messages': {
     tag: 'sessions',
-    summary: 'Read the transcript of a session, from its beginning',
-    query: { limit: Limit, after: Type.Integer({ minimum: 0, description: 'The index of a message' }) },
+    summary: 'Read the transcript of a session',
+    query: {
+      limit: Type.Integer({ minimum: 1, maximum: 500, default: 500 }),
+      after: Type.Integer({ minimum: 0, description: 'The index of a message' }),
+      order: Type.Union([Type.Literal('oldest'), Type.Literal('latest')], {
+        description: 'From which end limit and offset count',
+      }),
+      offset: Offset,
+    },
     answer: schemas.SessionMessageListSchema,
     errors: [400, 401, 404],
   },
@@ -280,8 +311,30 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'Make a session that begins as this one did',
     body: schemas.ForkSessionRequestSchema,
     optionalBody: true,
-    answer: schemas.SessionSchema,
+    status: 201,
+    answer: schemas.SessionAnswerSchema,
     errors: [400, 401, 404, 409],
+  },
+  'POST /api/sessions/{session_id}/chat': {
+    tag: 'sessions',
+    summary: 'Answer a message in a session',
+    description:
+      'The answer of a run, whose id is in it and in the header X-Talaria-Run-Id. A run that fails has the status of its ' +
+      'failure.',
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
+    body: schemas.SessionChatRequestSchema,
+    answer: schemas.SessionChatCompletionSchema,
+    errors: [400, 401, 404, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'POST /api/sessions/{session_id}/chat/stream': {
+    tag: 'sessions',
+    summary: 'Answer a message in a session as a stream',
+    description: 'Server-sent events, each with its name in the `event:` line; the last is done.',
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
+    body: schemas.SessionChatRequestSchema,
+    answer: schemas.SessionChatEventSchema,
+    contentType: 'text/event-stream',
+    errors: [400, 401, 404, 409, 413, 429, 503],
   },
   'GET /api/jobs': {
     tag: 'jobs',
@@ -390,7 +443,7 @@ function describe(path: string, operation: Operation): object {
           error,
           {
             description: ERRORS[error],
-            content: json(path.startsWith('/api/') ? AnyError : schemas.ErrorSchema),
+            content: json(path.startsWith('/api/jobs') ? AnyError : schemas.ErrorSchema),
           },
         ]),
       ),

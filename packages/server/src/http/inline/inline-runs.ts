@@ -156,7 +156,7 @@ export class InlineRuns {
 
 /** The keys of each route are apart from those of the others: a space cannot stand in a key. */
 export function inlineIdempotency(
-  route: 'chat' | 'responses',
+  route: 'chat' | 'completions' | 'responses' | 'session',
   key: string | undefined,
   request: unknown,
 ): Idempotency | undefined {
