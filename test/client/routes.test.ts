@@ -178,8 +178,59 @@ describe('sessions', () => {
     for await (const session of client.sessions.list({ limit: 2 })) listed.push(session.session_id);
     expect(listed.slice(0, 3)).toEqual(['branch', other, session_id]);
 
-    expect(await client.sessions.delete(session_id)).toEqual({ ok: true });
+    expect(await client.sessions.delete(session_id)).toMatchObject({
+      ok: true,
+      deleted: true,
+      id: session_id,
+    });
+    expect(await errorOf(client.sessions.get(session_id))).toMatchObject({ code: 'session_not_found' });
     expect(await errorOf(client.sessions.get(session_id))).toBeInstanceOf(NotFoundError);
+  });
+
+  test('create, update, and find', async () => {
+    const { id, session } = await client.sessions.create({ title: 'found by title', system_prompt: 'x' });
+    expect(session).toMatchObject({ id, title: 'found by title', has_system_prompt: true });
+    expect(await client.sessions.update(id, { pinned: true, end_reason: 'left' })).toMatchObject({
+      id,
+      pinned: true,
+      end_reason: 'left',
+      title: 'found by title',
+    });
+    const found: string[] = [];
+    for await (const one of client.sessions.list({ title: 'found by title' })) found.push(one.id);
+    expect(found).toEqual([id]);
+    const all: string[] = [];
+    for await (const one of client.sessions.list({ limit: 1 })) all.push(one.id);
+    const rest: string[] = [];
+    for await (const one of client.sessions.list({ limit: 1, offset: 1 })) rest.push(one.id);
+    expect(rest).toEqual(all.slice(1));
+    const error = await errorOf(client.sessions.create({ id }));
+    expect(error).toMatchObject({ code: 'session_exists' });
+    expect(error).toBeInstanceOf(ConflictError);
+  });
+
+  test('chat, in one piece and as it is made', async () => {
+    const { id } = await client.sessions.create();
+    const answer = await client.sessions.chat(id, { message: 'one' });
+    expect(answer).toMatchObject({ session_id: id, message: { content: 'You said: one' } });
+    const stream = await client.sessions.chatStream(id, { message: 'two' });
+    const names: string[] = [];
+    for await (const event of stream) names.push(event.event);
+    expect(names[0]).toBe('run.started');
+    expect(names.at(-1)).toBe('done');
+    expect(await stream.text()).toBe('You said: two');
+    const latest = await client.sessions.messages(id, { order: 'latest', limit: 1 });
+    expect(latest.data).toMatchObject([{ content: 'You said: two' }]);
+    expect(await (await client.sessions.chatStream(id, { message: 'three' })).text()).toBe('You said: three');
+  });
+
+  test('a chat that fails is an error, in one piece and as it is made', async () => {
+    const { id } = await client.sessions.create();
+    const message = script([{ error: { status: 400, message: 'No such thing' } }]);
+    const code = 'provider_bad_request';
+    expect(await errorOf(client.sessions.chat(id, { message }))).toMatchObject({ code });
+    const stream = await client.sessions.chatStream(id, { message });
+    expect(await errorOf(stream.text())).toMatchObject({ code });
   });
 });
 

@@ -28,6 +28,9 @@ export {
   type RunStatus,
   type RunWebhook,
   type Session,
+  type SessionAnswer,
+  type SessionChatCompletion,
+  type SessionChatEvent,
   type SessionList,
   type SessionMessage,
   type SessionMessageList,
@@ -47,7 +50,16 @@ export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resourc
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
 export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';
-export type { ForkSessionParams } from './resources/sessions.ts';
+export type { SessionChatStream } from './resources/session-chat.ts';
+export type {
+  CreateSessionParams,
+  ForkSessionParams,
+  SessionChatOptions,
+  SessionChatParams,
+  SessionListQuery,
+  SessionMessagesQuery,
+  UpdateSessionParams,
+} from './resources/sessions.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';
