@@ -290,6 +290,9 @@ test('what the server says of itself', async () => {
   expect(await client.health.detailed()).toMatchObject({ gateway_state: 'running' });
   expect((await client.models.list()).data[0]).toMatchObject({ object: 'model' });
   expect((await client.capabilities.get()).features).toMatchObject({ run_idempotency: true });
+  expect((await client.models.options()).providers).toHaveLength(1);
+  expect((await client.skills.list()).data).toEqual([]);
+  expect((await client.toolsets.list()).data.map(({ name }) => name)).toContain('file');
 });
 
 describe('errors', () => {

@@ -1,6 +1,6 @@
 /** The client. Each part of the API is a property: `client.runs.create(…)`. */
 import { Chat } from './resources/chat.ts';
-import { CapabilitiesResource, HealthResource, Models } from './resources/discovery.ts';
+import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
@@ -32,6 +32,8 @@ export class Talaria {
   readonly chat: Chat;
   readonly responses: Responses;
   readonly models: Models;
+  readonly skills: Skills;
+  readonly toolsets: Toolsets;
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
@@ -54,6 +56,8 @@ export class Talaria {
     this.chat = new Chat(transport);
     this.responses = new Responses(transport);
     this.models = new Models(transport);
+    this.skills = new Skills(transport);
+    this.toolsets = new Toolsets(transport);
     this.capabilities = new CapabilitiesResource(transport);
     this.health = new HealthResource(transport);
     this.jobs = new Jobs(transport);

@@ -4,6 +4,7 @@ export type * from './discovery.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export { parseObject } from './fields.ts';
+export type * from './inventory.ts';
 export * from './job-requests.ts';
 export type * from './jobs.ts';
 export type * from './messages.ts';

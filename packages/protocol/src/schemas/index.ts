@@ -9,6 +9,7 @@
  */
 export * from './chat.ts';
 export * from './discovery.ts';
+export * from './inventory.ts';
 export * from './jobs.ts';
 export * from './responses.ts';
 export * from './runs.ts';

@@ -13,6 +13,7 @@ import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
+import { type InventoryOptions, installInventoryRoutes } from './routes/inventory.ts';
 import { installJobRoutes } from './routes/jobs.ts';
 import type { PeerOptions } from './routes/peer-routes.ts';
 import { installResponseRoutes } from './routes/responses.ts';
@@ -32,6 +33,7 @@ export interface ApiOptions {
 
 export interface ApiContext extends ApiOptions {
   peers: Pick<PeerOptions, 'seal' | 'isTakenUp'> | undefined;
+  mcpServers: InventoryOptions['mcpServers'];
   version: string;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
@@ -65,6 +67,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     authRequired: keyConfigured,
     cors: corsOrigins === '*' || corsOrigins.length > 0,
   });
+  installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
   installArtifactRoutes(app, {
     prefix: '/v1/runs',

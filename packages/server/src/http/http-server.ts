@@ -63,7 +63,7 @@ export interface HttpServerOptions extends HealthOptions {
 }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { engine, apiKeys, corsOrigins, version, api, peers } = options;
+  const { engine, apiKeys, corsOrigins, version, api, peers, mcpServers } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
@@ -127,7 +127,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   installMethodNotAllowed(app, () => {
     installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
-    installed = api && installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers });
+    installed =
+      api && installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers, mcpServers });
   });
   // Apart from the others: who is no peer is not even told which methods there are.
   if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });

@@ -101,6 +101,25 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.CapabilitiesSchema,
     errors: [401],
   },
+  'GET /v1/skills': {
+    tag: 'discovery',
+    summary: 'The skills of the agent: it has none',
+    answer: schemas.SkillListSchema,
+    errors: [401],
+  },
+  'GET /v1/toolsets': {
+    tag: 'discovery',
+    summary: 'The tools of the agent, in sets',
+    answer: schemas.ToolsetListSchema,
+    errors: [401],
+  },
+  'GET /api/model/options': {
+    tag: 'discovery',
+    summary: 'What a request may name as its model',
+    query: { refresh: Type.Integer({ description: 'Ignored: the answer is always up to date' }) },
+    answer: schemas.ModelOptionsSchema,
+    errors: [401],
+  },
   'POST /v1/runs': {
     tag: 'runs',
     summary: 'Start a run',
