@@ -20,6 +20,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['GET', /^\/v1\/toolsets$/, schemas.ToolsetListSchema],
   ['GET', /^\/api\/model\/options$/, schemas.ModelOptionsSchema],
   ['POST', /^\/v1\/chat\/completions$/, schemas.ChatCompletionSchema],
+  ['POST', /^\/v1\/completions$/, schemas.CompletionSchema],
   ['POST', /^\/v1\/responses$/, schemas.ResponseObjectSchema],
   ['GET', new RegExp(`^/v1/responses/${ID}$`), schemas.ResponseObjectSchema],
   ['DELETE', new RegExp(`^/v1/responses/${ID}$`), schemas.ResponseDeletedSchema],

@@ -26,6 +26,7 @@ import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
 import { describeChat, describeChatSessions } from './chat.ts';
+import { describeCompletions } from './completions.ts';
 import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
 import { describeCursors } from './cursors.ts';
@@ -72,6 +73,7 @@ function describeAll(target: GetTarget, { key, otherKey, costly }: Topics): void
   describeList(target);
   describeArtifacts(target);
   describeChat(target);
+  describeCompletions(target);
   describeResponses(target);
   describeSessions(target);
   describeSessionResources(target);

@@ -17,6 +17,8 @@ export const ROUTES: [string, string][] = [
   ['GET', '/v1/toolsets'],
   ['GET', '/api/model/options'],
   ['POST', '/v1/chat/completions'],
+  ['POST', '/v1/completions'],
+  ['POST', '/v1/embeddings'],
   ['POST', '/v1/runs'],
   ['GET', '/v1/runs'],
   ['GET', '/v1/runs/{run_id}'],

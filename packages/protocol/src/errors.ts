@@ -33,6 +33,7 @@ export const API_ERRORS = {
     'This process only works on runs (TALARIA_ROLE is work); send the request to a server whose role is http or all',
   ),
   model_not_found: refused(404, 'No such model'),
+  embeddings_unavailable: refused(404, 'This server makes no embeddings'),
   method_not_allowed: refused(405, 'This route does not take that method'),
   invalid_request: refused(400, 'The request is not valid'),
   invalid_json: refused(400, 'Invalid JSON in request body'),

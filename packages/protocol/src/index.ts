@@ -1,5 +1,7 @@
 export type * from './chat.ts';
 export * from './chat-request.ts';
+export * from './completion-request.ts';
+export type * from './completions.ts';
 export type * from './discovery.ts';
 export * from './errors.ts';
 export * from './events.ts';

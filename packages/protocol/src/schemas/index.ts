@@ -8,6 +8,7 @@
  * schema library.
  */
 export * from './chat.ts';
+export * from './completions.ts';
 export * from './discovery.ts';
 export * from './inventory.ts';
 export * from './jobs.ts';

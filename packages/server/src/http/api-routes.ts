@@ -11,7 +11,9 @@ import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
+import { installCompletionRoutes } from './routes/completions.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
+import { type EmbeddingsOptions, installEmbeddingRoutes } from './routes/embeddings.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { type InventoryOptions, installInventoryRoutes } from './routes/inventory.ts';
 import { installJobRoutes } from './routes/jobs.ts';
@@ -25,6 +27,7 @@ export interface ApiOptions {
   jobs: ScheduledJobs;
   responses: ResponseRuns;
   modelName: string;
+  embeddings: EmbeddingsOptions;
   subscriberBufferBytes: number;
   inlineGraceMs: number;
   /** How long a shutdown waits for answers that are under way and cannot be gone on with elsewhere. */
@@ -66,6 +69,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     modelName,
     authRequired: keyConfigured,
     cors: corsOrigins === '*' || corsOrigins.length > 0,
+    embeddings: 'url' in api.embeddings.endpoint,
   });
   installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
@@ -82,7 +86,10 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   installSessionChatRoutes(app, { engine, inline, modelName, keyConfigured });
   installJobRoutes(app, jobs);
   installEventRoutes(app, engine, streams);
-  installChatRoutes(app, { engine, journal: responses.journal, inline, modelName, keyConfigured });
+  const chat = { engine, journal: responses.journal, inline, modelName, keyConfigured };
+  installChatRoutes(app, chat);
+  installCompletionRoutes(app, chat);
+  installEmbeddingRoutes(app, api.embeddings);
   installResponseRoutes(app, { engine, responses, inline, keyConfigured });
   return { watch };
 }

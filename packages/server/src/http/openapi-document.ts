@@ -145,6 +145,29 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.ChatCompletionSchema,
     errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
   },
+  'POST /v1/completions': {
+    tag: 'openai',
+    summary: 'Answer a prompt',
+    description:
+      'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events of the same shape, ' +
+      'and [DONE]. A run that fails has the status of its failure.',
+    headers: {
+      'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
+    },
+    body: schemas.CompletionRequestSchema,
+    answer: schemas.CompletionSchema,
+    errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'POST /v1/embeddings': {
+    tag: 'openai',
+    summary: 'Make embeddings, by the provider of the model',
+    description: 'Passed on to the provider with the key of the server; 404 where it makes none.',
+    body: schemas.EmbeddingRequestSchema,
+    answer: schemas.EmbeddingListSchema,
+    errors: [400, 401, 404, 413, 429, 502, 504],
+  },
   'POST /v1/responses': {
     tag: 'openai',
     summary: 'Create a response',

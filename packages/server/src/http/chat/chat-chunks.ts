@@ -134,7 +134,7 @@ export class ChatChunks implements StreamFormat {
   }
 }
 
-function takenBackIn(batch: EventBatch): TakenBack[] {
+export function takenBackIn(batch: EventBatch): TakenBack[] {
   return batch.flatMap(({ event, payload, seq }) => {
     if (event !== 'run.resumed') return [];
     const { discard_from_seq: from } = JSON.parse(payload) as EventPayload<'run.resumed'>;
@@ -142,7 +142,7 @@ function takenBackIn(batch: EventBatch): TakenBack[] {
   });
 }
 
-function isTakenBack({ event, seq }: StoredEvent, takenBack: readonly TakenBack[]): boolean {
+export function isTakenBack({ event, seq }: StoredEvent, takenBack: readonly TakenBack[]): boolean {
   const isStepsOwn = event === 'message.delta' || event === 'reasoning.available';
   return isStepsOwn && takenBack.some(({ from, to }) => from <= seq && seq < to);
 }

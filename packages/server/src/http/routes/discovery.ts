@@ -7,6 +7,8 @@ export interface DiscoveryOptions {
   modelName: string;
   authRequired: boolean;
   cors: boolean;
+  /** Whether the provider makes any. */
+  embeddings: boolean;
 }
 
 const ENDPOINTS = {
@@ -22,6 +24,8 @@ const ENDPOINTS = {
   capabilities: { method: 'GET', path: '/v1/capabilities' },
   openapi: { method: 'GET', path: '/openapi.json' },
   chat_completions: { method: 'POST', path: '/v1/chat/completions' },
+  completions: { method: 'POST', path: '/v1/completions' },
+  embeddings: { method: 'POST', path: '/v1/embeddings' },
   responses: { method: 'POST', path: '/v1/responses' },
   response: { method: 'GET', path: '/v1/responses/{response_id}' },
   response_delete: { method: 'DELETE', path: '/v1/responses/{response_id}' },
@@ -56,7 +60,7 @@ const ENDPOINTS = {
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
-  const { version, modelName, authRequired, cors } = options;
+  const { version, modelName, authRequired, cors, embeddings } = options;
   const created = Math.floor(Date.now() / 1000);
 
   app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
@@ -93,6 +97,8 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
     features: {
       chat_completions: true,
       chat_completions_streaming: true,
+      completions: true,
+      embeddings,
       responses_api: true,
       responses_streaming: true,
       responses_background: true,
