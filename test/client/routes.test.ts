@@ -234,6 +234,21 @@ describe('sessions', () => {
   });
 });
 
+test('completions, in one piece and as they are made', async () => {
+  const { choices } = await client.completions.create({ prompt: 'one' });
+  expect(choices[0]).toMatchObject({ text: 'You said: one', finish_reason: 'stop' });
+  const stream = await client.completions.create({ prompt: 'two', stream: true });
+  expect(await stream.text()).toBe('You said: two');
+  const prompt = script([{ error: { status: 400, message: 'No such thing' } }]);
+  const failing = await client.completions.create({ prompt, stream: true });
+  expect(await errorOf(failing.text())).toMatchObject({ code: 'provider_bad_request' });
+});
+
+test('embeddings are the provider’s, and here it has none', async () => {
+  const error = await errorOf(client.embeddings.create({ model: 'small', input: 'text' }));
+  expect(error).toMatchObject({ status: 400, code: 'provider_bad_request' });
+});
+
 describe('chat', () => {
   const messages = (content: string) => [{ role: 'user', content }];
 

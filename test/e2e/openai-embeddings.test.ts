@@ -37,16 +37,14 @@ beforeAll(async () => {
       const embedding =
         body.encoding_format === 'base64' ? Buffer.from(numbers.buffer).toString('base64') : [...numbers];
       const data = [{ object: 'embedding', index: 0, embedding }];
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(
-          JSON.stringify({
-            object: 'list',
-            data,
-            model: body.model,
-            usage: { prompt_tokens: 2, total_tokens: 2 },
-          }),
-        );
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          object: 'list',
+          data,
+          model: body.model,
+          usage: { prompt_tokens: 2, total_tokens: 2 },
+        }),
+      );
     }
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));

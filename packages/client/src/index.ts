@@ -9,6 +9,8 @@ export {
   type ChatCompletion,
   type ChatCompletionChunk,
   type ChatMessage,
+  type Completion,
+  type EmbeddingList,
   type EventName,
   type Health,
   type HealthDetailed,
@@ -50,6 +52,7 @@ export type { ConnectionChange } from './follow-events.ts';
 export type { PageQuery, Pages } from './pages.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
+export type { CompletionParams, CompletionStream, EmbeddingParams } from './resources/completions.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
 export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';

@@ -1,5 +1,6 @@
 /** The client. Each part of the API is a property: `client.runs.create(…)`. */
 import { Chat } from './resources/chat.ts';
+import { Completions, Embeddings } from './resources/completions.ts';
 import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
@@ -30,6 +31,8 @@ export class Talaria {
   readonly runs: Runs;
   readonly sessions: Sessions;
   readonly chat: Chat;
+  readonly completions: Completions;
+  readonly embeddings: Embeddings;
   readonly responses: Responses;
   readonly models: Models;
   readonly skills: Skills;
@@ -54,6 +57,8 @@ export class Talaria {
     this.runs = new Runs(transport);
     this.sessions = new Sessions(transport);
     this.chat = new Chat(transport);
+    this.completions = new Completions(transport);
+    this.embeddings = new Embeddings(transport);
     this.responses = new Responses(transport);
     this.models = new Models(transport);
     this.skills = new Skills(transport);
