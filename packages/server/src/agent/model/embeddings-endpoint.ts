@@ -19,7 +19,7 @@ export function embeddingsEndpoint(settings: ModelSettings): EmbeddingsEndpoint 
   const provider = providerOf(model, settings);
   if (provider === 'openai') return { url: toUrl(settings.providerUrls?.openai ?? OPENAI_URL), apiKey };
   const reason =
-    provider === 'demo' ? 'the demo model makes no embeddings' : `the provider of its model is ${provider}`;
+    provider === 'demo' ? 'its model is the built-in demo model' : `the provider of its model is ${provider}`;
   return {
     unavailable:
       `This server makes no embeddings: ${reason}. ` +
