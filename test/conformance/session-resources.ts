@@ -108,6 +108,24 @@ export function describeSessionResources(target: GetTarget): void {
       }
     });
 
+    it('tells it also to responses that go on in it, from it, or in a fork of it', async () => {
+      const rule = uniqueName('rule');
+      const id = await created({ system_prompt: rule });
+      const respond = async (fields: object) => {
+        const input = say('heard');
+        const { status, body } = await api().post<{ id: string }>('/v1/responses', { input, ...fields });
+        expect(status).toBe(200);
+        const asked = await modelRequest(target(), input);
+        expect(textOf(asked.body.messages[0]!), JSON.stringify(fields)).toContain(rule);
+        return body.id;
+      };
+      const first = await respond({ conversation: id });
+      await respond({ previous_response_id: first });
+      await respond({ previous_response_id: first, instructions: 'More.' });
+      await respond({ previous_response_id: first, store: false });
+      await respond({ conversation: id, store: false });
+    });
+
     it.each<[string, object, number, string]>([
       ['a name that is taken', { id: 'TAKEN' }, 409, 'session_exists'],
       ['a number for a name', { id: 5 }, 400, 'invalid_session_id'],

@@ -287,10 +287,18 @@ export class Engine {
 
   /** What the session tells its runs comes before what this one is told. */
   async #withSystemPrompt(owner: string, request: Submission): Promise<Submission> {
-    const { sessionId, instructions } = request;
+    const { instructions } = request;
+    const sessionId = await this.#sessionOf(owner, request);
     const prompt = sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
     if (prompt === undefined) return request;
     return { ...request, instructions: instructions === undefined ? prompt : `${prompt}\n\n${instructions}` };
+  }
+
+  /** The session a run is in, or goes on from without being in it. A response may go on in a fork, named by then. */
+  async #sessionOf(owner: string, { sessionId, context, response }: Submission): Promise<string | undefined> {
+    const previous = response?.previous;
+    if (previous === undefined) return sessionId ?? context?.sessionId;
+    return (await this.#journal.responses.get(owner, previous))?.sessionId;
   }
 
   /** With a copy of what was said elsewhere than in its session. A response that is not known is ignored. */
