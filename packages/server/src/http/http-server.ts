@@ -68,9 +68,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
     loggerInstance: options.logger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
-    requestIdLogLabel: 'requestId',
     schemaController: NO_SCHEMAS,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
