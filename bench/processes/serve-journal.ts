@@ -47,6 +47,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
         maxStored: 1,
       }),
       modelName: 'bench',
+      embeddings: { endpoint: { unavailable: 'none here' }, model: undefined, fetch, mask: (text) => text },
       subscriberBufferBytes: 1_048_576,
       tellApprovals: true,
       inlineGraceMs: 0,

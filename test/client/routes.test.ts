@@ -178,9 +178,75 @@ describe('sessions', () => {
     for await (const session of client.sessions.list({ limit: 2 })) listed.push(session.session_id);
     expect(listed.slice(0, 3)).toEqual(['branch', other, session_id]);
 
-    expect(await client.sessions.delete(session_id)).toEqual({ ok: true });
+    expect(await client.sessions.delete(session_id)).toMatchObject({
+      ok: true,
+      deleted: true,
+      id: session_id,
+    });
+    expect(await errorOf(client.sessions.get(session_id))).toMatchObject({ code: 'session_not_found' });
     expect(await errorOf(client.sessions.get(session_id))).toBeInstanceOf(NotFoundError);
   });
+
+  test('create, update, and find', async () => {
+    const { id, session } = await client.sessions.create({ title: 'found by title', system_prompt: 'x' });
+    expect(session).toMatchObject({ id, title: 'found by title', has_system_prompt: true });
+    expect(await client.sessions.update(id, { pinned: true, end_reason: 'left' })).toMatchObject({
+      id,
+      pinned: true,
+      end_reason: 'left',
+      title: 'found by title',
+    });
+    const found: string[] = [];
+    for await (const one of client.sessions.list({ title: 'found by title' })) found.push(one.id);
+    expect(found).toEqual([id]);
+    const all: string[] = [];
+    for await (const one of client.sessions.list({ limit: 1 })) all.push(one.id);
+    const rest: string[] = [];
+    for await (const one of client.sessions.list({ limit: 1, offset: 1 })) rest.push(one.id);
+    expect(rest).toEqual(all.slice(1));
+    const error = await errorOf(client.sessions.create({ id }));
+    expect(error).toMatchObject({ code: 'session_exists' });
+    expect(error).toBeInstanceOf(ConflictError);
+  });
+
+  test('chat, in one piece and as it is made', async () => {
+    const { id } = await client.sessions.create();
+    const answer = await client.sessions.chat(id, { message: 'one' });
+    expect(answer).toMatchObject({ session_id: id, message: { content: 'You said: one' } });
+    const stream = await client.sessions.chatStream(id, { message: 'two' });
+    const names: string[] = [];
+    for await (const event of stream) names.push(event.event);
+    expect(names[0]).toBe('run.started');
+    expect(names.at(-1)).toBe('done');
+    expect(await stream.text()).toBe('You said: two');
+    const latest = await client.sessions.messages(id, { order: 'latest', limit: 1 });
+    expect(latest.data).toMatchObject([{ content: 'You said: two' }]);
+    expect(await (await client.sessions.chatStream(id, { message: 'three' })).text()).toBe('You said: three');
+  });
+
+  test('a chat that fails is an error, in one piece and as it is made', async () => {
+    const { id } = await client.sessions.create();
+    const message = script([{ error: { status: 400, message: 'No such thing' } }]);
+    const code = 'provider_bad_request';
+    expect(await errorOf(client.sessions.chat(id, { message }))).toMatchObject({ code });
+    const stream = await client.sessions.chatStream(id, { message });
+    expect(await errorOf(stream.text())).toMatchObject({ code });
+  });
+});
+
+test('completions, in one piece and as they are made', async () => {
+  const { choices } = await client.completions.create({ prompt: 'one' });
+  expect(choices[0]).toMatchObject({ text: 'You said: one', finish_reason: 'stop' });
+  const stream = await client.completions.create({ prompt: 'two', stream: true });
+  expect(await stream.text()).toBe('You said: two');
+  const prompt = script([{ error: { status: 400, message: 'No such thing' } }]);
+  const failing = await client.completions.create({ prompt, stream: true });
+  expect(await errorOf(failing.text())).toMatchObject({ code: 'provider_bad_request' });
+});
+
+test('embeddings are the provider’s, and here it has none', async () => {
+  const error = await errorOf(client.embeddings.create({ model: 'small', input: 'text' }));
+  expect(error).toMatchObject({ status: 400, code: 'provider_bad_request' });
 });
 
 describe('chat', () => {
@@ -239,6 +305,9 @@ test('what the server says of itself', async () => {
   expect(await client.health.detailed()).toMatchObject({ gateway_state: 'running' });
   expect((await client.models.list()).data[0]).toMatchObject({ object: 'model' });
   expect((await client.capabilities.get()).features).toMatchObject({ run_idempotency: true });
+  expect((await client.models.options()).providers).toHaveLength(1);
+  expect((await client.skills.list()).data).toEqual([]);
+  expect((await client.toolsets.list()).data.map(({ name }) => name)).toContain('file');
 });
 
 describe('errors', () => {

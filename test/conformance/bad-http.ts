@@ -3,7 +3,7 @@
  * envelope with the security headers, registers nothing, and the server goes on.
  */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { expectError, expectSecurityHeaders } from './checked-api.ts';
+import { expectError, expectRequestId, expectSecurityHeaders } from './checked-api.ts';
 import { exchange, head, openSocket, type RawAnswer } from './raw-http.ts';
 import { apiOf, type GetTarget, HeldRun, MISSING_RUN, say, waitForStatus } from './target.ts';
 
@@ -20,6 +20,7 @@ export function describeBadHttp(target: GetTarget): void {
   function expectRefused(answer: RawAnswer | undefined, status: number, code: string): void {
     expect(answer, 'there is an answer').toBeDefined();
     expectSecurityHeaders(answer!.headers);
+    expectRequestId(answer!.headers);
     expect(answer!.headers.get('content-type')).toMatch(/^application\/json\b/);
     expectError({ status: answer!.status, body: JSON.parse(answer!.body) }, { status, code });
   }

@@ -1,9 +1,10 @@
 /** What holds for every route: unknown paths, wrong methods, security headers, keys (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
-import { CheckedApi, expectError } from './checked-api.ts';
+import { Api } from '../support/api.ts';
+import { CheckedApi, expectError, expectRequestId } from './checked-api.ts';
 import { ROUTES } from './discovery.ts';
 import { exchange, head } from './raw-http.ts';
-import { apiOf, type GetTarget, MISSING_RUN } from './target.ts';
+import { apiOf, type GetTarget, MISSING_RUN, say, uniqueName } from './target.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const concrete = (route: string) => route.replace('{run_id}', MISSING_RUN).replace('{session_id}', 'missing');
@@ -65,6 +66,32 @@ export function describeBasics(target: GetTarget): void {
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
       expect(headers.has('content-length')).toBe(true);
       expect(headers.has('x-powered-by')).toBe(false);
+    });
+
+    it('names the request as its client did, in answers, refusals and streams', async () => {
+      const id = uniqueName('request');
+      const asked = { headers: { 'x-request-id': id } };
+      for (const path of ['/health', '/v1/runs', '/nothing', `/v1/runs/${MISSING_RUN}`]) {
+        expectRequestId((await api().request('GET', path, asked)).headers, id);
+      }
+      expectRequestId((await api().request('POST', '/v1/runs', { raw: '{', ...asked })).headers, id);
+      const body = { messages: [{ role: 'user', content: say('named') }], stream: true };
+      const streamed = await new Api(target().baseUrl, target().key).post(
+        '/v1/chat/completions',
+        body,
+        asked.headers,
+      );
+      expectRequestId(streamed.headers, id);
+    });
+
+    it('makes up a name of its own for a request whose name is none', async () => {
+      const name = async (given: string) => {
+        const { headers } = await api().request('GET', '/health', { headers: { 'x-request-id': given } });
+        return headers.get('x-request-id');
+      };
+      const made = [await name('two words'), await name('x'.repeat(1000)), await name('')];
+      for (const id of made) expect(id).toMatch(/^req_[0-9a-f]{32}$/);
+      expect(new Set(made).size).toBe(3);
     });
   });
 }

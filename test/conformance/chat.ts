@@ -272,6 +272,13 @@ export function describeChat(target: GetTarget): void {
     });
   });
 
+  it('a system message alone is answered', async () => {
+    const messages = [{ role: 'system', content: say('alone') }];
+    const { status, body } = await post<ChatCompletion>(null, { messages });
+    expect(status).toBe(200);
+    expect(body.choices[0]!.message.content).toBe('alone');
+  });
+
   describe('a request that is refused', () => {
     it.each([undefined, null, [], 'hello'])('has %o for messages', async (messages) => {
       expectError(await post<unknown>(null, { messages }), {
@@ -283,7 +290,7 @@ export function describeChat(target: GetTarget): void {
     });
 
     it('has no message of a user', async () => {
-      const messages = [{ role: 'system', content: 'x' }];
+      const messages = [{ role: 'assistant', content: 'x' }];
       expectError(await post<unknown>(null, { messages }), { status: 400, code: 'no_user_message' });
     });
 

@@ -16,7 +16,11 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['GET', /^\/v1\/models$/, schemas.ModelListSchema],
   ['GET', new RegExp(`^/v1/models/${ID}$`), schemas.ModelSchema],
   ['GET', /^\/v1\/capabilities$/, schemas.CapabilitiesSchema],
+  ['GET', /^\/v1\/skills$/, schemas.SkillListSchema],
+  ['GET', /^\/v1\/toolsets$/, schemas.ToolsetListSchema],
+  ['GET', /^\/api\/model\/options$/, schemas.ModelOptionsSchema],
   ['POST', /^\/v1\/chat\/completions$/, schemas.ChatCompletionSchema],
+  ['POST', /^\/v1\/completions$/, schemas.CompletionSchema],
   ['POST', /^\/v1\/responses$/, schemas.ResponseObjectSchema],
   ['GET', new RegExp(`^/v1/responses/${ID}$`), schemas.ResponseObjectSchema],
   ['DELETE', new RegExp(`^/v1/responses/${ID}$`), schemas.ResponseDeletedSchema],
@@ -29,10 +33,13 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', new RegExp(`^/v1/runs/${ID}/approval$`), schemas.RunApprovalResponseSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/steer$`), schemas.RunSteerSchema],
   ['GET', /^\/api\/sessions$/, schemas.SessionListSchema],
-  ['GET', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionSchema],
+  ['POST', /^\/api\/sessions$/, schemas.SessionAnswerSchema],
+  ['GET', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionAnswerSchema],
+  ['PATCH', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionAnswerSchema],
+  ['POST', new RegExp(`^/api/sessions/${ID}/chat$`), schemas.SessionChatCompletionSchema],
   ['DELETE', new RegExp(`^/api/sessions/${ID}$`), schemas.SessionDeletedSchema],
   ['GET', new RegExp(`^/api/sessions/${ID}/messages$`), schemas.SessionMessageListSchema],
-  ['POST', new RegExp(`^/api/sessions/${ID}/fork$`), schemas.SessionSchema],
+  ['POST', new RegExp(`^/api/sessions/${ID}/fork$`), schemas.SessionAnswerSchema],
   ['GET', /^\/api\/jobs$/, schemas.JobListSchema],
   ['POST', /^\/api\/jobs$/, schemas.JobAnswerSchema],
   ['GET', new RegExp(`^/api/jobs/${ID}$`), schemas.JobAnswerSchema],
@@ -41,7 +48,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', new RegExp(`^/api/jobs/${ID}/(pause|resume|run)$`), schemas.JobAnswerSchema],
 ];
 
-/** What is refused before any route is reached has the envelope under `/api`, too. */
+/** What is refused before any route is reached has the envelope under `/api/jobs`, too. */
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 export class CheckedApi extends Api {
@@ -52,9 +59,10 @@ export class CheckedApi extends Api {
   ): Promise<Answer<T>> {
     const answer = await super.request<T>(method, path, options);
     expectSecurityHeaders(answer.headers);
+    expectRequestId(answer.headers);
     const bare = path.split('?', 1)[0] ?? '';
     if (answer.status >= 400 && method !== 'HEAD') {
-      expectShape(bare.startsWith('/api/') ? AnyError : schemas.ErrorSchema, answer.body);
+      expectShape(bare.startsWith('/api/jobs') ? AnyError : schemas.ErrorSchema, answer.body);
     }
     const found = ANSWERS.find(([verb, route]) => verb === method && route.test(bare));
     if (answer.status < 300 && found !== undefined) expectShape(found[2], answer.body);
@@ -64,7 +72,7 @@ export class CheckedApi extends Api {
   override async stream(runId: string, options: StreamOptions = {}): Promise<Streamed> {
     const streamed = await super.stream(runId, options);
     expectEventsInOrder(runId, streamed.frames, (options.after ?? -1) + 1);
-    if (streamed.clean) {
+    if (streamed.clean && streamed.comments.length > 0) {
       expect(streamed.comments.at(-1), 'the last comment of a stream that ended').toBe('stream closed');
     }
     return streamed;
@@ -87,6 +95,13 @@ export function expectSecurityHeaders(headers: Headers): void {
   expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
 }
 
+/** The one the client gave, or any. */
+export function expectRequestId(headers: Headers, given?: string): void {
+  const id = headers.get('x-request-id');
+  if (given === undefined) expect(id, 'every answer names its request').toMatch(/^[\x21-\x7e]+$/);
+  else expect(id).toBe(given);
+}
+
 function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq = 0): void {
   for (const [i, { id, event }] of frames.entries()) {
     const { event: name, run_id, timestamp, seq, ...payload } = event;
@@ -100,7 +115,7 @@ function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq =
   }
 }
 
-/** The text that a route under `/api` refuses with, literally. */
+/** The text that a route under `/api/jobs` refuses with, literally. */
 export function expectTextError(
   { status, body }: { status: number; body: unknown },
   expected: { status: number; message?: string },

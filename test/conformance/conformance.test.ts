@@ -26,10 +26,12 @@ import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
 import { describeChat, describeChatSessions } from './chat.ts';
+import { describeCompletions } from './completions.ts';
 import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
 import { describeCursors } from './cursors.ts';
 import { describeDiscovery } from './discovery.ts';
+import { describeEncodedBodies } from './encoded-bodies.ts';
 import { describeEventStream, describeKeepalive } from './event-stream.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeJobOwnership, describeJobs } from './jobs.ts';
@@ -38,6 +40,8 @@ import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
 import { describeReference, describeReferenceAuth } from './reference.ts';
 import { describeResponseOwnership, describeResponseSessions, describeResponses } from './responses.ts';
+import { describeSessionChat } from './session-chat.ts';
+import { describeSessionResources } from './session-resources.ts';
 import { describeSessionOwnership, describeSessions } from './sessions.ts';
 import { describeSteer } from './steer.ts';
 import { describeStop } from './stop.ts';
@@ -69,13 +73,17 @@ function describeAll(target: GetTarget, { key, otherKey, costly }: Topics): void
   describeList(target);
   describeArtifacts(target);
   describeChat(target);
+  describeCompletions(target);
   describeResponses(target);
   describeSessions(target);
+  describeSessionResources(target);
+  describeSessionChat(target);
   describeJobs(target);
   describeDiscovery(target);
   if (costly) {
     describeKeepalive(target);
     describeBadBodies(target);
+    describeEncodedBodies(target);
     describeBadHttp(target);
   }
   if (key) {

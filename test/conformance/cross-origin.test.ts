@@ -153,6 +153,7 @@ describe('with a list of allowed origins', () => {
         'Retry-After',
         'X-Hermes-Session-Id',
         'X-Hermes-Session-Key',
+        'X-Request-Id',
         'X-Should-Retry',
         'X-Talaria-Run-Id',
       ]),

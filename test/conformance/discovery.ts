@@ -1,4 +1,5 @@
 /** What the server says about itself: health, models, capabilities, the OpenAPI document. */
+import type { ModelOptions, ToolsetList } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';
 import { apiOf, type GetTarget, say } from './target.ts';
@@ -12,7 +13,12 @@ export const ROUTES: [string, string][] = [
   ['GET', '/v1/models'],
   ['GET', '/v1/models/{model}'],
   ['GET', '/v1/capabilities'],
+  ['GET', '/v1/skills'],
+  ['GET', '/v1/toolsets'],
+  ['GET', '/api/model/options'],
   ['POST', '/v1/chat/completions'],
+  ['POST', '/v1/completions'],
+  ['POST', '/v1/embeddings'],
   ['POST', '/v1/runs'],
   ['GET', '/v1/runs'],
   ['GET', '/v1/runs/{run_id}'],
@@ -28,10 +34,14 @@ export const ROUTES: [string, string][] = [
   ['DELETE', '/v1/responses/{response_id}'],
   ['POST', '/v1/responses/{response_id}/cancel'],
   ['GET', '/api/sessions'],
+  ['POST', '/api/sessions'],
   ['GET', '/api/sessions/{session_id}'],
+  ['PATCH', '/api/sessions/{session_id}'],
   ['DELETE', '/api/sessions/{session_id}'],
   ['GET', '/api/sessions/{session_id}/messages'],
   ['POST', '/api/sessions/{session_id}/fork'],
+  ['POST', '/api/sessions/{session_id}/chat'],
+  ['POST', '/api/sessions/{session_id}/chat/stream'],
   ['GET', '/api/jobs'],
   ['POST', '/api/jobs'],
   ['GET', '/api/jobs/{job_id}'],
@@ -103,6 +113,20 @@ export function describeDiscovery(target: GetTarget): void {
       expect((await api().run(runId)).model).toBe(model.id);
       expect((await api().get(`/v1/models/${model.id}`)).body).toEqual(model);
       expectError(await api().get('/v1/models/gpt-none'), { status: 404, code: 'model_not_found' });
+    });
+
+    it('what its agent has: skills, tools in sets, and the models to choose from', async () => {
+      expect((await api().get('/v1/skills')).body).toEqual({ object: 'list', data: [] });
+      const { body: toolsets } = await api().get<ToolsetList>('/v1/toolsets');
+      expect(toolsets).toMatchObject({ object: 'list', platform: 'api_server' });
+      const terminal = toolsets.data.find(({ name }) => name === 'terminal');
+      expect(terminal).toMatchObject({ enabled: true, configured: true });
+      expect(terminal!.tools).toContain('terminal');
+      const { body: models } = await api().get<{ data: Json[] }>('/v1/models');
+      const { body: options } = await api().get<ModelOptions>('/api/model/options?refresh=1');
+      expect(options.model).toBe(models.data[0]!.id);
+      const current = options.providers.find(({ is_current }) => is_current);
+      expect(current).toMatchObject({ slug: options.provider, models: [options.model] });
     });
 
     it('its capabilities, and whether a key is needed', async () => {

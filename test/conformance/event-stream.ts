@@ -3,7 +3,7 @@ import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { expectError, expectSecurityHeaders } from './checked-api.ts';
+import { expectError, expectRequestId, expectSecurityHeaders } from './checked-api.ts';
 import {
   apiOf,
   type GetTarget,
@@ -28,6 +28,7 @@ export function describeEventStream(target: GetTarget): void {
       expect(headers.get('cache-control')).toBe('no-cache');
       expect(headers.get('x-accel-buffering')).toBe('no');
       expectSecurityHeaders(headers);
+      expectRequestId(headers);
     });
 
     it('is exactly: open, frames of one id and one data line each, stream closed, end', async () => {
@@ -36,8 +37,8 @@ export function describeEventStream(target: GetTarget): void {
       const text = await (await openRaw(target(), runId)).text();
       const blocks = text.split('\n\n');
       expect(blocks[0]).toBe(': open');
-      expect(blocks.slice(-2)).toEqual([': stream closed', '']);
-      const frames = blocks.slice(1, -2);
+      expect(blocks.at(-1)).toBe(': stream closed\n');
+      const frames = blocks.slice(1, -1);
       expect(frames.length).toBeGreaterThan(1);
       for (const [seq, frame] of frames.entries()) {
         const [, id, data] = /^id: (\d+)\ndata: (\{[^\n\r]*\})$/.exec(frame) ?? [];

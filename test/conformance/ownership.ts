@@ -91,7 +91,7 @@ export function describeOwnership(target: GetTarget): void {
             ]),
             body ?? '',
           );
-          const { date: _, ...headers } = Object.fromEntries(answer!.headers);
+          const { date: _, 'x-request-id': __, ...headers } = Object.fromEntries(answer!.headers);
           return { status: answer!.status, headers, body: answer!.body.replaceAll(runId, '<id>') };
         };
         const theirs = await ask(id());

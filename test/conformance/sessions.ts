@@ -1,11 +1,17 @@
 /** `/api/sessions`: transcripts that outlive their runs (PROTOCOL.md). */
-import type { Session, SessionList, SessionMessage, SessionMessageList } from '@talaria/protocol';
+import type {
+  Session,
+  SessionAnswer,
+  SessionList,
+  SessionMessage,
+  SessionMessageList,
+} from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/model-server-script.ts';
-import { CheckedApi, expectTextError } from './checked-api.ts';
+import { CheckedApi, expectError } from './checked-api.ts';
 import { apiOf, commands, type GetTarget, HeldRun, modelRequest, say, uniqueName } from './target.ts';
 
-const NOT_FOUND = { status: 404, message: 'Session not found' };
+const NOT_FOUND = { status: 404, code: 'session_not_found', message: /^Session not found: / };
 
 export function describeSessions(target: GetTarget): void {
   const api = () => apiOf(target());
@@ -37,7 +43,7 @@ export function describeSessions(target: GetTarget): void {
   describe('a session', () => {
     it('is there once a run names it, and grows with every run that completes', async () => {
       const session_id = uniqueName('session');
-      expectTextError(await api().get(pathOf(session_id)), NOT_FOUND);
+      expectError(await api().get(pathOf(session_id)), NOT_FOUND);
       await using held = await HeldRun.start(target(), [{ text: 'one' }], { session_id });
       expect(await get(session_id)).toMatchObject({
         object: 'hermes.session',
@@ -61,7 +67,7 @@ export function describeSessions(target: GetTarget): void {
     it('is left by no run that names none', async () => {
       const runId = await api().create(say('unnamed'));
       await api().finish(runId);
-      expectTextError(await api().get(pathOf(runId)), NOT_FOUND);
+      expectError(await api().get(pathOf(runId)), NOT_FOUND);
     });
 
     it('can be made from a run that named none, by naming its id', async () => {
@@ -156,15 +162,48 @@ export function describeSessions(target: GetTarget): void {
       expect(await messages(session_id, '?after=5')).toEqual([]);
     });
 
-    it.each(['limit=0', 'limit=201', 'limit=x', 'after=6', 'after=-1', 'after=x', 'after=1&after=2'])(
-      'are refused for ?%s',
-      async (query) => {
-        const session_id = uniqueName('session');
-        await runToEnd(session_id, say('one'));
-        const answer = await api().get(pathOf(session_id, `/messages?${query}`));
-        expectTextError(answer, { status: 400 });
-      },
-    );
+    it.each([
+      ['limit=0', 'invalid_pagination'],
+      ['limit=501', 'invalid_pagination'],
+      ['limit=x', 'invalid_pagination'],
+      ['offset=-1', 'invalid_pagination'],
+      ['offset=x', 'invalid_pagination'],
+      ['order=newest', 'invalid_pagination'],
+      ['order=oldest&after=0', 'invalid_pagination'],
+      ['after=6', 'invalid_cursor'],
+      ['after=-1', 'invalid_cursor'],
+      ['after=x', 'invalid_cursor'],
+      ['after=1&after=2', 'invalid_request'],
+    ])('are refused for ?%s', async (query, code) => {
+      const session_id = uniqueName('session');
+      await runToEnd(session_id, say('one'));
+      const answer = await api().get(pathOf(session_id, `/messages?${query}`));
+      expectError(answer, { status: 400, code });
+    });
+
+    it('come by order and offset, always in the order in which they were said', async () => {
+      const session_id = uniqueName('session');
+      for (const text of ['one', 'two', 'three']) await runToEnd(session_id, say(text));
+      const page = async (query: string) => {
+        const { body } = await api().get<SessionMessageList>(pathOf(session_id, `/messages?${query}`));
+        return [body.data.map(({ index }) => index), body.has_more, body.pagination];
+      };
+      const told = (limit: number, offset: number, order: string, returned: number) => ({
+        limit,
+        offset,
+        order,
+        returned,
+      });
+      expect(await page('')).toEqual([[0, 1, 2, 3, 4, 5], false, told(500, 0, 'oldest', 6)]);
+      expect(await page('order=latest')).toEqual([[0, 1, 2, 3, 4, 5], false, told(500, 0, 'latest', 6)]);
+      expect(await page('order=latest&limit=2')).toEqual([[4, 5], true, told(2, 0, 'latest', 2)]);
+      expect(await page('offset=1&limit=2')).toEqual([[3, 4], true, told(2, 1, 'latest', 2)]);
+      expect(await page('order=latest&offset=5&limit=2')).toEqual([[0], false, told(2, 5, 'latest', 1)]);
+      expect(await page('order=latest&offset=9')).toEqual([[], false, told(500, 9, 'latest', 0)]);
+      expect(await page('order=oldest&limit=2')).toEqual([[0, 1], true, told(2, 0, 'oldest', 2)]);
+      expect(await page('order=oldest&offset=4&limit=9')).toEqual([[4, 5], false, told(9, 4, 'oldest', 2)]);
+      expect(await page('order=oldest&offset=9')).toEqual([[], false, told(500, 9, 'oldest', 0)]);
+    });
 
     it('that were there before a run brought its own history are readable, but no context', async () => {
       const session_id = uniqueName('session');
@@ -187,7 +226,8 @@ export function describeSessions(target: GetTarget): void {
       const { body } = await api().get<SessionList>('/api/sessions?limit=200');
       const listed = body.data.map(({ session_id }) => session_id).filter((name) => names.includes(name));
       expect(listed).toEqual([names[0], names[2], names[1]]);
-      expect(body.data.find(({ session_id }) => session_id === names[0])).toEqual(await get(names[0]!));
+      const { session } = (await api().get<SessionAnswer>(pathOf(names[0]!))).body;
+      expect(body.data.find(({ session_id }) => session_id === names[0])).toEqual(session);
     });
 
     it('comes in pages', async () => {
@@ -203,17 +243,24 @@ export function describeSessions(target: GetTarget): void {
       expect(paged.slice(0, 3)).toEqual(names.toReversed());
     });
 
-    it.each(['limit=0', 'limit=1e2', 'after=nonsense', 'after=a&after=b'])(
-      'is refused for ?%s',
-      async (query) => {
-        expectTextError(await api().get(`/api/sessions?${query}`), { status: 400 });
-      },
-    );
+    it.each([
+      ['limit=0', 'invalid_request'],
+      ['limit=1e2', 'invalid_request'],
+      ['after=nonsense', 'invalid_cursor'],
+      ['after=a&after=b', 'invalid_request'],
+      ['offset=-1', 'invalid_pagination'],
+      ['offset=1e9', 'invalid_pagination'],
+      ['offset=1&after=a', 'invalid_pagination'],
+      ['include_hidden=perhaps&title=x', 'invalid_request'],
+    ])('is refused for ?%s', async (query, code) => {
+      expectError(await api().get(`/api/sessions?${query}`), { status: 400, code });
+    });
 
     it('takes no cursor of a list of runs', async () => {
       for (let i = 0; i < 2; i++) await api().create(say('x'));
       const { next_cursor } = await api().list('?limit=1');
-      expectTextError(await api().get(`/api/sessions?after=${next_cursor}`), { status: 400 });
+      const answer = await api().get(`/api/sessions?after=${next_cursor}`);
+      expectError(answer, { status: 400, code: 'invalid_cursor' });
     });
   });
 
@@ -224,7 +271,7 @@ export function describeSessions(target: GetTarget): void {
       await runToEnd(session_id, first!);
       const name = uniqueName('fork');
       const { status, body } = await fork(session_id, { session_id: name });
-      expect(status).toBe(200);
+      expect(status).toBe(201);
       expect(body).toMatchObject({
         session_id: name,
         forked_from: session_id,
@@ -248,7 +295,7 @@ export function describeSessions(target: GetTarget): void {
       const session_id = uniqueName('session');
       await runToEnd(session_id, say('one'));
       const answer = await fork(session_id, body);
-      expect(answer.status).toBe(200);
+      expect(answer.status).toBe(201);
       expect(answer.body).toMatchObject({
         session_id: expect.stringMatching(/^sess_[0-9a-f]{32}$/),
         message_count: 2,
@@ -270,24 +317,26 @@ export function describeSessions(target: GetTarget): void {
       const [session_id, taken] = [uniqueName('session'), uniqueName('taken')];
       await runToEnd(session_id, say('one'));
       await runToEnd(taken, say('two'));
-      expectTextError(await fork(session_id, { session_id: taken }), { status: 409 });
-      expectTextError(await fork(session_id, { session_id }), { status: 409 });
+      const exists = { status: 409, code: 'session_exists' };
+      expectError(await fork(session_id, { session_id: taken }), exists);
+      expectError(await fork(session_id, { session_id }), exists);
       expect(await contents(taken)).toHaveLength(2);
     });
 
-    it.each<[string, unknown]>([
-      ['too many messages', { messages: 3 }],
-      ['fewer than none', { messages: -1 }],
-      ['a fraction', { messages: 1.5 }],
-      ['a word', { messages: 'all' }],
-      ['a long name', { session_id: 'x'.repeat(257) }],
-      ['a control character', { session_id: 'a\nb' }],
-      ['a number for a name', { session_id: 5 }],
-      ['no object', []],
-    ])('with %s is 400', async (_, body) => {
+    it.each<[string, unknown, string]>([
+      ['too many messages', { messages: 3 }, 'invalid_request'],
+      ['fewer than none', { messages: -1 }, 'invalid_request'],
+      ['a fraction', { messages: 1.5 }, 'invalid_request'],
+      ['a word', { messages: 'all' }, 'invalid_request'],
+      ['a long name', { session_id: 'x'.repeat(257) }, 'invalid_session_id'],
+      ['a control character', { session_id: 'a\nb' }, 'invalid_session_id'],
+      ['a number for a name', { session_id: 5 }, 'invalid_session_id'],
+      ['a number for a title', { title: 5 }, 'invalid_title'],
+      ['no object', [], 'body_not_object'],
+    ])('with %s is 400', async (_, body, code) => {
       const session_id = uniqueName('session');
       await runToEnd(session_id, say('one'));
-      expectTextError(await fork(session_id, body), { status: 400 });
+      expectError(await fork(session_id, body), { status: 400, code });
     });
   });
 
@@ -296,8 +345,9 @@ export function describeSessions(target: GetTarget): void {
       const session_id = uniqueName('session');
       await runToEnd(session_id, say('forgotten'));
       const answer = await remove(session_id);
-      expect([answer.status, answer.body]).toEqual([200, { ok: true }]);
-      expectTextError(await api().get(pathOf(session_id)), NOT_FOUND);
+      const deleted = { object: 'hermes.session.deleted', id: session_id, deleted: true, ok: true };
+      expect([answer.status, answer.body]).toEqual([200, deleted]);
+      expectError(await api().get(pathOf(session_id)), NOT_FOUND);
       const prompt = say('new');
       await runToEnd(session_id, prompt);
       expect(await contextOf(prompt)).toEqual([]);
@@ -314,7 +364,7 @@ export function describeSessions(target: GetTarget): void {
     it('is 409 while a run of the session is unfinished', async () => {
       const session_id = uniqueName('session');
       await using held = await HeldRun.start(target(), [{ text: 'x' }], { session_id });
-      expectTextError(await remove(session_id), { status: 409 });
+      expectError(await remove(session_id), { status: 409, code: 'session_active_turn' });
       held.release();
       await api().finish(held.runId);
       expect((await remove(session_id)).status).toBe(200);
@@ -329,9 +379,12 @@ export function describeSessions(target: GetTarget): void {
       ['GET', '/messages?after=0', undefined],
       ['POST', '/fork', '{}'],
       ['POST', '/fork', 'not json'],
+      ['PATCH', '', 'not json'],
+      ['POST', '/chat', 'not json'],
+      ['POST', '/chat/stream', '{"message":"hello"}'],
     ])('is 404 for %s %s', async (method, rest, raw) => {
       const path = pathOf(uniqueName('missing'), rest);
-      expectTextError(await api().request(method, path, raw === undefined ? {} : { raw }), NOT_FOUND);
+      expectError(await api().request(method, path, raw === undefined ? {} : { raw }), NOT_FOUND);
     });
   });
 }
@@ -349,8 +402,11 @@ export function describeSessionOwnership(target: GetTarget): void {
         ['GET', '/messages'],
         ['DELETE', ''],
         ['POST', '/fork'],
+        ['PATCH', ''],
+        ['POST', '/chat'],
+        ['POST', '/chat/stream'],
       ] as const) {
-        expectTextError(await other.request(method, path + rest), NOT_FOUND);
+        expectError(await other.request(method, path + rest), NOT_FOUND);
       }
       const prompt = say('mine');
       await other.finish(await other.create(prompt, { session_id }));

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ToolsetList } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { McpServerHealth } from '../../packages/server/src/mcp/mcp-server.ts';
 import type { Api } from '../support/api.ts';
@@ -140,6 +141,18 @@ describe('with a child process and an HTTP server', () => {
       /^There is no tool 'mcp__other__x'\. Tools: terminal, .*mcp__local__echo/,
     );
     expect(told[2]!.content).toMatch(/arguments are not valid JSON/);
+  });
+
+  test('/v1/toolsets has a set for each', async () => {
+    const { body } = await world.api.get<ToolsetList>('/v1/toolsets');
+    expect(body.data.find(({ name }) => name === 'mcp-remote')).toEqual({
+      name: 'mcp-remote',
+      label: 'MCP: remote',
+      description: expect.any(String),
+      enabled: true,
+      configured: true,
+      tools: ['mcp__remote__add', 'mcp__remote__echo'],
+    });
   });
 
   test('/health/detailed shows each with its tools', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
 import { type RecordedRequest, script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
+import { postStream } from '../support/posted-stream.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
 
@@ -165,4 +166,31 @@ test('a session that nobody uses goes, with what was approved for it; one in use
   await waitForApproval(api, again);
   world.model.open('busy');
   await endsAs(api, busy, 'run.completed');
+});
+
+test('a chat that is asked for again after a crash is told by the same run, with what its session is told', async () => {
+  await using world = await ServerWithModel.start();
+  const { api, model, server } = world;
+  const id = 'told-again';
+  await api.post('/api/sessions', { id, title: 'Kept', system_prompt: 'The rules of the house.' });
+  const message = script([{ chunks: ['one ', { gate: 'told-again' }, 'two'] }]);
+  const path = `/api/sessions/${id}/chat/stream`;
+  const headers = { 'idempotency-key': 'told-again' };
+  const isDelta = ({ event }: { event: string }) => event === 'assistant.delta';
+  const cut = await postStream(api, path, { message }, { headers, until: isDelta });
+  const { run_id } = JSON.parse(cut.frames[0]!.data) as { run_id: string };
+  await server.kill();
+  await server.start();
+  model.open('told-again');
+
+  const again = await postStream(world.api, path, { message }, { headers });
+  const events = again.frames.map(({ event, data }) => ({ event, ...JSON.parse(data) }));
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(events[0]).toMatchObject({ event: 'run.started', run_id });
+  expect(events.find(({ event }) => event === 'assistant.completed')).toMatchObject({ content: 'one two' });
+  expect(events.at(-1)).toMatchObject({ event: 'done' });
+  const { body } = await world.api.get<Session>(`/api/sessions/${id}`);
+  expect(body).toMatchObject({ title: 'Kept', turns: 1, has_system_prompt: true });
+  const asked = await model.waitForRequest((request) => JSON.stringify(request.body).includes('told-again'));
+  expect(JSON.stringify(asked.body.messages[0])).toContain('The rules of the house.');
 });

@@ -122,6 +122,8 @@ export class Api {
       headers: { ...this.#auth(), ...(after === undefined ? {} : { 'last-event-id': String(after) }) },
       signal: signal === undefined ? abort.signal : AbortSignal.any([abort.signal, signal]),
     });
+    // The cursor was at the last event.
+    if (response.status === 204) return { frames: [], comments: [], clean: true };
     if (response.status !== 200 || response.body === null) {
       throw new Error(`events: ${response.status} ${await response.text()}`);
     }

@@ -9,7 +9,9 @@ import { ConnectionError, StreamInterruptedError } from './errors.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
 
 const RUN = 'run_1';
-const CLOSED = ': stream closed\n\n';
+const CLOSED = ': stream closed\n';
+const nothingMore = () =>
+  new Connection(new Response(null, { status: 204 }), new AbortController(), () => {});
 
 /** A run of so many events, the last of which is its end. */
 function frames(count: number): string[] {
@@ -143,6 +145,13 @@ describe('every event is given once and in order', () => {
       const { seqs, error } = await follow([rest, rest], { after: count - 1 });
       expect({ seqs, error }).toEqual({ seqs: [], error: undefined });
     }
+  });
+
+  it('also when the server says so with 204, at once or when the stream comes back', async () => {
+    const at = await follow([nothingMore], { after: 3 });
+    expect(at).toEqual({ seqs: [], cursors: [3], error: undefined });
+    const lost = () => bring(frames(4).slice(0, 3).join(''), 'breaks');
+    expect(await follow([lost, nothingMore])).toMatchObject({ seqs: [0, 1, 2], error: undefined });
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * The events of a run over as many connections as it takes, each once and in order.
  *
- *   connecting ──▶ reading ──the terminal event──▶ done
+ *   connecting ──▶ reading ──the terminal event──▶ done (or at once: 204 says that nothing follows the cursor)
  *       ▲             │ lost, ended early, silent, damaged, or an event missing
  *       └── waiting ◀─┘
  *
@@ -16,6 +16,7 @@ import { type APIError, ConnectionError } from './errors.ts';
 import { EventSequence, NO_NUMBERS } from './event-sequence.ts';
 import { isTransient, retryAfterMs } from './retry.ts';
 import { readMessages } from './sse-messages.ts';
+import { NO_CONTENT } from './transport.ts';
 
 /** What becomes of the connection that a stream reads from. */
 export type ConnectionChange =
@@ -68,6 +69,11 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
     try {
       const connection = await options.connect(from, connections > 0);
       connections++;
+      // The cursor is at the terminal event.
+      if (connection.response.status === NO_CONTENT) {
+        connection.close();
+        return;
+      }
       openedAt = performance.now();
       const messages = readMessages(connection, options.stallMs, {
         onOpen: () => options.onConnection?.({ state: 'open' }),

@@ -9,6 +9,8 @@ export {
   type ChatCompletion,
   type ChatCompletionChunk,
   type ChatMessage,
+  type Completion,
+  type EmbeddingList,
   type EventName,
   type Health,
   type HealthDetailed,
@@ -17,6 +19,7 @@ export {
   type Job,
   type Model,
   type ModelList,
+  type ModelOptions,
   type ResponseEvent,
   type ResponseItem,
   type ResponseObject,
@@ -28,11 +31,17 @@ export {
   type RunStatus,
   type RunWebhook,
   type Session,
+  type SessionAnswer,
+  type SessionChatCompletion,
+  type SessionChatEvent,
   type SessionList,
   type SessionMessage,
   type SessionMessageList,
+  type SkillList,
   type TerminalEvent,
   type ToolProgress,
+  type Toolset,
+  type ToolsetList,
   type Usage,
   type WebhookEventName,
   type WebhookMessage,
@@ -43,11 +52,21 @@ export type { ConnectionChange } from './follow-events.ts';
 export type { PageQuery, Pages } from './pages.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
+export type { CompletionParams, CompletionStream, EmbeddingParams } from './resources/completions.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
 export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';
-export type { ForkSessionParams } from './resources/sessions.ts';
+export type { SessionChatStream } from './resources/session-chat.ts';
+export type {
+  CreateSessionParams,
+  ForkSessionParams,
+  SessionChatOptions,
+  SessionChatParams,
+  SessionListQuery,
+  SessionMessagesQuery,
+  UpdateSessionParams,
+} from './resources/sessions.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';

@@ -48,7 +48,10 @@ export class Pages<Item, List extends Page<Item>> implements AsyncIterable<Item>
 
 /** A page that has more says how to get it. */
 export function isPage(answer: Fields): answer is Fields & Page<Fields> {
-  const { data, has_more, next_cursor } = answer;
-  const goesOn = has_more !== true || typeof next_cursor === 'string';
-  return goesOn && Array.isArray(data) && data.every(isFields);
+  const { has_more, next_cursor } = answer;
+  return isList(answer) && (has_more !== true || typeof next_cursor === 'string');
+}
+
+export function isList({ data }: Fields): boolean {
+  return Array.isArray(data) && data.every(isFields);
 }

@@ -1,6 +1,7 @@
 /** The client. Each part of the API is a property: `client.runs.create(…)`. */
 import { Chat } from './resources/chat.ts';
-import { CapabilitiesResource, HealthResource, Models } from './resources/discovery.ts';
+import { Completions, Embeddings } from './resources/completions.ts';
+import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
@@ -30,8 +31,12 @@ export class Talaria {
   readonly runs: Runs;
   readonly sessions: Sessions;
   readonly chat: Chat;
+  readonly completions: Completions;
+  readonly embeddings: Embeddings;
   readonly responses: Responses;
   readonly models: Models;
+  readonly skills: Skills;
+  readonly toolsets: Toolsets;
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
@@ -52,8 +57,12 @@ export class Talaria {
     this.runs = new Runs(transport);
     this.sessions = new Sessions(transport);
     this.chat = new Chat(transport);
+    this.completions = new Completions(transport);
+    this.embeddings = new Embeddings(transport);
     this.responses = new Responses(transport);
     this.models = new Models(transport);
+    this.skills = new Skills(transport);
+    this.toolsets = new Toolsets(transport);
     this.capabilities = new CapabilitiesResource(transport);
     this.health = new HealthResource(transport);
     this.jobs = new Jobs(transport);

@@ -57,6 +57,8 @@ export interface TransportOptions {
 
 const EVENTS = 'text/event-stream';
 
+export const NO_CONTENT = 204;
+
 const TIMEOUT_MS = 60_000;
 
 /** Shorter keys are words, and words stand in messages by chance. */
@@ -192,6 +194,8 @@ function toQuery(query: object = {}): string {
 }
 
 function expectEvents(response: Response): void {
+  // There are none, and there will be none.
+  if (response.status === NO_CONTENT) return;
   const type = response.headers.get('content-type') ?? '';
   if (!type.startsWith(EVENTS)) {
     throw new ConnectionError(`The server answered with '${type}' instead of a stream of events`);

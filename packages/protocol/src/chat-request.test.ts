@@ -89,6 +89,18 @@ describe('messages', () => {
     expect({ followUp, outputs }).toEqual({ followUp: undefined, outputs: [] });
   });
 
+  it('of the system alone are the prompt', () => {
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'developer', content: 'Say hello.' },
+    ];
+    expect(parse(messages)).toMatchObject({
+      prompt: 'Be brief.\n\nSay hello.',
+      history: [],
+      instructions: undefined,
+    });
+  });
+
   it('after the last one of the user are left out', () => {
     expect(parse([user('one'), { role: 'assistant', content: 'tw' }])).toMatchObject({
       prompt: 'one',
@@ -97,7 +109,8 @@ describe('messages', () => {
   });
 
   it.each([
-    [[{ role: 'system', content: 'x' }], 'no_user_message'],
+    [[{ role: 'assistant', content: 'x' }], 'no_user_message'],
+    [[{ role: 'system', content: ' ' }], 'no_user_message'],
     [[user('  ')], 'no_user_message'],
     [['hello'], 'invalid_history'],
     [[{ role: 'user' }], 'invalid_history'],

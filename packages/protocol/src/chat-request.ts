@@ -40,6 +40,9 @@ export function parseCreateChat(body: unknown): CreateChat {
     .map(({ content }) => textOf(content))
     .join('\n\n');
   const spoken = messages.filter(({ role }) => role !== 'system');
+  // Instructions alone are answered, as OpenAI's models do.
+  const isAlone = spoken.length === 0 && instructions !== '';
+  if (isAlone) spoken.push({ role: 'user', content: instructions });
   const last = spoken.findLastIndex(({ role, content }) => role === 'user' && !isBlank(content));
   if (last === -1) {
     const message = "No user message found in 'messages'";
@@ -54,7 +57,7 @@ export function parseCreateChat(body: unknown): CreateChat {
     // What an assistant is to have begun to say is left out: a run begins its answer itself.
     followUp: endsWithResult ? pairCalls(after) : undefined,
     outputs: endsWithResult ? lastOutputs(after) : [],
-    instructions: instructions === '' ? undefined : instructions,
+    instructions: isAlone || instructions === '' ? undefined : instructions,
     model: optionalString(fields, 'model') || undefined,
     stream: optionalFlag(fields, 'stream'),
     clientTools: parseClientTools(fields),

@@ -224,7 +224,7 @@ describe('a run that is refused', () => {
     5,
     { type: 'text' },
     { type: 'text', text: 5 },
-    { type: 'audio', text: 'x' },
+    { type: 'video', text: 'x' },
     image('file:///etc/passwd'),
     image('javascript:alert(1)'),
     image('data:text/html,x'),

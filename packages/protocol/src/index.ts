@@ -1,9 +1,12 @@
 export type * from './chat.ts';
 export * from './chat-request.ts';
+export * from './completion-request.ts';
+export type * from './completions.ts';
 export type * from './discovery.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export { parseObject } from './fields.ts';
+export type * from './inventory.ts';
 export * from './job-requests.ts';
 export type * from './jobs.ts';
 export * from './messages.ts';

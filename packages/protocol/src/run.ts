@@ -46,7 +46,7 @@ export function isRunId(value: string): boolean {
 }
 
 /** An id with a prefix and 128 random bits, as `apr_<32 hex>`. */
-export function createId(prefix: 'apr' | 'idem' | 'sess' | 'server'): string {
+export function createId(prefix: 'apr' | 'idem' | 'req' | 'sess' | 'server'): string {
   return `${prefix}_${randomHex(16)}`;
 }
 
@@ -57,6 +57,11 @@ export function createId(prefix: 'apr' | 'idem' | 'sess' | 'server'): string {
  */
 export function createRunId(now: number = Date.now()): string {
   return `run_${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
+}
+
+/** A name for a session that its creator gave none: `api_<seconds>_<8 hex>`. */
+export function createSessionId(now: number = Date.now()): string {
+  return `api_${Math.floor(now / 1000)}_${randomHex(4)}`;
 }
 
 function randomHex(bytes: number): string {

@@ -7,6 +7,7 @@ import {
   encodeSseFrame,
   SSE_CLOSED,
   SSE_KEEPALIVE,
+  SSE_KEEPALIVE_NUMBERED,
   SSE_OPEN,
   type SseMessage,
 } from './sse.ts';
@@ -50,7 +51,7 @@ const cuts = fc.array(fc.nat(), { maxLength: 40 });
 const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
 
 describe('a stream of frames', () => {
-  const noise = fc.constantFrom('', SSE_KEEPALIVE, ': two\n: comments\n\n');
+  const noise = fc.constantFrom('', SSE_KEEPALIVE, SSE_KEEPALIVE_NUMBERED, ': two\n: comments\n\n');
 
   it('parses back to the same events, however it is cut, ended or commented', () => {
     fc.assert(
@@ -116,11 +117,11 @@ describe('a stream of frames', () => {
 
   it('is one id line, one data line and a blank line per event', () => {
     expect(encodeSseFrame(7, '{"a":1}')).toBe('id: 7\ndata: {"a":1}\n\n');
-    expect([SSE_OPEN, SSE_KEEPALIVE, SSE_CLOSED]).toEqual([
-      ': open\n\n',
-      ': keepalive\n\n',
-      ': stream closed\n\n',
-    ]);
+    expect([SSE_OPEN, SSE_KEEPALIVE]).toEqual([': open\n\n', ': keepalive\n\n']);
+  });
+
+  it('has no blank line after a comment that follows an id', () => {
+    expect([SSE_KEEPALIVE_NUMBERED, SSE_CLOSED]).toEqual([': keepalive\n', ': stream closed\n']);
   });
 });
 

@@ -4,11 +4,17 @@
  * The encoder writes what PROTOCOL.md fixes: an `id:` line with the event's seq and one `data:` line, never an
  * `event:` line. The parser follows the WHATWG rules (any of CR, LF, CRLF ends a line; a chunk may be cut
  * anywhere; a frame is dispatched at its blank line and an unfinished last frame is dropped).
+ *
+ * A comment that follows a numbered frame has no blank line of its own. By the rules a blank line without data means
+ * nothing, but widely used readers (httpx-sse) give an empty event for it once they have seen an id, and their users
+ * then read that as JSON. So such a comment stands before the next frame, or at the very end.
  */
 
 export const SSE_OPEN = ': open\n\n';
 export const SSE_KEEPALIVE = ': keepalive\n\n';
-export const SSE_CLOSED = ': stream closed\n\n';
+/** After a frame with an id. */
+export const SSE_KEEPALIVE_NUMBERED = ': keepalive\n';
+export const SSE_CLOSED = ': stream closed\n';
 
 /** `data` must be one line, as JSON text always is. */
 export function encodeSseFrame(seq: number, data: string): string {

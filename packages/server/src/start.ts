@@ -12,6 +12,7 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { embeddingsEndpoint } from './agent/model/embeddings-endpoint.ts';
 import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
@@ -27,6 +28,8 @@ import type { Check } from './http/routes/health.ts';
 import { JobScheduler } from './jobs/job-scheduler.ts';
 import { ScheduledJobs } from './jobs/scheduled-jobs.ts';
 import { makeDirectory } from './make-directory.ts';
+import { modelSettings } from './model-settings.ts';
+import { patientFetch } from './patient-fetch.ts';
 import { advertisedUrl } from './peers/advertised-url.ts';
 import { PeerGroup } from './peers/peer-group.ts';
 import { redactSecrets } from './redact-secrets.ts';
@@ -203,6 +206,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             }),
             jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
             modelName: config.modelName,
+            embeddings: {
+              endpoint: embeddingsEndpoint(modelSettings(config)),
+              model: config.embeddingModel,
+              fetch: patientFetch,
+              mask,
+            },
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
             tellApprovals: config.tellApprovals,

@@ -1,5 +1,13 @@
-/** What a server says of itself: `/v1/models`, `/v1/capabilities`, `/health`. */
-import type { Capabilities, Health, HealthDetailed, ModelList } from '@talaria/protocol';
+/** What a server says of itself: `/v1/models`, `/v1/skills`, `/v1/toolsets`, `/v1/capabilities`, `/health`. */
+import type {
+  Capabilities,
+  Health,
+  HealthDetailed,
+  ModelList,
+  ModelOptions,
+  SkillList,
+  ToolsetList,
+} from '@talaria/protocol';
 import type { RequestOptions, Transport } from '../transport.ts';
 
 export class Models {
@@ -11,6 +19,35 @@ export class Models {
 
   list(options?: RequestOptions): Promise<ModelList> {
     return this.#transport.json<ModelList>({ method: 'GET', path: '/v1/models', repeat: true }, options);
+  }
+
+  /** What a picker offers. */
+  options(options?: RequestOptions): Promise<ModelOptions> {
+    return this.#transport.json({ method: 'GET', path: '/api/model/options', repeat: true }, options);
+  }
+}
+
+export class Skills {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(options?: RequestOptions): Promise<SkillList> {
+    return this.#transport.json({ method: 'GET', path: '/v1/skills', repeat: true }, options);
+  }
+}
+
+export class Toolsets {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(options?: RequestOptions): Promise<ToolsetList> {
+    return this.#transport.json({ method: 'GET', path: '/v1/toolsets', repeat: true }, options);
   }
 }
 

@@ -8,7 +8,9 @@
  * schema library.
  */
 export * from './chat.ts';
+export * from './completions.ts';
 export * from './discovery.ts';
+export * from './inventory.ts';
 export * from './jobs.ts';
 export * from './responses.ts';
 export * from './runs.ts';

@@ -1,9 +1,13 @@
 /** `/api/sessions`: transcripts, by `session_id`. */
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
+import { UsageSchema } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const EpochSeconds = Type.Number({ description: 'Seconds since the epoch, fractional' });
 const OrNull = Type.Union([Type.String(), Type.Null()]);
+const CountOrNull = Type.Union([Count, Type.Null()], {
+  description: 'null for a session that is older than the counting',
+});
 
 export const SessionSchema = Type.Object({
   object: Type.Literal('hermes.session'),
@@ -15,13 +19,40 @@ export const SessionSchema = Type.Object({
   turns: Count,
   last_run_id: OrNull,
   forked_from: OrNull,
+  id: Type.String({ description: 'The same as session_id' }),
+  title: OrNull,
+  source: Type.String(),
+  model: Type.String(),
+  user_id: Type.Null(),
+  started_at: Type.Number({ description: 'The same as created_at' }),
+  last_active: Type.Number({ description: 'The same as updated_at' }),
+  ended_at: Type.Union([EpochSeconds, Type.Null()]),
+  end_reason: OrNull,
+  parent_session_id: Type.Union([Type.String(), Type.Null()], { description: 'The same as forked_from' }),
+  preview: Type.Union([Type.String(), Type.Null()], {
+    description: 'How the first message of a user begins',
+  }),
+  tool_call_count: CountOrNull,
+  input_tokens: CountOrNull,
+  output_tokens: CountOrNull,
+  pinned: Type.Boolean(),
+  archived: Type.Boolean(),
+  hidden: Type.Boolean({ description: 'Left out of the list' }),
+  unread: Type.Boolean(),
+  has_system_prompt: Type.Boolean(),
+  has_model_config: Type.Literal(false),
 });
+
+/** One session: its fields, and the same once more where clients of Hermes look for them. */
+export const SessionAnswerSchema = Type.Object({ ...SessionSchema.properties, session: SessionSchema });
 
 export const SessionListSchema = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(SessionSchema),
   has_more: Type.Boolean(),
   next_cursor: OrNull,
+  limit: Count,
+  offset: Count,
 });
 
 /** A message in OpenAI's shape, and where it stands. */
@@ -56,6 +87,10 @@ export const SessionMessageSchema = Type.Object({
   name: Type.Optional(Type.String({ description: 'The tool a result came from' })),
   run_id: Type.String(),
   created_at: EpochSeconds,
+  id: Type.Integer({ minimum: 0, description: 'The same as index' }),
+  session_id: Type.String(),
+  timestamp: Type.Number({ description: 'The same as created_at' }),
+  tool_name: Type.Optional(Type.String({ description: 'The same as name' })),
 });
 
 export const SessionMessageListSchema = Type.Object({
@@ -64,13 +99,117 @@ export const SessionMessageListSchema = Type.Object({
   data: Type.Array(SessionMessageSchema),
   has_more: Type.Boolean(),
   next_cursor: OrNull,
+  pagination: Type.Object({
+    limit: Count,
+    offset: Count,
+    order: Type.Union([Type.Literal('oldest'), Type.Literal('latest')]),
+    returned: Count,
+  }),
 });
 
-export const SessionDeletedSchema = Type.Object({ ok: Type.Literal(true) });
+export const SessionDeletedSchema = Type.Object({
+  object: Type.Literal('hermes.session.deleted'),
+  id: Type.String(),
+  deleted: Type.Literal(true),
+  ok: Type.Literal(true),
+});
+
+export const CreateSessionRequestSchema = Type.Object({
+  id: Type.Optional(Type.String({ maxLength: 256, description: 'Its name; one is made up. Or session_id' })),
+  session_id: Type.Optional(Type.String({ maxLength: 256 })),
+  title: Type.Optional(OrNull),
+  system_prompt: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], { description: 'Told to every run in it, and never shown' }),
+  ),
+  source: Type.Optional(OrNull),
+  model: Type.Optional(OrNull),
+  require_model_lock: Type.Optional(Type.Boolean()),
+});
+
+export const UpdateSessionRequestSchema = Type.Object({
+  title: Type.Optional(OrNull),
+  end_reason: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], { description: 'Ends the session; null opens it again' }),
+  ),
+  pinned: Type.Optional(Type.Boolean()),
+  archived: Type.Optional(Type.Boolean()),
+  hidden: Type.Optional(Type.Boolean()),
+  unread: Type.Optional(Type.Boolean()),
+});
+
+const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
+
+export const SessionChatRequestSchema = Type.Object({
+  message: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.Unknown())], { description: 'Text or parts. Or input' }),
+  ),
+  input: Type.Optional(ContentSchema),
+  system_message: Type.Optional(Type.String({ description: 'For this turn alone. Or instructions' })),
+  instructions: Type.Optional(Type.String()),
+});
+
+export const SessionChatCompletionSchema = Type.Object({
+  object: Type.Literal('hermes.session.chat.completion'),
+  session_id: Type.String(),
+  run_id: Type.String(),
+  message: Type.Object({ role: Type.Literal('assistant'), content: Type.String() }),
+  usage: UsageSchema,
+  runtime: Type.Object({ model: Type.String() }),
+});
+
+const Told = { session_id: Type.String(), run_id: Type.String(), seq: Count, ts: EpochSeconds };
+const told = <T extends string, P extends Record<string, TSchema>>(event: T, fields: P) =>
+  Type.Object({ event: Type.Literal(event), ...Told, ...fields });
+const OfMessage = { message_id: Type.String() };
+const OfTool = {
+  ...OfMessage,
+  tool_name: Type.String(),
+  tool_call_id: Type.String(),
+  preview: Type.String(),
+  args: Type.Unknown(),
+};
+const OfOutcome = { ...OfTool, duration: Type.Number(), exit_code: Type.Optional(Type.Integer()) };
+
+/** A frame of the stream, with the name of its `event:` line as `event`. */
+export const SessionChatEventSchema = Type.Union([
+  told('run.started', {
+    user_message: Type.Object({ role: Type.Literal('user'), content: Type.Unknown() }),
+  }),
+  told('message.started', {
+    message: Type.Object({ id: Type.String(), role: Type.Literal('assistant') }),
+  }),
+  told('assistant.delta', { ...OfMessage, delta: Type.String() }),
+  told('tool.progress', { ...OfMessage, tool_name: Type.Literal('_thinking'), delta: Type.String() }),
+  told('tool.started', OfTool),
+  told('tool.completed', OfOutcome),
+  told('tool.failed', OfOutcome),
+  told('approval.request', { ...OfMessage, request_id: Type.String(), command: Type.String() }),
+  told('approval.responded', { ...OfMessage, choice: Type.String() }),
+  told('run.resumed', OfMessage),
+  told('assistant.completed', {
+    ...OfMessage,
+    content: Type.String(),
+    completed: Type.Boolean(),
+    partial: Type.Boolean(),
+    interrupted: Type.Boolean(),
+  }),
+  told('run.completed', { ...OfMessage, completed: Type.Literal(true), usage: UsageSchema }),
+  told('run.failed', {
+    ...OfMessage,
+    completed: Type.Literal(false),
+    error: Type.String(),
+    error_code: Type.String(),
+  }),
+  told('run.cancelled', { ...OfMessage, completed: Type.Literal(false) }),
+  told('error', { message: Type.String(), code: Type.String() }),
+  told('done', {}),
+]);
 
 export const ForkSessionRequestSchema = Type.Object({
   session_id: Type.Optional(Type.String({ description: 'The name of the new session; one is made up' })),
   messages: Type.Optional(
     Type.Integer({ minimum: 0, description: 'How many messages it begins with; all of them' }),
   ),
+  id: Type.Optional(Type.String({ description: 'The same as session_id' })),
+  title: Type.Optional(OrNull),
 });

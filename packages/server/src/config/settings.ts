@@ -196,6 +196,16 @@ export const settings = {
     group: 'Model',
     about: '`openai/…`, `anthropic/…`, `google/…` or `demo`; with a base URL the name of a model there',
   }),
+  embeddingModel: define({
+    env: 'TALARIA_EMBEDDING_MODEL',
+    key: 'embedding_model',
+    kind: string(),
+    default: undefined,
+    defaultText: 'the one each request names',
+    group: 'Model',
+    about:
+      'the model that `/v1/embeddings` uses whatever a request names; embeddings are made by OpenAI or the provider at the base URL',
+  }),
   openaiBaseUrl: define({
     env: 'OPENAI_BASE_URL',
     key: 'openai_base_url',

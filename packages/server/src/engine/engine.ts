@@ -135,9 +135,10 @@ export class Engine {
     this.#report = report;
     this.#journal = journal;
     this.#work = work;
-    this.sessions = new SessionAccess(journal.sessions, {
-      mask,
-      maskKnown: (text) => maskSecrets(text, secrets),
+    this.sessions = new SessionAccess({
+      sessions: journal.sessions,
+      masks: { mask, maskKnown: (text) => maskSecrets(text, secrets) },
+      modelName: options.modelName,
     });
     this.#feeds = new Feeds(journal);
   }
@@ -162,7 +163,8 @@ export class Engine {
     const { response } = request;
     checkForm(request.outputForm);
     const settings = this.#settingsOf(request);
-    const accepted = toRunRequest({ ...(await this.#withContext(owner, request)), settings });
+    const told = await this.#withSystemPrompt(owner, request);
+    const accepted = toRunRequest({ ...(await this.#withContext(owner, told)), settings });
     const outcome = await this.#create({
       runId,
       owner,
@@ -337,6 +339,22 @@ export class Engine {
     failpoint('run.after-create');
     this.#report({ fact: 'run.submitted', outcome: outcome.kind });
     return outcome;
+  }
+
+  /** What the session tells its runs comes before what this one is told. */
+  async #withSystemPrompt(owner: string, request: Submission): Promise<Submission> {
+    const { instructions } = request;
+    const sessionId = await this.#sessionOf(owner, request);
+    const prompt = sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
+    if (prompt === undefined) return request;
+    return { ...request, instructions: instructions === undefined ? prompt : `${prompt}\n\n${instructions}` };
+  }
+
+  /** The session a run is in, or goes on from without being in it. A response may go on in a fork, named by then. */
+  async #sessionOf(owner: string, { sessionId, context, response }: Submission): Promise<string | undefined> {
+    const previous = response?.previous;
+    if (previous === undefined) return sessionId ?? context?.sessionId;
+    return (await this.#journal.responses.get(owner, previous))?.sessionId;
   }
 
   /** With a copy of what was said elsewhere than in its session. A response that is not known is ignored. */

@@ -321,7 +321,8 @@ export class RunWorker {
   #endOptions(end: NewRecord): AppendOptions {
     const { lastPostedPos, request } = this.#progress;
     const adds = end.event === 'run.completed' && request?.session_named === true;
-    return { seenPostedPos: lastPostedPos, ...(adds ? { turn: this.#progress.turn() } : {}) };
+    if (!adds) return { seenPostedPos: lastPostedPos };
+    return { seenPostedPos: lastPostedPos, turn: { ...this.#progress.turn(), usage: end.public.usage } };
   }
 
   #agentRun({ tools, workspace }: Toolbox): AgentRun {

@@ -2,67 +2,115 @@
  * What the rest of the server can do with sessions, in the name of one owner. Like `Engine` it holds no state.
  */
 import {
+  type CreateSession,
   createId,
+  createSessionId,
   type ForkSession,
   type Session,
   type SessionList,
   type SessionMessageList,
   TalariaError,
+  type UpdateSession,
 } from '@talaria/protocol';
-import type { Sessions, StoredSession } from '../journal/sessions.ts';
+import type { MessageRange, SessionFilter, Sessions, StoredSession } from '../journal/sessions.ts';
 import { type Masks, toWireMessage, toWireSession } from './wire-session.ts';
 
 /** A page is made in memory: it ends after this much, long before 200 long outputs of tools. */
 const PAGE_CHARS_MAX = 4_000_000;
 
+export interface SessionAccessOptions {
+  sessions: Sessions;
+  masks: Masks;
+  /** What the server is called by. */
+  modelName: string;
+}
+
+/** Which messages: those after an index, or so many from one of the ends. */
+export type MessagePage = { limit: number } & (
+  | { after?: number | undefined }
+  | { order: 'oldest' | 'latest'; offset: number }
+);
+
 export class SessionAccess {
   readonly #sessions: Sessions;
-  readonly #masks: Masks;
+  readonly #options: SessionAccessOptions;
 
-  constructor(sessions: Sessions, masks: Masks) {
-    this.#sessions = sessions;
-    this.#masks = masks;
+  constructor(options: SessionAccessOptions) {
+    this.#sessions = options.sessions;
+    this.#options = options;
   }
 
   async get(owner: string, sessionId: string): Promise<Session> {
-    return toWireSession(await this.#find(owner, sessionId));
+    return this.#toWire(await this.#find(owner, sessionId));
   }
 
-  async list(owner: string, page: { limit: number; after?: string | undefined }): Promise<SessionList> {
-    const { sessions, next } = await this.#sessions.list({ owner, ...page });
+  async create(
+    owner: string,
+    { sessionId: name, requiresModel, ...session }: CreateSession,
+  ): Promise<Session> {
+    // Every session works with the model of the server, so one for that model is locked to it as it is.
+    if (requiresModel && session.model !== this.#options.modelName) {
+      throw new TalariaError('model_lock_unavailable', { param: 'model' });
+    }
+    for (;;) {
+      const sessionId = name ?? createSessionId();
+      try {
+        return this.#toWire(
+          await this.#named(sessionId, this.#sessions.create({ owner, sessionId, ...session })),
+        );
+      } catch (error) {
+        // A name that was made up is short, and may have been made up twice.
+        const taken = error instanceof TalariaError && error.code === 'session_exists';
+        if (name !== undefined || !taken) throw error;
+      }
+    }
+  }
+
+  async update(owner: string, sessionId: string, change: UpdateSession): Promise<Session> {
+    return this.#toWire(await this.#named(sessionId, this.#sessions.update(owner, sessionId, change)));
+  }
+
+  async list(owner: string, filter: Omit<SessionFilter, 'owner'>): Promise<SessionList> {
+    const { sessions, next } = await this.#sessions.list({ owner, ...filter });
     return {
       object: 'list',
-      data: sessions.map(toWireSession),
+      data: sessions.map((session) => this.#toWire(session)),
       has_more: next !== undefined,
       next_cursor: next ?? null,
+      limit: filter.limit,
+      offset: filter.offset ?? 0,
     };
   }
 
-  /** The messages after the one with the index `after`, oldest first. */
-  async messages(
-    owner: string,
-    sessionId: string,
-    { limit, after = -1 }: { limit: number; after?: number | undefined },
-  ): Promise<SessionMessageList> {
+  /** In the order in which they were said. */
+  async messages(owner: string, sessionId: string, page: MessagePage): Promise<SessionMessageList> {
     const { nextPos } = await this.#find(owner, sessionId);
-    if (after >= nextPos) {
-      const message = `The index ${after} is beyond the last message, which is ${nextPos - 1}`;
-      throw new TalariaError('invalid_cursor', { message, param: 'after' });
-    }
-    const range = { from: after + 1, limit, maxChars: PAGE_CHARS_MAX };
-    const messages = await this.#sessions.messages(owner, sessionId, range);
-    const last = messages.at(-1)?.pos ?? after;
-    const more = last + 1 < nextPos;
+    const range = toRange(page, nextPos);
+    const messages = await this.#sessions.messages(owner, sessionId, { ...range, maxChars: PAGE_CHARS_MAX });
+    const first = messages[0]?.pos ?? range.from;
+    const after = messages.at(-1)?.pos ?? range.from - 1;
+    const latest = range.latest === true;
+    const more = latest ? messages.length > 0 && first > 0 : after + 1 < nextPos;
     return {
       object: 'list',
       session_id: sessionId,
-      data: messages.map((message) => toWireMessage(message, this.#masks)),
+      data: messages.map((message) => toWireMessage(sessionId, message, this.#options.masks)),
       has_more: more,
-      next_cursor: more ? String(last) : null,
+      next_cursor: more && !latest && after >= 0 ? String(after) : null,
+      pagination: {
+        limit: page.limit,
+        offset: latest && 'offset' in page ? page.offset : range.from,
+        order: latest ? 'latest' : 'oldest',
+        returned: messages.length,
+      },
     };
   }
 
-  async fork(owner: string, sessionId: string, { sessionId: name, messages }: ForkSession): Promise<Session> {
+  async fork(
+    owner: string,
+    sessionId: string,
+    { sessionId: name, messages, title }: ForkSession,
+  ): Promise<Session> {
     const { nextPos } = await this.#find(owner, sessionId);
     if (messages !== undefined && messages > nextPos) {
       const message = `'messages' must be at most ${nextPos}, which is how many the session has`;
@@ -70,11 +118,18 @@ export class SessionAccess {
     }
     const upTo = messages === undefined ? undefined : await this.#wholeUpTo(owner, sessionId, messages);
     const into = name ?? createId('sess');
-    return toWireSession(await this.#sessions.fork({ owner, from: sessionId, into, upTo }));
+    return this.#toWire(
+      await this.#named(into, this.#sessions.fork({ owner, from: sessionId, into, upTo, title })),
+    );
   }
 
   delete(owner: string, sessionId: string): Promise<void> {
-    return this.#sessions.delete(owner, sessionId);
+    return this.#named(sessionId, this.#sessions.delete(owner, sessionId));
+  }
+
+  /** What every run in it is told; undefined also where there is no such session yet. */
+  async systemPrompt(owner: string, sessionId: string): Promise<string | undefined> {
+    return (await this.#sessions.get(owner, sessionId))?.systemPrompt ?? undefined;
   }
 
   /** So many messages or a few fewer: no provider takes a call without its result, so a cut between them goes before both. */
@@ -88,7 +143,47 @@ export class SessionAccess {
 
   async #find(owner: string, sessionId: string): Promise<StoredSession> {
     const session = await this.#sessions.get(owner, sessionId);
-    if (session === undefined) throw new TalariaError('session_not_found');
+    if (session === undefined) throw notFound(sessionId);
     return session;
   }
+
+  /** The store knows why it refuses, and not the words that clients look for. */
+  async #named<T>(sessionId: string, done: Promise<T>): Promise<T> {
+    try {
+      return await done;
+    } catch (error) {
+      const code = error instanceof TalariaError ? error.code : undefined;
+      if (code === 'session_not_found') throw notFound(sessionId);
+      if (code === 'session_exists') {
+        throw new TalariaError('session_exists', {
+          message: `Session already exists: ${sessionId}`,
+          param: 'id',
+        });
+      }
+      throw error;
+    }
+  }
+
+  #toWire(session: StoredSession): Session {
+    return toWireSession(session, this.#options.modelName, this.#options.masks);
+  }
+}
+
+function notFound(sessionId: string): TalariaError {
+  return new TalariaError('session_not_found', { message: `Session not found: ${sessionId}` });
+}
+
+function toRange(page: MessagePage, nextPos: number): MessageRange {
+  const { limit } = page;
+  if ('order' in page) {
+    if (page.order === 'oldest') return { from: page.offset, limit };
+    const to = Math.max(0, nextPos - page.offset);
+    return { from: 0, to, limit, latest: true };
+  }
+  const { after = -1 } = page;
+  if (after >= nextPos) {
+    const message = `The index ${after} is beyond the last message, which is ${nextPos - 1}`;
+    throw new TalariaError('invalid_cursor', { message, param: 'after' });
+  }
+  return { from: after + 1, limit };
 }

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../journal/messages.ts';
+import type { StoredSession } from '../journal/sessions.ts';
 import { redactSecrets } from '../redact-secrets.ts';
 import { maskSecrets } from '../secret-filter.ts';
-import { toWireMessage } from './wire-session.ts';
+import { toWireMessage, toWireSession } from './wire-session.ts';
 
 const KEY = 'the-servers-own-key';
 const masks = {
   mask: (text: string) => redactSecrets(text, [KEY]),
   maskKnown: (text: string) => maskSecrets(text, [KEY]),
 };
-const wire = (message: Message) => toWireMessage({ pos: 3, runId: 'run_1', at: 1500, message }, masks);
+const wire = (message: Message) => toWireMessage('s', { pos: 3, runId: 'run_1', at: 1500, message }, masks);
 
 test('a message says where and when it was said', () => {
   expect(wire({ role: 'user', content: 'hi' })).toEqual({
@@ -18,7 +19,86 @@ test('a message says where and when it was said', () => {
     content: 'hi',
     run_id: 'run_1',
     created_at: 1.5,
+    id: 3,
+    session_id: 's',
+    timestamp: 1.5,
   });
+});
+
+const SESSION: StoredSession = {
+  sessionId: 's',
+  createdAt: 1500,
+  usedAt: 2500,
+  nextPos: 4,
+  contextFrom: 2,
+  turns: 2,
+  lastRunId: 'run_1',
+  forkedFrom: 'other',
+  title: null,
+  systemPrompt: null,
+  source: null,
+  model: null,
+  preview: null,
+  endedAt: null,
+  endReason: null,
+  pinned: false,
+  archived: true,
+  hidden: false,
+  unread: false,
+  toolCalls: null,
+  inputTokens: 7,
+  outputTokens: 3,
+};
+const wireSession = (session: Partial<StoredSession>) =>
+  toWireSession({ ...SESSION, ...session }, 'the-model', masks);
+
+test('a session has the fields of ours and those of Hermes', () => {
+  expect(wireSession({})).toEqual({
+    object: 'hermes.session',
+    session_id: 's',
+    created_at: 1.5,
+    updated_at: 2.5,
+    message_count: 4,
+    context_from: 2,
+    turns: 2,
+    last_run_id: 'run_1',
+    forked_from: 'other',
+    id: 's',
+    title: null,
+    source: 'api_server',
+    model: 'the-model',
+    user_id: null,
+    started_at: 1.5,
+    last_active: 2.5,
+    ended_at: null,
+    end_reason: null,
+    parent_session_id: 'other',
+    preview: null,
+    tool_call_count: null,
+    input_tokens: 7,
+    output_tokens: 3,
+    pinned: false,
+    archived: true,
+    hidden: false,
+    unread: false,
+    has_system_prompt: false,
+    has_model_config: false,
+  });
+});
+
+test('a session shows that it has a system prompt, and never the prompt', () => {
+  const shown = wireSession({ systemPrompt: 'the rules' });
+  expect(shown.has_system_prompt).toBe(true);
+  expect(JSON.stringify(shown)).not.toContain('the rules');
+});
+
+test('a preview is one line, cut, and without the secrets of the server, also at the cut', () => {
+  expect(wireSession({ preview: ' two\n\tlines ' }).preview).toBe('two lines');
+  expect(wireSession({ preview: 'x'.repeat(500) }).preview).toBe(`${'x'.repeat(80)}…`);
+  expect(wireSession({ preview: ' \n' }).preview).toBeNull();
+  for (const before of [0, 60, 75]) {
+    expect(wireSession({ preview: 'x'.repeat(before) + KEY }).preview).not.toContain(KEY.slice(0, 5));
+  }
 });
 
 test.each<Message>([

@@ -1,7 +1,7 @@
 /** Sessions and their messages as clients see them (PROTOCOL.md): OpenAI's shapes, without secrets. */
 import type { Session, SessionMessage } from '@talaria/protocol';
 import type { AssistantPart, Message } from '../journal/messages.ts';
-import type { StoredMessage, StoredSession } from '../journal/sessions.ts';
+import { DEFAULT_SOURCE, type StoredMessage, type StoredSession } from '../journal/sessions.ts';
 import { redactJson } from '../redact-secrets.ts';
 
 export interface Masks {
@@ -11,7 +11,12 @@ export interface Masks {
   maskKnown(text: string): string;
 }
 
-export function toWireSession(session: StoredSession): Session {
+/** How much of the first message is shown. */
+const PREVIEW_CHARS = 80;
+
+/** `model` is what the server is called by, for a session that was created for no other. */
+export function toWireSession(session: StoredSession, model: string, { maskKnown }: Masks): Session {
+  const shown = (text: string | null): string | null => text && maskKnown(text);
   return {
     object: 'hermes.session',
     session_id: session.sessionId,
@@ -22,14 +27,55 @@ export function toWireSession(session: StoredSession): Session {
     turns: session.turns,
     last_run_id: session.lastRunId,
     forked_from: session.forkedFrom,
+    id: session.sessionId,
+    title: shown(session.title),
+    source: session.source ?? DEFAULT_SOURCE,
+    model: session.model ?? model,
+    user_id: null,
+    started_at: session.createdAt / 1000,
+    last_active: session.usedAt / 1000,
+    ended_at: session.endedAt === null ? null : session.endedAt / 1000,
+    end_reason: shown(session.endReason),
+    parent_session_id: session.forkedFrom,
+    preview: preview(shown(session.preview)),
+    tool_call_count: session.toolCalls,
+    input_tokens: session.inputTokens,
+    output_tokens: session.outputTokens,
+    pinned: session.pinned,
+    archived: session.archived,
+    hidden: session.hidden,
+    unread: session.unread,
+    has_system_prompt: session.systemPrompt !== null,
+    has_model_config: false,
   };
 }
 
-export function toWireMessage({ pos, runId, at, message }: StoredMessage, masks: Masks): SessionMessage {
-  return { index: pos, ...toOpenAi(message, masks), run_id: runId, created_at: at / 1000 };
+function preview(text: string | null): string | null {
+  const line = text?.replace(/\s+/g, ' ').trim() ?? '';
+  if (line === '') return null;
+  const chars = Array.from(line);
+  return chars.length > PREVIEW_CHARS ? `${chars.slice(0, PREVIEW_CHARS).join('')}…` : line;
 }
 
-function toOpenAi(message: Message, masks: Masks): Pick<SessionMessage, 'role' | 'content'> {
+export function toWireMessage(
+  sessionId: string,
+  { pos, runId, at, message }: StoredMessage,
+  masks: Masks,
+): SessionMessage {
+  const said = toOpenAi(message, masks);
+  return {
+    index: pos,
+    ...said,
+    run_id: runId,
+    created_at: at / 1000,
+    id: pos,
+    session_id: sessionId,
+    timestamp: at / 1000,
+    ...(said.name === undefined ? {} : { tool_name: said.name }),
+  };
+}
+
+function toOpenAi(message: Message, masks: Masks): Pick<SessionMessage, 'role' | 'content' | 'name'> {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: masks.maskKnown(message.content) };

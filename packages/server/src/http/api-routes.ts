@@ -12,18 +12,23 @@ import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
+import { installCompletionRoutes } from './routes/completions.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
+import { type EmbeddingsOptions, installEmbeddingRoutes } from './routes/embeddings.ts';
 import { installEventRoutes } from './routes/events.ts';
+import { type InventoryOptions, installInventoryRoutes } from './routes/inventory.ts';
 import { installJobRoutes } from './routes/jobs.ts';
 import type { PeerOptions } from './routes/peer-routes.ts';
 import { installResponseRoutes } from './routes/responses.ts';
 import { installRunRoutes } from './routes/runs.ts';
+import { installSessionChatRoutes } from './routes/session-chat.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
 
 export interface ApiOptions {
   jobs: ScheduledJobs;
   responses: ResponseRuns;
   modelName: string;
+  embeddings: EmbeddingsOptions;
   subscriberBufferBytes: number;
   inlineGraceMs: number;
   /** Whether streams of chats and responses tell questions to a person as text. */
@@ -34,6 +39,7 @@ export interface ApiOptions {
 
 export interface ApiContext extends ApiOptions {
   peers: Pick<PeerOptions, 'seal' | 'isTakenUp'> | undefined;
+  mcpServers: InventoryOptions['mcpServers'];
   version: string;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
@@ -66,7 +72,9 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     modelName,
     authRequired: keyConfigured,
     cors: corsOrigins === '*' || corsOrigins.length > 0,
+    embeddings: 'url' in api.embeddings.endpoint,
   });
+  installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
   installArtifactRoutes(app, {
     prefix: '/v1/runs',
@@ -78,12 +86,15 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     },
   });
   installSessionRoutes(app, engine.sessions);
+  installSessionChatRoutes(app, { engine, inline, modelName, keyConfigured });
   installJobRoutes(app, jobs);
   installEventRoutes(app, engine, streams);
   const { journal } = responses;
+  const chat = { engine, journal, inline, modelName, keyConfigured };
   const continued = new ContinuedRuns({ engine, journal });
-  const { tellApprovals } = api;
-  installChatRoutes(app, { engine, journal, inline, continued, modelName, keyConfigured, tellApprovals });
+  installChatRoutes(app, { ...chat, continued, tellApprovals: api.tellApprovals });
+  installCompletionRoutes(app, chat);
+  installEmbeddingRoutes(app, api.embeddings);
   installResponseRoutes(app, { engine, responses, inline, keyConfigured });
   return { watch };
 }

@@ -4,7 +4,8 @@
  */
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { TalariaError, toErrorBody } from '@talaria/protocol';
+import { createId, TalariaError, toErrorBody } from '@talaria/protocol';
+import { requestIdOf } from './request-id.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 const STATUSES: Record<string, number> = {
@@ -22,7 +23,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
     return;
   }
   const status = STATUSES[error.code ?? ''] ?? 400;
-  const { headers, body } = refusal(status);
+  const { headers, body } = refusal(status, createId('req'));
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
@@ -32,8 +33,8 @@ const answers = new WeakMap<Socket, ServerResponse>();
 
 export function installBrokenRequests(server: Server): void {
   server.on('request', (request, response) => answers.set(request.socket, response));
-  server.on('checkExpectation', (_request, response) => {
-    const { headers, body } = refusal(417);
+  server.on('checkExpectation', (request, response) => {
+    const { headers, body } = refusal(417, requestIdOf(request));
     response.writeHead(417, headers).end(body);
   });
 }
@@ -44,11 +45,12 @@ const MESSAGES: Record<number, string> = {
   431: 'The head of the request is too large',
 };
 
-function refusal(status: number): { headers: Record<string, string>; body: string } {
+function refusal(status: number, requestId: string): { headers: Record<string, string>; body: string } {
   const message = MESSAGES[status] ?? 'The request is not valid HTTP';
   const body = JSON.stringify(toErrorBody(new TalariaError('invalid_request', { message })));
   const headers = {
     ...SECURITY_HEADERS,
+    'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',

@@ -12,7 +12,7 @@ const failures: Record<string, Error> = {
   broken: new Error('the reason is for the log alone'),
 };
 for (const [name, error] of Object.entries(failures)) {
-  for (const prefix of ['/v1', '/api']) {
+  for (const prefix of ['/v1', '/api/jobs']) {
     app.post(`${prefix}/${name}`, async () => {
       throw error;
     });
@@ -42,15 +42,18 @@ test('an error has the one envelope', async () => {
   });
 });
 
-test('an error of a route under /api is a text', async () => {
-  expect(await ask('/api/refused')).toMatchObject({ status: 404, body: { error: 'Job not found' } });
-  expect(await ask('/api/later')).toMatchObject({
+test('an error of a route under /api/jobs is a text', async () => {
+  expect(await ask('/api/jobs/refused')).toMatchObject({ status: 404, body: { error: 'Job not found' } });
+  expect(await ask('/api/jobs/later')).toMatchObject({
     status: 429,
     retryAfter: '7',
     body: { error: expect.any(String) },
   });
-  expect(await ask('/api/broken')).toMatchObject({ status: 500, body: { error: 'Internal server error' } });
-  expect(await ask('/api/refused', '"more than ten bytes"')).toMatchObject({
+  expect(await ask('/api/jobs/broken')).toMatchObject({
+    status: 500,
+    body: { error: 'Internal server error' },
+  });
+  expect(await ask('/api/jobs/refused', '"more than ten bytes"')).toMatchObject({
     status: 413,
     body: { error: expect.stringContaining('larger than') },
   });
@@ -58,6 +61,9 @@ test('an error of a route under /api is a text', async () => {
 
 test('what is refused before a route is reached looks alike everywhere', async () => {
   const { body } = await ask('/v1/key');
-  expect(await ask('/api/key')).toMatchObject({ status: 401, body });
-  expect(await ask('/api/nothing')).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+  expect(await ask('/api/jobs/key')).toMatchObject({ status: 401, body });
+  expect(await ask('/api/jobs/nothing')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'not_found' } },
+  });
 });

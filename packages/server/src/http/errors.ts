@@ -1,6 +1,6 @@
 /**
- * Turns whatever went wrong into an answer. Everywhere that is the one error envelope, except where a route under `/api`
- * refuses: that is a single text, as the clients of those routes expect it.
+ * Turns whatever went wrong into an answer. Everywhere that is the one error envelope, except where a route under
+ * `/api/jobs` refuses: that is a single text, as the clients of those routes expect it.
  */
 import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -43,7 +43,7 @@ export function installErrorHandling(app: FastifyInstance, unrouted: 'not_found'
 }
 
 function bodyOf(request: FastifyRequest, error: TalariaError): object {
-  const flat = request.routeOptions.url?.startsWith('/api/') && !BEFORE_ROUTES.has(error.code);
+  const flat = request.routeOptions.url?.startsWith('/api/jobs') && !BEFORE_ROUTES.has(error.code);
   return flat ? { error: error.message } : toErrorBody(error);
 }
 

@@ -98,7 +98,7 @@ test('a burst larger than the bound reaches a healthy reader whole, once and in 
   stream.start();
   await once(client, 'close');
   expect(ids()).toEqual(events.map(({ seq }) => seq));
-  expect(received.endsWith(': stream closed\n\n')).toBe(true);
+  expect(received.endsWith('}\n\n: stream closed\n')).toBe(true);
   // It fell behind and came back on its own.
   expect(source.cursors.length).toBeGreaterThan(1);
 });
@@ -181,5 +181,30 @@ test('only a silence is broken by a keep-alive, and none follows the end', async
   stream.keepAlive(5_000);
   await once(client, 'close');
   expect(received.match(/: keepalive/g)).toHaveLength(1);
-  expect(received.endsWith(': stream closed\n\n')).toBe(true);
+  expect(received.endsWith('}\n\n: stream closed\n')).toBe(true);
+});
+
+test('a keep-alive has an empty line of its own only while no event was written', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const response = await connection();
+  read();
+  const stream = new EventStream(response, {
+    ...log([], 1),
+    format: runEventFormat(RUN_ID),
+    after: -1,
+    bufferBytes: 4096,
+  });
+  const settled = () => new Promise((resolve) => response.write('', resolve));
+  await settled();
+  vi.advanceTimersByTime(6_000);
+  stream.keepAlive(5_000);
+  stream.deliver([event(0, 'message.delta')]);
+  await settled();
+  vi.advanceTimersByTime(6_000);
+  stream.keepAlive(5_000);
+  stream.deliver([event(1, 'run.cancelled')]);
+  await once(client, 'close');
+  const outline = received.slice(received.indexOf(': open')).replace(/^data: .*$/gm, 'data');
+  expect(outline).toContain(': open\n\n');
+  expect(outline.match(/^(: keepalive\n+)?id: \d/gm)).toEqual([': keepalive\n\nid: 0', ': keepalive\nid: 1']);
 });

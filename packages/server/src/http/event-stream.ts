@@ -37,6 +37,7 @@ export class EventStream implements Subscriber {
   #behind = false;
   #unsubscribe = (): void => {};
   #lastWriteAt = performance.now();
+  #hasWritten = false;
 
   constructor(response: ServerResponse, options: EventStreamOptions) {
     this.#response = response;
@@ -65,7 +66,10 @@ export class EventStream implements Subscriber {
     }
     const { bytes, ended } = this.#options.format.encode(batch);
     this.#after = batch.at(-1)!.seq;
-    if (bytes.length > 0) this.#write(bytes);
+    if (bytes.length > 0) {
+      this.#write(bytes);
+      this.#hasWritten = true;
+    }
     if (ended) this.end();
   }
 
@@ -101,7 +105,8 @@ export class EventStream implements Subscriber {
   keepAlive(silentMs: number): void {
     const { writableEnded, writableLength } = this.#response;
     if (writableEnded || writableLength > 0) return;
-    if (performance.now() - this.#lastWriteAt >= silentMs) this.#write(KEEPALIVE);
+    const keepalive = (this.#hasWritten ? this.#options.format.keepalive : undefined) ?? KEEPALIVE;
+    if (performance.now() - this.#lastWriteAt >= silentMs) this.#write(keepalive);
   }
 
   async #catchUp(): Promise<void> {

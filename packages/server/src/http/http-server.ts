@@ -8,17 +8,24 @@
  * which words is fixed by the contract, so the routes read their input with the functions of @talaria/protocol.
  */
 import { TalariaError } from '@talaria/protocol';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { type ApiOptions, type InstalledApi, installApiRoutes } from './api-routes.ts';
 import { createAuthenticate } from './auth.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
+import { decodeBody } from './decode-body.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { NO_SCHEMAS } from './no-schemas.ts';
 import { installRequestReports } from './report-requests.ts';
+import { requestIdOf } from './request-id.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
@@ -56,12 +63,13 @@ export interface HttpServerOptions extends HealthOptions {
 }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { engine, apiKeys, corsOrigins, version, api, peers } = options;
+  const { engine, apiKeys, corsOrigins, version, api, peers, mcpServers } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
     loggerInstance: options.logger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: requestIdOf,
     schemaController: NO_SCHEMAS,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -73,7 +81,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       // A request with such a URL meets no hook; what the hooks say comes first all the same.
-      reply.headers(SECURITY_HEADERS);
+      reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
       try {
         admitOrigin(request, reply);
         authenticate(request);
@@ -86,13 +94,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   });
   installBrokenRequests(app.server);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
+    decodeBody(body, request.headers['content-encoding'], BODY_LIMIT_BYTES),
+  );
 
   installErrorHandling(app, api === undefined ? 'no_api' : 'not_found');
   installRequestReports(app, options.report);
   app.decorateRequest('owner', '');
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(SECURITY_HEADERS);
+    reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw new TalariaError('invalid_request', { message: "The header 'Host' is missing" });
     }
@@ -116,7 +126,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   installMethodNotAllowed(app, () => {
     installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
-    installed = api && installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers });
+    installed =
+      api && installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers, mcpServers });
   });
   // Apart from the others: who is no peer is not even told which methods there are.
   if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });

@@ -31,9 +31,10 @@ interface Operation {
 const Limit = Type.Integer({ minimum: 1, maximum: 200, default: 50 });
 const AnyObject = Type.Object({});
 const After = Type.String({ description: 'The next_cursor of the page before' });
+const Offset = Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 });
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
-/** What a route under `/api` refuses with; what is refused before any route is reached has the envelope there, too. */
+/** What a route under `/api/jobs` refuses with; what is refused before any route is reached has the envelope there, too. */
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 const PATH_PARAMETERS: Record<string, TSchema> = {
@@ -100,6 +101,25 @@ const OPERATIONS: Record<string, Operation> = {
     answer: schemas.CapabilitiesSchema,
     errors: [401],
   },
+  'GET /v1/skills': {
+    tag: 'discovery',
+    summary: 'The skills of the agent: it has none',
+    answer: schemas.SkillListSchema,
+    errors: [401],
+  },
+  'GET /v1/toolsets': {
+    tag: 'discovery',
+    summary: 'The tools of the agent, in sets',
+    answer: schemas.ToolsetListSchema,
+    errors: [401],
+  },
+  'GET /api/model/options': {
+    tag: 'discovery',
+    summary: 'What a request may name as its model',
+    query: { refresh: Type.Integer({ description: 'Ignored: the answer is always up to date' }) },
+    answer: schemas.ModelOptionsSchema,
+    errors: [401],
+  },
   'POST /v1/runs': {
     tag: 'runs',
     summary: 'Start a run',
@@ -124,6 +144,29 @@ const OPERATIONS: Record<string, Operation> = {
     body: schemas.ChatRequestSchema,
     answer: schemas.ChatCompletionSchema,
     errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'POST /v1/completions': {
+    tag: 'openai',
+    summary: 'Answer a prompt',
+    description:
+      'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events of the same shape, ' +
+      'and [DONE]. A run that fails has the status of its failure.',
+    headers: {
+      'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
+    },
+    body: schemas.CompletionRequestSchema,
+    answer: schemas.CompletionSchema,
+    errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'POST /v1/embeddings': {
+    tag: 'openai',
+    summary: 'Make embeddings, by the provider of the model',
+    description: 'Passed on to the provider with the key of the server; 404 where it makes none.',
+    body: schemas.EmbeddingRequestSchema,
+    answer: schemas.EmbeddingListSchema,
+    errors: [400, 401, 404, 413, 429, 502, 504],
   },
   'POST /v1/responses': {
     tag: 'openai',
@@ -260,15 +303,38 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /api/sessions': {
     tag: 'sessions',
     summary: 'List sessions, the one used last first',
-    query: { limit: Limit, after: After },
+    query: {
+      limit: Limit,
+      after: After,
+      offset: Offset,
+      source: Type.String(),
+      title: Type.String({ description: 'Exactly this one' }),
+      include_hidden: Type.Boolean({ default: false, description: 'With a title: hidden ones as well' }),
+    },
     answer: schemas.SessionListSchema,
     errors: [400, 401],
+  },
+  'POST /api/sessions': {
+    tag: 'sessions',
+    summary: 'Create a session',
+    body: schemas.CreateSessionRequestSchema,
+    optionalBody: true,
+    status: 201,
+    answer: schemas.SessionAnswerSchema,
+    errors: [400, 401, 409, 413],
   },
   'GET /api/sessions/{session_id}': {
     tag: 'sessions',
     summary: 'Get a session',
-    answer: schemas.SessionSchema,
+    answer: schemas.SessionAnswerSchema,
     errors: [401, 404],
+  },
+  'PATCH /api/sessions/{session_id}': {
+    tag: 'sessions',
+    summary: 'Change what is said about a session',
+    body: schemas.UpdateSessionRequestSchema,
+    answer: schemas.SessionAnswerSchema,
+    errors: [400, 401, 404, 413],
   },
   'DELETE /api/sessions/{session_id}': {
     tag: 'sessions',
@@ -278,8 +344,15 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /api/sessions/{session_id}/messages': {
     tag: 'sessions',
-    summary: 'Read the transcript of a session, from its beginning',
-    query: { limit: Limit, after: Type.Integer({ minimum: 0, description: 'The index of a message' }) },
+    summary: 'Read the transcript of a session',
+    query: {
+      limit: Type.Integer({ minimum: 1, maximum: 500, default: 500 }),
+      after: Type.Integer({ minimum: 0, description: 'The index of a message' }),
+      order: Type.Union([Type.Literal('oldest'), Type.Literal('latest')], {
+        description: 'From which end limit and offset count',
+      }),
+      offset: Offset,
+    },
     answer: schemas.SessionMessageListSchema,
     errors: [400, 401, 404],
   },
@@ -288,8 +361,30 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'Make a session that begins as this one did',
     body: schemas.ForkSessionRequestSchema,
     optionalBody: true,
-    answer: schemas.SessionSchema,
+    status: 201,
+    answer: schemas.SessionAnswerSchema,
     errors: [400, 401, 404, 409],
+  },
+  'POST /api/sessions/{session_id}/chat': {
+    tag: 'sessions',
+    summary: 'Answer a message in a session',
+    description:
+      'The answer of a run, whose id is in it and in the header X-Talaria-Run-Id. A run that fails has the status of its ' +
+      'failure.',
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
+    body: schemas.SessionChatRequestSchema,
+    answer: schemas.SessionChatCompletionSchema,
+    errors: [400, 401, 404, 409, 413, 429, 500, 502, 503, 504],
+  },
+  'POST /api/sessions/{session_id}/chat/stream': {
+    tag: 'sessions',
+    summary: 'Answer a message in a session as a stream',
+    description: 'Server-sent events, each with its name in the `event:` line; the last is done.',
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
+    body: schemas.SessionChatRequestSchema,
+    answer: schemas.SessionChatEventSchema,
+    contentType: 'text/event-stream',
+    errors: [400, 401, 404, 409, 413, 429, 503],
   },
   'GET /api/jobs': {
     tag: 'jobs',
@@ -398,7 +493,7 @@ function describe(path: string, operation: Operation): object {
           error,
           {
             description: ERRORS[error],
-            content: json(path.startsWith('/api/') ? AnyError : schemas.ErrorSchema),
+            content: json(path.startsWith('/api/jobs') ? AnyError : schemas.ErrorSchema),
           },
         ]),
       ),

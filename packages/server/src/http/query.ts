@@ -11,13 +11,21 @@ export function single(query: unknown, name: string): string | undefined {
 }
 
 /** How many a page of a listing may have. */
-export function pageLimit(query: unknown): number {
+export function pageLimit(query: unknown, max: number = LIMIT_MAX): number {
   const value = single(query, 'limit');
   if (value === undefined) return LIMIT_DEFAULT;
   const limit = /^\d{1,4}$/.test(value) ? Number(value) : 0;
-  if (limit < 1 || limit > LIMIT_MAX) {
-    const message = `'limit' must be a whole number from 1 to ${LIMIT_MAX}`;
+  if (limit < 1 || limit > max) {
+    const message = `'limit' must be a whole number from 1 to ${max}`;
     throw new TalariaError('invalid_request', { message, param: 'limit' });
   }
   return limit;
+}
+
+/** A yes or no, as clients of all kinds write it. */
+export function flag(query: unknown, name: string): boolean {
+  const value = single(query, name)?.toLowerCase();
+  if (value === undefined || value === 'false' || value === '0') return false;
+  if (value === 'true' || value === '1') return true;
+  throw new TalariaError('invalid_request', { message: `'${name}' must be true or false`, param: name });
 }

@@ -10,6 +10,8 @@ export interface StreamFormat {
   encode(batch: EventBatch): { bytes: Buffer; ended: boolean };
   /** The last bytes after the end. */
   readonly closed: Buffer;
+  /** Breaks a silence after events were written; the usual comment without it. */
+  readonly keepalive?: Buffer;
   /** The last words to a reader that is cut off while the run goes on; without any the connection just breaks. */
   interrupted?(reason: TalariaError): Buffer;
 }

@@ -21,6 +21,7 @@ import { peersContract } from './contract/peers.ts';
 import { postContract } from './contract/post.ts';
 import { readContract } from './contract/read.ts';
 import { responsesContract } from './contract/responses.ts';
+import { sessionDetailsContract } from './contract/session-details.ts';
 import { sessionsContract } from './contract/sessions.ts';
 import { terminalContract } from './contract/terminal.ts';
 import { watchContract } from './contract/watch.ts';
@@ -81,6 +82,7 @@ export function describeJournalContract(
     describe('parked runs', () => parkedContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));
+    describe('sessions', () => sessionDetailsContract(subject));
     describe('the outbox', () => outboxContract(subject));
     describe('responses', () => responsesContract(subject));
     describe('jobs', () => jobsContract(subject));

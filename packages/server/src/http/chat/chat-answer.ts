@@ -1,5 +1,5 @@
 /** A chat completion in one piece: a fold of the run's events, or of those from one wait for its client to the next. */
-import { type ChatCompletion, type EventPayload, isTerminalEvent, NO_USAGE } from '@talaria/protocol';
+import { type ChatCompletion, type EventPayload, isTerminalEvent } from '@talaria/protocol';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { RunFailure } from '../inline/run-failure.ts';
 import { type ChatEnd, type ChatPlace, toChatEnd } from './chat-end.ts';
@@ -19,7 +19,7 @@ export class ChatAnswer {
   #reasoning: Shown[] = [];
   #end: ChatEnd | undefined;
 
-  constructor(place: ChatPlace = { runId: '', usageBefore: NO_USAGE }) {
+  constructor(place: ChatPlace) {
     this.#place = place;
   }
 

@@ -121,7 +121,7 @@ describe('a step that is told anew', () => {
   });
 
   test('is left out of a truncated answer in one piece', () => {
-    const answer = new ChatAnswer();
+    const answer = new ChatAnswer({ runId: RUN_ID, usageBefore: NO_USAGE });
     const end: Told = ['run.failed', { error: 'x', error_code: 'output_truncated', usage_so_far: USAGE }];
     for (const event of log(said('lost'), resumed(0), said('fo'), said('und'), end)) answer.take(event);
     expect(answer.result(HEAD)).toMatchObject({

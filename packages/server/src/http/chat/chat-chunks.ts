@@ -171,7 +171,7 @@ export class ChatChunks implements StreamFormat {
 
 const NOTHING_ADDED = { choices: [{ index: 0, delta: {}, finish_reason: null }] };
 
-function takenBackIn(batch: EventBatch): TakenBack[] {
+export function takenBackIn(batch: EventBatch): TakenBack[] {
   return batch.flatMap(({ event, payload, seq }) => {
     if (event !== 'run.resumed') return [];
     const { discard_from_seq: from } = JSON.parse(payload) as EventPayload<'run.resumed'>;
@@ -179,7 +179,7 @@ function takenBackIn(batch: EventBatch): TakenBack[] {
   });
 }
 
-function isTakenBack({ event, seq }: StoredEvent, takenBack: readonly TakenBack[]): boolean {
+export function isTakenBack({ event, seq }: StoredEvent, takenBack: readonly TakenBack[]): boolean {
   const isStepsOwn = event === 'message.delta' || event === 'reasoning.available';
   return isStepsOwn && takenBack.some(({ from, to }) => from <= seq && seq < to);
 }

@@ -167,7 +167,7 @@ export function endsAnswer(event: string): boolean {
 
 /** The keys of each route are apart from those of the others: a space cannot stand in a key. */
 export function inlineIdempotency(
-  route: 'chat' | 'responses',
+  route: 'chat' | 'completions' | 'responses' | 'session',
   key: string | undefined,
   request: unknown,
 ): Idempotency | undefined {

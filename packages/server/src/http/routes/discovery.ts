@@ -7,6 +7,8 @@ export interface DiscoveryOptions {
   modelName: string;
   authRequired: boolean;
   cors: boolean;
+  /** Whether the provider makes any. */
+  embeddings: boolean;
 }
 
 const ENDPOINTS = {
@@ -16,9 +18,14 @@ const ENDPOINTS = {
   metrics: { method: 'GET', path: '/metrics' },
   models: { method: 'GET', path: '/v1/models' },
   model: { method: 'GET', path: '/v1/models/{model}' },
+  model_options: { method: 'GET', path: '/api/model/options' },
+  skills: { method: 'GET', path: '/v1/skills' },
+  toolsets: { method: 'GET', path: '/v1/toolsets' },
   capabilities: { method: 'GET', path: '/v1/capabilities' },
   openapi: { method: 'GET', path: '/openapi.json' },
   chat_completions: { method: 'POST', path: '/v1/chat/completions' },
+  completions: { method: 'POST', path: '/v1/completions' },
+  embeddings: { method: 'POST', path: '/v1/embeddings' },
   responses: { method: 'POST', path: '/v1/responses' },
   response: { method: 'GET', path: '/v1/responses/{response_id}' },
   response_delete: { method: 'DELETE', path: '/v1/responses/{response_id}' },
@@ -35,10 +42,14 @@ const ENDPOINTS = {
   run_artifact_content: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/content' },
   run_artifact_archive: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/archive' },
   sessions: { method: 'GET', path: '/api/sessions' },
+  session_create: { method: 'POST', path: '/api/sessions' },
   session: { method: 'GET', path: '/api/sessions/{session_id}' },
+  session_update: { method: 'PATCH', path: '/api/sessions/{session_id}' },
   session_delete: { method: 'DELETE', path: '/api/sessions/{session_id}' },
   session_messages: { method: 'GET', path: '/api/sessions/{session_id}/messages' },
   session_fork: { method: 'POST', path: '/api/sessions/{session_id}/fork' },
+  session_chat: { method: 'POST', path: '/api/sessions/{session_id}/chat' },
+  session_chat_stream: { method: 'POST', path: '/api/sessions/{session_id}/chat/stream' },
   jobs: { method: 'GET', path: '/api/jobs' },
   job_create: { method: 'POST', path: '/api/jobs' },
   job: { method: 'GET', path: '/api/jobs/{job_id}' },
@@ -50,7 +61,7 @@ const ENDPOINTS = {
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
-  const { version, modelName, authRequired, cors } = options;
+  const { version, modelName, authRequired, cors, embeddings } = options;
   const created = Math.floor(Date.now() / 1000);
 
   app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
@@ -87,6 +98,8 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
     features: {
       chat_completions: true,
       chat_completions_streaming: true,
+      completions: true,
+      embeddings,
       responses_api: true,
       responses_streaming: true,
       responses_background: true,
@@ -104,6 +117,18 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_idempotency: true,
       run_artifacts: true,
       sessions: true,
+      session_resources: true,
+      model_options: true,
+      skills_api: true,
+      reasoning_streaming: true,
+      session_chat: true,
+      session_chat_streaming: true,
+      session_fork: true,
+      session_model_lock: false,
+      admin_config_rw: false,
+      memory_write_api: false,
+      audio_api: false,
+      realtime_voice: false,
       run_webhooks: true,
       tool_progress_events: true,
       approval_events: true,

@@ -15,12 +15,12 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, streams
       await engine.get(request.owner, runId);
       const after = parseCursor(request);
       const { ended } = await engine.checkCursor(request.owner, runId, after);
-
+      // The reader has everything. 204 is what makes an EventSource stop; a stream that ended would bring it back.
+      if (ended) return reply.code(204).send();
       streams.open(reply, {
         format: runEventFormat(runId),
         after,
         subscribe: (cursor, subscriber) => engine.subscribe(runId, cursor, subscriber),
-        ended,
       });
     },
   );

@@ -22,6 +22,25 @@ const HOUR_MS = 3600 * 1000;
 const said = (text: string): Message => ({ role: 'user', content: text });
 const turn = (...texts: string[]): Turn => ({ messages: texts.map(said), replaces: false });
 
+/** What nobody has said about a session. */
+const UNTOLD = {
+  forkedFrom: null,
+  title: null,
+  systemPrompt: null,
+  source: null,
+  model: null,
+  preview: null,
+  endedAt: null,
+  endReason: null,
+  pinned: false,
+  archived: false,
+  hidden: false,
+  unread: false,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+};
+
 export function sessionsContract(subject: Subject): void {
   const { itTimed } = subject;
   const get = (sessionId: string, owner = 'ada') => subject.journal.sessions.get(owner, sessionId);
@@ -60,7 +79,7 @@ export function sessionsContract(subject: Subject): void {
         contextFrom: 0,
         turns: 0,
         lastRunId: runId,
-        forkedFrom: null,
+        ...UNTOLD,
       });
       if (subject.itTimed === it) expect(session?.createdAt).toBe(clock.now());
     });
@@ -315,7 +334,7 @@ export function sessionsContract(subject: Subject): void {
     it('is refused while a run of the session is unfinished', async () => {
       const { journal } = subject;
       const claim = await claimedRun(journal, { sessionId: 's' });
-      await expect(remove('s')).rejects.toMatchObject({ code: 'session_busy' });
+      await expect(remove('s')).rejects.toMatchObject({ code: 'session_active_turn' });
       await journal.append(claim, [failed()]);
       await remove('s');
       expect(await get('s')).toBeUndefined();

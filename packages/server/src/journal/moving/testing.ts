@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import pg from 'pg';
+import { SESSION_FLAGS } from '../sessions.ts';
 import { quoted, readShape } from '../sqlite/catalog.ts';
 import { migrate } from '../sqlite/migrations.ts';
 import { NOT_MOVED } from './moved-tables.ts';
@@ -13,10 +14,17 @@ const MEANT: Readonly<Record<string, fc.Arbitrary<Value>>> = {
   'webhooks.url': fc.constantFrom('https://a.example/hook', 'http://b.example:8080/?x=1'),
 };
 
-const BOOLEANS = ['session_gone', 'begins_context', 'ended', 'evicted', 'leased'];
+const BOOLEANS: readonly string[] = [
+  'session_gone',
+  'begins_context',
+  'ended',
+  'evicted',
+  'leased',
+  ...SESSION_FLAGS,
+];
 /** `integer` in Postgres, of 32 bits; the others are `bigint`. */
 const SMALL =
-  /^(next_pos|next_seq|epoch|pos|seq|after_seq|turns?|context_(from|to)|delivered|attempts|version|times|completed)$/;
+  /^(next_pos|next_seq|epoch|pos|seq|after_seq|turns?|context_(from|to)|delivered|attempts|version|times|completed|tool_calls)$/;
 
 const AWKWARD = [
   '',

@@ -292,6 +292,25 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE responses ADD COLUMN after_seq integer NOT NULL DEFAULT -1;
   CREATE INDEX responses_by_run ON responses (run_id, n);
   `,
+  // 7: what is said about a session
+  `
+  -- The counts are NULL for a session that is older than the counting: adding to NULL leaves it unknown.
+  ALTER TABLE sessions
+    ADD COLUMN title         text,
+    ADD COLUMN system_prompt text,
+    ADD COLUMN source        text,
+    ADD COLUMN model         text,
+    ADD COLUMN preview       text,
+    ADD COLUMN ended_at      bigint,
+    ADD COLUMN end_reason    text,
+    ADD COLUMN pinned        boolean NOT NULL DEFAULT false,
+    ADD COLUMN archived      boolean NOT NULL DEFAULT false,
+    ADD COLUMN hidden        boolean NOT NULL DEFAULT false,
+    ADD COLUMN unread        boolean NOT NULL DEFAULT false,
+    ADD COLUMN tool_calls    integer,
+    ADD COLUMN input_tokens  bigint,
+    ADD COLUMN output_tokens bigint;
+  `,
 ];
 
 /** The newest schema there is. */

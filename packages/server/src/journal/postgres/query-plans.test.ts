@@ -217,7 +217,11 @@ async function useSessions(journal: PostgresJournal): Promise<void> {
   const { next } = await sessions.list({ owner: OWNER, limit: 3 });
   await sessions.list({ owner: OWNER, limit: 3, after: next });
   await sessions.messages(OWNER, name, { from: 0, limit: 10 });
+  await sessions.messages(OWNER, name, { from: 0, limit: 10, latest: true });
   await sessions.fork({ owner: OWNER, from: name, into: fork });
+  const session = { owner: OWNER, title: 'a', systemPrompt: null, source: null, model: null };
+  await sessions.create({ ...session, sessionId: createRunId() });
+  await sessions.update(OWNER, fork, { title: 'b' });
   await sessions.delete(OWNER, fork);
 }
 

@@ -2,20 +2,28 @@
 import { TalariaError } from '@talaria/protocol';
 import type { Cursors } from '../cursors.ts';
 import {
+  changedColumns,
+  IS_TOOL_RESULT,
+  previewOf,
   type SessionMessageRow,
   type SessionRow,
+  toMessageText,
+  toolCallsIn,
   toStoredMessage,
   toStoredSession,
 } from '../session-rows.ts';
-import type {
-  MessageRange,
-  NewFork,
-  SessionFilter,
-  SessionPage,
-  Sessions,
-  StoredMessage,
-  StoredSession,
-  Turn,
+import {
+  DEFAULT_SOURCE,
+  type MessageRange,
+  type NewFork,
+  type NewSession,
+  type SessionChange,
+  type SessionFilter,
+  type SessionPage,
+  type Sessions,
+  type StoredMessage,
+  type StoredSession,
+  type Turn,
 } from '../sessions.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 import { leave } from './leftovers.ts';
@@ -23,10 +31,12 @@ import { leave } from './leftovers.ts';
 /** A run was created in the session, which is there from now on. */
 export function useSession(tx: Transaction, owner: string, sessionId: string, runId: string): void {
   tx.send(
-    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id)
-     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4)
+    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id,
+                           tool_calls, input_tokens, output_tokens)
+     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4, 0, 0, 0)
      ON CONFLICT (owner, session_id) DO UPDATE
-       SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id`,
+       SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id,
+           ended_at = NULL, end_reason = NULL`,
     [owner, sessionId, tx.now, runId],
   );
 }
@@ -34,12 +44,16 @@ export function useSession(tx: Transaction, owner: string, sessionId: string, ru
 export function addTurn(
   tx: Transaction,
   { owner, session_id: sessionId, run_id: runId }: { owner: string; session_id: string; run_id: string },
-  { messages, replaces }: Turn,
+  turn: Turn,
 ): void {
+  const { messages, replaces, usage } = turn;
   tx.send(
     `WITH grown AS (
        UPDATE sessions SET next_pos = next_pos + $3, turns = turns + 1, used_at = $4, place = nextval('session_places'),
-                           context_from = CASE WHEN $5 THEN next_pos ELSE context_from END
+                           context_from = CASE WHEN $5 THEN next_pos ELSE context_from END,
+                           preview = CASE WHEN next_pos = 0 THEN $8 ELSE preview END,
+                           tool_calls = tool_calls + $9, input_tokens = input_tokens + $10,
+                           output_tokens = output_tokens + $11
         WHERE owner = $1 AND session_id = $2
        RETURNING n, next_pos - $3 AS first_pos, turns - 1 AS turn)
      INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
@@ -52,7 +66,11 @@ export function addTurn(
       tx.now,
       replaces,
       runId,
-      messages.map((message) => JSON.stringify(message)),
+      messages.map(toMessageText),
+      previewOf(turn),
+      toolCallsIn(turn),
+      usage?.input_tokens ?? 0,
+      usage?.output_tokens ?? 0,
     ],
   );
 }
@@ -88,7 +106,7 @@ export async function isSessionBusy(tx: Transaction, owner: string, sessionId: s
 /** However long it takes: what is said in the other session meanwhile does not wait for it. */
 export async function forkSession(
   tx: Transaction,
-  { owner, from, into, upTo }: NewFork,
+  { owner, from, into, upTo, title }: NewFork,
 ): Promise<StoredSession> {
   const [source] = await tx.rows<SessionRow>(
     'SELECT * FROM sessions WHERE owner = $1 AND session_id = $2 FOR KEY SHARE',
@@ -96,9 +114,21 @@ export async function forkSession(
   );
   if (source === undefined) throw new TalariaError('session_not_found');
   const [made] = await tx.rows<{ n: number }>(
-    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from)
-     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4) ON CONFLICT DO NOTHING RETURNING n`,
-    [owner, into, tx.now, from],
+    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from,
+                           title, system_prompt, source, model, preview, input_tokens, output_tokens)
+     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4, $5, $6, $7, $8, $9, 0, 0)
+     ON CONFLICT DO NOTHING RETURNING n`,
+    [
+      owner,
+      into,
+      tx.now,
+      from,
+      title === undefined ? source.title : title,
+      source.system_prompt,
+      source.source,
+      source.model,
+      upTo === 0 ? null : source.preview,
+    ],
   );
   if (made === undefined) throw new TalariaError('session_exists');
   tx.send(
@@ -107,8 +137,9 @@ export async function forkSession(
     [made.n, source.n, upTo ?? source.next_pos],
   );
   const [fork] = await tx.rows<SessionRow>(
-    `UPDATE sessions SET (next_pos, context_from, turns) = (
-       SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0)
+    `UPDATE sessions SET (next_pos, context_from, turns, tool_calls) = (
+       SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0),
+              count(*) FILTER (WHERE ${IS_TOOL_RESULT})
          FROM session_messages WHERE session = $1)
       WHERE n = $1 RETURNING *`,
     [made.n],
@@ -125,6 +156,35 @@ export class PostgresSessions implements Sessions {
     this.#cursors = cursors;
   }
 
+  create({ owner, sessionId, title, systemPrompt, source, model }: NewSession): Promise<StoredSession> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const [made] = await tx.rows<SessionRow>(
+        `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns,
+                               title, system_prompt, source, model, tool_calls, input_tokens, output_tokens)
+         VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4, $5, $6, $7, 0, 0, 0)
+         ON CONFLICT DO NOTHING RETURNING *`,
+        [owner, sessionId, tx.now, title, systemPrompt, source, model],
+      );
+      if (made === undefined) throw new TalariaError('session_exists');
+      return toStoredSession(made);
+    });
+  }
+
+  update(owner: string, sessionId: string, change: SessionChange): Promise<StoredSession> {
+    return this.#database.transaction(ASKED, async (tx) => {
+      const columns = changedColumns(change, tx.now);
+      // Nothing to set is no statement; the number of turns stays as it is.
+      const sets = ['turns = turns', ...columns.map(([column], i) => `${column} = $${i + 3}`)];
+      const [row] = await tx.rows<SessionRow>(
+        `UPDATE sessions SET ${sets.join(', ')}
+          WHERE owner = $1 AND session_id = $2 RETURNING *`,
+        [owner, sessionId, ...columns.map(([, value]) => value)],
+      );
+      if (row === undefined) throw new TalariaError('session_not_found');
+      return toStoredSession(row);
+    });
+  }
+
   async get(owner: string, sessionId: string): Promise<StoredSession | undefined> {
     const [row] = await this.#database.rows<SessionRow>(
       ASKED,
@@ -134,13 +194,26 @@ export class PostgresSessions implements Sessions {
     return row && toStoredSession(row);
   }
 
-  async list({ owner, after, limit }: SessionFilter): Promise<SessionPage> {
+  async list(filter: SessionFilter): Promise<SessionPage> {
+    const { owner, after, offset, limit, source, title, includeHidden } = filter;
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#cursors.open(owner, after);
     // One more than asked for tells whether there are more.
     const rows = await this.#database.rows<SessionRow>(
       ASKED,
-      'SELECT * FROM sessions WHERE owner = $1 AND place < $2 ORDER BY place DESC LIMIT $3',
-      [owner, before, limit + 1],
+      `SELECT * FROM sessions
+        WHERE owner = $1 AND place < $2 AND ($4 OR NOT hidden)
+          AND ($5::text IS NULL OR coalesce(source, $6) = $5) AND ($7::text IS NULL OR title = $7)
+        ORDER BY place DESC LIMIT $3 OFFSET $8`,
+      [
+        owner,
+        before,
+        limit + 1,
+        includeHidden === true,
+        source ?? null,
+        DEFAULT_SOURCE,
+        title ?? null,
+        offset ?? 0,
+      ],
     );
     const page = rows.slice(0, limit);
     const sessions = page.map(toStoredSession);
@@ -152,16 +225,17 @@ export class PostgresSessions implements Sessions {
   async messages(
     owner: string,
     sessionId: string,
-    { from, to, limit, maxChars }: MessageRange,
+    { from, to, limit, maxChars, latest = false }: MessageRange,
   ): Promise<StoredMessage[]> {
+    const order = latest ? 'DESC' : 'ASC';
     const rows = await this.#database.rows<SessionMessageRow>(
       ASKED,
       `SELECT pos, run_id, at, message FROM (
-         SELECT *, sum(length(message)) OVER (ORDER BY pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+         SELECT *, sum(length(message)) OVER (ORDER BY pos ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
            FROM (SELECT * FROM session_messages
                   WHERE session = (SELECT n FROM sessions WHERE owner = $1 AND session_id = $2)
                     AND pos >= $3 AND ($4::integer IS NULL OR pos < $4)
-                  ORDER BY pos LIMIT $5) page) sized
+                  ORDER BY pos ${order} LIMIT $5) page) sized
         WHERE coalesce(before, 0) < $6 ORDER BY pos`,
       [owner, sessionId, from, to ?? null, limit ?? null, maxChars ?? Number.MAX_SAFE_INTEGER],
     );
@@ -179,7 +253,7 @@ export class PostgresSessions implements Sessions {
         [owner, sessionId],
       );
       if (row === undefined) throw new TalariaError('session_not_found');
-      if (await isSessionBusy(tx, owner, sessionId)) throw new TalariaError('session_busy');
+      if (await isSessionBusy(tx, owner, sessionId)) throw new TalariaError('session_active_turn');
       remove(tx, [row]);
     });
   }

@@ -246,6 +246,24 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX responses_by_owner ON responses (owner, n);
   CREATE INDEX responses_by_run ON responses (run_id, n);
   `,
+  // 12: what is said about a session
+  `
+  ALTER TABLE sessions ADD COLUMN title         TEXT;
+  ALTER TABLE sessions ADD COLUMN system_prompt TEXT;
+  ALTER TABLE sessions ADD COLUMN source        TEXT;
+  ALTER TABLE sessions ADD COLUMN model         TEXT;
+  ALTER TABLE sessions ADD COLUMN preview       TEXT;
+  ALTER TABLE sessions ADD COLUMN ended_at      INTEGER;
+  ALTER TABLE sessions ADD COLUMN end_reason    TEXT;
+  ALTER TABLE sessions ADD COLUMN pinned        INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN archived      INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN hidden        INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN unread        INTEGER NOT NULL DEFAULT 0;
+  -- NULL for a session that is older than the counting: adding to NULL leaves it unknown.
+  ALTER TABLE sessions ADD COLUMN tool_calls    INTEGER;
+  ALTER TABLE sessions ADD COLUMN input_tokens  INTEGER;
+  ALTER TABLE sessions ADD COLUMN output_tokens INTEGER;
+  `,
 ];
 
 /** The newest schema there is. */

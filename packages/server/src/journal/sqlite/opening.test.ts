@@ -2,11 +2,18 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { claimedRun, createRun, delta } from '../testing.ts';
+import { claimedRun, completed, createRun, delta } from '../testing.ts';
 import { waitFor } from '../testing-wait.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing.ts';
 import { startFixture } from './testing-processes.ts';
+
+/** The schema that had none of these columns of sessions. */
+const BEFORE_DETAILS = 11;
+const DETAILS =
+  'title system_prompt source model preview ended_at end_reason pinned archived hidden unread tool_calls input_tokens output_tokens'.split(
+    ' ',
+  );
 
 const inUse = (path: string) => `The database ${path} is in use by another server: stop that one first`;
 
@@ -72,6 +79,32 @@ describe('a database file', () => {
     expect(await again.getRun(runId)).toEqual(run);
     await again.post(runId, { kind: 'steer', input: 'left' });
     expect((await again.getRun(runId))?.state.steers_waiting).toBe(1);
+    await again.close();
+  });
+
+  it('keeps sessions that are older than what is said about them, and does not count what it cannot know', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
+    const journal = await SqliteJournal.open({ path });
+    await journal.append(await claimedRun(journal, { sessionId: 's' }), [completed()], { turn });
+    await journal.close();
+    const db = new DatabaseSync(path);
+    for (const column of DETAILS) db.exec(`ALTER TABLE sessions DROP COLUMN ${column}`);
+    db.close();
+    setVersion(path, BEFORE_DETAILS);
+
+    const again = await SqliteJournal.open({ path });
+    const unknown = { toolCalls: null, inputTokens: null, outputTokens: null, preview: null };
+    expect(await again.sessions.get('ada', 's')).toMatchObject({
+      turns: 1,
+      title: null,
+      hidden: false,
+      ...unknown,
+    });
+    await again.append(await claimedRun(again, { sessionId: 's' }), [completed()], { turn });
+    expect(await again.sessions.get('ada', 's')).toMatchObject({ turns: 2, nextPos: 2, ...unknown });
+    expect((await again.sessions.update('ada', 's', { title: 'told' })).title).toBe('told');
     await again.close();
   });
 

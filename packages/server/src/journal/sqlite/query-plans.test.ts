@@ -121,6 +121,11 @@ describe('every query finds its rows by an index', () => {
       () => reader.sessions.messages('ada', 's', { from: 5 }),
       /session_messages USING PRIMARY KEY \(session=\? AND pos>\? AND pos<\?\)/,
     ],
+    [
+      'sessions.messages, the latest',
+      () => reader.sessions.messages('ada', 's', { from: 5, latest: true }),
+      /session_messages USING PRIMARY KEY \(session=\? AND pos>\? AND pos<\?\)/,
+    ],
     ['outbox.due', () => reader.outbox.due(5), /webhook_messages_due \(due_at>\?\)/],
     ['outbox.state', () => reader.outbox.state('run_1'), /webhooks USING PRIMARY KEY \(run_id=\?\)/],
     [
@@ -128,7 +133,7 @@ describe('every query finds its rows by an index', () => {
       () => reader.responses.get('ada', 'resp_1'),
       /sqlite_autoindex_responses_1 \(response_id=\?\)/,
     ],
-    ['responses.ofRun', () => reader.responses.ofRun('run_1'), /sqlite_autoindex_responses_2 \(run_id=\?\)/],
+    ['responses.ofRun', () => reader.responses.ofRun('run_1'), /responses_by_run \(run_id=\?\)/],
     ['jobs.get', () => reader.jobs.get('0123456789ab'), /sqlite_autoindex_jobs_1 \(job_id=\?\)/],
     ['jobs.list', () => reader.jobs.list('ada'), /jobs_by_owner \(owner=\?\)/],
     ['jobs.agenda', () => reader.jobs.agenda(10, 5), /jobs_due \(next_run_at<\?\)/],
@@ -173,13 +178,16 @@ describe('every query finds its rows by an index', () => {
     expect(slow(plans)).toEqual([]);
   });
 
-  it('all writes of a session that is used, forked, deleted and swept do', () => {
+  it('all writes of a session that is created, used, changed, forked, deleted and swept do', () => {
     const plans = plansOf(() => {
       writer.createRun(newRun({ sessionId: 's' }), NO_LIMIT, 1);
       const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
       const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
       writer.append(claim!, [completed()], { turn }, 2);
       writer.sessions.fork({ owner: 'ada', from: 's', into: 'f' }, 3);
+      const session = { owner: 'ada', title: 'a', systemPrompt: null, source: null, model: null };
+      writer.sessions.create({ ...session, sessionId: 'c' }, 3);
+      writer.sessions.update('ada', 'c', { title: 'b', pinned: true }, 4);
       writer.sessions.delete('ada', 'f');
       writer.sessions.sweep(0, 10, 5);
     });

@@ -8,6 +8,7 @@ import {
   toStoredSession,
 } from '../session-rows.ts';
 import type { MessageRange, SessionFilter, SessionPage, StoredMessage, StoredSession } from '../sessions.ts';
+import { DEFAULT_SOURCE } from '../sessions.ts';
 
 export class SessionsReader {
   readonly #statement: (sql: string) => StatementSync;
@@ -26,12 +27,24 @@ export class SessionsReader {
     return row && toStoredSession(row);
   }
 
-  list({ owner, after, limit }: SessionFilter): SessionPage {
+  list({ owner, after, offset, limit, source, title, includeHidden }: SessionFilter): SessionPage {
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#cursors.open(owner, after);
     // One more than asked for tells whether there are more.
     const rows = this.#statement(
-      'SELECT * FROM sessions WHERE owner = ? AND place < ? ORDER BY place DESC LIMIT ?',
-    ).all(owner, before, limit + 1) as unknown as SessionRow[];
+      `SELECT * FROM sessions
+        WHERE owner = ?1 AND place < ?2 AND (?3 OR hidden = 0)
+          AND (?4 IS NULL OR coalesce(source, ?5) = ?4) AND (?6 IS NULL OR title = ?6)
+        ORDER BY place DESC LIMIT ?7 OFFSET ?8`,
+    ).all(
+      owner,
+      before,
+      includeHidden === true ? 1 : 0,
+      source ?? null,
+      DEFAULT_SOURCE,
+      title ?? null,
+      limit + 1,
+      offset ?? 0,
+    ) as unknown as SessionRow[];
     const page = rows.slice(0, limit);
     const sessions = page.map(toStoredSession);
     const last = page.at(-1);
@@ -47,12 +60,13 @@ export class SessionsReader {
       to = Number.MAX_SAFE_INTEGER,
       limit = Number.MAX_SAFE_INTEGER,
       maxChars = Number.POSITIVE_INFINITY,
+      latest = false,
     }: MessageRange,
   ): StoredMessage[] {
     const rows = this.#statement(
       `SELECT pos, run_id, at, message FROM session_messages
         WHERE session = (SELECT n FROM sessions WHERE owner = ? AND session_id = ?) AND pos >= ? AND pos < ?
-        ORDER BY pos LIMIT ?`,
+        ORDER BY pos ${latest ? 'DESC' : ''} LIMIT ?`,
     ).iterate(owner, sessionId, from, to, limit) as Iterable<unknown> as Iterable<SessionMessageRow>;
     const messages: StoredMessage[] = [];
     let chars = 0;
@@ -61,6 +75,6 @@ export class SessionsReader {
       chars += row.message.length;
       if (chars >= maxChars) break;
     }
-    return messages;
+    return latest ? messages.reverse() : messages;
   }
 }

@@ -4,8 +4,16 @@
  */
 import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
-import { type SessionRow, toStoredSession } from '../session-rows.ts';
-import type { NewFork, StoredSession, Turn } from '../sessions.ts';
+import {
+  changedColumns,
+  IS_TOOL_RESULT,
+  previewOf,
+  type SessionRow,
+  toMessageText,
+  toolCallsIn,
+  toStoredSession,
+} from '../session-rows.ts';
+import type { NewFork, NewSession, SessionChange, StoredSession, Turn } from '../sessions.ts';
 
 export class SessionsWriter {
   readonly #statement: (sql: string) => StatementSync;
@@ -17,10 +25,12 @@ export class SessionsWriter {
   /** A run was created in the session, which is there from now on. */
   use(owner: string, sessionId: string, runId: string, now: number): void {
     this.#run(
-      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id)
-       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?)
+      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id,
+                             tool_calls, input_tokens, output_tokens)
+       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0, 0)
        ON CONFLICT (owner, session_id) DO UPDATE
-         SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id`,
+         SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id,
+             ended_at = NULL, end_reason = NULL`,
       owner,
       sessionId,
       now,
@@ -30,7 +40,39 @@ export class SessionsWriter {
     );
   }
 
-  addTurn(owner: string, sessionId: string, runId: string, { messages, replaces }: Turn, at: number): void {
+  create({ owner, sessionId, title, systemPrompt, source, model }: NewSession, now: number): StoredSession {
+    if (this.#row(owner, sessionId) !== undefined) throw new TalariaError('session_exists');
+    this.#run(
+      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns,
+                             title, system_prompt, source, model, tool_calls, input_tokens, output_tokens)
+       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?, 0, 0, 0)`,
+      owner,
+      sessionId,
+      now,
+      now,
+      this.#nextPlace(owner),
+      title,
+      systemPrompt,
+      source,
+      model,
+    );
+    return toStoredSession(this.#existing(owner, sessionId));
+  }
+
+  update(owner: string, sessionId: string, change: SessionChange, now: number): StoredSession {
+    const { n } = this.#existing(owner, sessionId);
+    for (const [column, value] of changedColumns(change, now)) {
+      this.#run(
+        `UPDATE sessions SET ${column} = ? WHERE n = ?`,
+        typeof value === 'boolean' ? Number(value) : value,
+        n,
+      );
+    }
+    return toStoredSession(this.#existing(owner, sessionId));
+  }
+
+  addTurn(owner: string, sessionId: string, runId: string, turn: Turn, at: number): void {
+    const { messages, replaces, usage } = turn;
     // A run that was accepted before sessions were stored finds none.
     if (this.#row(owner, sessionId) === undefined) this.use(owner, sessionId, runId, at);
     const row = this.#existing(owner, sessionId);
@@ -44,15 +86,21 @@ export class SessionsWriter {
         runId,
         at,
         replaces && i === 0 ? 1 : 0,
-        JSON.stringify(message),
+        toMessageText(message),
       );
     }
     this.#run(
-      'UPDATE sessions SET next_pos = ?, context_from = ?, turns = turns + 1, used_at = ?, place = ? WHERE n = ?',
+      `UPDATE sessions SET next_pos = ?, context_from = ?, turns = turns + 1, used_at = ?, place = ?, preview = ?,
+                           tool_calls = tool_calls + ?, input_tokens = input_tokens + ?, output_tokens = output_tokens + ?
+        WHERE n = ?`,
       row.next_pos + messages.length,
       replaces ? row.next_pos : row.context_from,
       at,
       this.#nextPlace(owner),
+      row.next_pos === 0 ? previewOf(turn) : row.preview,
+      toolCallsIn(turn),
+      usage?.input_tokens ?? 0,
+      usage?.output_tokens ?? 0,
       row.n,
     );
   }
@@ -71,18 +119,24 @@ export class SessionsWriter {
     return unfinished !== undefined;
   }
 
-  fork({ owner, from, into, upTo }: NewFork, now: number): StoredSession {
+  fork({ owner, from, into, upTo, title }: NewFork, now: number): StoredSession {
     const source = this.#existing(owner, from);
     if (this.#row(owner, into) !== undefined) throw new TalariaError('session_exists');
     const { lastInsertRowid } = this.#run(
-      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from)
-       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?)`,
+      `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, forked_from,
+                             title, system_prompt, source, model, preview, input_tokens, output_tokens)
+       VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0)`,
       owner,
       into,
       now,
       now,
       this.#nextPlace(owner),
       from,
+      title === undefined ? source.title : title,
+      source.system_prompt,
+      source.source,
+      source.model,
+      upTo === 0 ? null : source.preview,
     );
     const n = Number(lastInsertRowid);
     this.#run(
@@ -93,8 +147,9 @@ export class SessionsWriter {
       upTo ?? source.next_pos,
     );
     this.#run(
-      `UPDATE sessions SET (next_pos, context_from, turns) = (
-         SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context = 1), 0), coalesce(max(turn) + 1, 0)
+      `UPDATE sessions SET (next_pos, context_from, turns, tool_calls) = (
+         SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context = 1), 0), coalesce(max(turn) + 1, 0),
+                count(*) FILTER (WHERE ${IS_TOOL_RESULT})
            FROM session_messages WHERE session = sessions.n)
         WHERE n = ?`,
       n,
@@ -104,7 +159,7 @@ export class SessionsWriter {
 
   delete(owner: string, sessionId: string): void {
     const row = this.#existing(owner, sessionId);
-    if (this.isBusy(owner, sessionId)) throw new TalariaError('session_busy');
+    if (this.isBusy(owner, sessionId)) throw new TalariaError('session_active_turn');
     this.#remove(row);
   }
 

@@ -2,6 +2,8 @@
 import type {
   MessageRange,
   NewFork,
+  NewSession,
+  SessionChange,
   SessionFilter,
   SessionPage,
   Sessions,
@@ -30,6 +32,14 @@ export class SqliteSessions implements Sessions {
 
   async messages(owner: string, sessionId: string, range: MessageRange): Promise<StoredMessage[]> {
     return this.#reader.messages(owner, sessionId, range);
+  }
+
+  create(session: NewSession): Promise<StoredSession> {
+    return this.#writer.write('sessions.create', [session]);
+  }
+
+  update(owner: string, sessionId: string, change: SessionChange): Promise<StoredSession> {
+    return this.#writer.write('sessions.update', [owner, sessionId, change]);
   }
 
   fork(fork: NewFork): Promise<StoredSession> {

@@ -17,7 +17,7 @@ export type WriteOp =
   | 'expired'
   | 'evict'
   | 'probe'
-  | `sessions.${'fork' | 'delete' | 'sweep'}`
+  | `sessions.${'create' | 'update' | 'fork' | 'delete' | 'sweep'}`
   | `outbox.${'claim' | 'settle'}`
   | `responses.${'addNext' | 'delete' | 'keep'}`
   | `jobs.${'create' | 'update' | 'delete'}`;

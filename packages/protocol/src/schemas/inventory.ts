@@ -1,0 +1,44 @@
+/** What the agent of a server has: skills, tools, and the models a client can choose from. */
+import Type from 'typebox';
+
+export const SkillListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      description: Type.String(),
+      category: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    }),
+  ),
+});
+
+export const ToolsetSchema = Type.Object({
+  name: Type.String(),
+  label: Type.String(),
+  description: Type.String(),
+  enabled: Type.Boolean({ description: 'Whether the agent can use its tools now' }),
+  configured: Type.Boolean(),
+  tools: Type.Array(Type.String(), { description: 'As the model knows them' }),
+});
+
+export const ToolsetListSchema = Type.Object({
+  object: Type.Literal('list'),
+  platform: Type.Literal('api_server'),
+  data: Type.Array(ToolsetSchema),
+});
+
+export const ModelOptionsSchema = Type.Object({
+  model: Type.String({ description: 'The one in use' }),
+  provider: Type.String(),
+  providers: Type.Array(
+    Type.Object({
+      slug: Type.String(),
+      name: Type.String(),
+      is_current: Type.Boolean(),
+      is_user_defined: Type.Boolean(),
+      authenticated: Type.Boolean(),
+      models: Type.Array(Type.String()),
+      total_models: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+});

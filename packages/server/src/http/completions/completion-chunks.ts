@@ -1,0 +1,101 @@
+/**
+ * A text completion as a stream: `text_completion` objects, then `[DONE]`. It shows what the agent says and nothing
+ * beside it, since this dialect has no place for more. A failure is a last object with the finish reason `error`: a
+ * client that only looks for texts then does not take it for an answer. What is said again after a restart is dealt with
+ * as in chat-chunks.ts.
+ */
+import {
+  type Completion,
+  type EventPayload,
+  isTerminalEvent,
+  NO_USAGE,
+  TalariaError,
+  toErrorBody,
+} from '@talaria/protocol';
+import type { EventBatch } from '../../journal/feeds.ts';
+import type { StoredEvent } from '../../journal/journal.ts';
+import { isTakenBack, takenBackIn } from '../chat/chat-chunks.ts';
+import { toChatEnd } from '../chat/chat-end.ts';
+import type { ChatHead } from '../chat/chat-head.ts';
+import type { TakenBack } from '../chat/taken-back.ts';
+import { interruption } from '../inline/run-failure.ts';
+import { dataFrame } from '../inline/sse-frames.ts';
+import type { StreamFormat } from '../stream-format.ts';
+
+const STEP_BREAK = '\n\n';
+const DONE = 'data: [DONE]\n\n';
+
+export interface CompletionChunksOptions {
+  runId: string;
+  head: ChatHead;
+  /** What the text begins with: the prompt, where the client wants it back. */
+  opening: string;
+  takenBack: readonly TakenBack[];
+}
+
+export class CompletionChunks implements StreamFormat {
+  readonly open: Buffer;
+  readonly closed = Buffer.alloc(0);
+  readonly #options: CompletionChunksOptions;
+  #lastShownSeq = -1;
+  #saidSomething = false;
+  #stepIsOver = false;
+
+  constructor(options: CompletionChunksOptions) {
+    this.#options = options;
+    this.open = Buffer.from(this.#chunk(options.opening));
+  }
+
+  encode(batch: EventBatch): { bytes: Buffer; ended: boolean } {
+    const takenBack = [...this.#options.takenBack, ...takenBackIn(batch)];
+    let text = '';
+    for (const event of batch) {
+      if (isTakenBack(event, takenBack)) continue;
+      if (this.#repeats(event)) {
+        const reason = new TalariaError('internal_error', { message: 'The answer was begun anew' });
+        return { bytes: Buffer.concat([Buffer.from(text), this.interrupted(reason)]), ended: true };
+      }
+      text += this.#frames(event);
+    }
+    return { bytes: Buffer.from(text), ended: isTerminalEvent(batch.at(-1)!.event) };
+  }
+
+  interrupted(reason: TalariaError): Buffer {
+    return Buffer.from(this.#failure(toErrorBody(interruption(reason, this.#options.runId))));
+  }
+
+  #frames(event: StoredEvent): string {
+    if (isTerminalEvent(event.event)) {
+      const end = toChatEnd(event, { runId: this.#options.runId, usageBefore: NO_USAGE });
+      if ('failure' in end) return this.#failure(end.failure.body);
+      return this.#chunk('', end.finishReason, { usage: end.usage }) + DONE;
+    }
+    if (event.event === 'tool.started' || event.event === 'run.steered') this.#stepIsOver = true;
+    if (event.event !== 'message.delta') return '';
+    const { delta } = JSON.parse(event.payload) as EventPayload<'message.delta'>;
+    const text = this.#stepIsOver && this.#saidSomething ? STEP_BREAK + delta : delta;
+    this.#lastShownSeq = event.seq;
+    this.#saidSomething = true;
+    this.#stepIsOver = false;
+    return this.#chunk(text);
+  }
+
+  #repeats({ event, payload }: StoredEvent): boolean {
+    if (event !== 'run.resumed') return false;
+    const { discard_from_seq } = JSON.parse(payload) as EventPayload<'run.resumed'>;
+    return discard_from_seq !== undefined && discard_from_seq <= this.#lastShownSeq;
+  }
+
+  #failure(body: object): string {
+    return this.#chunk('', 'error', body) + DONE;
+  }
+
+  #chunk(text: string, finish_reason: string | null = null, more: object = {}): string {
+    const chunk: Completion = {
+      ...this.#options.head,
+      object: 'text_completion',
+      choices: [{ text, index: 0, logprobs: null, finish_reason }],
+    };
+    return dataFrame({ ...chunk, ...more });
+  }
+}

@@ -1,0 +1,59 @@
+/** What the agent has, as clients of Hermes ask for it: `/v1/skills`, `/v1/toolsets`, `/api/model/options`. */
+import type { ModelOptions, SkillList, Toolset, ToolsetList } from '@talaria/protocol';
+import type { FastifyInstance } from 'fastify';
+import { TOOLSETS } from '../../agent/tools/toolsets.ts';
+import type { McpServerHealth } from '../../mcp/mcp-server.ts';
+
+export interface InventoryOptions {
+  /** What a request may name as its `model`, the server's own name first. */
+  modelName: string;
+  /** Those of this process; where runs are worked on elsewhere, it knows of none. */
+  mcpServers(): readonly McpServerHealth[];
+}
+
+export function installInventoryRoutes(app: FastifyInstance, options: InventoryOptions): void {
+  const { modelName, mcpServers } = options;
+
+  // The agent has no skills: everything it can do is a tool.
+  app.get('/v1/skills', async () => ({ object: 'list', data: [] }) satisfies SkillList);
+
+  app.get('/v1/toolsets', async (): Promise<ToolsetList> => {
+    const builtIn = TOOLSETS.map(({ tools, ...set }) => ({
+      ...set,
+      enabled: true,
+      configured: true,
+      tools: [...tools],
+    }));
+    return { object: 'list', platform: 'api_server', data: [...builtIn, ...mcpServers().map(toToolset)] };
+  });
+
+  app.get('/api/model/options', async (): Promise<ModelOptions> => {
+    const models = [modelName];
+    return {
+      model: modelName,
+      provider: 'talaria',
+      providers: [
+        {
+          slug: 'talaria',
+          name: 'Talaria',
+          is_current: true,
+          is_user_defined: false,
+          authenticated: true,
+          models,
+          total_models: models.length,
+        },
+      ],
+    };
+  });
+}
+
+function toToolset({ name, status, tools }: McpServerHealth): Toolset {
+  return {
+    name: `mcp-${name}`,
+    label: `MCP: ${name}`,
+    description: `The tools of the MCP server ${name}`,
+    enabled: status === 'ready',
+    configured: true,
+    tools: [...tools].sort(),
+  };
+}
