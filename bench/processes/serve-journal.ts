@@ -31,6 +31,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
   const http = createHttpServer({
     engine,
     role: 'http',
+    maxBodiesBytes: 256_000_000,
     peers: undefined,
     api: {
       jobs: new ScheduledJobs({

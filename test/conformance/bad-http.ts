@@ -37,8 +37,6 @@ export function describeBadHttp(target: GetTarget): void {
     });
 
     it.each<[string, (host: string) => string]>([
-      ['an unknown method', (host) => `FOO /v1/runs HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
-      ['a method in lower case', (host) => `get /v1/runs HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
       ['a version that is none', (host) => `GET /v1/runs HTTP/x\r\nHost: ${host}\r\n\r\n`],
       ['the beginning of TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
       ['zero bytes', () => '\0\0\0\0\r\n\r\n'],
@@ -46,9 +44,22 @@ export function describeBadHttp(target: GetTarget): void {
       ['a header without a name', (host) => `GET /v1/runs HTTP/1.1\r\nHost: ${host}\r\n: x\r\n\r\n`],
       ['a header name with a space', (host) => `GET /v1/runs HTTP/1.1\r\nHost: ${host}\r\nX A: x\r\n\r\n`],
       ['no host', () => 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n'],
+      [
+        'two hosts',
+        (host) => `GET /health HTTP/1.1\r\nHost: ${host}\r\nHost: elsewhere\r\nConnection: close\r\n\r\n`,
+      ],
     ])('with %s is 400', async (_, request) => {
       expectRefused(await exchange(url(), request(new URL(url()).host)), 400, 'invalid_request');
     });
+
+    it.each(['FOO', 'get', 'TRACE', 'PROPFIND', 'LOCK'])(
+      'with the method %s is 405 and says which are allowed',
+      async (method) => {
+        const answer = await ask(method, '/v1/runs');
+        expectRefused(answer, 405, 'method_not_allowed');
+        expect(answer!.headers.get('allow')).toContain('POST');
+      },
+    );
 
     it.each([
       ['a lone line feed', 'a\nX-Injected: b'],

@@ -119,6 +119,12 @@ export const API_ERRORS = {
     retryable: true,
     message: 'Too many runs are waiting; try again later',
   },
+  too_many_bodies: {
+    status: 429,
+    type: 'rate_limit_error',
+    retryable: true,
+    message: 'The server holds as many bytes of request bodies of this key as it may; try again later',
+  },
   too_many_steers: {
     status: 429,
     type: 'rate_limit_error',
@@ -130,6 +136,12 @@ export const API_ERRORS = {
     type: 'server_error',
     retryable: true,
     message: 'The server is shutting down and takes no new work',
+  },
+  server_busy: {
+    status: 503,
+    type: 'server_error',
+    retryable: true,
+    message: 'The server holds as many bytes of request bodies as it may; try again later',
   },
   store_unavailable: {
     status: 503,

@@ -178,6 +178,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     role,
     apiKeys: config.apiKeys,
     corsOrigins: config.corsOrigins,
+    maxBodiesBytes: config.maxBodiesMb * 1_000_000,
     version,
     // What the framework has to say at the level info, the command has said in better words.
     logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),

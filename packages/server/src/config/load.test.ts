@@ -112,6 +112,7 @@ it('starts from the documented defaults', () => {
     drainSeconds: 30,
     leaseSeconds: 7,
     subscriberBufferBytes: 1_048_576,
+    maxBodiesMb: 256,
     logLevel: 'info',
     logFormat: 'json',
     configFile: undefined,

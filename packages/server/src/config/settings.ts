@@ -619,6 +619,15 @@ export const settings = {
     group: 'Operation',
     about: 'name of this server in traces',
   }),
+  maxBodiesMb: define({
+    env: 'TALARIA_MAX_BODIES_MB',
+    key: 'max_bodies_mb',
+    kind: integer({ min: 10, max: 1_000_000 }),
+    default: 256,
+    group: 'Operation',
+    about:
+      'megabytes of request bodies the server holds at once, half of it for one key where there are several; more is refused until there is room',
+  }),
   logLevel: define({
     env: 'TALARIA_LOG_LEVEL',
     key: 'log_level',

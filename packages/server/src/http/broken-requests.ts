@@ -5,6 +5,7 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { createId, TalariaError, toErrorBody } from '@talaria/protocol';
+import { ANY_METHOD } from './allowed-methods.ts';
 import { requestIdOf } from './request-id.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -22,10 +23,16 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
     socket.destroy();
     return;
   }
-  const status = STATUSES[error.code ?? ''] ?? 400;
+  const status = hasUnknownMethod(error) ? 405 : (STATUSES[error.code ?? ''] ?? 400);
   const { headers, body } = refusal(status, createId('req'));
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** Whether it is a request but for its method, which Node does not know; what is no HTTP at all looks the same to Node. */
+function hasUnknownMethod(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): boolean {
+  if (error.code !== 'HPE_INVALID_METHOD') return false;
+  return /^[A-Za-z]+ \S+ HTTP\/1\.[01]\r\n/.test(error.rawPacket?.toString('latin1', 0, 16_384) ?? '');
 }
 
 /** The answer each connection is at. */
@@ -40,6 +47,7 @@ export function installBrokenRequests(server: Server): void {
 }
 
 const MESSAGES: Record<number, string> = {
+  405: 'No route takes that method',
   408: 'The request was not complete in time',
   417: 'The expectation of the request cannot be met',
   431: 'The head of the request is too large',
@@ -47,13 +55,15 @@ const MESSAGES: Record<number, string> = {
 
 function refusal(status: number, requestId: string): { headers: Record<string, string>; body: string } {
   const message = MESSAGES[status] ?? 'The request is not valid HTTP';
-  const body = JSON.stringify(toErrorBody(new TalariaError('invalid_request', { message })));
+  const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
+  const body = JSON.stringify(toErrorBody(new TalariaError(code, { message })));
   const headers = {
     ...SECURITY_HEADERS,
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
+    ...(status === 405 ? { allow: ANY_METHOD } : {}),
   };
   return { headers, body };
 }

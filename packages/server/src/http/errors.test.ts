@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { installErrorHandling } from './errors.ts';
 
 const app = Fastify({ bodyLimit: 10 });
-installErrorHandling(app, 'not_found');
+installErrorHandling(app, 'not_found', { of: () => undefined });
 const failures: Record<string, Error> = {
   refused: new TalariaError('job_not_found'),
   later: new TalariaError('rate_limit_exceeded', { retryAfterS: 7 }),

@@ -4,6 +4,7 @@
  */
 import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AllowedMethods } from './allowed-methods.ts';
 import { answerWhileSending } from './answer-while-sending.ts';
 
 /** These come before any route is reached, and look alike on all of them. */
@@ -14,13 +15,20 @@ const BEFORE_ROUTES: ReadonlySet<ApiErrorCode> = new Set([
   'method_not_allowed',
 ]);
 
+/** Refused without reading the body, which is still being sent. */
+const UNREAD_BODY: ReadonlySet<ApiErrorCode> = new Set(['body_too_large', 'too_many_bodies', 'server_busy']);
+
 export function sendError(reply: FastifyReply, error: TalariaError): FastifyReply {
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
   return reply.code(API_ERRORS[error.code].status).send(bodyOf(reply.request, error));
 }
 
-/** `unrouted` is what a request is told that no route is there for. */
-export function installErrorHandling(app: FastifyInstance, unrouted: 'not_found' | 'no_api'): void {
+/** `unrouted` is what a request is told that no route is there for; `allowed` knows those that take other methods. */
+export function installErrorHandling(
+  app: FastifyInstance,
+  unrouted: 'not_found' | 'no_api',
+  allowed: Pick<AllowedMethods, 'of'>,
+): void {
   app.setErrorHandler((error: FastifyError | TalariaError, request, reply) => {
     const known = toTalariaError(error);
     if (known.code === 'internal_error' || known.code === 'store_unavailable') {
@@ -29,13 +37,20 @@ export function installErrorHandling(app: FastifyInstance, unrouted: 'not_found'
         known.message,
       );
     }
-    if (known.code === 'body_too_large') {
+    if (UNREAD_BODY.has(known.code)) {
+      if (known.retryAfterS !== undefined) reply.header('retry-after', String(known.retryAfterS));
       answerWhileSending(request, reply, API_ERRORS[known.code].status, bodyOf(request, known));
       return;
     }
     return sendError(reply, known);
   });
   app.setNotFoundHandler((request, reply) => {
+    const allow = allowed.of(request.url.split('?', 1)[0] ?? '');
+    if (allow !== undefined) {
+      reply.header('allow', allow);
+      const message = `${request.method} is not allowed here; allowed: ${allow}`;
+      return sendError(reply, new TalariaError('method_not_allowed', { message }));
+    }
     const route = `${request.method} ${path(request.url)}`;
     const message = unrouted === 'not_found' ? `No such route: ${route}` : API_ERRORS.no_api.message;
     return sendError(reply, new TalariaError(unrouted, { message }));

@@ -46,7 +46,7 @@ async function fileFrom(
     ...server,
   };
   app = Fastify({ forceCloseConnections: true });
-  installErrorHandling(app, 'not_found');
+  installErrorHandling(app, 'not_found', { of: () => undefined });
   const forward = createForwardArtifacts(seal, idleMs);
   app.get('/v1/:run_id/file', (request, reply) => forward(request, reply, { serverId, server: known }));
   return `${await app.listen({ port: 0, host: '127.0.0.1' })}/v1/run_1/file`;

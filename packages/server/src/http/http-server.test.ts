@@ -11,6 +11,7 @@ const failing = async (): Promise<never> => {
 const http = createHttpServer({
   engine: { draining: false, load: failing } as unknown as Engine,
   role: 'work',
+  maxBodiesBytes: 256_000_000,
   apiKeys: [],
   corsOrigins: [],
   version: '0.0.0',

@@ -16,13 +16,14 @@ import Fastify, {
 } from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Report } from '../telemetry/facts.ts';
+import { AllowedMethods } from './allowed-methods.ts';
 import { type ApiOptions, type InstalledApi, installApiRoutes } from './api-routes.ts';
 import { createAuthenticate } from './auth.ts';
+import { BodyBudget, type BodyCharge, RequestBody } from './body-budget.ts';
 import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
 import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
 import { decodeBody } from './decode-body.ts';
 import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
-import { installMethodNotAllowed } from './method-not-allowed.ts';
 import { NO_SCHEMAS } from './no-schemas.ts';
 import { installRequestReports } from './report-requests.ts';
 import { requestIdOf } from './request-id.ts';
@@ -41,6 +42,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The name of the API key the request came with. */
     owner: string;
+    bodyCharge?: BodyCharge;
   }
   interface FastifyContextConfig {
     /** Needs no key. */
@@ -54,6 +56,8 @@ export interface HttpServerOptions extends HealthOptions {
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
   metrics: MetricsSource;
+  /** How many bytes of request bodies are held at once. */
+  maxBodiesBytes: number;
   report: Report;
   logger: FastifyBaseLogger;
   /** What other servers on the store are served with; undefined where there are none. */
@@ -94,18 +98,18 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   });
   installBrokenRequests(app.server);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
-    decodeBody(body, request.headers['content-encoding'], BODY_LIMIT_BYTES),
-  );
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    const decoded = await decodeBody(body, request.headers['content-encoding'], BODY_LIMIT_BYTES);
+    return new RequestBody(decoded, request.bodyCharge);
+  });
 
-  installErrorHandling(app, api === undefined ? 'no_api' : 'not_found');
+  const allowed = new AllowedMethods();
+  installErrorHandling(app, api === undefined ? 'no_api' : 'not_found', allowed);
   installRequestReports(app, options.report);
   app.decorateRequest('owner', '');
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      throw new TalariaError('invalid_request', { message: "The header 'Host' is missing" });
-    }
+    expectOneHost(request);
     // A body is bytes whatever its type says; Fastify would refuse a type it cannot read.
     delete request.raw.headers['content-type'];
   });
@@ -117,13 +121,29 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       throw new TalariaError('gateway_draining', { retryAfterS: 1 });
   });
 
+  const budget = new BodyBudget({
+    maxBytes: options.maxBodiesBytes,
+    maxBytesPerOwner: apiKeys.length > 1 ? options.maxBodiesBytes / 2 : options.maxBodiesBytes,
+  });
+  app.decorateRequest('bodyCharge');
+  app.addHook('preParsing', async (request, reply) => {
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    if (length === undefined && coding === undefined) return;
+    // What is packed may be as large as any other once it is unpacked.
+    const isKnown = length !== undefined && request.headers['content-encoding'] === undefined;
+    const bytes = isKnown ? Math.min(Number(length), BODY_LIMIT_BYTES) : BODY_LIMIT_BYTES;
+    const charge = budget.charge(request.owner, bytes);
+    request.bodyCharge = charge;
+    reply.raw.once('close', () => charge.release());
+  });
+
   // A connection that is kept alive would bring its client's next request here.
   app.addHook('onSend', async (_request, reply) => {
     if (engine.draining) reply.header('connection', 'close');
   });
 
   let installed: InstalledApi | undefined;
-  installMethodNotAllowed(app, () => {
+  allowed.record(app, () => {
     installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
     installed =
@@ -132,4 +152,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   // Apart from the others: who is no peer is not even told which methods there are.
   if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });
   return app;
+}
+
+/** Of two hosts a proxy and this server may each believe another one. */
+function expectOneHost({ raw }: FastifyRequest): void {
+  const hosts = raw.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts === 1 || (hosts === 0 && raw.httpVersion !== '1.1')) return;
+  const message = hosts === 0 ? "The header 'Host' is missing" : "The header 'Host' may be given once";
+  throw new TalariaError('invalid_request', { message });
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { RequestBody } from './body-budget.ts';
 import { parseJsonBody } from './json-body.ts';
 
-const bytes = (text: string) => new TextEncoder().encode(text);
+const bytes = (text: string) => new RequestBody(new TextEncoder().encode(text));
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 test('any JSON value is read, also one that is not an object', () => {

@@ -4,6 +4,7 @@
  * not refuse a broken one.
  */
 import { TalariaError } from '@talaria/protocol';
+import { RequestBody } from './body-budget.ts';
 
 /** Deeper values serve no client and would overflow the stack of whoever walks them. */
 const DEPTH_MAX = 100;
@@ -16,7 +17,7 @@ const VALUES_MAX = 100_000;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export function parseJsonBody(body: unknown): unknown {
-  const bytes = body instanceof Uint8Array ? body : new Uint8Array();
+  const bytes = body instanceof RequestBody ? body.take() : new Uint8Array();
   // Before it is parsed: that takes long, too, for a text that is nested deep or has many members.
   const tooMuch = findTooMuch(measure(bytes));
   if (tooMuch !== undefined) throw tooMuch;
@@ -29,7 +30,7 @@ export function parseJsonBody(body: unknown): unknown {
 
 /** The same for routes that need no words: no body at all is an empty object. */
 export function parseOptionalJsonBody(body: unknown): unknown {
-  const absent = !(body instanceof Uint8Array) || body.length === 0;
+  const absent = !(body instanceof RequestBody) || body.length === 0;
   return absent ? {} : parseJsonBody(body);
 }
 

@@ -3,13 +3,13 @@ import { parseCreateJob, parsePauseReason, parseUpdateJob } from '@talaria/proto
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ScheduledJobs } from '../../jobs/scheduled-jobs.ts';
 import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
-import { single } from '../query.ts';
+import { flag } from '../query.ts';
 
 type JobRoute = { Params: { job_id: string } };
 
 export function installJobRoutes(app: FastifyInstance, jobs: ScheduledJobs): void {
   app.get('/api/jobs', async (request) => {
-    const includeDisabled = /^(true|1)$/i.test(single(request.query, 'include_disabled') ?? '');
+    const includeDisabled = flag(request.query, 'include_disabled');
     return { jobs: await jobs.list(request.owner, includeDisabled) };
   });
   app.post('/api/jobs', async (request) => ({

@@ -1,0 +1,36 @@
+/** Which methods each path takes: a path that is known and a method that is not give 405 with `Allow`, and not 404. */
+import type { FastifyInstance } from 'fastify';
+
+/** For a request that is too strange to have a path. */
+export const ANY_METHOD = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+
+export class AllowedMethods {
+  readonly #paths: { pattern: RegExp; methods: Set<string> }[] = [];
+
+  /** Knows the paths that `install` registers. */
+  record(app: FastifyInstance, install: () => void): void {
+    const methods = new Map<string, Set<string>>();
+    let recording = true;
+    app.addHook('onRoute', ({ url, method }) => {
+      if (!recording) return;
+      const taken = methods.get(url) ?? new Set();
+      for (const name of [method].flat()) taken.add(name.toUpperCase());
+      methods.set(url, taken);
+    });
+    install();
+    recording = false;
+    for (const [url, taken] of methods) this.#paths.push({ pattern: toPattern(url), methods: taken });
+  }
+
+  /** As `Allow` lists them; undefined for a path that is not known. */
+  of(path: string): string | undefined {
+    const found = this.#paths.filter(({ pattern }) => pattern.test(path));
+    if (found.length === 0) return undefined;
+    return [...new Set(found.flatMap(({ methods }) => [...methods]))].join(', ');
+  }
+}
+
+function toPattern(url: string): RegExp {
+  const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.')));
+  return new RegExp(`^${parts.join('/')}$`);
+}

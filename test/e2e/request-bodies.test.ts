@@ -1,0 +1,58 @@
+/** Unfinished requests cannot take all the memory: what the server holds of bodies is bounded, together and for each key. */
+import { connect, type Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { Api } from '../support/api.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const KEYS = { API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-0123456789' };
+const BODY_BYTES = 4_000_000;
+
+/** A request that declares a body, and sends most of it. */
+function beginPost(server: ServerProcess, key: string): { socket: Socket; answer: () => string } {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('error', () => {});
+  socket.on('data', (chunk) => {
+    answer += chunk;
+  });
+  socket.write(
+    `POST /v1/runs HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY_BYTES}\r\n\r\n`,
+  );
+  socket.write('x'.repeat(BODY_BYTES - 10));
+  return { socket, answer: () => answer };
+}
+
+test('one key can hold half of it, and is told to try again; room is there when its requests are over', async () => {
+  await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '20' } });
+  const [ada, eve] = [
+    new Api(server.url, 'key-of-ada-0123456789'),
+    new Api(server.url, 'key-of-eve-0123456789'),
+  ];
+  // Two of them fit into ten megabytes.
+  const posts = Array.from({ length: 6 }, () => beginPost(server, 'key-of-ada-0123456789'));
+  const refused = () => posts.filter(({ answer }) => answer().startsWith('HTTP/1.1 429'));
+  await waitFor('four to be refused', () => refused().length === 4);
+  expect(refused()[0]!.answer()).toContain('retry-after: 1');
+  expect(refused()[0]!.answer()).toContain('too_many_bodies');
+  expect((await ada.post('/v1/runs', { input: 'x'.repeat(BODY_BYTES) })).status).toBe(429);
+  expect((await eve.post('/v1/runs', { input: 'hi' })).status).toBe(202);
+  for (const { socket } of posts) socket.destroy();
+  await waitFor(
+    'room',
+    async () => (await ada.post('/v1/runs', { input: 'x'.repeat(BODY_BYTES) })).status === 202,
+  );
+});
+
+test('all keys together are held to the whole, with 503', async () => {
+  await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '15' } });
+  const keys = ['key-of-ada-0123456789', 'key-of-eve-0123456789'];
+  // One of each fits into its half, and a third into neither half nor the rest of the whole.
+  const posts = [keys[0]!, keys[1]!, keys[0]!, keys[1]!].map((key) => beginPost(server, key));
+  await waitFor(
+    'two to be refused',
+    () => posts.filter(({ answer }) => /^HTTP\/1\.1 (429|503)/.test(answer())).length === 2,
+  );
+  for (const { socket } of posts) socket.destroy();
+});
