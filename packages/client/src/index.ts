@@ -10,6 +10,7 @@ export {
   type ChatCompletionChunk,
   type ChatMessage,
   type EventName,
+  type FunctionToolRequest,
   type Health,
   type HealthDetailed,
   isTerminalEvent,
@@ -17,6 +18,7 @@ export {
   type Job,
   type Model,
   type ModelList,
+  type PendingCall,
   type ResponseEvent,
   type ResponseItem,
   type ResponseObject,
@@ -26,6 +28,7 @@ export {
   type RunFailureCode,
   type RunList,
   type RunStatus,
+  type RunToolOutputs,
   type RunWebhook,
   type Session,
   type SessionList,
@@ -45,9 +48,13 @@ export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './res
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
-export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';
+export type { CreateRunParams, RunFilter, RunOptions, RunPages, RunParams } from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';
 export type { ForkSessionParams } from './resources/sessions.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
+export { type ClientTool, type ClientTools, defineTool, type ToolContext } from './tools/client-tool.ts';
+export type { CallOutput } from './tools/execute-call.ts';
+export type { RunWith } from './tools/parsed-output.ts';
+export type { JsonSchema, StandardSchema } from './tools/standard-schema.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';

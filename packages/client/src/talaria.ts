@@ -49,7 +49,8 @@ export class Talaria {
       timeout,
       maxRetries,
     });
-    this.runs = new Runs(transport);
+    const begun = new Set<string>();
+    this.runs = new Runs(transport, begun);
     this.sessions = new Sessions(transport);
     this.chat = new Chat(transport);
     this.responses = new Responses(transport);
