@@ -56,5 +56,7 @@ export { Talaria, type TalariaOptions } from './talaria.ts';
 export { type ClientTool, type ClientTools, defineTool, type ToolContext } from './tools/client-tool.ts';
 export type { CallOutput } from './tools/execute-call.ts';
 export type { RunWith } from './tools/parsed-output.ts';
+export type { ServedCall, ServeOptions } from './tools/serve-tools.ts';
+export type { Share } from './tools/share.ts';
 export type { JsonSchema, StandardSchema } from './tools/standard-schema.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';

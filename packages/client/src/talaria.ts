@@ -5,6 +5,7 @@ import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
 import { Sessions } from './resources/sessions.ts';
+import { Tools } from './resources/tools.ts';
 import { type Fetch, Transport } from './transport.ts';
 
 export interface TalariaOptions {
@@ -35,6 +36,7 @@ export class Talaria {
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
+  readonly tools: Tools;
 
   constructor(options: TalariaOptions = {}) {
     const { headers = {}, timeout, maxRetries = MAX_RETRIES } = options;
@@ -51,6 +53,7 @@ export class Talaria {
     });
     const begun = new Set<string>();
     this.runs = new Runs(transport, begun);
+    this.tools = new Tools(this.runs, begun);
     this.sessions = new Sessions(transport);
     this.chat = new Chat(transport);
     this.responses = new Responses(transport);

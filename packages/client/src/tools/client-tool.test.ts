@@ -134,6 +134,9 @@ export async function typed(client: Talaria): Promise<void> {
     output_schema: undefined,
   });
   await client.runs.create({ input: 'x', tools: wire });
+  await client.tools.serve({
+    tools: { a: { parameters: z.object({ n: z.number() }), execute: ({ n }) => n.toFixed() } },
+  });
   // @ts-expect-error: a tool without parameters says so with an empty schema
   await client.runs.run({ input: 'x', tools: { a: { execute } } });
   // @ts-expect-error: nobody would run it
