@@ -287,14 +287,14 @@ test.each([1, 2, 3])('over a bad network every call is run once (seed %i)', asyn
   const run = await bad.runs.run({
     input,
     tools: tools(({ city }) => {
-      seen.push(city);
+      // Whatever chance does: this output finds no connection, and the stream is lost.
+      if (seen.push(city) === 2) proxy.cutAll();
       return city;
     }),
   });
   expect(run).toMatchObject({ status: 'completed', output: 'done' });
   expect(seen.sort()).toEqual(cities);
   expect(told(input)).toEqual(cities);
-  expect(proxy.happened.cut + proxy.happened.damage + proxy.happened.refuse).toBeGreaterThan(0);
 });
 
 describe('output_schema', () => {
