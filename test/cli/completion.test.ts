@@ -123,3 +123,16 @@ test('a server that does not answer completes nothing, and says nothing', () => 
   });
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
 });
+
+// Last, since its run would be another one that begins with run_.
+test.skipIf(missing('bash') !== '')(
+  `bash completes the calls that a run waits for${missing('bash')}`,
+  async () => {
+    const tools = [{ type: 'function', function: { name: 'get' } }];
+    const waiting = await world.api.create(script([{ tools: [{ name: 'get', arguments: {} }] }]), { tools });
+    const { pending_calls } = await waitForStatus(world.api, waiting, 'waiting_for_tool');
+    expect(inBash('answer', waiting, '')).toEqual(pending_calls!.map(({ tool_call_id }) => tool_call_id));
+    expect(inBash('answer', runId, '')).toEqual([]);
+    await world.api.post(`/v1/runs/${waiting}/stop`);
+  },
+);

@@ -114,6 +114,20 @@ describe('documents are one value:', () => {
     expect(await ours('stop', runId)).toMatchObject({ run_id: runId, status: 'cancelled' });
   });
 
+  test('answer: what the server answers', async () => {
+    const tools = [{ type: 'function', function: { name: 'get' } }];
+    const prompt = script([{ tools: [{ name: 'get', arguments: {} }] }, { text: 'done' }]);
+    const runId = await world.api.create(prompt, { tools });
+    const { pending_calls } = await waitForStatus(world.api, runId, 'waiting_for_tool');
+    expect(await ours('show', runId)).toMatchObject({ pending_calls });
+    expect(await ours('answer', runId, '--output', 'x')).toEqual({
+      object: 'hermes.run.tool_outputs',
+      run_id: runId,
+      accepted: 1,
+    });
+    await waitForStatus(world.api, runId, 'completed');
+  });
+
   test('artifacts ls and get', async () => {
     const runId = await world.api.create(
       script([{ tools: [bash('printf hello > a.txt')] }, { text: 'done' }]),

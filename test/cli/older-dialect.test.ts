@@ -30,7 +30,7 @@ async function follow() {
 test('a run is started, watched and shown', async () => {
   const { code, stdout, stderr } = await ask('run', 'hello');
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'You said: hello\n' });
-  expect(stderr).toMatch(/^✓ completed in 0\.0s · run_\w{32}\n$/);
+  expect(stderr).toMatch(/^✓ completed in [\d.]+s · run_\w{32}\n$/);
   const shown = await ask('show', server.lastRun!.runId);
   expect(shown.code).toBe(0);
   expect(shown.stdout).toMatch(/^run +run_\w{32}\nstatus +completed\n\nYou said: hello\n$/);

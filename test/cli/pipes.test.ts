@@ -165,6 +165,68 @@ describe('an approval', () => {
   });
 });
 
+describe("a call of a client's tool", () => {
+  const tools = [{ type: 'function', function: { name: 'get' } }];
+  const get = (what: string, id: string) => ({ name: 'get', arguments: { what }, id });
+
+  test('is shown by runs, show and watch, with how to answer it', async () => {
+    const prompt = script([{ tools: [get('snow', 'call_a')] }, { text: 'done' }]);
+    const runId = await world.api.create(prompt, { tools });
+    const { ended, child, output } = spawnTalaria(world.server.url, ['watch', runId]);
+    child.stdin.end();
+    await waitFor('how to answer', () => /talaria answer/.test(output.stderr));
+    expect(output.stderr).toMatch(
+      /^> get {2}\{"what":"snow"\}\n\? waits for its client to run get\n {2}Answer it with: talaria answer run_\w{32} --output <text> \(given up in .* without one\)\n$/,
+    );
+    expect((await ours(['runs', '--status', 'waiting_for_tool'])).stdout).toMatch(
+      new RegExp(`^${runId} +waiting_for_tool +\\d+s +- +waits for get \\{"what":"snow"\\}$`, 'm'),
+    );
+    expect((await ours(['show', runId])).stdout).toMatch(
+      /\n\? Waits for its client: get {2}call_a\n {2}│ \{"what":"snow"\}\n {2}Answer it with: /,
+    );
+    expect(await ours(['answer', runId])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no terminal to ask on; give --output'),
+    });
+    expect(await ours(['answer', runId, '--output', 'a lot'])).toEqual({
+      code: 0,
+      stdout: '✓ answered: get {"what":"snow"}\n',
+      stderr: '',
+    });
+    expect(await ended).toMatchObject({ code: 0, stdout: 'done\n' });
+    expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('a lot');
+    expect(await ours(['answer', runId, '--output', 'more'])).toMatchObject({
+      code: 1,
+      stderr: `${runId} waits for no output: it is completed\n`,
+    });
+    const watched = await ours(['watch', runId]);
+    expect(watched.stderr).not.toContain('talaria answer');
+  });
+
+  test('is named where there are several; an output may come from stdin and be a failure', async () => {
+    const calls = [get('rain', 'call_a1'), get('snow', 'call_a2'), get('sun', 'call_b')];
+    const runId = await world.api.create(script([{ tools: calls }, { text: 'done' }]), { tools });
+    await waitForStatus(world.api, runId, 'waiting_for_tool');
+    expect((await ours(['runs', '--status', 'waiting_for_tool'])).stdout).toContain('and 2 more');
+    for (const argv of [[], ['call_a']]) {
+      expect(await ours(['answer', runId, ...argv, '-o', 'x'])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `Name the call; ${runId} waits for call_a1 (get {"what":"rain"}), call_a2 (get {"what":"snow"}), call_b (get {"what":"sun"})\n`,
+      });
+    }
+    expect((await ours(['answer', runId, 'call_c', '-o', 'x'])).stderr).toMatch(/^None begins with call_c; /);
+    expect(await ours(['answer', runId, 'call_b', '-o', '-'], { input: '' })).toMatchObject({ code: 0 });
+    expect(await ours(['answer', runId, 'call_a1', '-o', '-'], { input: 'wet' })).toMatchObject({ code: 0 });
+    expect(await ours(['answer', runId, '-e', '-o', 'no snow'])).toMatchObject({
+      stdout: '✗ failed: get {"what":"snow"}\n',
+    });
+    await waitForStatus(world.api, runId, 'completed');
+    const told = JSON.stringify(world.model.requests.at(-1)!.body.messages);
+    for (const output of ['wet', 'no snow']) expect(told).toContain(output);
+  });
+});
+
 describe('ids', () => {
   test('may be shortened, with run_ or without, as long as they name one run', async () => {
     const runId = await world.api.create(script([{ text: 'short' }]));

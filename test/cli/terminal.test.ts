@@ -217,6 +217,23 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
     });
   });
 
+  test("a call of a client's tool is shown as such, and answered by another command", async () => {
+    const tools = [{ type: 'function', function: { name: 'get' } }];
+    const prompt = script([{ tools: [{ name: 'get', arguments: { what: 'snow' } }] }, { text: 'done' }]);
+    const runId = await api.create(prompt, { tools });
+    await using watching = await start(['watch', runId]);
+    const asked = await watching.shows(/^\? get {2}\{"what":"snow"\} {2}waits for its client$/m);
+    expect(asked).not.toContain('working');
+    await watching.shows(/Answer it with: talaria answer run_/);
+    await using terminal = await start(['answer', runId]);
+    expect(await terminal.shows(/Type the output/)).toContain('  │ {"what":"snow"}');
+    await terminal.press('a lot', 'Enter', 'C-d');
+    expect(await terminal.exitCode()).toBe(0);
+    expect(await terminal.screen()).toMatch(/^✓ answered: get \{"what":"snow"\}$/m);
+    expect(await watching.exitCode()).toBe(0);
+    expect(await watching.screen()).toMatch(/^✓ get {2}\{"what":"snow"\}/m);
+  });
+
   describe('Ctrl-C', () => {
     const endless = () => script([{ tools: [bash('sleep 3600')] }, { text: 'done' }]);
 

@@ -22,6 +22,7 @@ const CONSUMER = `
 import { APIError, type Run, RateLimitError, type RunEvent, Talaria } from '@talaria/client';
 import { isTerminalEvent } from '@talaria/protocol';
 import { RunSchema } from '@talaria/protocol/schemas';
+import { z } from 'zod';
 
 const client = new Talaria({ baseUrl: 'http://127.0.0.1:1', apiKey: null, fetch: globalThis.fetch });
 const schema: 'object' = RunSchema.type;
@@ -45,6 +46,15 @@ export async function use(): Promise<Run> {
   for await (const chunk of chunks) console.log(chunk.choices[0]?.delta.content);
   const answer = await client.chat.completions.create({ messages: [] });
   console.log(answer.choices[0]?.message.content);
+  const tools = { add: { parameters: z.object({ a: z.number() }), execute: ({ a }: { a: number }) => a + 1 } };
+  const summed = await client.runs.run({
+    input: 'hi',
+    tools: { ...tools, twice: { parameters: z.object({ b: z.number() }), execute: ({ b }) => b.toFixed() } },
+    output_schema: z.object({ sum: z.number() }),
+  });
+  console.log(summed.output_parsed?.sum.toFixed(), summed.status === 'waiting_for_tool', summed.pending_calls?.length);
+  // @ts-expect-error: not in the schema
+  console.log(summed.output_parsed?.total);
   const body: ReadableStream<Uint8Array> | null = (await client.runs.artifacts.read(run_id, 'a')).body;
   await body?.cancel();
   return client.runs.run(
@@ -61,7 +71,8 @@ use().catch((error: unknown) => {
 
 let project: EmptyProject;
 beforeAll(async () => {
-  const wanted = ['@talaria/client', '@talaria/protocol', '@types/node'];
+  // The examples use a schema library; the client needs none.
+  const wanted = ['@talaria/client', '@talaria/protocol', '@types/node', 'zod'];
   project = await EmptyProject.install(['protocol', 'client'], wanted);
 }, CHECK_LIMIT_MS);
 afterAll(() => project?.[Symbol.dispose]());

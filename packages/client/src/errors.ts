@@ -5,11 +5,12 @@
  *   ├─ ConnectionError             no answer, or one that broke off or cannot be read
  *   │  ├─ TimeoutError             it took too long
  *   │  └─ StreamInterruptedError   events that this stream cannot get any more
+ *   ├─ InvalidOutputError          a run completed with an output that its schema does not take
  *   └─ APIError                    the server answered with an error; a class per status
  *
  * A call that was aborted through its signal ends with that signal's reason instead. None of these holds the API key.
  */
-import type { ApiErrorCode } from '@talaria/protocol';
+import type { ApiErrorCode, Run } from '@talaria/protocol';
 
 export class TalariaClientError extends Error {
   override readonly name: string = 'TalariaClientError';
@@ -33,6 +34,16 @@ export class StreamInterruptedError extends ConnectionError {
     super(message, { cause });
     this.runId = runId;
     this.cursor = cursor;
+  }
+}
+
+export class InvalidOutputError extends TalariaClientError {
+  override readonly name: string = 'InvalidOutputError';
+  readonly run: Run;
+
+  constructor(run: Run, problem: string) {
+    super(`The output of ${run.run_id} does not satisfy its schema: ${problem}`);
+    this.run = run;
   }
 }
 

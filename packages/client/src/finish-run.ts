@@ -1,8 +1,9 @@
-/** Follows a run to its end and answers its approvals on the way. */
+/** Follows a run to its end, answers its approvals and runs its tools on the way. */
 import type { ApprovalAnswerRequest, ApprovalChoice, Run, RunEvent } from '@talaria/protocol';
 import { abortWith } from './abort.ts';
 import { ConflictError, StreamInterruptedError } from './errors.ts';
 import type { StreamOptions } from './run-stream.ts';
+import { RunCalls, type RunCallsOptions } from './tools/run-calls.ts';
 import type { RequestOptions } from './transport.ts';
 
 export type ApprovalRequestEvent = Extract<RunEvent, { event: 'approval.request' }>;
@@ -23,21 +24,29 @@ export interface FinishOptions {
 }
 
 /** What it needs of the runs. */
-export interface RunRoutes {
+export type RunRoutes = RunCallsOptions['runs'] & {
   streamEvents(runId: string, options: StreamOptions): AsyncIterable<RunEvent>;
   respondApproval(runId: string, answer: ApprovalAnswerRequest, options: RequestOptions): Promise<unknown>;
   wait(runId: string, options: RequestOptions): Promise<Run>;
-}
+};
+
+/** The tools of the run that this process runs. */
+export type OwnTools = Pick<RunCallsOptions, 'tools' | 'begun'>;
 
 export async function finishRun(
   runs: RunRoutes,
   runId: string,
   { onEvent, onApproval, ...options }: StreamOptions & FinishOptions,
+  own?: OwnTools,
 ): Promise<Run> {
-  // Ends the stream when an approval could not be answered, for that reason.
+  // Ends the stream when an approval or a call could not be answered, for that reason.
   const following = new AbortController();
   const release = abortWith(options.signal, following);
   let asking = new AbortController();
+  const { timeout, headers, maxRetries } = options;
+  const request = { timeout, headers, maxRetries };
+  const onFault = (error: unknown): void => following.abort(error);
+  const calls = own && new RunCalls({ runs, runId, ...own, request, onFault });
 
   const answer = async (question: ApprovalRequestEvent, signal: AbortSignal): Promise<void> => {
     try {
@@ -59,14 +68,16 @@ export async function finishRun(
         asking = new AbortController();
         void answer(event, asking.signal);
       }
+      calls?.see(event);
       await onEvent?.(event);
     }
   } catch (error) {
     // Where nobody listens, nobody misses the events that were lost.
-    const missed = onEvent !== undefined || onApproval !== undefined;
+    const missed = onEvent !== undefined || onApproval !== undefined || calls !== undefined;
     if (missed || !(error instanceof StreamInterruptedError)) throw error;
   } finally {
     asking.abort();
+    calls?.close();
     release();
   }
   return runs.wait(runId, options);

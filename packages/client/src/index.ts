@@ -12,6 +12,7 @@ export {
   type Completion,
   type EmbeddingList,
   type EventName,
+  type FunctionToolRequest,
   type Health,
   type HealthDetailed,
   isTerminalEvent,
@@ -20,6 +21,7 @@ export {
   type Model,
   type ModelList,
   type ModelOptions,
+  type PendingCall,
   type ResponseEvent,
   type ResponseItem,
   type ResponseObject,
@@ -29,6 +31,7 @@ export {
   type RunFailureCode,
   type RunList,
   type RunStatus,
+  type RunToolOutputs,
   type RunWebhook,
   type Session,
   type SessionAnswer,
@@ -55,7 +58,7 @@ export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CompletionParams, CompletionStream, EmbeddingParams } from './resources/completions.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
-export type { CreateRunParams, RunFilter, RunOptions, RunPages } from './resources/runs.ts';
+export type { CreateRunParams, RunFilter, RunOptions, RunPages, RunParams } from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';
 export type { SessionChatStream } from './resources/session-chat.ts';
 export type {
@@ -69,4 +72,10 @@ export type {
 } from './resources/sessions.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
+export { type ClientTool, type ClientTools, defineTool, type ToolContext } from './tools/client-tool.ts';
+export type { CallOutput } from './tools/execute-call.ts';
+export type { RunWith } from './tools/parsed-output.ts';
+export type { ServedCall, ServeOptions } from './tools/serve-tools.ts';
+export type { Share } from './tools/share.ts';
+export type { JsonSchema, StandardSchema } from './tools/standard-schema.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';

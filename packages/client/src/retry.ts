@@ -1,5 +1,6 @@
 /** Which failures may pass by themselves, and how long to wait before finding out. */
 import { API_ERRORS } from '@talaria/protocol';
+import { sleep } from './abort.ts';
 import { APIError, ConnectionError, StreamInterruptedError } from './errors.ts';
 
 const BASE_MS = 500;
@@ -30,6 +31,19 @@ export function retryDelayMs(error: unknown, retries: number): number | undefine
   const asked = retryAfterMs(error);
   if (asked === undefined) return backoffMs(retries, BASE_MS, MAX_MS);
   return asked > RETRY_AFTER_MAX_MS ? undefined : asked;
+}
+
+/** Tries until it succeeds, fails for a reason that does not pass, or the signal says that it is over. */
+export async function insist<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isTransient(error)) throw error;
+      await sleep(retryDelayMs(error, retries) ?? RETRY_AFTER_MAX_MS, signal);
+    }
+  }
 }
 
 /** Doubles with each try. Half of it is chance, so that the clients of a server that comes back do not come at once. */

@@ -6,6 +6,7 @@ import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
 import { Sessions } from './resources/sessions.ts';
+import { Tools } from './resources/tools.ts';
 import { type Fetch, Transport } from './transport.ts';
 
 export interface TalariaOptions {
@@ -40,6 +41,7 @@ export class Talaria {
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
+  readonly tools: Tools;
 
   constructor(options: TalariaOptions = {}) {
     const { headers = {}, timeout, maxRetries = MAX_RETRIES } = options;
@@ -54,7 +56,9 @@ export class Talaria {
       timeout,
       maxRetries,
     });
-    this.runs = new Runs(transport);
+    const begun = new Set<string>();
+    this.runs = new Runs(transport, begun);
+    this.tools = new Tools(this.runs, begun);
     this.sessions = new Sessions(transport);
     this.chat = new Chat(transport);
     this.completions = new Completions(transport);

@@ -93,6 +93,7 @@ describe('what is sent again', () => {
   it.each([
     ['is not a run', Buffer.from('null')],
     ['is not a run, though an object', Buffer.from('{"run_id":7}')],
+    ['has calls that are none', Buffer.from('{"run_id":"run_1","status":"running","pending_calls":7}')],
     ['is not JSON', Buffer.from('{"run_id":')],
     ['is not UTF-8', Buffer.from([...Buffer.from('{"run_id":"'), 0xff, ...Buffer.from('"}')])],
   ])('a read whose answer %s', async (_, bytes) => {
@@ -139,6 +140,7 @@ describe('what is sent again', () => {
       ({ runs }) => runs.respondApproval(RUN, { choice: 'once', request_id: 'a' }),
     ],
     ['an approval without an id', false, ({ runs }) => runs.respondApproval(RUN, { choice: 'once' })],
+    ['outputs of tools', true, ({ runs }) => runs.toolOutputs(RUN, [{ tool_call_id: 'a', output: '' }])],
     ['steering', false, ({ runs }) => runs.steer(RUN, 'left')],
     ['an answer in one piece', true, ({ chat }) => chat.completions.create({ messages: [] })],
     ['an answer that streams', false, ({ chat }) => chat.completions.create({ messages: [], stream: true })],

@@ -20,5 +20,6 @@ export * from './session-requests.ts';
 export type * from './sessions.ts';
 export * from './sse.ts';
 export * from './tool-requests.ts';
+export type * from './typebox-value.ts';
 export type * from './webhook.ts';
 export * from './webhook-request.ts';

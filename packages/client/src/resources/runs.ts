@@ -1,9 +1,10 @@
-/** `/v1/runs`: create, get, list, watch, stop, approve, steer. */
+/** `/v1/runs`: create, get, list, watch, stop, approve, steer, answer calls of tools. */
 import {
   type ApprovalAnswerRequest,
   type Capabilities,
   type CreateRunRequest,
   createId,
+  type FunctionToolRequest,
   isTerminalStatus,
   type Run,
   type RunApprovalResponse,
@@ -12,6 +13,7 @@ import {
   type RunStatus,
   type RunSteer,
   type RunStop,
+  type RunToolOutputs,
 } from '@talaria/protocol';
 import { sleep } from '../abort.ts';
 import { type FinishOptions, finishRun } from '../finish-run.ts';
@@ -19,6 +21,16 @@ import { isPage, type PageQuery, Pages } from '../pages.ts';
 import type { Params } from '../params.ts';
 import { backoffMs, isTransient } from '../retry.ts';
 import { RunStream, type StreamOptions } from '../run-stream.ts';
+import type { BegunCalls } from '../tools/begun-calls.ts';
+import {
+  type AnyClientTools,
+  type ClientTools,
+  type ToolDescription,
+  toFunctionTools,
+} from '../tools/client-tool.ts';
+import type { CallOutput } from '../tools/execute-call.ts';
+import { type RunWith, withParsedOutput } from '../tools/parsed-output.ts';
+import { toJsonSchema } from '../tools/schema.ts';
 import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
 import { Artifacts } from './artifacts.ts';
 
@@ -29,7 +41,20 @@ export interface RunFilter extends PageQuery {
 
 export type RunPages = Pages<Run, RunList>;
 
-export type CreateRunParams = Params<CreateRunRequest>;
+type OtherParams = Params<Omit<CreateRunRequest, 'tools' | 'output_schema'>>;
+
+export type CreateRunParams = OtherParams & {
+  /** Functions that the client runs: in the form of the protocol, or by name. */
+  tools?: readonly FunctionToolRequest[] | Readonly<Record<string, ToolDescription>> | undefined;
+  /** A JSON schema, or a schema of a library that speaks Standard Schema. */
+  output_schema?: object | undefined;
+};
+
+export type RunParams<Schemas, Output extends object | undefined = undefined> = OtherParams & {
+  /** Tools by name, which are run here; or functions in the form of the protocol, which somebody else answers for. */
+  tools?: ClientTools<Schemas> | readonly FunctionToolRequest[] | undefined;
+  output_schema?: Output | undefined;
+};
 
 export interface RunOptions extends Omit<StreamOptions, 'after'>, FinishOptions {}
 
@@ -45,21 +70,23 @@ const POLL_LAST_MS = 2_000;
 export class Runs {
   readonly artifacts: Artifacts;
   readonly #transport: Transport;
+  readonly #begun: BegunCalls;
   #honoursKeys: boolean | undefined;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, begun: BegunCalls) {
     this.#transport = transport;
+    this.#begun = begun;
     this.artifacts = new Artifacts(transport);
   }
 
   /** Starts a run. Carries an idempotency key, so that sending it again never starts a second one. */
-  create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
+  async create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
     const idempotencyKey = options.idempotencyKey ?? createId('idem');
     return this.#transport.json<RunCreated>(
       {
         method: 'POST',
         path: '/v1/runs',
-        body: params,
+        body: toBody(params),
         fits: hasId,
         repeat: () => this.#keysAreHonoured(options),
       },
@@ -103,6 +130,17 @@ export class Runs {
     const repeat = answer.request_id !== undefined;
     const path = `${pathOf(runId)}/approval`;
     return this.#transport.json<RunApprovalResponse>({ method: 'POST', path, body: answer, repeat }, options);
+  }
+
+  /** Gives calls of the client's tools their outputs. The same output again changes nothing. */
+  toolOutputs(
+    runId: string,
+    outputs: readonly CallOutput[],
+    options?: RequestOptions,
+  ): Promise<RunToolOutputs> {
+    const path = `${pathOf(runId)}/tool_outputs`;
+    const call = { method: 'POST', path, body: { outputs }, repeat: true } as const;
+    return this.#transport.json<RunToolOutputs>(call, options);
   }
 
   /** The events of a run. Connects when it is read. */
@@ -149,11 +187,17 @@ export class Runs {
     }
   }
 
-  /** Creates a run, follows it to its end and returns it, however it ended. */
-  async run(params: CreateRunParams, options: RunOptions = {}): Promise<Run> {
+  /** Creates a run, follows it to its end, runs its tools on the way, and returns it, however it ended. */
+  async run<Schemas extends Record<string, object>, Output extends object | undefined = undefined>(
+    params: RunParams<Schemas, Output>,
+    options: RunOptions = {},
+  ): Promise<RunWith<Output>> {
     const { idempotencyKey, ...others } = options;
-    const { run_id } = await this.create(params, { ...others, idempotencyKey });
-    return finishRun(this, run_id, others);
+    const { tools, output_schema } = params;
+    const { run_id } = await this.create(params as CreateRunParams, { ...others, idempotencyKey });
+    const own = isByName(tools) ? { tools: tools as AnyClientTools, begun: this.#begun } : undefined;
+    const run = await finishRun(this, run_id, others, own);
+    return withParsedOutput(run, output_schema as Output);
   }
 
   /**
@@ -175,12 +219,34 @@ export class Runs {
   }
 }
 
+/** The params as they are sent. */
+function toBody(params: CreateRunParams): object {
+  const { tools, output_schema } = params;
+  return {
+    ...params,
+    ...(isByName(tools) ? { tools: toFunctionTools(tools as Record<string, ToolDescription>) } : {}),
+    ...(isSchema(output_schema) ? { output_schema: toJsonSchema(output_schema, 'output_schema', MADE) } : {}),
+  };
+}
+
+const MADE = 'Pass the JSON schema itself';
+
+function isByName(tools: unknown): tools is object {
+  return isFields(tools) && !Array.isArray(tools);
+}
+
+function isSchema(value: unknown): value is object {
+  return isFields(value) || typeof value === 'function';
+}
+
 function hasId({ run_id }: Fields): boolean {
   return typeof run_id === 'string';
 }
 
 function isRun(answer: unknown): boolean {
-  return isFields(answer) && hasId(answer) && typeof answer.status === 'string';
+  if (!isFields(answer)) return false;
+  const { status, pending_calls: calls = [] } = answer;
+  return hasId(answer) && typeof status === 'string' && Array.isArray(calls) && calls.every(isFields);
 }
 
 function isRunPage(answer: Fields): boolean {

@@ -39,8 +39,8 @@ export interface PositionalSpec {
   /** Takes all words that are left. */
   readonly many?: boolean;
   readonly choices?: readonly string[];
-  /** What a shell can complete it with: ids of runs, ids of jobs. */
-  readonly completes?: 'run' | 'job';
+  /** What a shell can complete it with: ids of runs, of jobs, of calls that the run before it waits for. */
+  readonly completes?: 'run' | 'job' | 'call';
 }
 
 export interface Example {

@@ -109,6 +109,7 @@ export const commands = {
           'started',
           'running',
           'waiting_for_approval',
+          'waiting_for_tool',
           'stopping',
           'completed',
           'failed',
@@ -143,7 +144,7 @@ export const commands = {
   }),
   show: defineCommand({
     name: 'show',
-    about: 'show a run: its state, what it asks, its answer',
+    about: 'show a run: its state, what it asks or waits for, its answer',
     positionals: [run],
     options: { json, server },
     examples: [
@@ -174,6 +175,38 @@ export const commands = {
       { line: 'talaria approve run_0193c7e8a1b2', about: 'see the command, then decide' },
       { line: 'talaria approve run_0193c7e8a1b2 once', about: 'allow it this time' },
       { line: 'talaria approve run_0193c7e8a1b2 deny', about: 'refuse it; the run goes on without' },
+    ],
+  }),
+  answer: defineCommand({
+    name: 'answer',
+    about: "give the output of a tool that a run's client has to run",
+    details:
+      'For a run that is waiting_for_tool, in place of its client. Without --output it shows the call and reads the ' +
+      'output from the terminal.',
+    positionals: [
+      run,
+      {
+        name: 'call',
+        optional: true,
+        about: 'id of a call, or its beginning; needed where the run waits for several',
+        completes: 'call',
+      },
+    ],
+    options: {
+      output: {
+        type: 'text',
+        short: 'o',
+        value: 'text',
+        about: 'what the model is given; - reads it from stdin',
+      },
+      error: { type: 'flag', short: 'e', about: 'the tool failed; the output says why' },
+      json,
+      server,
+    },
+    examples: [
+      { line: "talaria answer run_0193c7e8a1b2 --output '3 cm of snow'", about: 'as its tool would' },
+      { line: 'cat weather.txt | talaria answer run_0193c7e8a1b2 -o -', about: 'from a pipe' },
+      { line: "talaria answer run_0193c7e8a1b2 -e -o 'no such city'", about: 'a failure; the run goes on' },
     ],
   }),
   stop: defineCommand({

@@ -85,7 +85,7 @@ describe('wrong usage ends with 2 and a hint:', () => {
     [['runs', '-n', '0'], '-n is "0"; expected a number from 1 to 100000\nSee talaria help runs\n'],
     [
       ['runs', '--status', 'complete'],
-      '--status is "complete"; expected started, running, waiting_for_approval, stopping, completed, failed, cancelled; did you mean completed?\nSee talaria help runs\n',
+      '--status is "complete"; expected started, running, waiting_for_approval, waiting_for_tool, stopping, completed, failed, cancelled; did you mean completed?\nSee talaria help runs\n',
     ],
     [
       ['approve', 'run_1', 'yes'],

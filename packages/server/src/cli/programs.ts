@@ -12,6 +12,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   runs: async () => (await import('./runs/list.ts')).listRuns,
   show: async () => (await import('./runs/show.ts')).showRun,
   approve: async () => (await import('./runs/approve.ts')).approve,
+  answer: async () => (await import('./runs/answer.ts')).answer,
   stop: async () => (await import('./runs/stop.ts')).stop,
   steer: async () => (await import('./runs/steer.ts')).steer,
   artifactsLs: async () => (await import('./artifacts/ls.ts')).listArtifacts,

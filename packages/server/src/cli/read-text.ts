@@ -3,12 +3,14 @@ import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function readText(given: string, what: string, terminal: Terminal): Promise<string> {
-  let text = given;
-  if (given === '-') {
-    if (process.stdin.isTTY) terminal.err(`Type ${what}, then Ctrl-D on a line of its own:`);
-    text = '';
-    for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-  }
+  const text = given === '-' ? await readStdin(what, terminal) : given;
   if (text.trim() === '') throw new UsageError(`${what} is empty`);
+  return text;
+}
+
+export async function readStdin(what: string, terminal: Terminal): Promise<string> {
+  if (process.stdin.isTTY) terminal.err(`Type ${what}, then Ctrl-D on a line of its own:`);
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
   return text;
 }

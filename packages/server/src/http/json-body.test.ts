@@ -19,7 +19,7 @@ test('what is no JSON is refused: none, empty, cut off, two values, broken UTF-8
   for (const body of [undefined, null, bytes(''), bytes('{"a":'), bytes('{} {}'), bytes("{'a':1}")]) {
     expect(() => parseJsonBody(body)).toThrow('Invalid JSON in request body');
   }
-  const broken = new Uint8Array([0x22, 0xff, 0xfe, 0x22]);
+  const broken = new RequestBody(new Uint8Array([0x22, 0xff, 0xfe, 0x22]));
   expect(() => parseJsonBody(broken)).toThrow('Invalid JSON in request body');
 });
 

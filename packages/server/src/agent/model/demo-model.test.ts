@@ -104,6 +104,30 @@ test('without the tool it says so instead of calling it', async () => {
   expect(finish.content).toHaveLength(1);
 });
 
+test('a command that is the name of a tool with arguments calls that tool', async () => {
+  const weather = { name: 'getWeather', description: '', parameters: {} };
+  const call = async (prompt: string, tools = [weather]) => {
+    const { finish } = await collect(model, { prompt, tools });
+    return calls([{ role: 'assistant', content: finish.content }]).map((made) => [made.tool, made.arguments]);
+  };
+  expect(await call('Ask `getWeather {"city": "Oslo"}`')).toEqual([['getWeather', '{"city": "Oslo"}']]);
+  expect(await call('`getWeather {"city"}`')).toEqual([]);
+  expect(await call('`getWeather`')).toEqual([]);
+  const terminal = { ...weather, name: 'terminal' };
+  expect(await call('`echo {"a": 1}`', [weather, terminal])).toEqual([
+    ['terminal', '{"command":"echo {\\"a\\": 1}"}'],
+  ]);
+});
+
+test('an answer of a set form is the JSON in backticks, after the commands', async () => {
+  const messages = [user('`ls`, then `{"a": 1}`')];
+  const outputForm = { schema: {} };
+  const { finish } = await collect(model, { messages, outputForm });
+  const after = withResults(messages, finish.content, 'file');
+  expect(commands(after)).toEqual(['ls']);
+  expect((await collect(model, { messages: after, outputForm })).text).toBe('{"a": 1}');
+});
+
 test('a failed command and a missing result are reported as failed', async () => {
   const { finish } = await collect(model, { prompt: '`a`' });
   const [call] = calls([{ role: 'assistant', content: finish.content }]);

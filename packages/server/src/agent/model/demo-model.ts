@@ -2,8 +2,9 @@
  * The model when none is configured: no network, no language understanding.
  *
  * It runs the commands found in the prompt (see demo-commands.ts) with the tool `terminal`, one per step so that a
- * watcher can follow, and then reports what each printed. It exists to try clients, sandboxes and approvals
- * offline, and says so in every answer.
+ * watcher can follow, and then reports what each printed. A command that is the name of another tool with arguments
+ * (`getWeather {"city": "Oslo"}`) calls that one. Where the answer has to have a form, it is the JSON in backticks. It
+ * exists to try clients, sandboxes and approvals offline, and says so in every other answer.
  *
  * It keeps no state: where it is follows from the messages alone, so a run recovered after a crash goes on where it
  * was. The current turn is everything after its last complete answer; text added while it works (steering) adds
@@ -12,7 +13,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, ToolCallPart } from '../../journal/messages.ts';
 import { findCommands } from './demo-commands.ts';
-import type { Model, StepPart, StepRequest } from './model.ts';
+import type { Model, StepPart, StepRequest, ToolDefinition } from './model.ts';
 import { toModelError } from './model-errors.ts';
 
 const TOOL = 'terminal';
@@ -36,16 +37,17 @@ const EXPLANATION =
 export class DemoModel implements Model {
   readonly name = 'demo/commands';
 
-  async *streamStep({ messages, tools, signal }: StepRequest): AsyncGenerator<StepPart, void, undefined> {
+  async *streamStep(request: StepRequest): AsyncGenerator<StepPart, void, undefined> {
+    const { messages, tools, signal, outputForm } = request;
     try {
       const turn = currentTurn(messages);
-      const commands = turn.flatMap((message) =>
-        message.role === 'user' ? findCommands(textOf(message)) : [],
-      );
+      const found = turn.flatMap((message) => (message.role === 'user' ? findCommands(textOf(message)) : []));
+      const formed = outputForm === undefined ? undefined : found.find(isJson);
+      const commands = found.filter((command) => command !== formed);
       const next = commands[callsIn(turn).length];
       const canRun = tools.some((tool) => tool.name === TOOL);
-      const call = next !== undefined && canRun ? toCall(next, callsIn(messages).length) : undefined;
-      const text = call ? announce(turn, commands) : report(turn, commands, canRun);
+      const call = next === undefined ? undefined : toCall(next, tools, callsIn(messages).length);
+      const text = call ? announce(turn, commands) : (formed ?? report(turn, commands, canRun));
 
       for (const delta of toDeltas(text)) {
         yield { type: 'text', delta };
@@ -78,14 +80,32 @@ function callsIn(messages: readonly Message[]): ToolCallPart[] {
   );
 }
 
-/** Ids count through the whole conversation, so that none occurs twice in it. */
-function toCall(command: string, callsBefore: number): ToolCallPart {
+/**
+ * Undefined where the tool for it is missing. Ids count through the whole conversation, so that none occurs twice in it.
+ */
+function toCall(
+  command: string,
+  tools: readonly ToolDefinition[],
+  callsBefore: number,
+): ToolCallPart | undefined {
+  const [, named, args = ''] = /^([\w-]+)\s+(\{.*\})$/s.exec(command) ?? [];
+  const other = named !== undefined && isJson(args) && tools.some(({ name }) => name === named);
+  if (!other && !tools.some(({ name }) => name === TOOL)) return undefined;
   return {
     type: 'tool_call',
     id: `demo_call_${callsBefore + 1}`,
-    tool: TOOL,
-    arguments: JSON.stringify({ command }),
+    tool: other ? named : TOOL,
+    arguments: other ? args : JSON.stringify({ command }),
   };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function announce(turn: readonly Message[], commands: readonly string[]): string {
@@ -96,7 +116,8 @@ function announce(turn: readonly Message[], commands: readonly string[]): string
 
 function report(turn: readonly Message[], commands: readonly string[], canRun: boolean): string {
   if (commands.length === 0) return `${EXPLANATION}\n\n${HOW_TO_CONFIGURE}`;
-  if (!canRun) return `The ${TOOL} tool is not available, so I cannot run anything.\n\n${HOW_TO_CONFIGURE}`;
+  if (!canRun && callsIn(turn).length === 0)
+    return `The ${TOOL} tool is not available, so I cannot run anything.\n\n${HOW_TO_CONFIGURE}`;
   const results = callsIn(turn).map((call, index) => {
     const result = turn.find((message) => message.role === 'tool' && message.tool_call_id === call.id);
     const { output, is_error } =

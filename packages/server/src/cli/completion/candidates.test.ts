@@ -31,6 +31,8 @@ describe('what can come next', () => {
       ['once', 'session', 'always', 'deny'],
     ],
     [['approve', 'run_1', 'once', ''], []],
+    [['answer', 'run_1', ''], { kind: 'ids', of: 'call' }],
+    [['ps', '--status', ''], expect.arrayContaining(['waiting_for_tool'])],
     [['stop', 'run_1', ''], { kind: 'ids', of: 'run' }],
     [['run', '-s', ''], { kind: 'ids', of: 'session' }],
     [['run', '--detach', '--'], expect.arrayContaining(['--session', '--help'])],

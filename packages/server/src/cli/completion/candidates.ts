@@ -14,7 +14,7 @@ export interface Candidate {
 
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Candidate[] }
-  | { readonly kind: 'ids'; readonly of: 'run' | 'job' | 'session' }
+  | { readonly kind: 'ids'; readonly of: 'run' | 'job' | 'call' | 'session' }
   /** The flags of the server's settings, and these. */
   | { readonly kind: 'settings'; readonly words: readonly Candidate[] }
   | { readonly kind: 'files' };

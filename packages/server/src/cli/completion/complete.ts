@@ -4,8 +4,10 @@
  * a line that is being typed.
  */
 import { connect } from '../client/connect.ts';
+import { findRun } from '../client/find-run.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeRun } from '../runs/describe-run.ts';
+import { callLine } from '../runs/pending-call.ts';
 import type { Terminal } from '../terminal.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { age } from '../text/time.ts';
@@ -48,7 +50,7 @@ async function candidatesOf(
 }
 
 async function ids(
-  of: 'run' | 'job' | 'session',
+  of: 'run' | 'job' | 'call' | 'session',
   words: readonly string[],
   terminal: Terminal,
 ): Promise<Candidate[]> {
@@ -57,6 +59,11 @@ async function ids(
   if (of === 'job') {
     const jobs = await client.jobs.list({ include_disabled: true }, { timeout: ANSWER_MS });
     return jobs.map(({ id, name }) => ({ word: safeLine(id), about: name }));
+  }
+  if (of === 'call') {
+    const run = words.slice(1).find((word) => !word.startsWith('-')) ?? '';
+    const { pending_calls = [] } = await client.runs.get(await findRun(client, run), { timeout: ANSWER_MS });
+    return pending_calls.map((call) => ({ word: safeLine(call.tool_call_id), about: callLine(call) }));
   }
   const { data } = await client.runs.list({ limit: IDS_MAX }, { timeout: ANSWER_MS });
   if (of === 'session') {

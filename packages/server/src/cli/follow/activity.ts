@@ -9,7 +9,8 @@ interface ActiveTool {
   readonly preview: string;
   /** Seconds since the epoch. */
   readonly since: number;
-  waiting: boolean;
+  /** What it waits for before it can go on. */
+  waits: 'for approval' | 'for its client' | undefined;
 }
 
 const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
@@ -35,7 +36,8 @@ export class Activity {
 
   start(event: EventOf<'tool.started'>): void {
     const { tool, preview = '', timestamp: since } = event;
-    this.#tools.set(keyOf(event), { tool, preview, since, waiting: false });
+    const waits = event.client === true ? 'for its client' : undefined;
+    this.#tools.set(keyOf(event), { tool, preview, since, waits });
   }
 
   /** Answers with what the tool was doing. */
@@ -47,11 +49,20 @@ export class Activity {
 
   ask(toolCallId: string): void {
     const tool = this.#tools.get(toolCallId);
-    if (tool !== undefined) tool.waiting = true;
+    if (tool !== undefined) tool.waits = 'for approval';
   }
 
   answered(): void {
-    for (const tool of this.#tools.values()) tool.waiting = false;
+    for (const tool of this.#tools.values()) {
+      if (tool.waits === 'for approval') tool.waits = undefined;
+    }
+  }
+
+  /** The tools that the client of the run has to run. */
+  get ofClient(): string[] {
+    return [...this.#tools.values()]
+      .filter(({ waits }) => waits === 'for its client')
+      .map(({ tool }) => tool);
   }
 
   /** Lines for the tools that the end of the run has cut off. */
@@ -72,9 +83,9 @@ export class Activity {
     return state === undefined ? tools : [...tools, `${spin} ${this.#style.faint(fit(state, columns - 3))}`];
   }
 
-  #toolRow({ tool, preview, since, waiting }: ActiveTool, spin: string, columns: number): string {
-    const note = waiting ? 'waits for approval' : elapsed(Date.now() / 1000 - since);
-    const mark = waiting ? this.#style.careful('?') : spin;
+  #toolRow({ tool, preview, since, waits }: ActiveTool, spin: string, columns: number): string {
+    const note = waits === undefined ? elapsed(Date.now() / 1000 - since) : `waits ${waits}`;
+    const mark = waits !== undefined ? this.#style.careful('?') : spin;
     // One column stays free: a row that fills the window may or may not wrap.
     return toolLine({ mark, tool, preview, note }, columns - 1, this.#style);
   }

@@ -57,6 +57,12 @@ export function respondedLine({ choice, reason }: EventOf<'approval.responded'>,
   return `${answeredLine(choice, style)}${why}`;
 }
 
+/** Which tools they are is not known where the events were read from the middle on. */
+export function waitingLine(tools: readonly string[], { careful }: Style): string {
+  const names = [...new Set(tools)].map(safeLine).join(', ') || 'its tools';
+  return `${careful('?')} waits for its client to run ${names}`;
+}
+
 export function steeredLine({ input }: EventOf<'run.steered'>, { busy }: Style): string {
   return `${busy('→')} steered: ${safeLine(input)}`;
 }

@@ -1,7 +1,11 @@
-/** The questions of a run, asked one after the other while its events go on. */
+/**
+ * The questions of a run, asked one after the other while its events go on; and what it waits for from its client, which
+ * nobody here is asked for, but may answer from elsewhere.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApprovalChoice, ConflictError, type RunEvent, type Talaria } from '@talaria/client';
+import { type ApprovalChoice, ConflictError, type Run, type RunEvent, type Talaria } from '@talaria/client';
 import { howToApprove, type Question } from '../runs/approval-question.ts';
+import { howToAnswer } from '../runs/pending-call.ts';
 import { safeLine } from '../text/safe-text.ts';
 import type { EventOf } from './event-lines.ts';
 import type { RunView } from './run-view.ts';
@@ -18,6 +22,8 @@ const PAST_MS = 150;
 /** Sending an answer again is safe: it names its question. */
 const ANSWER_RETRIES = 3;
 
+const NOT_KNOWN: Partial<Run> = {};
+
 export class Questions {
   readonly #options: QuestionsOptions;
   readonly #left: AbortSignal;
@@ -30,6 +36,7 @@ export class Questions {
   }
 
   see(event: RunEvent): void {
+    if (event.event === 'run.waiting') void this.#tellOfCalls(event);
     if (event.event === 'approval.responded') this.settle();
     if (event.event !== 'approval.request') return;
     this.settle();
@@ -53,6 +60,17 @@ export class Questions {
       const choice = await view.prompt.ask(question, signal);
       if (choice === undefined || (await this.#answer(question, choice))) return;
     }
+  }
+
+  /** Only of calls that are pending now: the events may be of the past. */
+  async #tellOfCalls({ calls }: EventOf<'run.waiting'>): Promise<void> {
+    const { client, runId, view } = this.#options;
+    const { pending_calls = [] } = await client.runs
+      .get(runId, { signal: this.#left })
+      .catch(() => NOT_KNOWN);
+    const told = new Set(calls.map(({ tool_call_id }) => tool_call_id));
+    const open = pending_calls.filter(({ tool_call_id }) => told.has(tool_call_id));
+    if (open.length > 0) view.note(howToAnswer(runId, open));
   }
 
   async #answer({ request_id }: Question, choice: ApprovalChoice): Promise<boolean> {

@@ -26,6 +26,7 @@ import {
   steeredLine,
   type TerminalEvent,
   toolLine,
+  waitingLine,
 } from './event-lines.ts';
 import { HeldText } from './held-text.ts';
 import type { RunView } from './run-view.ts';
@@ -87,6 +88,10 @@ export class TextView implements RunView {
       case 'approval.responded':
         this.#activity.answered();
         screen.line(respondedLine(event, style));
+        break;
+      case 'run.waiting':
+        // On a terminal the footer says so.
+        if (!screen.live) this.#lines([waitingLine(this.#activity.ofClient, style)]);
         break;
       case 'run.steered':
         this.#lines([steeredLine(event, style)]);

@@ -1,29 +1,20 @@
 /** A question of a run for a person: the command in full, why it is asked, and until when. */
 import type { ApprovalChoice, ApprovalRequest } from '@talaria/client';
 import type { Style } from '../style.ts';
-import { safeCommand, safeLine } from '../text/safe-text.ts';
+import { quote } from '../text/quote.ts';
+import { safeLine } from '../text/safe-text.ts';
 import { elapsed } from '../text/time.ts';
-import { wrapHard } from '../text/width.ts';
 
 /** Servers of the older dialect leave fields out. */
 export type Question = Partial<ApprovalRequest>;
 
-/**
- * Each row of the command stands behind a line, also those that are wrapped: nothing in it can look like something
- * this program says.
- */
 export function questionLines(question: Question, columns: number, style: Style): string[] {
   const { command = '', description, pattern_key } = question;
-  const rows = safeCommand(command)
-    .split('\n')
-    .flatMap((line) => wrapHard(line, columns - GUTTER.length));
   return [
     `${style.careful('?')} ${style.strong('Approval needed')}: ${safeLine(description ?? pattern_key ?? 'a command')}`,
-    ...rows.map((row) => `${style.careful(GUTTER)}${row}`),
+    ...quote(command, columns, style),
   ];
 }
-
-const GUTTER = '  │ ';
 
 /** How long there is to answer. */
 export function remaining({ expires_at }: Question, nowMs: number = Date.now()): string | undefined {

@@ -2,13 +2,19 @@
 import type { Run } from '@talaria/client';
 import type { Style } from '../style.ts';
 import { safeCommandLine, safeLine } from '../text/safe-text.ts';
+import { callLine } from './pending-call.ts';
 
 /** An answer may be as long as a book; nobody reads more of it in a list. */
 const SHOWN_CHARS = 300;
 
-/** What matters most about it now, in one line: its question, its error, its answer, or what it did last. */
+/** What matters most about it now, in one line: its question, the calls it waits for, its error, its answer, or what it did last. */
 export function describeRun(run: Run): string {
   if (run.approval !== undefined) return `asks: ${safeCommandLine(start(run.approval.command))}`;
+  const [call, ...others] = run.pending_calls ?? [];
+  if (call !== undefined) {
+    const more = others.length === 0 ? '' : `, and ${others.length} more`;
+    return `waits for ${callLine(call).slice(0, SHOWN_CHARS)}${more}`;
+  }
   return safeLine(start(run.error ?? run.output ?? run.last_event ?? ''));
 }
 
@@ -17,9 +23,11 @@ function start(text: unknown): string {
   return String(text).slice(0, SHOWN_CHARS);
 }
 
+const CAREFUL: ReadonlySet<string> = new Set(['waiting_for_approval', 'waiting_for_tool', 'stopping']);
+
 export function paintStatus(status: string, style: Style): (text: string) => string {
   if (status === 'completed') return style.good;
   if (status === 'failed') return style.bad;
-  if (status === 'waiting_for_approval' || status === 'stopping') return style.careful;
+  if (CAREFUL.has(status)) return style.careful;
   return status === 'cancelled' ? style.faint : style.busy;
 }

@@ -1,4 +1,4 @@
-/** `talaria show`: one run, with what it asks and what it answered. */
+/** `talaria show`: one run, with what it asks, the calls it waits for, and what it answered. */
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
@@ -11,6 +11,7 @@ import { age, duration, localTime } from '../text/time.ts';
 import { tokens } from '../text/tokens.ts';
 import { howToApprove, questionLines } from './approval-question.ts';
 import { paintStatus } from './describe-run.ts';
+import { callLines, howToAnswer } from './pending-call.ts';
 
 export async function showRun(args: Arguments<'show'>, terminal: Terminal): Promise<number> {
   const client = connect(args, terminal);
@@ -20,7 +21,7 @@ export async function showRun(args: Arguments<'show'>, terminal: Terminal): Prom
 }
 
 function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
-  const { approval, output } = run;
+  const { approval, output, pending_calls: calls = [] } = run;
   const used = tokens(run.usage ?? run.usage_so_far);
   const lines = fields(
     [
@@ -36,6 +37,13 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
   );
   if (approval !== undefined) {
     lines.push('', ...questionLines(approval, columns, style), howToApprove(approval, run.run_id));
+  }
+  if (calls.length > 0) {
+    lines.push(
+      '',
+      ...calls.flatMap((call) => callLines(call, columns, style)),
+      howToAnswer(run.run_id, calls),
+    );
   }
   if (output !== undefined) lines.push('', safeText(output).trimEnd());
   return lines.join('\n');
