@@ -1,7 +1,7 @@
 /**
  * A chat completion as a stream of chunks, then `[DONE]`: of a whole run, or of a run from one wait for its client to the
  * next. What happens beside the answer comes in frames of its own. Clients of this dialect read those as chunks, so each is
- * one, with a choice that adds nothing; frame-style.ts says who is given their names.
+ * one, with a choice that adds nothing; inline/client-traits.ts says who is given their names.
  *
  * The texts of two steps are parted by an empty line; the chunks hold all of them, where an answer in one piece has the
  * last alone.
@@ -31,6 +31,8 @@ export interface ChatChunksOptions extends ChatPlace {
   takenBack?: readonly TakenBack[];
   /** Whether frames beside the answer have an `event:` line. */
   namedFrames?: boolean;
+  /** Whether a failure is a frame of its own, and not also a chunk. */
+  errorsAlone?: boolean;
   /** Whether questions to a person are also told as text. */
   tellsApprovals?: boolean;
 }
@@ -152,6 +154,7 @@ export class ChatChunks implements StreamFormat {
 
   /** With a finish reason: a stream that only ends looks like an empty success to some clients. */
   #failure({ error }: ErrorBody): string {
+    if (this.#options.errorsAlone === true) return dataFrame({ error }) + DONE;
     return this.#chunk({}, 'error', { error }) + DONE;
   }
 

@@ -7,13 +7,13 @@ import {
   API_ERRORS,
   type ErrorBody,
   type EventPayload,
-  RUN_FAILURE_STATUS,
   type RunFailureCode,
   TalariaError,
   toErrorBody,
 } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 import type { StoredEvent } from '../../journal/journal.ts';
+import { failureStatus } from './client-traits.ts';
 
 /** Failures that another request could do better than. */
 const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
@@ -25,7 +25,6 @@ const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
 ]);
 
 export interface RunFailure {
-  status: number;
   body: ErrorBody;
 }
 
@@ -38,11 +37,11 @@ export function toRunFailure({ event, payload }: Pick<StoredEvent, 'event' | 'pa
     : code === 'provider_rate_limit'
       ? 'rate_limit_error'
       : 'server_error';
-  return { status: RUN_FAILURE_STATUS, body: { error: { message: error, type, param: null, code } } };
+  return { body: { error: { message: error, type, param: null, code } } };
 }
 
-export function sendRunFailure(reply: FastifyReply, { status, body }: RunFailure): FastifyReply {
-  return reply.code(status).header('x-should-retry', 'false').send(body);
+export function sendRunFailure(reply: FastifyReply, { body }: RunFailure): FastifyReply {
+  return reply.code(failureStatus(reply.request.headers)).header('x-should-retry', 'false').send(body);
 }
 
 /** What a reader is told when its run goes on without it: the server is shutting down, or its store fails. */
@@ -58,13 +57,14 @@ export function interruption({ code, message }: TalariaError, runId: string): Ta
  */
 export function sendInterruption(reply: FastifyReply, error: TalariaError, runId: string): FastifyReply {
   const repeatable = reply.request.headers['idempotency-key'] !== undefined;
-  const { status, body } = ofError(interruption(error, runId));
+  const { status } = API_ERRORS[error.code];
+  const { body } = ofError(interruption(error, runId));
   reply.headers({ connection: 'close', 'x-should-retry': String(repeatable) });
-  if (!repeatable) return reply.code(RUN_FAILURE_STATUS).send(body);
+  if (!repeatable) return reply.code(failureStatus(reply.request.headers)).send(body);
   if (status === 503) reply.header('retry-after', '1');
   return reply.code(status).send(body);
 }
 
 function ofError(error: TalariaError): RunFailure {
-  return { status: API_ERRORS[error.code].status, body: toErrorBody(error) };
+  return { body: toErrorBody(error) };
 }

@@ -12,9 +12,9 @@ import type { Journal } from '../../journal/journal.ts';
 import { ChatAnswer } from '../chat/chat-answer.ts';
 import { ChatChunks } from '../chat/chat-chunks.ts';
 import { chatHead } from '../chat/chat-head.ts';
-import { hasNamedFrames, isHermesClient } from '../chat/frame-style.ts';
 import { readTakenBack } from '../chat/taken-back.ts';
 import { header } from '../header.ts';
+import { hasNamedFrames, isHermesClient, readsErrorsAlone } from '../inline/client-traits.ts';
 import type { ContinuedRuns } from '../inline/continued-runs.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure } from '../inline/run-failure.ts';
@@ -69,6 +69,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
         head,
         takenBack: isRepeated ? await readTakenBack(journal, runId) : [],
         namedFrames: hasNamedFrames(headers),
+        errorsAlone: readsErrorsAlone(headers),
         tellsApprovals: tellApprovals && asked.outputForm === undefined && !isHermesClient(headers),
       });
       inline.stream(reply, started, chunks, { after: afterSeq });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasNamedFrames } from './frame-style.ts';
+import { failureStatus, hasNamedFrames, readsErrorsAlone } from './client-traits.ts';
 
 test.each([
   'OpenAI/Python 1.93.0',
@@ -19,3 +19,14 @@ test.each(['http.rb/5.2.0', 'curl/8.0', 'Python/3.11 aiohttp/3.10', undefined])(
     expect(hasNamedFrames(agent === undefined ? {} : { 'user-agent': agent })).toBe(true);
   },
 );
+
+test('a failed run has a status that its client does not repeat', () => {
+  expect(failureStatus({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(422);
+  expect(failureStatus({})).toBe(422);
+  expect(failureStatus({ 'user-agent': 'langchainjs-openai/1.0.0 (node/24)' })).toBe(400);
+});
+
+test('the AI SDK alone is told of an error without a chunk', () => {
+  expect(readsErrorsAlone({ 'user-agent': 'ai/7.0.1 ai-sdk/openai/4.0.0' })).toBe(true);
+  expect(readsErrorsAlone({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(false);
+});
