@@ -10,6 +10,7 @@ export * from './messages.ts';
 export * from './model-settings.ts';
 export * from './output-form.ts';
 export * from './requests.ts';
+export * from './response-items.ts';
 export * from './response-request.ts';
 export * from './responses.ts';
 export * from './run.ts';

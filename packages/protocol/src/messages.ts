@@ -159,13 +159,29 @@ function parsePart(part: unknown, where: string): TextContent | ImageContent {
   if ((type === 'text' || type === 'input_text' || type === 'output_text') && typeof text === 'string') {
     return { type: 'text', text };
   }
+  if (type === 'refusal' && typeof fields.refusal === 'string') return { type: 'text', text: fields.refusal };
   if (type === 'image_url' || type === 'input_image') {
     const image = fields.image_url;
     const url =
       typeof image === 'object' && image !== null && 'url' in image ? (image as { url: unknown }).url : image;
     if (typeof url === 'string' && /^(https?:\/\/|data:image\/)/i.test(url)) return { type: 'image', url };
   }
+  refuseFile(fields, where);
   throw invalid(where, `${where} must be a text part or an image part with an http(s) or data:image URL`);
+}
+
+/** What a run has no place for is named, so that its client knows what to leave out. */
+function refuseFile({ type, file_id: fileId }: Record<string, unknown>, where: string): void {
+  const isImage = type === 'image_url' || type === 'input_image';
+  if (isImage && typeof fileId === 'string') {
+    throw invalid(where, `${where} names an image by 'file_id'; give its http(s) or data:image URL instead`);
+  }
+  if (type === 'input_file' || type === 'file') {
+    throw invalid(where, `${where} is a file; files are not supported, send their text instead`);
+  }
+  if (type === 'input_audio') {
+    throw invalid(where, `${where} is audio, which is not supported; send its text instead`);
+  }
 }
 
 export function isBlank(content: Content): boolean {

@@ -84,6 +84,6 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   const continued = new ContinuedRuns({ engine, journal });
   const { tellApprovals } = api;
   installChatRoutes(app, { engine, journal, inline, continued, modelName, keyConfigured, tellApprovals });
-  installResponseRoutes(app, { engine, responses, inline, keyConfigured });
+  installResponseRoutes(app, { engine, responses, inline, continued, keyConfigured, tellApprovals });
   return { watch };
 }

@@ -31,33 +31,32 @@ it('are numbered from 0 without gaps, and are what the schemas say', () =>
     }
   }));
 
-it('add, fill and close one item after the other', () =>
+it('add each item at the next index, fill it while it is open, and close it once', () =>
   always((log) => {
-    let open: { index: number; text: string; done: boolean } | undefined;
+    const open = new Map<number, { text: string; done: boolean }>();
     let next = 0;
     for (const event of fold(log).events) {
       switch (event.type) {
         case 'response.output_item.added':
-          expect(open).toBeUndefined();
           expect(event.output_index).toBe(next++);
-          open = { index: event.output_index, text: '', done: false };
+          open.set(event.output_index, { text: '', done: false });
           break;
         case 'response.output_text.delta':
-          expect(open).toMatchObject({ index: event.output_index, done: false });
-          open!.text += event.delta;
+          expect(open.get(event.output_index)).toMatchObject({ done: false });
+          open.get(event.output_index)!.text += event.delta;
           break;
         case 'response.output_text.done':
-          expect(open).toEqual({ index: event.output_index, text: event.text, done: false });
-          open!.done = true;
+          expect(open.get(event.output_index)).toEqual({ text: event.text, done: false });
+          open.get(event.output_index)!.done = true;
           break;
         case 'response.output_item.done':
-          expect(open?.index).toBe(event.output_index);
-          open = undefined;
+          expect(open.delete(event.output_index)).toBe(true);
           break;
         default:
+          if ('output_index' in event) expect(open.has(event.output_index)).toBe(true);
       }
     }
-    expect(open).toBeUndefined();
+    expect(open.size).toBe(0);
   }));
 
 it('end once, with the response they add up to', () =>

@@ -129,7 +129,9 @@ describe('a step that is told anew', () => {
 });
 
 test('the last words of a stream that is cut off name the run', () => {
-  const bytes = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD }).interrupted(new TalariaError('gateway_draining'));
+  const bytes = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD }).interrupted(
+    new TalariaError('gateway_draining'),
+  );
   expect(JSON.parse(bytes.toString().slice('data: '.length))).toMatchObject({
     error: { code: 'gateway_draining', message: expect.stringContaining(RUN_ID) },
   });

@@ -16,6 +16,13 @@ const SETTINGS: ResponseSettings = {
   truncation: 'auto',
   background: true,
   store: true,
+  used: { temperature: 0.5 },
+  tools: [{ name: 'get_weather', description: '', parameters: { type: 'object' } }],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  output_form: null,
+  tool_items: 'mcp_call',
+  tells_approvals: false,
 };
 
 const said = (text: string): Message => ({ role: 'user', content: text });

@@ -235,7 +235,8 @@ const MIGRATIONS: readonly string[] = [
     settings     TEXT    NOT NULL,
     context_from INTEGER,
     context_to   INTEGER,
-    snapshot     TEXT
+    snapshot     TEXT,
+    input        TEXT
   ) STRICT;
   INSERT INTO responses_of_runs (n, response_id, owner, run_id, session, session_id, created_at, settings,
                                  context_from, context_to, snapshot)
