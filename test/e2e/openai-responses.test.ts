@@ -153,7 +153,7 @@ describe('a response in one piece', () => {
     ],
     [
       'a schema that is none',
-      { input: 'hi', text: { format: { type: 'json_schema', name: 'a', schema: { type: 'nonsense' } } } },
+      { input: 'hi', text: { format: { type: 'json_schema', name: 'a', schema: 'none' as never } } },
       BadRequestError,
       'invalid_output_schema',
     ],

@@ -3,7 +3,7 @@ export * from './chat-request.ts';
 export type * from './discovery.ts';
 export * from './errors.ts';
 export * from './events.ts';
-export { parseObject } from './fields.ts';
+export { invalid, parseObject } from './fields.ts';
 export * from './job-requests.ts';
 export type * from './jobs.ts';
 export * from './messages.ts';

@@ -9,10 +9,10 @@ import { outputText } from './tool-requests.ts';
 
 type Fields = Record<string, unknown>;
 
-export function messagesOfItems(items: readonly unknown[]): HistoryMessage[] {
+export function messagesOfItems(items: readonly unknown[], param = 'input'): HistoryMessage[] {
   const messages: HistoryMessage[] = [];
   for (const [i, item] of items.entries()) {
-    for (const message of messagesOfItem(item, `input[${i}]`)) {
+    for (const message of messagesOfItem(item, `${param}[${i}]`)) {
       const last = messages.at(-1);
       // Calls that were made together come one by one, and after what was said with them.
       if (last?.role === 'assistant' && message.tool_calls !== undefined) {

@@ -204,6 +204,44 @@ export const ResponseDeletedSchema = Type.Object({
   deleted: Type.Boolean(),
 });
 
+export const ResponseItemListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Type.Object({ id: Type.String(), type: Type.String() })),
+  first_id: Nullable(Type.String()),
+  last_id: Nullable(Type.String()),
+  has_more: Type.Boolean(),
+});
+
+export const ResponseInputTokensSchema = Type.Object({
+  object: Type.Literal('response.input_tokens'),
+  input_tokens: Type.Integer({ minimum: 0, description: 'An estimate, without what the agent adds itself' }),
+});
+
+const Metadata = Type.Record(Type.String(), Type.String());
+const Items = Type.Array(Type.Unknown(), { description: 'Items as in the input of a response' });
+
+export const ConversationSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation'),
+  created_at: Type.Integer(),
+  metadata: Metadata,
+});
+
+export const CreateConversationRequestSchema = Type.Object({
+  metadata: Type.Optional(Nullable(Metadata)),
+  items: Type.Optional(Nullable(Items)),
+});
+
+export const UpdateConversationRequestSchema = Type.Object({ metadata: Nullable(Metadata) });
+
+export const ConversationItemsRequestSchema = Type.Object({ items: Items });
+
+export const ConversationDeletedSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation.deleted'),
+  deleted: Type.Boolean(),
+});
+
 const place = { item_id: Type.String(), output_index: Count, content_index: Count };
 const item = { output_index: Count, item: ResponseItemSchema };
 const itemPlace = { item_id: Type.String(), output_index: Count };

@@ -12,6 +12,7 @@ import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
+import { installConversationRoutes } from './routes/conversations.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { installEventRoutes } from './routes/events.ts';
 import { installJobRoutes } from './routes/jobs.ts';
@@ -84,6 +85,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   const continued = new ContinuedRuns({ engine, journal });
   const { tellApprovals } = api;
   installChatRoutes(app, { engine, journal, inline, continued, modelName, keyConfigured, tellApprovals });
+  installConversationRoutes(app, responses.conversations);
   installResponseRoutes(app, { engine, responses, inline, continued, keyConfigured, tellApprovals });
   return { watch };
 }

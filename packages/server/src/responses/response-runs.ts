@@ -5,6 +5,7 @@
 import {
   type CreateResponse,
   createId,
+  type HistoryMessage,
   isResponseId,
   isTerminalEvent,
   isTerminalStatus,
@@ -15,12 +16,16 @@ import {
   TalariaError,
   TRUNCATION_AUTO_MESSAGES,
 } from '@talaria/protocol';
+import { tokensOf } from '../agent/context/cut.ts';
+import { textTokens } from '../agent/context/estimate-tokens.ts';
+import { toMessages } from '../agent/progress.ts';
 import { runOfCallId } from '../engine/call-ids.ts';
 import type { Engine, Idempotency } from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ResponseSettings, StoredResponse } from '../journal/responses.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
+import { ConversationAccess } from './conversations.ts';
 import { toInputItems } from './input-items.ts';
 import type { Item } from './item-lists.ts';
 import type { Masking } from './masking.ts';
@@ -60,10 +65,12 @@ export interface RunPart {
 const ACTIVE: ReadonlySet<string> = new Set<ResponseStatus>(['queued', 'in_progress']);
 
 export class ResponseRuns {
+  readonly conversations: ConversationAccess;
   readonly #options: ResponseRunsOptions;
 
   constructor(options: ResponseRunsOptions) {
     this.#options = options;
+    this.conversations = new ConversationAccess(options.journal, options.masking);
   }
 
   /** Where the log of a run is read, for its events. */
@@ -209,6 +216,27 @@ export class ResponseRuns {
   async get(owner: string, responseId: string): Promise<ResponseObject> {
     const stored = await this.find(owner, responseId);
     return snapshotOf(stored) ?? (await this.read(stored));
+  }
+
+  /** By estimate: what the request says and goes on from, without what the agent adds itself. */
+  async inputTokens(owner: string, asked: CreateResponse, sessionId: string | undefined): Promise<number> {
+    const { previousResponseId, conversation, history, leadIn, prompt, followUp } = asked;
+    const said: HistoryMessage[] = [
+      ...(history ?? []),
+      ...(leadIn ?? []),
+      { role: 'user', content: prompt },
+      ...(followUp ?? []),
+    ];
+    const named = conversation ?? sessionId;
+    const range = history === undefined ? await this.#contextOf(owner, previousResponseId, named) : undefined;
+    const before =
+      range === undefined ? [] : await this.#options.journal.sessions.messages(owner, range.sessionId, range);
+    const tools = asked.clientTools === undefined ? '' : JSON.stringify(asked.clientTools.tools);
+    return (
+      tokensOf([...before.map(({ message }) => message), ...toMessages(said)]) +
+      textTokens(asked.instructions ?? '') +
+      textTokens(tools)
+    );
   }
 
   /** What it was asked with. */

@@ -5,6 +5,7 @@ import {
   parseCreateResponse,
   parseIdempotencyKey,
   parseObject,
+  type ResponseInputTokens,
   TalariaError,
 } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
@@ -82,6 +83,15 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     const response = await responses.read(head);
     const succeeded = response.status === 'completed' || response.status === 'incomplete';
     return succeeded ? response : sendRunFailure(reply, toRunFailure(last!));
+  });
+
+  app.post('/v1/responses/input_tokens', async (request): Promise<ResponseInputTokens> => {
+    const { owner } = request;
+    const body = parseObject(parseJsonBody(request.body));
+    const { sessionId } = readSessionHeaders(request, keyConfigured);
+    const asked = parseCreateResponse({ ...body, input: await resolveInput(responses, owner, body.input) });
+    const input_tokens = await responses.inputTokens(owner, asked, sessionId);
+    return { object: 'response.input_tokens', input_tokens };
   });
 
   app.get<ResponseRoute>('/v1/responses/:response_id', { exposeHeadRoute: false }, async (request, reply) => {

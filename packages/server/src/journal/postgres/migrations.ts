@@ -292,6 +292,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE responses ADD COLUMN after_seq integer NOT NULL DEFAULT -1;
   ALTER TABLE responses ADD COLUMN input text;
   CREATE INDEX responses_by_run ON responses (run_id, n);
+
+  -- What clients say of sessions that they call conversations.
+  CREATE TABLE conversations (
+    session  bigint PRIMARY KEY,
+    metadata text   NOT NULL
+  );
   `,
 ];
 

@@ -246,6 +246,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE responses_of_runs RENAME TO responses;
   CREATE INDEX responses_by_owner ON responses (owner, n);
   CREATE INDEX responses_by_run ON responses (run_id, n);
+
+  -- What clients say of sessions that they call conversations.
+  CREATE TABLE conversations (
+    session  INTEGER PRIMARY KEY,
+    metadata TEXT    NOT NULL
+  ) STRICT;
   `,
 ];
 
