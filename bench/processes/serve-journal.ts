@@ -49,7 +49,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
       modelName: 'bench',
       subscriberBufferBytes: 1_048_576,
       tellApprovals: true,
-    inlineGraceMs: 0,
+      inlineGraceMs: 0,
       inlineDrainMs: 0,
     },
     apiKeys: [],
