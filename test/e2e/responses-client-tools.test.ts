@@ -201,6 +201,21 @@ describe('a response with tools of its client', () => {
     expect((late as Error).message).toContain('No tool output found for function call');
   });
 
+  test('is gone back to with other outputs, in a run of its own', async () => {
+    const before = await create(script([{ text: 'Hello' }]));
+    const first = await create(asksOnce(), { previous_response_id: before.id });
+    await create(outputsFor(first, 'snow'), { previous_response_id: first.id });
+    const other = await create(outputsFor(first, 'sun'), { previous_response_id: first.id });
+    expect(other).toMatchObject({ output_text: 'It snows', previous_response_id: first.id });
+    expect(runOf(other)).not.toBe(runOf(first));
+    const told = subject.model.requests.at(-1)!.body.messages.slice(1);
+    expect(told.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
+    expect(told.at(-1)).toMatchObject({ content: 'sun' });
+    const next = await create(script([{ text: 'Bye' }]), { previous_response_id: other.id });
+    expect(next.output_text).toBe('Bye');
+    expect(subject.model.requests.at(-1)!.body.messages.slice(1)).toHaveLength(7);
+  });
+
   test('begins a new run for outputs of calls that nobody waits for', async () => {
     // The model's first step is the call that was made elsewhere.
     const prompt = script([{ tools: [weather('Rome')] }, { text: 'Sunny' }]);

@@ -25,6 +25,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { ResponseSettings, StoredResponse } from '../journal/responses.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
+import { branchFrom } from './branch.ts';
 import { ConversationAccess } from './conversations.ts';
 import { toInputItems } from './input-items.ts';
 import type { Item } from './item-lists.ts';
@@ -97,7 +98,11 @@ export class ResponseRuns {
     } catch (error) {
       if (!(error instanceof TalariaError) || error.code !== 'previous_response_not_completed') throw error;
       await this.#expectOutputs(owner, asked);
-      throw error;
+      const previous = await this.find(owner, asked.previousResponseId!);
+      const branch =
+        asked.outputs.length === 0 ? undefined : await branchFrom(this.#options.journal, previous, asked);
+      if (branch === undefined) throw error;
+      return this.#submit(owner, branch, settings, options);
     }
   }
 
