@@ -279,6 +279,18 @@ describe('a response with tools of its client', () => {
     expect(second.text).toMatchObject({ format: { type: 'json_schema', name: 'report' } });
   });
 
+  test('shows the calls of the server in the older form to Hermes clients that bring no tools', async () => {
+    const typesFor = async (headers: Record<string, string>, fields: object = {}) => {
+      const input = script([{ tools: [terminal('echo hi')] }, { text: 'hi' }]);
+      const response = await openai().responses.create({ model, input, ...fields }, { headers });
+      return response.output.map(({ type }) => type);
+    };
+    const hermes = { 'X-Hermes-Session-Id': 'older' };
+    expect(await typesFor(hermes)).toEqual(['function_call', 'function_call_output', 'message']);
+    expect(await typesFor(hermes, { tools })).toEqual(['mcp_call', 'message']);
+    expect(await typesFor({ ...hermes, 'X-Hermes-Tool-Items': 'mcp_call' })).toEqual(['mcp_call', 'message']);
+  });
+
   test('has what the model thought', async () => {
     const input = script([{ reasoning: 'Count them.', text: 'Two.' }]);
     const response = (await openai().responses.stream({ model, input }).finalResponse()) as Response;
