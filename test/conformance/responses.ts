@@ -39,6 +39,14 @@ const ALWAYS_THERE = [
   'usage',
 ];
 
+interface ItemPage {
+  object: 'list';
+  data: { id: string; type: string }[];
+  first_id: string;
+  last_id: string;
+  has_more: boolean;
+}
+
 export function describeResponses(target: GetTarget): void {
   const api = () => apiOf(target());
   const post = <T = ResponseObject>(
@@ -100,28 +108,128 @@ export function describeResponses(target: GetTarget): void {
       expect(await api().run(runId)).toMatchObject({ status: 'completed', output: 'four' });
     });
 
-    it('has the calls of the agent and all they printed', async () => {
+    it('has the calls of the agent and all they printed, as calls that the server runs', async () => {
       const { body } = await post(commands('seq 1 400'));
-      const [call, output, answer] = body.output;
-      expect(call).toMatchObject({ type: 'function_call', name: 'terminal', status: 'completed' });
-      expect(output).toMatchObject({
-        type: 'function_call_output',
+      const [call, answer] = body.output;
+      expect(call).toMatchObject({
+        type: 'mcp_call',
+        server_label: 'talaria',
+        name: 'terminal',
+        status: 'completed',
         output: expect.stringContaining('\n399\n400'),
+        error: null,
       });
-      expect((call as { call_id: string }).call_id).toBe((output as { call_id: string }).call_id);
       expect(answer).toMatchObject({ type: 'message', content: [{ text: 'done' }] });
     });
 
-    it('takes the items of an earlier one among its messages', async () => {
-      const prompt = say('and then?');
-      const { body: earlier } = await post(commands('echo hi'), { store: false });
-      const { status } = await post([
-        { role: 'user', content: 'first' },
-        ...earlier.output,
-        { role: 'user', content: prompt },
+    it('has a call that fails as that', async () => {
+      const { body } = await post(commands('echo no >&2; exit 3'));
+      expect(body.output[0]).toMatchObject({
+        type: 'mcp_call',
+        status: 'failed',
+        output: null,
+        error: expect.stringContaining('no'),
+      });
+    });
+
+    it('has the calls in the older form for whoever asks for that, also when it is read again', async () => {
+      const headers = { 'x-hermes-tool-items': 'function_call' };
+      const { body } = await post(commands('echo hi'), {}, headers);
+      const [call, output] = body.output;
+      expect(call).toMatchObject({ type: 'function_call', name: 'terminal', status: 'completed' });
+      expect(output).toMatchObject({ type: 'function_call_output', output: expect.stringContaining('hi') });
+      expect((call as { call_id: string }).call_id).toBe((output as { call_id: string }).call_id);
+      expect(await get(body.id)).toEqual(body);
+    });
+
+    it('takes the items of an earlier one among its messages, or references to them', async () => {
+      const { body: earlier } = await post(commands('echo hi'));
+      const references = earlier.output.map(({ id }) => ({ type: 'item_reference', id }));
+      for (const items of [earlier.output, references]) {
+        const prompt = say('and then?');
+        const { status } = await post([
+          { role: 'user', content: 'first' },
+          ...items,
+          { role: 'user', content: prompt },
+        ]);
+        expect(status).toBe(200);
+        expect(await given(prompt)).toEqual(['first', '', expect.stringContaining('hi'), 'done', prompt]);
+      }
+    });
+
+    it('says which reference it does not know', async () => {
+      const id = `msg_${'0'.repeat(34)}`;
+      const answer = await post<unknown>([
+        { type: 'item_reference', id },
+        { role: 'user', content: 'x' },
       ]);
+      expectError(answer, { status: 400, code: 'invalid_request', param: 'input[0]' });
+      expect(JSON.stringify(answer.body)).toContain(id);
+    });
+
+    it('says what was set of the model and what was used', async () => {
+      const prompt = say('a');
+      const { body } = await post(prompt, {
+        temperature: 0.5,
+        top_p: 0.9,
+        max_output_tokens: 100,
+        parallel_tool_calls: false,
+        reasoning: { effort: 'low' },
+        tools: [{ type: 'web_search' }],
+      });
+      expect(body).toMatchObject({
+        temperature: 0.5,
+        top_p: 0.9,
+        max_output_tokens: 100,
+        reasoning: { effort: 'low' },
+        tools: [],
+        tool_choice: 'auto',
+        text: { format: { type: 'text' } },
+      });
+      expect((await modelRequest(target(), prompt)).body).toMatchObject({ temperature: 0.5, top_p: 0.9 });
+    });
+
+    it('has the form that was asked for, and nothing beside it', async () => {
+      const schema = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
+      const format = { type: 'json_schema', name: 'answer', schema, strict: true };
+      const input = script([
+        { text: 'I look.', tools: [terminal('echo hi')] },
+        { text: '{"a":"one"}' },
+        { text: '```json\n{"a":1}\n```' },
+      ]);
+      const { status, body } = await post(input, { text: { format } });
       expect(status).toBe(200);
-      expect(await given(prompt)).toEqual(['first', expect.stringContaining('hi'), 'done', prompt]);
+      expect(body.output.map(({ type }) => type)).toEqual(['mcp_call', 'message']);
+      expect(body).toMatchObject({ text: { format }, output: [{}, { content: [{ text: '{"a":1}' }] }] });
+      expect(await get(body.id)).toEqual(body);
+    });
+
+    it('tells what it was asked with', async () => {
+      const input = [
+        { role: 'developer', content: 'Be brief.' },
+        { role: 'user', content: [{ type: 'input_text', text: say('a') }] },
+      ];
+      const { body } = await post(input);
+      const list = async (query = '') =>
+        (await api().get<ItemPage>(`${PATH}/${body.id}/input_items${query}`)).body;
+      const { data, ...page } = await list('?order=asc');
+      expect(data).toMatchObject([
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+        { type: 'message', role: 'user', content: input[1]!.content },
+      ]);
+      expect(page).toEqual({
+        object: 'list',
+        first_id: data[0]!.id,
+        last_id: data[1]!.id,
+        has_more: false,
+      });
+      expect((await list()).data).toEqual(data.toReversed());
+      expect(await list('?limit=1')).toMatchObject({ data: [data[1]], has_more: true });
+      expect(await list(`?limit=1&after=${data[1]!.id}`)).toMatchObject({ data: [data[0]], has_more: false });
+      const bad = await api().get(`${PATH}/${body.id}/input_items?after=nope`);
+      expectError(bad, { status: 400, code: 'invalid_cursor', param: 'after' });
+      const none = await api().get(`${PATH}/${MISSING}/input_items`);
+      expectError(none, { status: 404, code: 'response_not_found' });
     });
 
     it('is incomplete when the answer was cut short', async () => {
@@ -184,10 +292,10 @@ export function describeResponses(target: GetTarget): void {
         'response.in_progress',
         ...text,
         'response.output_item.added',
-        'response.function_call_arguments.delta',
-        'response.function_call_arguments.done',
-        'response.output_item.done',
-        'response.output_item.added',
+        'response.mcp_call.in_progress',
+        'response.mcp_call_arguments.delta',
+        'response.mcp_call_arguments.done',
+        'response.mcp_call.completed',
         'response.output_item.done',
         ...text,
         'response.completed',
@@ -244,6 +352,12 @@ export function describeResponses(target: GetTarget): void {
         event.type === 'response.in_progress' ? [event.response.approval?.command ?? null] : [],
       );
       expect(states).toEqual([null, GATED, null]);
+      const { response } = eventsOf(streamed).at(-1) as Extract<
+        ResponseEvent,
+        { type: 'response.completed' }
+      >;
+      expect(JSON.stringify(response.output)).toMatch(/Approval needed.*Denied\./);
+      expect(await get(response.id)).toEqual(response);
     });
   });
 
@@ -444,7 +558,7 @@ export function describeResponses(target: GetTarget): void {
       [{ background: true, store: false }, 'invalid_request', 'background'],
       [{ truncation: 'some' }, 'invalid_request', 'truncation'],
       [{ tool_choice: 'required' }, 'invalid_request', 'tool_choice'],
-      [{ text: { format: { type: 'json_schema' } } }, 'invalid_request', 'text'],
+      [{ text: { format: { type: 'xml' } } }, 'invalid_output_schema', 'text.format'],
       [{ stream: 1 }, 'invalid_request', 'stream'],
     ])('%o', async (fields, code, param) => {
       expectError(await post<unknown>('x', fields), { status: 400, code, param });

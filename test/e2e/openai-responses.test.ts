@@ -1,5 +1,5 @@
 /** `/v1/responses` with OpenAI's own package, which is told nothing but where the server is. */
-import OpenAI, { BadRequestError, ConflictError, NotFoundError } from 'openai';
+import OpenAI, { BadRequestError, ConflictError, NotFoundError, UnprocessableEntityError } from 'openai';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
@@ -79,13 +79,12 @@ describe('a response in one piece', () => {
       },
     });
     expect(response.id).toMatch(/^resp_[0-9a-f]{28}$/);
-    const [before, call, output, answer] = response.output;
+    const [before, call, answer] = response.output;
     expect(before).toMatchObject({ type: 'message', content: [{ text: 'Let me see.' }] });
-    expect(call).toMatchObject({ type: 'function_call', name: 'terminal', status: 'completed' });
-    if (call?.type !== 'function_call') throw new Error('no call');
+    expect(call).toMatchObject({ type: 'mcp_call', name: 'terminal', status: 'completed' });
+    if (call?.type !== 'mcp_call') throw new Error('no call');
     expect(JSON.parse(call.arguments)).toEqual({ command });
-    expect(output).toMatchObject({ type: 'function_call_output', call_id: call.call_id });
-    expect(JSON.stringify(output)).toContain('x'.repeat(600));
+    expect(call.output).toContain('x'.repeat(600));
     expect(answer).toMatchObject({ type: 'message', content: [{ text: 'There it is.' }] });
     expect(await openai().responses.retrieve(response.id)).toEqual(response);
   });
@@ -117,7 +116,7 @@ describe('a response in one piece', () => {
   test('is an error of its class when the run fails, and is not asked for again', async () => {
     const input = script([{ error: { status: 400, message: 'no such thing' } }]);
     const error = await errorOf(openai().responses.create({ model, input }));
-    expect(error).toBeInstanceOf(BadRequestError);
+    expect(error).toBeInstanceOf(UnprocessableEntityError);
     expect(error).toMatchObject({ code: 'provider_bad_request' });
     const scriptId = /id=(\S+)/.exec(input)![1];
     expect(subject.model.requests.filter((request) => request.scriptId === scriptId)).toHaveLength(1);
@@ -153,10 +152,10 @@ describe('a response in one piece', () => {
       'invalid_request',
     ],
     [
-      'a form',
-      { input: 'hi', text: { format: { type: 'json_object' } } },
+      'a schema that is none',
+      { input: 'hi', text: { format: { type: 'json_schema', name: 'a', schema: 'none' as never } } },
       BadRequestError,
-      'invalid_request',
+      'invalid_output_schema',
     ],
   ])('is refused with %s', async (_, params, type, code) => {
     const error = await errorOf(openai().responses.create({ model, ...params }));
@@ -189,10 +188,10 @@ describe('a response that is streamed', () => {
       'response.in_progress',
       ...message('response.output_text.delta'),
       'response.output_item.added',
-      'response.function_call_arguments.delta',
-      'response.function_call_arguments.done',
-      'response.output_item.done',
-      'response.output_item.added',
+      'response.mcp_call.in_progress',
+      'response.mcp_call_arguments.delta',
+      'response.mcp_call_arguments.done',
+      'response.mcp_call.completed',
       'response.output_item.done',
       ...message('response.output_text.delta'),
       'response.completed',
@@ -234,7 +233,9 @@ describe('a response that is streamed', () => {
       asked.push(approval?.command ?? null);
       if (approval !== null) await subject.api.post(`/v1/runs/${run_id}/approval`, { choice: 'deny' });
     });
-    expect(await stream.finalResponse()).toMatchObject({ status: 'completed', output_text: 'done' });
+    const { status, output_text } = await stream.finalResponse();
+    expect(status).toBe('completed');
+    expect(output_text).toMatch(/Approval needed[\s\S]*> rm -rf build[\s\S]*Denied\.\s*done$/);
     expect(asked).toEqual([null, 'rm -rf build', null]);
   });
 
@@ -495,7 +496,13 @@ describe('a conversation', () => {
     });
     const second = await openai().responses.create({ model, input, store: false });
     expect(second.output_text).toBe('stateless');
-    expect((await sentFor('stateless')).map(([role]) => role)).toEqual(['user', 'user', 'assistant', 'user']);
+    expect((await sentFor('stateless')).map(([role]) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
   });
 
   test('is cut to its last hundred messages, if so asked for', async () => {

@@ -152,8 +152,6 @@ function parseContent(content: unknown, where: string): Content {
   return content.map((part: unknown, i) => parsePart(part, `${where}.content[${i}]`));
 }
 
-const FILE_PARTS: ReadonlySet<unknown> = new Set(['file', 'input_file', 'input_audio', 'audio']);
-
 function parsePart(part: unknown, where: string): TextContent | ImageContent {
   if (typeof part === 'string') return { type: 'text', text: part };
   const fields = typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {};
@@ -162,19 +160,28 @@ function parsePart(part: unknown, where: string): TextContent | ImageContent {
     return { type: 'text', text };
   }
   if (type === 'refusal' && typeof fields.refusal === 'string') return { type: 'text', text: fields.refusal };
-  if (FILE_PARTS.has(type)) {
-    throw invalid(
-      where,
-      `${where} is a file, and files cannot be given with a message: send its text, or have the agent fetch it`,
-    );
-  }
   if (type === 'image_url' || type === 'input_image') {
     const image = fields.image_url;
     const url =
       typeof image === 'object' && image !== null && 'url' in image ? (image as { url: unknown }).url : image;
     if (typeof url === 'string' && /^(https?:\/\/|data:image\/)/i.test(url)) return { type: 'image', url };
   }
+  refuseFile(fields, where);
   throw invalid(where, `${where} must be a text part or an image part with an http(s) or data:image URL`);
+}
+
+/** What a run has no place for is named, so that its client knows what to leave out. */
+function refuseFile({ type, file_id: fileId }: Record<string, unknown>, where: string): void {
+  const isImage = type === 'image_url' || type === 'input_image';
+  if (isImage && typeof fileId === 'string') {
+    throw invalid(where, `${where} names an image by 'file_id'; give its http(s) or data:image URL instead`);
+  }
+  if (type === 'input_file' || type === 'file') {
+    throw invalid(where, `${where} is a file; files are not supported, send their text instead`);
+  }
+  if (type === 'input_audio') {
+    throw invalid(where, `${where} is audio, which is not supported; send its text instead`);
+  }
 }
 
 export function isBlank(content: Content): boolean {

@@ -28,6 +28,12 @@ describe('what a response is asked for', () => {
       stream: false,
       truncation: 'disabled',
       metadata: {},
+      followUp: undefined,
+      outputs: [],
+      promptIsLast: true,
+      clientTools: undefined,
+      outputForm: undefined,
+      settings: undefined,
     });
   });
 
@@ -46,7 +52,7 @@ describe('what a response is asked for', () => {
     expect(parseCreateResponse({ input: 'hi', ...nothing })).toEqual(parseCreateResponse({ input: 'hi' }));
   });
 
-  it('keeps what it knows and ignores what tunes a model', () => {
+  it('keeps what it knows and ignores tools that only OpenAI could run', () => {
     const request = {
       input: 'hi',
       model: 'gpt-9',
@@ -73,6 +79,12 @@ describe('what a response is asked for', () => {
       stream: true,
       truncation: 'auto',
       metadata: { order: '7' },
+      followUp: undefined,
+      outputs: [],
+      promptIsLast: true,
+      clientTools: undefined,
+      outputForm: undefined,
+      settings: { temperature: 2 },
     });
   });
 
@@ -97,7 +109,8 @@ describe('what a response is asked for', () => {
     expect(history).toBeUndefined();
     expect(leadIn).toEqual([
       { role: 'user', content: 'list them' },
-      { role: 'user', content: 'a b' },
+      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', tool: 'bash', arguments: '{}' }] },
+      { role: 'tool', content: 'a b', tool_call_id: 'c1' },
       { role: 'assistant', content: [{ type: 'text', text: 'two' }] },
     ]);
   });
@@ -114,7 +127,111 @@ describe('what a response is asked for', () => {
 
   it('may be the result of a call', () => {
     const input = [{ type: 'function_call_output', call_id: 'c1', output: 'a b' }];
-    expect(parseCreateResponse({ input }).prompt).toBe('a b');
+    expect(parseCreateResponse({ input })).toMatchObject({
+      prompt: 'a b',
+      outputs: [{ toolCallId: 'c1', output: 'a b', error: false }],
+      promptIsLast: false,
+    });
+    const empty = [{ type: 'function_call_output', call_id: 'c1', output: '' }];
+    expect(parseCreateResponse({ input: empty }).outputs).toHaveLength(1);
+  });
+
+  it('may end with calls and their outputs, in text or in parts', () => {
+    const { prompt, followUp, outputs } = parseCreateResponse({
+      input: [
+        { role: 'user', content: 'weather?' },
+        { type: 'function_call', call_id: 'c1', name: 'get', arguments: '{"a":1}' },
+        { type: 'function_call', call_id: 'c2', name: 'get', arguments: '{"a":2}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'snow' },
+        { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'sun' }] },
+      ],
+    });
+    expect(prompt).toBe('weather?');
+    expect(followUp).toMatchObject([
+      { role: 'assistant', tool_calls: [{ id: 'c1', tool: 'get', arguments: '{"a":1}' }, { id: 'c2' }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'snow' },
+      { role: 'tool', tool_call_id: 'c2', content: 'sun' },
+    ]);
+    expect(outputs.map(({ toolCallId, output }) => [toolCallId, output])).toEqual([
+      ['c1', 'snow'],
+      ['c2', 'sun'],
+    ]);
+  });
+
+  it('may say something after the outputs, and nothing of an earlier turn is one', () => {
+    const output = { type: 'function_call_output', call_id: 'c1', output: 'snow' };
+    const more = { role: 'user', content: 'in Celsius' };
+    expect(parseCreateResponse({ input: [output, more] })).toMatchObject({
+      prompt: 'in Celsius',
+      promptIsLast: true,
+      outputs: [{ toolCallId: 'c1' }],
+    });
+    const answer = { role: 'assistant', content: 'it snows' };
+    expect(parseCreateResponse({ input: [output, answer, more] }).outputs).toEqual([]);
+  });
+
+  it('takes every item OpenAI has, and leaves out what no model could use', () => {
+    const items = [
+      { type: 'mcp_list_tools', id: 'm', server_label: 'x', tools: [] },
+      { type: 'mcp_approval_request', id: 'a', name: 'x', arguments: '{}', server_label: 'x' },
+      { type: 'mcp_approval_response', approval_request_id: 'a', approve: true },
+      { type: 'web_search_call', id: 'w', status: 'completed' },
+      { type: 'file_search_call', id: 'f', queries: ['x'], status: 'completed' },
+      { type: 'image_generation_call', id: 'i', result: null, status: 'completed' },
+      { type: 'computer_call', id: 'c', call_id: 'k1', action: { type: 'click' } },
+      { type: 'computer_call_output', call_id: 'k1', output: { type: 'computer_screenshot' } },
+      { type: 'local_shell_call', id: 'l', call_id: 'k2', action: { command: ['ls'] } },
+      { type: 'local_shell_call_output', id: 'l2', output: 'a' },
+      { type: 'custom_tool_call', call_id: 'k3', name: 'sql', input: 'SELECT 1' },
+      { type: 'custom_tool_call_output', call_id: 'k3', output: '1' },
+      { type: 'mcp_call', id: 'mcp_1', name: 'terminal', arguments: '{"command":"ls"}', output: 'a' },
+      { type: 'mcp_call', id: 'mcp_2', name: 'terminal', arguments: '{}', output: null, error: 'no' },
+      { type: 'code_interpreter_call', id: 'ci', code: '1+1', outputs: [{ type: 'logs', logs: '2' }] },
+      { type: 'compaction', encrypted_content: 'x' },
+      { type: 'something_new', whatever: 1 },
+      { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'I cannot' }] },
+    ];
+    const { leadIn } = parseCreateResponse({ input: [...items, { role: 'user', content: 'now' }] });
+    expect(leadIn!.map(({ role }) => role)).toEqual([
+      ...['assistant', 'tool', 'assistant', 'tool', 'assistant', 'tool'],
+      ...['assistant', 'tool', 'assistant', 'tool', 'assistant'],
+    ]);
+    expect(leadIn!.at(-1)!.content).toEqual([{ type: 'text', text: 'I cannot' }]);
+    expect(leadIn!.flatMap(({ tool_calls = [] }) => tool_calls).slice(1)).toEqual([
+      { id: 'k3', tool: 'sql', arguments: '{"input":"SELECT 1"}' },
+      { id: 'mcp_1', tool: 'terminal', arguments: '{"command":"ls"}' },
+      { id: 'mcp_2', tool: 'terminal', arguments: '{}' },
+      { id: 'ci', tool: 'code_interpreter', arguments: '{"code":"1+1"}' },
+    ]);
+    expect(leadIn!.find(({ tool_call_id: id }) => id === 'mcp_2')).toMatchObject({ content: 'no' });
+  });
+
+  it.each([
+    [{ type: 'input_file', file_id: 'file-1' }, /files are not supported/],
+    [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }, /audio, which is not supported/],
+    [{ type: 'input_image', file_id: 'file-1' }, /'file_id'/],
+  ])('says what it has no place for: %o', (part, message) => {
+    const answer = refusal({ input: [{ role: 'user', content: [part] }] });
+    expect(answer).toMatchObject({ code: 'invalid_request', param: 'input[0].content[0]' });
+    expect(answer.message).toMatch(message);
+  });
+
+  it('may ask for a form, for tools and for settings of the model', () => {
+    const tool = { type: 'function', name: 'get', parameters: { type: 'object' } };
+    expect(
+      parseCreateResponse({
+        input: 'hi',
+        tools: [tool, { type: 'web_search' }],
+        tool_choice: { type: 'function', name: 'get' },
+        text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' } }, verbosity: 'low' },
+        reasoning: { effort: 'high', summary: 'auto' },
+        max_output_tokens: 100,
+      }),
+    ).toMatchObject({
+      clientTools: { tools: [{ name: 'get' }], choice: { name: 'get' }, parallel: true },
+      outputForm: { name: 'a', schema: { type: 'object' } },
+      settings: { verbosity: 'low', reasoning_effort: 'high', max_output_tokens: 100 },
+    });
   });
 
   it.each([
@@ -122,7 +239,8 @@ describe('what a response is asked for', () => {
     ['no items', { input: [] }, 'missing_input'],
     ['nothing said', { input: '  ' }, 'no_user_message'],
     ['only calls', { input: [{ type: 'function_call', call_id: 'c', name: 'n' }] }, 'no_user_message'],
-    ['an unknown item', { input: [{ type: 'item_reference', id: 'x' }] }, 'invalid_history'],
+    ['an item that is none', { input: [{ whatever: 1 }] }, 'invalid_history'],
+    ['only reasoning', { input: [{ type: 'reasoning', id: 'x' }] }, 'no_user_message'],
     ['a bad history', { input: 'hi', conversation_history: 'no' }, 'invalid_history'],
     [
       'both ways to go on',
@@ -149,7 +267,7 @@ describe('what a response is asked for', () => {
     ['metadata that is a list', { input: 'hi', metadata: ['x'] }, 'invalid_request', 'metadata'],
     ['metadata that is no text', { input: 'hi', metadata: { n: 7 } }, 'invalid_request', 'metadata'],
     ['a call it is to make', { input: 'hi', tool_choice: 'required' }, 'invalid_request', 'tool_choice'],
-    ['a form', { input: 'hi', text: { format: { type: 'json_object' } } }, 'invalid_request', 'text'],
+    ['an unknown form', { input: 'hi', text: { format: { type: 'xml' } } }, 'invalid_output_schema'],
     ['a template', { input: 'hi', prompt: { id: 'pmpt_1' } }, 'invalid_request', 'prompt'],
     [
       'too much metadata',

@@ -1,18 +1,20 @@
 /**
- * Reads the body of `POST /v1/responses`. As for chat-request.ts: what tunes a model is the server's to decide and is
- * ignored; refused is what would leave a client waiting for something it never gets.
+ * Reads the body of `POST /v1/responses`. As for chat-request.ts: what the agent cannot do for a client is ignored; refused
+ * is what would leave it waiting for something it never gets. References to stored items have been replaced before.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
-import { type Content, type HistoryMessage, parseHistory, parseInput } from './messages.ts';
+import { type Content, type HistoryMessage, isBlank, pairCalls, parseHistory } from './messages.ts';
+import { parseModelSettings } from './model-settings.ts';
+import { type OutputForm, parseOutputFormat } from './output-form.ts';
 import { parseSessionName } from './requests.ts';
+import { messagesOfItems } from './response-items.ts';
+import type { ModelSettings } from './run.ts';
+import { type ClientTools, outputText, parseClientTools, type ToolOutput } from './tool-requests.ts';
 
-export interface CreateResponse {
-  prompt: Content;
+export interface CreateResponse extends ResponseInput {
   /** Turns before the prompt; `undefined` when the request gave none, so that what is stored may provide them. */
   history: HistoryMessage[] | undefined;
-  /** Messages before the prompt that go on from what was said before. */
-  leadIn: HistoryMessage[] | undefined;
   instructions: string | undefined;
   model: string | undefined;
   previousResponseId: string | undefined;
@@ -23,10 +25,29 @@ export interface CreateResponse {
   stream: boolean;
   truncation: 'auto' | 'disabled';
   metadata: Record<string, string>;
+  clientTools: ClientTools | undefined;
+  outputForm: OutputForm | undefined;
+  settings: ModelSettings | undefined;
+}
+
+export interface ResponseInput {
+  /** The last message of a user. */
+  prompt: Content;
+  /** Messages before the prompt that go on from what was said before. */
+  leadIn: HistoryMessage[] | undefined;
+  /** The calls after the prompt and their results, where the input ends with results of tools. */
+  followUp: HistoryMessage[] | undefined;
+  /** The outputs the input ends with, but for what the user says after them. */
+  outputs: ToolOutput[];
+  /** Whether the prompt was said after the outputs. */
+  promptIsLast: boolean;
 }
 
 /** What `truncation: auto` leaves of what was said before. */
 export const TRUNCATION_AUTO_MESSAGES = 100;
+
+/** What the model is told where a client sends nothing but an empty output of a call that nobody knows. */
+const NO_OUTPUT = '[The call gave no output.]';
 
 /** OpenAI's bounds. */
 const METADATA_PAIRS = 16;
@@ -39,7 +60,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   if (input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0)) {
     throw new TalariaError('missing_input', { param: 'input' });
   }
-  const { prompt, earlier } = parseInput(Array.isArray(input) ? toMessages(input) : input);
+  const said = parseResponseInput(input);
   const explicit = parseHistory(fields.conversation_history);
   const previousResponseId = optionalString(fields, 'previous_response_id') || undefined;
   const conversation = parseConversation(fields.conversation);
@@ -53,9 +74,9 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   }
   refuseUnmet(fields);
   return {
-    prompt,
+    ...said,
     history: explicit,
-    leadIn: explicit === undefined && earlier.length > 0 ? earlier : undefined,
+    leadIn: explicit === undefined ? said.leadIn : undefined,
     instructions: optionalString(fields, 'instructions'),
     model: optionalString(fields, 'model') || undefined,
     previousResponseId,
@@ -65,26 +86,49 @@ export function parseCreateResponse(body: unknown): CreateResponse {
     stream: optionalFlag(fields, 'stream'),
     truncation: parseTruncation(fields.truncation),
     metadata: parseMetadata(fields.metadata),
+    clientTools: parseClientTools(fields),
+    outputForm: parseOutputFormat(formatIn(fields.text), 'text.format'),
+    settings: parseModelSettings(fields),
   };
 }
 
-/**
- * The items of an earlier response may be sent back among the messages. A call the server made says nothing that its
- * result does not; the result is read as text. Reasoning is the model's own and of no use to another step.
- */
-function toMessages(items: readonly unknown[]): unknown[] {
-  return items.flatMap((item) => {
-    const fields = typeof item === 'object' && item !== null ? (item as Record<string, unknown>) : {};
-    switch (fields.type) {
-      case 'function_call':
-      case 'reasoning':
-        return [];
-      case 'function_call_output':
-        return [{ role: 'tool', content: fields.output }];
-      default:
-        return [item];
-    }
-  });
+/** Of a string, or of items of any type that OpenAI has. */
+export function parseResponseInput(input: unknown): ResponseInput {
+  if (typeof input !== 'string' && !Array.isArray(input)) {
+    throw invalid('input', "'input' must be a string or an array of items");
+  }
+  const messages = messagesOfItems(Array.isArray(input) ? input : [input]);
+  const outputs = lastOutputs(messages);
+  const last = promptIn(messages);
+  if (last === -1 && outputs.length === 0) throw new TalariaError('no_user_message', { param: 'input' });
+  const after = messages.slice(last + 1).filter(({ role }) => role !== 'system');
+  const endsWithResult = after.at(-1)?.role === 'tool';
+  const orders = messages.slice(last + 1).filter(({ role }) => role === 'system');
+  const leadIn = pairCalls([...messages.slice(0, Math.max(last, 0)), ...orders]);
+  return {
+    prompt: messages[last]?.content ?? NO_OUTPUT,
+    leadIn: leadIn.length === 0 ? undefined : leadIn,
+    // What an assistant is to have begun to say is left out: a run begins its answer itself.
+    followUp: last !== -1 && endsWithResult ? pairCalls(after) : undefined,
+    outputs,
+    promptIsLast: !endsWithResult && messages[last]?.role === 'user',
+  };
+}
+
+/** The last message of a user; without one, the last that says anything. */
+function promptIn(messages: readonly HistoryMessage[]): number {
+  const spoken = messages.findLastIndex(({ role, content }) => role === 'user' && !isBlank(content));
+  return spoken === -1 ? messages.findLastIndex(({ content }) => !isBlank(content)) : spoken;
+}
+
+function lastOutputs(messages: readonly HistoryMessage[]): ToolOutput[] {
+  const end = messages.findLastIndex(({ role }) => role !== 'user' && role !== 'system') + 1;
+  const from = messages.slice(0, end).findLastIndex(({ role }) => role !== 'tool') + 1;
+  return messages.slice(from, end).map(({ tool_call_id: toolCallId = '', content }) => ({
+    toolCallId,
+    output: outputText(content),
+    error: false,
+  }));
 }
 
 function parseConversation(value: unknown): string | undefined {
@@ -104,7 +148,7 @@ function parseTruncation(value: unknown): 'auto' | 'disabled' {
   return value;
 }
 
-function parseMetadata(value: unknown): Record<string, string> {
+export function parseMetadata(value: unknown): Record<string, string> {
   if (value === undefined || value === null) return {};
   const entries = typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : undefined;
   const fits = entries?.every(
@@ -121,16 +165,11 @@ function parseMetadata(value: unknown): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-function refuseUnmet({ tool_choice, text, prompt }: Record<string, unknown>): void {
-  if (tool_choice === 'required' || (typeof tool_choice === 'object' && tool_choice !== null)) {
-    throw invalid('tool_choice', "'tool_choice' cannot force a call: the agent uses the tools of the server");
-  }
-  const { format } = (typeof text === 'object' && text !== null ? text : {}) as {
-    format?: { type?: unknown };
-  };
-  if (format?.type !== undefined && format.type !== 'text') {
-    throw invalid('text', "'text.format' must be text: the agent's answer has no set form");
-  }
+function formatIn(text: unknown): unknown {
+  return typeof text === 'object' && text !== null ? (text as { format?: unknown }).format : undefined;
+}
+
+function refuseUnmet({ prompt }: Record<string, unknown>): void {
   if (prompt !== undefined && prompt !== null) {
     throw invalid('prompt', "'prompt' names a template of OpenAI's; write what it says into 'input'");
   }

@@ -6,6 +6,10 @@ export type ResponseStatus = Static<typeof schemas.ResponseStatusSchema>;
 export type ResponseItem = Static<typeof schemas.ResponseItemSchema>;
 export type ResponseUsage = Static<typeof schemas.ResponseUsageSchema>;
 export type ResponseObject = Static<typeof schemas.ResponseObjectSchema>;
+export type ResponseItemList = Static<typeof schemas.ResponseItemListSchema>;
+export type ResponseInputTokens = Static<typeof schemas.ResponseInputTokensSchema>;
+export type Conversation = Static<typeof schemas.ConversationSchema>;
+export type ConversationDeleted = Static<typeof schemas.ConversationDeletedSchema>;
 export type ResponseDeleted = Static<typeof schemas.ResponseDeletedSchema>;
 
 type Payloads = typeof schemas.RESPONSE_EVENT_PAYLOADS;

@@ -3,7 +3,7 @@
  * own clients read beside it, and Talaria always sends.
  */
 import Type from 'typebox';
-import { ApprovalRequestSchema, MessageSchema, UsageSchema } from './runs.ts';
+import { ApprovalRequestSchema, MessageSchema, ModelSettingsSchema, UsageSchema } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -21,7 +21,8 @@ export const ResponseInputItemSchema = Type.Union([
     call_id: Type.String(),
     output: Type.Union([Type.String(), Type.Array(Type.Unknown())]),
   }),
-  Type.Object({ type: Type.Literal('reasoning') }),
+  Type.Object({ type: Type.Literal('item_reference'), id: Type.String() }),
+  Type.Object({ type: Type.String({ description: 'Any other item of an earlier response' }) }),
 ]);
 
 export const ResponseRequestSchema = Type.Object({
@@ -48,6 +49,28 @@ export const ResponseRequestSchema = Type.Object({
   metadata: Type.Optional(Nullable(Type.Record(Type.String(), Type.String()))),
   model: Type.Optional(Type.String()),
   stream: Type.Optional(Nullable(Type.Boolean())),
+  tools: Type.Optional(
+    Nullable(
+      Type.Array(Type.Unknown(), { description: 'Functions the client runs itself; others are ignored' }),
+    ),
+  ),
+  tool_choice: Type.Optional(Type.Unknown()),
+  parallel_tool_calls: Type.Optional(Nullable(Type.Boolean())),
+  text: Type.Optional(
+    Nullable(
+      Type.Object({
+        format: Type.Optional(
+          Type.Unknown({ description: 'The form of the answer: text, json_object or json_schema' }),
+        ),
+        verbosity: Type.Optional(Nullable(Type.String())),
+      }),
+    ),
+  ),
+  reasoning: Type.Optional(Nullable(Type.Object({ effort: Type.Optional(Nullable(Type.String())) }))),
+  temperature: ModelSettingsSchema.properties.temperature,
+  top_p: ModelSettingsSchema.properties.top_p,
+  max_output_tokens: ModelSettingsSchema.properties.max_output_tokens,
+  service_tier: ModelSettingsSchema.properties.service_tier,
 });
 
 export const ResponseStatusSchema = Type.Union([
@@ -72,6 +95,8 @@ export const ResponseTextSchema = Type.Object({
   annotations: Type.Optional(Type.Array(Type.Unknown())),
 });
 
+export const ResponseSummarySchema = Type.Object({ type: Type.Literal('summary_text'), text: Type.String() });
+
 export const ResponseItemSchema = Type.Union([
   Type.Object({
     type: Type.Literal('message'),
@@ -91,6 +116,22 @@ export const ResponseItemSchema = Type.Union([
     ...itemFields,
     call_id: Type.String(),
     output: Type.Union([Type.String(), Type.Array(Type.Unknown())]),
+  }),
+  Type.Object({
+    type: Type.Literal('mcp_call', { description: 'A call that the server itself runs' }),
+    id: Type.Optional(Type.String()),
+    status: Type.Optional(Type.Union([ItemStatus, Type.Literal('failed')])),
+    server_label: Type.String(),
+    name: Type.String(),
+    arguments: Type.String({ description: 'JSON, with secrets masked' }),
+    output: Type.Optional(Nullable(Type.String())),
+    error: Type.Optional(Nullable(Type.String({ description: 'What a call that failed gave' }))),
+    approval_request_id: Type.Optional(Nullable(Type.String())),
+  }),
+  Type.Object({
+    type: Type.Literal('reasoning'),
+    ...itemFields,
+    summary: Type.Array(ResponseSummarySchema),
   }),
 ]);
 
@@ -123,11 +164,29 @@ export const ResponseObjectSchema = Type.Object({
   store: Type.Optional(Type.Boolean()),
   truncation: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('disabled')])),
   parallel_tool_calls: Type.Optional(Type.Boolean()),
-  temperature: Type.Optional(Type.Null()),
-  top_p: Type.Optional(Type.Null()),
-  tool_choice: Type.Optional(Type.String()),
-  tools: Type.Optional(Type.Array(Type.Unknown())),
-  text: Type.Optional(Type.Object({ format: Type.Object({ type: Type.Literal('text') }) })),
+  temperature: Type.Optional(Nullable(Type.Number())),
+  top_p: Type.Optional(Nullable(Type.Number())),
+  max_output_tokens: Type.Optional(Nullable(Type.Integer())),
+  service_tier: Type.Optional(Nullable(Type.String())),
+  reasoning: Type.Optional(
+    Nullable(Type.Object({ effort: Nullable(Type.String()), summary: Type.Optional(Type.Null()) })),
+  ),
+  tool_choice: Type.Optional(
+    Type.Union([Type.String(), Type.Object({ type: Type.Literal('function'), name: Type.String() })]),
+  ),
+  tools: Type.Optional(Type.Array(Type.Unknown(), { description: "The client's functions" })),
+  text: Type.Optional(
+    Type.Object({
+      format: Type.Object({
+        type: Type.String({ description: 'text, json_object or json_schema' }),
+        name: Type.Optional(Type.String()),
+        description: Type.Optional(Type.String()),
+        schema: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        strict: Type.Optional(Nullable(Type.Boolean())),
+      }),
+      verbosity: Type.Optional(Nullable(Type.String())),
+    }),
+  ),
   run_id: Type.Optional(Type.String({ description: 'The run this is, under /v1/runs' })),
   session_id: Type.Optional(Type.String()),
   approval: Type.Optional(
@@ -145,8 +204,48 @@ export const ResponseDeletedSchema = Type.Object({
   deleted: Type.Boolean(),
 });
 
+export const ResponseItemListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Type.Object({ id: Type.String(), type: Type.String() })),
+  first_id: Nullable(Type.String()),
+  last_id: Nullable(Type.String()),
+  has_more: Type.Boolean(),
+});
+
+export const ResponseInputTokensSchema = Type.Object({
+  object: Type.Literal('response.input_tokens'),
+  input_tokens: Type.Integer({ minimum: 0, description: 'An estimate, without what the agent adds itself' }),
+});
+
+const Metadata = Type.Record(Type.String(), Type.String());
+const Items = Type.Array(Type.Unknown(), { description: 'Items as in the input of a response' });
+
+export const ConversationSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation'),
+  created_at: Type.Integer(),
+  metadata: Metadata,
+});
+
+export const CreateConversationRequestSchema = Type.Object({
+  metadata: Type.Optional(Nullable(Metadata)),
+  items: Type.Optional(Nullable(Items)),
+});
+
+export const UpdateConversationRequestSchema = Type.Object({ metadata: Nullable(Metadata) });
+
+export const ConversationItemsRequestSchema = Type.Object({ items: Items });
+
+export const ConversationDeletedSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation.deleted'),
+  deleted: Type.Boolean(),
+});
+
 const place = { item_id: Type.String(), output_index: Count, content_index: Count };
 const item = { output_index: Count, item: ResponseItemSchema };
+const itemPlace = { item_id: Type.String(), output_index: Count };
+const summaryPlace = { ...itemPlace, summary_index: Count };
 const response = { response: ResponseObjectSchema };
 /** There are none; OpenAI's clients count on the list. */
 const logprobs = { logprobs: Type.Optional(Type.Array(Type.Unknown())) };
@@ -160,17 +259,21 @@ export const RESPONSE_EVENT_PAYLOADS = {
   'response.output_text.delta': Type.Object({ ...place, delta: Type.String(), ...logprobs }),
   'response.output_text.done': Type.Object({ ...place, text: Type.String(), ...logprobs }),
   'response.content_part.done': Type.Object({ ...place, part: ResponseTextSchema }),
-  'response.function_call_arguments.delta': Type.Object({
-    item_id: Type.String(),
-    output_index: Count,
-    delta: Type.String(),
-  }),
+  'response.function_call_arguments.delta': Type.Object({ ...itemPlace, delta: Type.String() }),
   'response.function_call_arguments.done': Type.Object({
-    item_id: Type.String(),
-    output_index: Count,
+    ...itemPlace,
     name: Type.Optional(Type.String()),
     arguments: Type.String(),
   }),
+  'response.mcp_call.in_progress': Type.Object(itemPlace),
+  'response.mcp_call_arguments.delta': Type.Object({ ...itemPlace, delta: Type.String() }),
+  'response.mcp_call_arguments.done': Type.Object({ ...itemPlace, arguments: Type.String() }),
+  'response.mcp_call.completed': Type.Object(itemPlace),
+  'response.mcp_call.failed': Type.Object(itemPlace),
+  'response.reasoning_summary_part.added': Type.Object({ ...summaryPlace, part: ResponseSummarySchema }),
+  'response.reasoning_summary_text.delta': Type.Object({ ...summaryPlace, delta: Type.String() }),
+  'response.reasoning_summary_text.done': Type.Object({ ...summaryPlace, text: Type.String() }),
+  'response.reasoning_summary_part.done': Type.Object({ ...summaryPlace, part: ResponseSummarySchema }),
   'response.output_item.done': Type.Object(item),
   'response.completed': Type.Object(response),
   'response.incomplete': Type.Object(response),

@@ -299,7 +299,7 @@ export class Progress {
   }
 }
 
-function toMessages(history: readonly HistoryMessage[]): Message[] {
+export function toMessages(history: readonly HistoryMessage[]): Message[] {
   const tools = new Map(
     history.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id, tool }) => [id, tool] as const)),
   );

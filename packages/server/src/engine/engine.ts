@@ -162,7 +162,7 @@ export class Engine {
     const runId = createRunId();
     const { response } = request;
     checkForm(request.outputForm);
-    const settings = this.#settingsOf(request);
+    const settings = this.allowedSettings(request.settings);
     const told = await this.#withSystemPrompt(owner, request);
     const accepted = toRunRequest({ ...(await this.#withContext(owner, told)), settings });
     const outcome = await this.#create({
@@ -322,7 +322,8 @@ export class Engine {
     };
   }
 
-  #settingsOf({ settings = {} }: Submission): ModelSettings | undefined {
+  /** Those that clients may set here; undefined when none is left. */
+  allowedSettings(settings: ModelSettings = {}): ModelSettings | undefined {
     const { clientSettings = MODEL_SETTING_NAMES } = this.#options;
     const allowed = Object.entries(settings).filter(([name]) =>
       (clientSettings as readonly string[]).includes(name),

@@ -13,6 +13,7 @@ import { InlineWatch } from './inline/inline-watch.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installCompletionRoutes } from './routes/completions.ts';
+import { installConversationRoutes } from './routes/conversations.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { type EmbeddingsOptions, installEmbeddingRoutes } from './routes/embeddings.ts';
 import { installEventRoutes } from './routes/events.ts';
@@ -89,12 +90,14 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   installSessionChatRoutes(app, { engine, inline, modelName, keyConfigured });
   installJobRoutes(app, jobs);
   installEventRoutes(app, engine, streams);
+  const { tellApprovals } = api;
   const { journal } = responses;
   const chat = { engine, journal, inline, modelName, keyConfigured };
   const continued = new ContinuedRuns({ engine, journal });
-  installChatRoutes(app, { ...chat, continued, tellApprovals: api.tellApprovals });
+  installChatRoutes(app, { ...chat, continued, tellApprovals });
   installCompletionRoutes(app, chat);
   installEmbeddingRoutes(app, api.embeddings);
-  installResponseRoutes(app, { engine, responses, inline, keyConfigured });
+  installConversationRoutes(app, responses.conversations);
+  installResponseRoutes(app, { engine, responses, inline, continued, keyConfigured, tellApprovals });
   return { watch };
 }

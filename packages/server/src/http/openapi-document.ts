@@ -32,6 +32,11 @@ const Limit = Type.Integer({ minimum: 1, maximum: 200, default: 50 });
 const AnyObject = Type.Object({});
 const After = Type.String({ description: 'The next_cursor of the page before' });
 const Offset = Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 });
+const ItemQuery = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  order: Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' }),
+  after: Type.String({ description: 'The id of an item: only those after it' }),
+};
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
 /** What a route under `/api/jobs` refuses with; what is refused before any route is reached has the envelope there, too. */
@@ -42,6 +47,8 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
   session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
   job_id: Type.String({ description: '12 hex digits' }),
   response_id: Type.String({ description: 'resp_ and 28 hex digits' }),
+  conversation_id: Type.String({ description: 'conv_ and 32 hex digits, or the name of a session' }),
+  item_id: Type.String({ description: 'As the list of items names it' }),
   model: Type.String({ description: 'As /v1/models names it' }),
 };
 
@@ -53,6 +60,7 @@ const ERRORS: Record<number, string> = {
   409: 'In conflict with what was asked before',
   413: 'The body is too large',
   416: 'The file has no bytes in that range',
+  422: 'The run failed or was stopped: the same request again would be another run',
   429: 'Too many of these are waiting; where Retry-After is given, it says when to try again',
   500: 'The run failed',
   502: 'The model provider failed',
@@ -174,15 +182,19 @@ const OPERATIONS: Record<string, Operation> = {
     description:
       'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events named as their ' +
       '`type`; with `background`, the response as it is at once, to be asked for again. A run that fails has the status of ' +
-      'its failure.',
+      'its failure. Calls that the server runs are `mcp_call` items; `function_call` asks the client to run one of its own ' +
+      '`tools`, and the request that brings its `function_call_output` continues the run.',
     headers: {
       'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
       'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
       'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
+      'X-Hermes-Tool-Items': Type.Union([Type.Literal('mcp_call'), Type.Literal('function_call')], {
+        description: 'How calls are shown that the server runs',
+      }),
     },
     body: schemas.ResponseRequestSchema,
     answer: schemas.ResponseObjectSchema,
-    errors: [400, 401, 403, 404, 409, 413, 429, 500, 502, 503, 504],
+    errors: [400, 401, 403, 404, 409, 413, 422, 429, 500, 503],
   },
   'GET /v1/responses/{response_id}': {
     tag: 'openai',
@@ -205,6 +217,75 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'Cancel a background response',
     answer: schemas.ResponseObjectSchema,
     errors: [400, 401, 404, 409],
+  },
+  'GET /v1/responses/{response_id}/input_items': {
+    tag: 'openai',
+    summary: 'List what a response was asked with',
+    query: ItemQuery,
+    answer: schemas.ResponseItemListSchema,
+    errors: [400, 401, 404],
+  },
+  'POST /v1/responses/input_tokens': {
+    tag: 'openai',
+    summary: 'Estimate the tokens of a request',
+    description:
+      'What the request says and goes on from, without the prompt and the tools of the agent itself.',
+    body: schemas.ResponseRequestSchema,
+    answer: schemas.ResponseInputTokensSchema,
+    errors: [400, 401, 403, 404, 409, 413],
+  },
+  'POST /v1/conversations': {
+    tag: 'openai',
+    summary: 'Make a conversation, which is a session',
+    body: schemas.CreateConversationRequestSchema,
+    optionalBody: true,
+    answer: schemas.ConversationSchema,
+    errors: [400, 401, 413],
+  },
+  'GET /v1/conversations/{conversation_id}': {
+    tag: 'openai',
+    summary: 'Get a conversation',
+    answer: schemas.ConversationSchema,
+    errors: [401, 404],
+  },
+  'POST /v1/conversations/{conversation_id}': {
+    tag: 'openai',
+    summary: 'Describe a conversation anew',
+    body: schemas.UpdateConversationRequestSchema,
+    answer: schemas.ConversationSchema,
+    errors: [400, 401, 404],
+  },
+  'DELETE /v1/conversations/{conversation_id}': {
+    tag: 'openai',
+    summary: 'Delete a conversation and its session',
+    answer: schemas.ConversationDeletedSchema,
+    errors: [401, 404, 409],
+  },
+  'GET /v1/conversations/{conversation_id}/items': {
+    tag: 'openai',
+    summary: 'List what is said in a conversation',
+    query: ItemQuery,
+    answer: schemas.ResponseItemListSchema,
+    errors: [400, 401, 404],
+  },
+  'POST /v1/conversations/{conversation_id}/items': {
+    tag: 'openai',
+    summary: 'Add items to a conversation',
+    body: schemas.ConversationItemsRequestSchema,
+    answer: schemas.ResponseItemListSchema,
+    errors: [400, 401, 404, 409, 413],
+  },
+  'GET /v1/conversations/{conversation_id}/items/{item_id}': {
+    tag: 'openai',
+    summary: 'Get an item of a conversation',
+    answer: Type.Object({ id: Type.String(), type: Type.String() }),
+    errors: [401, 404],
+  },
+  'DELETE /v1/conversations/{conversation_id}/items/{item_id}': {
+    tag: 'openai',
+    summary: 'Take an item out of a conversation',
+    answer: schemas.ConversationSchema,
+    errors: [401, 404, 409],
   },
   'GET /v1/runs': {
     tag: 'runs',

@@ -10,6 +10,7 @@
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import { appendContract } from './contract/append.ts';
 import { claimContract } from './contract/claim.ts';
+import { conversationsContract } from './contract/conversations.ts';
 import { createContract } from './contract/create.ts';
 import { grantsContract } from './contract/grants.ts';
 import { jobsContract } from './contract/jobs.ts';
@@ -83,6 +84,7 @@ export function describeJournalContract(
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));
     describe('sessions', () => sessionDetailsContract(subject));
+    describe('conversations', () => conversationsContract(subject));
     describe('the outbox', () => outboxContract(subject));
     describe('responses', () => responsesContract(subject));
     describe('jobs', () => jobsContract(subject));

@@ -17,6 +17,7 @@
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
 import type { RunStatus } from '@talaria/protocol';
+import type { Conversations } from './conversations.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
 import type { Peers } from './peers.ts';
@@ -135,6 +136,7 @@ export interface StoreHealth {
 export interface Journal {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
+  readonly conversations: Conversations;
   readonly responses: Responses;
   readonly jobs: Jobs;
   /** Of a store that several servers share. */

@@ -19,6 +19,31 @@ export interface ResponseRow {
   snapshot: string | null;
 }
 
+/** All but what was asked, which may be large and is seldom wanted. */
+export const RESPONSE_COLUMNS =
+  'n, response_id, owner, run_id, after_seq, session, session_id, created_at, settings, context_from, context_to, snapshot';
+
+/** What a response of an earlier version was, which knew nothing else. */
+const EARLIER: Omit<
+  ResponseSettings,
+  | 'model'
+  | 'previous_response_id'
+  | 'conversation'
+  | 'instructions'
+  | 'metadata'
+  | 'truncation'
+  | 'background'
+  | 'store'
+> = {
+  used: {},
+  tools: [],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  output_form: null,
+  tool_items: 'function_call',
+  tells_approvals: false,
+};
+
 export function toStoredResponse(row: ResponseRow): StoredResponse {
   return {
     responseId: row.response_id,
@@ -27,7 +52,7 @@ export function toStoredResponse(row: ResponseRow): StoredResponse {
     afterSeq: row.after_seq,
     sessionId: row.session_id,
     createdAt: row.created_at,
-    settings: JSON.parse(row.settings) as ResponseSettings,
+    settings: { ...EARLIER, ...(JSON.parse(row.settings) as ResponseSettings) },
     snapshot: row.snapshot,
   };
 }

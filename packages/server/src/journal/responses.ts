@@ -13,6 +13,7 @@
  * - An owner has at most `maxStored` of them, and those that are unfinished: a new one pushes out the oldest finished.
  * - It outlives its run once its `snapshot` was kept: whoever evicts a run sees to that first.
  */
+import type { ClientTool, ModelSettings, OutputForm, ToolChoice } from '@talaria/protocol';
 import type { SessionRange } from './sessions.ts';
 
 /** What was asked for and has to be said again with every answer; the names are those of the wire. */
@@ -25,12 +26,25 @@ export interface ResponseSettings {
   truncation: 'auto' | 'disabled';
   background: boolean;
   store: boolean;
+  /** What the client set of the model and the server let through. */
+  used: ModelSettings;
+  /** The client's own. */
+  tools: ClientTool[];
+  tool_choice: ToolChoice | 'none';
+  parallel_tool_calls: boolean;
+  output_form: OutputForm | null;
+  /** How calls are shown that the server runs. */
+  tool_items: 'mcp_call' | 'function_call';
+  /** Whether questions to a person are also told as text. */
+  tells_approvals: boolean;
 }
 
 /** The response a new run is. */
 export interface NewResponse {
   responseId: string;
   settings: ResponseSettings;
+  /** The items it was asked with, as JSON. */
+  input?: string | undefined;
   /** The response to go on from; then the run's `sessionId` is the name of the fork, should one be needed. */
   previous?: string | undefined;
   maxStored: number;
@@ -40,6 +54,7 @@ export interface NextResponse {
   responseId: string;
   afterSeq: number;
   settings: ResponseSettings;
+  input?: string | undefined;
   maxStored: number;
 }
 
@@ -59,6 +74,8 @@ export interface StoredResponse {
 
 export interface Responses {
   get(owner: string, responseId: string): Promise<StoredResponse | undefined>;
+  /** The items it was asked with, as JSON; null when they were not kept, undefined when there is no such response. */
+  input(owner: string, responseId: string): Promise<string | null | undefined>;
   /**
    * Where that stands what a run is given that goes on from it. Rejects with `previous_response_not_found`, also when its
    * session is gone, or `previous_response_not_completed`.

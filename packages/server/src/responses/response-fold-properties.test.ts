@@ -9,75 +9,79 @@ import type { LogRecord } from '../journal/records.ts';
 import { ResponseFold } from './response-fold.ts';
 import { anyRun, HEAD, MASKING } from './testing.ts';
 
-function fold(log: readonly LogRecord[]) {
-  const folding = new ResponseFold(HEAD, MASKING);
+/** The ways in which a run is shown. */
+const VIEWS = [{}, { tool_items: 'function_call' }, { tells_approvals: true }] as const;
+const anyView = fc.constantFrom(...VIEWS);
+type View = (typeof VIEWS)[number];
+
+function fold(log: readonly LogRecord[], view: View) {
+  const folding = new ResponseFold({ ...HEAD, settings: { ...HEAD.settings, ...view } }, MASKING);
   const events: ResponseEvent[] = folding.open();
   for (const record of log) events.push(...folding.apply(record));
   return { events, response: folding.response };
 }
 
-const always = (holds: (log: LogRecord[]) => void | Promise<void>) =>
+const always = (holds: (log: LogRecord[], view: View) => void | Promise<void>) =>
   fc.assert(
-    fc.asyncProperty(anyRun, async (log) => holds(log)),
+    fc.asyncProperty(anyRun, anyView, async (log, view) => holds(log, view)),
     { numRuns: 100 },
   );
 
 it('are numbered from 0 without gaps, and are what the schemas say', () =>
-  always((log) => {
-    for (const [i, event] of fold(log).events.entries()) {
+  always((log, view) => {
+    for (const [i, event] of fold(log, view).events.entries()) {
       const { type, sequence_number, ...payload } = event;
       expect(sequence_number).toBe(i);
       expect(Value.Check(RESPONSE_EVENT_PAYLOADS[type], payload)).toBe(true);
     }
   }));
 
-it('add, fill and close one item after the other', () =>
-  always((log) => {
-    let open: { index: number; text: string; done: boolean } | undefined;
+it('add each item at the next index, fill it while it is open, and close it once', () =>
+  always((log, view) => {
+    const open = new Map<number, { text: string; done: boolean }>();
     let next = 0;
-    for (const event of fold(log).events) {
+    for (const event of fold(log, view).events) {
       switch (event.type) {
         case 'response.output_item.added':
-          expect(open).toBeUndefined();
           expect(event.output_index).toBe(next++);
-          open = { index: event.output_index, text: '', done: false };
+          open.set(event.output_index, { text: '', done: false });
           break;
         case 'response.output_text.delta':
-          expect(open).toMatchObject({ index: event.output_index, done: false });
-          open!.text += event.delta;
+          expect(open.get(event.output_index)).toMatchObject({ done: false });
+          open.get(event.output_index)!.text += event.delta;
           break;
         case 'response.output_text.done':
-          expect(open).toEqual({ index: event.output_index, text: event.text, done: false });
-          open!.done = true;
+          expect(open.get(event.output_index)).toEqual({ text: event.text, done: false });
+          open.get(event.output_index)!.done = true;
           break;
         case 'response.output_item.done':
-          expect(open?.index).toBe(event.output_index);
-          open = undefined;
+          expect(open.delete(event.output_index)).toBe(true);
           break;
         default:
+          if ('output_index' in event) expect(open.has(event.output_index)).toBe(true);
       }
     }
-    expect(open).toBeUndefined();
+    expect(open.size).toBe(0);
   }));
 
 it('end once, with the response they add up to', () =>
-  always((log) => {
-    const { events, response } = fold(log);
+  always((log, view) => {
+    const { events, response } = fold(log, view);
     const ends = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(type));
     expect(ends).toEqual([events.at(-1)]);
     expect(ends[0]).toMatchObject({ response });
   }));
 
 it('add up to the same response without the deltas of complete steps', () =>
-  always((log) => {
+  always((log, view) => {
     const settled = log.findLastIndex(({ event }) => event === 'step.completed' || event === 'run.resumed');
     const whole = log.filter(({ event }, i) => event !== 'message.delta' || i > settled);
-    expect(fold(whole).response).toEqual(fold(log).response);
+    expect(fold(whole, view).response).toEqual(fold(log, view).response);
   }));
 
 it("are taken by OpenAI's client, which makes the same response of them", () =>
-  always(async (log) => {
-    const { events, response } = fold(log);
+  always(async (log, view) => {
+    const { events, response } = fold(log, view);
     const lines = events.map((event) => `${JSON.stringify(event)}\n`);
     const body = ReadableStream.from(lines).pipeThrough(new TextEncoderStream());
     const final = await ResponseStream.fromReadableStream(body).finalResponse();

@@ -1,5 +1,6 @@
-import type { ResponseEvent } from '@talaria/protocol';
+import type { ResponseEvent, ResponseObject } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
+import { toClientCallId } from '../engine/call-ids.ts';
 import type { NewRecord } from '../journal/records.ts';
 import { ResponseFold } from './response-fold.ts';
 import {
@@ -17,8 +18,11 @@ import {
   SECRET,
   said,
   started,
+  startedByClient,
   stepped,
+  thought,
   toLog,
+  waiting,
 } from './testing.ts';
 
 function fold(records: readonly NewRecord[], head = HEAD) {
@@ -28,6 +32,8 @@ function fold(records: readonly NewRecord[], head = HEAD) {
   return { events, response: folding.response };
 }
 
+const textsOf = ({ output }: ResponseObject): string[] =>
+  output.flatMap((item) => (item.type === 'message' ? item.content.map(({ text }) => text) : []));
 const types = (events: readonly ResponseEvent[]) => events.map(({ type }) => type);
 const TEXT = ['response.output_text.done', 'response.content_part.done', 'response.output_item.done'];
 
@@ -103,6 +109,33 @@ describe('the events of a response', () => {
     ]);
     expect(types(events.slice(2))).toEqual([
       'response.output_item.added',
+      'response.mcp_call.in_progress',
+      'response.mcp_call_arguments.delta',
+      'response.mcp_call_arguments.done',
+      'response.mcp_call.completed',
+      'response.output_item.done',
+    ]);
+    expect(response.output).toMatchObject([
+      {
+        type: 'mcp_call',
+        server_label: 'talaria',
+        name: 'bash',
+        arguments: '{"command":"echo [redacted]","token":"[redacted]"}',
+        output: `${'x'.repeat(2000)} [redacted] Bearer [redacted]`,
+        error: null,
+        status: 'completed',
+      },
+    ]);
+  });
+
+  it('show a call in the older form to whoever asks for that', () => {
+    const older = { ...HEAD, settings: { ...HEAD.settings, tool_items: 'function_call' as const } };
+    const { events, response } = fold(
+      [accepted, claimed, stepped('', [{ id: 'c1' }]), started('c1'), finished('c1', 'out')],
+      older,
+    );
+    expect(types(events.slice(2))).toEqual([
+      'response.output_item.added',
       'response.function_call_arguments.delta',
       'response.function_call_arguments.done',
       'response.output_item.done',
@@ -110,19 +143,34 @@ describe('the events of a response', () => {
       'response.output_item.done',
     ]);
     expect(response.output).toMatchObject([
-      {
-        type: 'function_call',
-        call_id: 'c1',
-        name: 'bash',
-        arguments: '{"command":"echo [redacted]","token":"[redacted]"}',
-        status: 'completed',
-      },
-      {
-        type: 'function_call_output',
-        call_id: 'c1',
-        output: `${'x'.repeat(2000)} [redacted] Bearer [redacted]`,
-        status: 'completed',
-      },
+      { type: 'function_call', call_id: 'c1', name: 'bash', arguments: '{}', status: 'completed' },
+      { type: 'function_call_output', call_id: 'c1', output: 'out', status: 'completed' },
+    ]);
+  });
+
+  it('keep calls open side by side, and close those that fail or never end as that', () => {
+    const calls = [{ id: 'c1' }, { id: 'c2' }, { id: 'c3' }];
+    const { events, response } = fold([
+      accepted,
+      claimed,
+      stepped('', calls),
+      ...calls.map(({ id }) => started(id)),
+      finished('c2', 'second'),
+      finished('c1', 'no such file', true),
+      failed,
+    ]);
+    const done = events.flatMap((event) =>
+      event.type === 'response.output_item.done' ? [[event.output_index, event.item.status]] : [],
+    );
+    expect(done).toEqual([
+      [1, 'completed'],
+      [0, 'failed'],
+      [2, 'incomplete'],
+    ]);
+    expect(response.output).toMatchObject([
+      { status: 'failed', output: null, error: 'no such file' },
+      { status: 'completed', output: 'second', error: null },
+      { status: 'incomplete', output: null, error: expect.any(String) },
     ]);
   });
 
@@ -144,10 +192,135 @@ describe('the events of a response', () => {
     const states = events.flatMap((event) => (event.type === 'response.in_progress' ? [event.response] : []));
     expect(states).toMatchObject([
       { approval: null },
-      { approval: { command: 'rm -r x' }, output: [], run_id: HEAD.runId },
+      { approval: { command: 'rm -r x' }, output: [{ type: 'mcp_call' }], run_id: HEAD.runId },
       { approval: null },
     ]);
     expect(response).toMatchObject({ status: 'in_progress', approval: null });
+  });
+
+  it('say so in words where a person reads them', () => {
+    const told = { ...HEAD, settings: { ...HEAD.settings, tells_approvals: true } };
+    const { response } = fold(
+      [
+        accepted,
+        claimed,
+        stepped('', [{ id: 'c1' }]),
+        started('c1', true),
+        asked('c1'),
+        answered(),
+        finished('c1', 'gone'),
+        ...said('Done'),
+        stepped('Done'),
+        completed('Done'),
+      ],
+      told,
+    );
+    expect(response.output.map(({ type }) => type)).toEqual(['mcp_call', 'message', 'message', 'message']);
+    expect(textsOf(response)).toEqual([
+      expect.stringMatching(/Approval needed[\s\S]*rm -r x[\s\S]*talaria approve run_/),
+      expect.stringContaining('Approved (once)'),
+      'Done',
+    ]);
+    expect(new Set(response.output.map(({ id }) => id)).size).toBe(4);
+  });
+
+  it('tell what the model thought, before what it said in the same step', () => {
+    const run = [
+      accepted,
+      claimed,
+      ...said('Hm. '),
+      thought('First, count.'),
+      ...said('Two.'),
+      stepped('Hm. Two.'),
+      completed('Hm. Two.'),
+    ];
+    const { events, response } = fold(run);
+    expect(response.output).toMatchObject([
+      { type: 'reasoning', status: 'completed', summary: [{ type: 'summary_text', text: 'First, count.' }] },
+      { type: 'message', content: [{ text: 'Hm. Two.' }] },
+    ]);
+    expect(types(events).filter((type) => type.includes('reasoning'))).toEqual([
+      'response.reasoning_summary_part.added',
+      'response.reasoning_summary_text.delta',
+      'response.reasoning_summary_text.done',
+      'response.reasoning_summary_part.done',
+    ]);
+    const withoutDeltas = run.filter(({ event }) => event !== 'message.delta');
+    expect(fold(withoutDeltas).response.output).toEqual(response.output);
+  });
+
+  it('take back what the model thought in a step that was cut off', () => {
+    const { response } = fold([
+      accepted,
+      claimed,
+      thought('lost'),
+      claimed,
+      resumed,
+      thought('found'),
+      ...said('a'),
+      stepped('a'),
+      completed('a'),
+    ]);
+    expect(response.output).toMatchObject([{ summary: [{ text: 'found' }] }, { type: 'message' }]);
+  });
+
+  it('have nothing but the checked answer of a run whose answer has a set form', () => {
+    const formed = { ...HEAD, settings: { ...HEAD.settings, output_form: {} } };
+    const run = [
+      accepted,
+      claimed,
+      stepped('Let me see.', [{ id: 'c1' }]),
+      started('c1'),
+      finished('c1', 'out'),
+      stepped('no JSON'),
+      { event: 'answer.refused', private: { problem: 'no JSON' } } as NewRecord,
+      stepped('```{"a":1}```'),
+      ...said('{"a":1}'),
+      completed('{"a":1}'),
+    ];
+    const { response } = fold(run, formed);
+    expect(textsOf(response)).toEqual(['{"a":1}']);
+    expect(response).toMatchObject({
+      text: { format: { type: 'json_object' } },
+      output: [{ type: 'mcp_call' }, { type: 'message', status: 'completed' }],
+    });
+    // Cut off before its end: the answer is checked and shown again.
+    const again = [...run.slice(0, -1), claimed, resumed, ...run.slice(-2)];
+    expect(textsOf(fold(again, formed).response)).toEqual(['{"a":1}']);
+  });
+
+  it('end where the run waits for its client, with the calls it is to run', () => {
+    const { events, response } = fold([
+      accepted,
+      claimed,
+      ...said('I ask.'),
+      stepped('I ask.', [{ id: 'c1' }, { id: 'c2' }]),
+      startedByClient('c1'),
+      started('c2'),
+      finished('c2', 'out'),
+      waiting('c1'),
+      claimed,
+      finished('c1', 'snow'),
+      ...said('It snows'),
+      stepped('It snows'),
+      completed('It snows'),
+    ]);
+    expect(events.at(-1)!.type).toBe('response.completed');
+    expect(response).toMatchObject({
+      status: 'completed',
+      usage: { total_tokens: 5 },
+      output: [
+        { type: 'message', status: 'completed' },
+        { type: 'mcp_call', output: 'out' },
+        {
+          type: 'function_call',
+          call_id: toClientCallId(HEAD.runId, 'c1'),
+          name: 'get_weather',
+          arguments: '{"city":"Oslo"}',
+          status: 'completed',
+        },
+      ],
+    });
   });
 
   it('close text that was cut off, and say it again as another item', () => {

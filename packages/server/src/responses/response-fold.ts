@@ -4,20 +4,24 @@
  * the records alone, so that whoever comes back with the last number it has had is given exactly the rest.
  *
  *   response.created ── at the first event of the run ──▶ response.in_progress
- *   text of a step   ── item added, part added, delta…, text done, part done ──▶ item done
- *   tool.started     ── item added, arguments delta and done ──▶ item done      (function_call)
- *   tool.completed   ── item added ──▶ item done                                (function_call_output)
- *   approval.…       ── response.in_progress, with the question or without it
+ *   text of a step   ── a message (message-items.ts)
+ *   reasoning        ── an item of its own (reasoning-items.ts)
+ *   tool.started     ── a call, open until tool.completed (call-items.ts)
+ *   approval.…       ── response.in_progress, with the question or without it; a message that says so, where it is asked for
+ *   run.waiting      ── calls of the client's tools, then response.completed: what follows is another response
  *   the end          ── response.completed, response.incomplete (an answer cut short by the model's provider), or
  *                       response.failed, which is also for a run that was stopped
  *
  * Only names that OpenAI has: its clients give up on a stream at one they do not know.
  *
- * Text that a restart cut off is said again. Its item is closed as `incomplete` and is no part of the response any
- * more; its `output_index` is not used again, so from then on the indices of the stream are ahead of the list.
+ * What a restart cut off is said again. Its items are closed and are no part of the response any more; their
+ * `output_index` is not used again, so from then on the indices of the stream are ahead of the list.
  *
  * The text of a step may come as its deltas, or whole with `step.completed` where the records were read without them.
- * Both give the same response; the ids of items count steps and calls, which stand in either.
+ * Both give the same response; the ids of items count steps and calls, which stand in either. An answer of a set form is
+ * shown in one delta once it was checked, and the text of steps is none of it.
+ *
+ * A run that waited for its client is several responses. A fold is given the records of one of them.
  */
 import {
   API_ERRORS,
@@ -27,15 +31,18 @@ import {
   type ResponseEvent,
   type ResponseEventPayload,
   type ResponseEventType,
-  type ResponseItem,
   type ResponseObject,
   type ResponseStatus,
   type Usage,
 } from '@talaria/protocol';
+import { approvalAnswerText, approvalText } from '../engine/approval-text.ts';
 import type { LogRecord, PrivatePayloads } from '../journal/records.ts';
-import type { ResponseSettings } from '../journal/responses.ts';
+import { CallItems } from './call-items.ts';
 import type { Masking } from './masking.ts';
-import { type ResponseHead, type ResponseState, responseObject } from './response-object.ts';
+import { MessageItems } from './message-items.ts';
+import { OutputItems } from './output-items.ts';
+import { ReasoningItems } from './reasoning-items.ts';
+import { maskedSettings, type ResponseHead, type ResponseState, responseObject } from './response-object.ts';
 
 /** What is read of a record; where it stands in the journal does not matter. */
 export type FoldedRecord = LogRecord extends infer R
@@ -51,30 +58,23 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 type EndType = 'response.completed' | 'response.incomplete' | 'response.failed';
-type MessageItem = Extract<ResponseItem, { type: 'message' }>;
-type ItemStatus = NonNullable<MessageItem['status']>;
-
-interface OpenMessage {
-  id: string;
-  outputIndex: number;
-  text: string;
-  /** Its step is complete: nothing of it will be said again. */
-  settled: boolean;
-}
 
 export class ResponseFold {
   readonly #head: ResponseHead;
   readonly #masking: Masking;
-  readonly #output: ResponseItem[] = [];
+  readonly #items: OutputItems;
+  readonly #messages: MessageItems;
+  readonly #reasoning: ReasoningItems;
+  readonly #calls: CallItems;
   #events: ResponseEvent[] = [];
   #nextNumber = 0;
-  #nextIndex = 0;
   #status: ResponseStatus = 'queued';
   #announced = false;
-  #message: OpenMessage | undefined;
+  #ended = false;
+  /** The step of the open message is complete: nothing of it will be said again. */
+  #messageIsSettled = false;
   /** The arguments of calls the model has made and nobody has seen yet, by call id. */
   readonly #arguments = new Map<string, string>();
-  readonly #calls = new Map<string, number>();
   #steps = 0;
   #resumes = 0;
   #usage: Usage = NO_USAGE;
@@ -86,6 +86,12 @@ export class ResponseFold {
   constructor(head: ResponseHead, masking: Masking) {
     this.#head = { ...head, settings: maskedSettings(head.settings, masking) };
     this.#masking = masking;
+    this.#items = new OutputItems((type, payload) => this.#emit(type, payload));
+    const digits = head.responseId.slice('resp_'.length);
+    const itemId = (prefix: string, n: number) => `${prefix}_${digits}${n.toString(16).padStart(6, '0')}`;
+    this.#messages = new MessageItems(this.#items, itemId);
+    this.#reasoning = new ReasoningItems(this.#items, itemId);
+    this.#calls = new CallItems(this.#items, itemId, head.settings.tool_items);
   }
 
   /** The event before all records. */
@@ -97,6 +103,7 @@ export class ResponseFold {
   }
 
   apply(record: FoldedRecord): ResponseEvent[] {
+    if (this.#ended) return [];
     if (record.event === 'run.claimed') this.#status = 'in_progress';
     if (record.public !== undefined && !this.#announced) {
       this.#announced = true;
@@ -117,39 +124,57 @@ export class ResponseFold {
     return this.#snapshot(this.#status);
   }
 
+  get #hasForm(): boolean {
+    return this.#head.settings.output_form !== null;
+  }
+
   #apply(record: FoldedRecord): void {
     switch (record.event) {
       case 'message.delta':
-        this.#addText(record.public.delta);
+        this.#say(record.public.delta);
+        break;
+      case 'reasoning.available':
+        this.#reasoning.add(record.public.text, this.#messages.slot);
         break;
       case 'step.completed':
         this.#completeStep(record.private);
         break;
       case 'tool.started':
         this.#closeMessage();
-        this.#addCall(record.public);
+        // The client is told of its own once it has to run them.
+        if (record.public.client !== true) this.#startCall(record.public);
         break;
-      case 'tool.completed':
-        this.#addOutput(record.public.tool_call_id, record.private.output);
+      case 'tool.completed': {
+        const { tool_call_id: id, error } = record.public;
+        this.#calls.complete(id, this.#masking.shown(record.private.output), error);
         break;
+      }
       case 'approval.request':
         this.#approval = record.public;
         this.#emitState();
+        this.#notice(approvalText(this.#head.runId, record.public));
         break;
       case 'approval.responded':
         this.#approval = null;
         this.#emitState();
+        this.#notice(approvalAnswerText(record.public));
         break;
       case 'run.steered':
         this.#closeMessage();
         break;
       case 'run.resumed':
-        if (this.#message?.settled === false) this.#discardMessage();
+        if (!this.#messageIsSettled) this.#messages.discard();
+        this.#reasoning.discard();
         this.#resumes += 1;
         break;
+      case 'run.waiting':
+        this.#closeMessage();
+        this.#calls.askFor(this.#head.runId, record.public.calls);
+        this.#complete(record.at);
+        break;
       case 'run.completed':
-        this.#completedAt = record.at;
-        this.#end('response.completed', 'completed');
+        this.#messageIsSettled = true;
+        this.#complete(record.at);
         break;
       case 'run.failed':
         this.#fail(record.public.error_code, record.public.error);
@@ -162,87 +187,47 @@ export class ResponseFold {
     }
   }
 
-  #addText(delta: string): void {
-    const message = this.#message ?? this.#openMessage();
-    message.text += delta;
-    this.#emit('response.output_text.delta', { ...placeOf(message), delta, logprobs: [] });
+  #say(delta: string): void {
+    if (this.#messages.slot === undefined) this.#messageIsSettled = false;
+    // Counting the resumes too: what is said again is another item than what was cut off. An answer of a set form is the
+    // only message there is, and its step may be told before or after it.
+    const step = this.#hasForm ? 0 : this.#steps;
+    this.#messages.add(delta, step * 0x100 + Math.min(this.#resumes, 0xff));
   }
 
   #completeStep({ content, usage }: PrivatePayloads['step.completed']): void {
-    const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    if (this.#message === undefined && text !== '') this.#addText(this.#masking.text(text));
-    if (this.#message !== undefined) this.#message.settled = true;
+    if (!this.#hasForm) {
+      const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+      if (this.#messages.slot === undefined && text !== '') this.#say(this.#masking.text(text));
+      this.#messageIsSettled = true;
+    }
     for (const part of content) {
       if (part.type === 'tool_call') this.#arguments.set(part.id, part.arguments);
     }
+    this.#reasoning.settle();
     this.#steps += 1;
     this.#usage = addUsage(this.#usage, usage);
   }
 
-  #openMessage(): OpenMessage {
-    // Counting the resumes too: what is said again is another item than what was cut off.
-    const id = this.#itemId('msg', this.#steps * 0x100 + Math.min(this.#resumes, 0xff));
-    const message: OpenMessage = { id, outputIndex: this.#nextIndex++, text: '', settled: false };
-    this.#message = message;
-    this.#emit('response.output_item.added', {
-      output_index: message.outputIndex,
-      item: { id, type: 'message', status: 'in_progress', role: 'assistant', content: [] },
-    });
-    this.#emit('response.content_part.added', { ...placeOf(message), part: textPart('') });
-    return message;
+  #startCall(started: { tool: string; tool_call_id: string; arguments: Record<string, unknown> }): void {
+    const { tool, tool_call_id: id } = started;
+    const written = this.#arguments.get(id);
+    this.#arguments.delete(id);
+    const shown = written === undefined ? JSON.stringify(started.arguments) : this.#masking.json(written);
+    this.#calls.start({ id, tool, arguments: shown });
+  }
+
+  #notice(text: string): void {
+    if (this.#head.settings.tells_approvals) this.#messages.notice(text);
   }
 
   #closeMessage(cutShort = false): void {
-    const message = this.#message;
-    if (message === undefined) return;
-    this.#message = undefined;
-    this.#output.push(this.#endItem(message, message.settled && !cutShort ? 'completed' : 'incomplete'));
+    this.#messages.close(this.#messageIsSettled && !cutShort ? 'completed' : 'incomplete');
   }
 
-  #discardMessage(): void {
-    this.#endItem(this.#message!, 'incomplete');
-    this.#message = undefined;
-  }
-
-  #endItem(message: OpenMessage, status: 'completed' | 'incomplete'): MessageItem {
-    const item = messageItem(message, status);
-    this.#emit('response.output_text.done', { ...placeOf(message), text: message.text, logprobs: [] });
-    this.#emit('response.content_part.done', { ...placeOf(message), part: textPart(message.text) });
-    this.#emit('response.output_item.done', { output_index: message.outputIndex, item });
-    return item;
-  }
-
-  #addCall(started: { tool: string; tool_call_id: string; arguments: Record<string, unknown> }): void {
-    const callId = started.tool_call_id;
-    const written = this.#arguments.get(callId);
-    this.#arguments.delete(callId);
-    this.#calls.set(callId, this.#calls.size);
-    const text = written === undefined ? JSON.stringify(started.arguments) : this.#masking.json(written);
-    const id = this.#itemId('fc', this.#calls.size - 1);
-    const call = { id, type: 'function_call', call_id: callId, name: started.tool } as const;
-    const place = { item_id: id, output_index: this.#nextIndex };
-    const item: ResponseItem = { ...call, status: 'completed', arguments: text };
-    this.#addItem({ ...call, status: 'in_progress', arguments: '' }, item, () => {
-      this.#emit('response.function_call_arguments.delta', { ...place, delta: text });
-      this.#emit('response.function_call_arguments.done', { ...place, name: started.tool, arguments: text });
-    });
-  }
-
-  #addOutput(callId: string, output: string): void {
-    const id = this.#itemId('fco', this.#calls.get(callId) ?? this.#calls.size);
-    const item = { id, type: 'function_call_output', call_id: callId } as const;
-    this.#addItem(
-      { ...item, status: 'in_progress', output: '' },
-      { ...item, status: 'completed', output: this.#masking.shown(output) },
-    );
-  }
-
-  #addItem(added: ResponseItem, done: ResponseItem, between = () => {}): void {
-    const output_index = this.#nextIndex++;
-    this.#emit('response.output_item.added', { output_index, item: added });
-    between();
-    this.#emit('response.output_item.done', { output_index, item: done });
-    this.#output.push(done);
+  #complete(at: number): void {
+    this.#completedAt = at;
+    this.#end('response.completed', 'completed');
   }
 
   #fail(code: string, message: string): void {
@@ -258,16 +243,17 @@ export class ResponseFold {
 
   #end(type: EndType, status: ResponseStatus): void {
     this.#closeMessage(status === 'incomplete');
+    this.#calls.cutOff();
     this.#status = status;
     this.#approval = null;
+    this.#ended = true;
     this.#emit(type, { response: this.response });
   }
 
   #snapshot(status: ResponseStatus): ResponseObject {
-    const open = this.#message === undefined ? [] : [messageItem(this.#message, 'in_progress')];
     return responseObject(this.#head, {
       status,
-      output: [...this.#output, ...open],
+      output: this.#items.list,
       usage: this.#usage,
       error: this.#error,
       incompleteReason: this.#incompleteReason,
@@ -276,13 +262,13 @@ export class ResponseFold {
     });
   }
 
-  #itemId(prefix: string, n: number): string {
-    return `${prefix}_${this.#head.responseId.slice('resp_'.length)}${n.toString(16).padStart(6, '0')}`;
-  }
-
-  /** Without the items, which have events of their own: a run that asks often would repeat them as often. */
+  /**
+   * With the items that are open alone, which clients look for by their place; the others have had their events, and a run
+   * that asks often would repeat them as often.
+   */
   #emitState(): void {
-    this.#emit('response.in_progress', { response: { ...this.response, output: [] } });
+    const open = this.#items.list.filter(({ status }) => status === 'in_progress');
+    this.#emit('response.in_progress', { response: { ...this.response, output: open } });
   }
 
   #emit<T extends ResponseEventType>(type: T, payload: ResponseEventPayload<T>): void {
@@ -294,25 +280,4 @@ export class ResponseFold {
     this.#events = [];
     return events;
   }
-}
-
-function maskedSettings(settings: ResponseSettings, { text }: Masking): ResponseSettings {
-  const { instructions, metadata } = settings;
-  return {
-    ...settings,
-    instructions: instructions === null ? null : text(instructions),
-    metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(text))),
-  };
-}
-
-function placeOf({ id, outputIndex }: OpenMessage) {
-  return { item_id: id, output_index: outputIndex, content_index: 0 };
-}
-
-function textPart(text: string): MessageItem['content'][number] {
-  return { type: 'output_text', text, annotations: [] };
-}
-
-function messageItem({ id, text }: OpenMessage, status: ItemStatus): MessageItem {
-  return { id, type: 'message', status, role: 'assistant', content: [textPart(text)] };
 }

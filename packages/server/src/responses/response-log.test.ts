@@ -3,7 +3,21 @@ import { expect, test } from 'vitest';
 import type { LogRecord } from '../journal/records.ts';
 import { ResponseFold } from './response-fold.ts';
 import { readResponse } from './response-log.ts';
-import { anyRun, HEAD, journalOf, MASKING } from './testing.ts';
+import {
+  accepted,
+  anyRun,
+  claimed,
+  completed,
+  finished,
+  HEAD,
+  journalOf,
+  MASKING,
+  said,
+  startedByClient,
+  stepped,
+  toLog,
+  waiting,
+} from './testing.ts';
 
 function folded(log: readonly LogRecord[]) {
   const fold = new ResponseFold(HEAD, MASKING);
@@ -31,6 +45,47 @@ test('it is as of one moment, also while the run goes on', () =>
       expect(moments).toContainEqual(await read(log.slice(0, length), log));
     }),
   ));
+
+/** A run that waited for its client twice. */
+const PARTS = toLog([
+  accepted,
+  claimed,
+  ...said('One.'),
+  stepped('One.', [{ id: 'c1' }]),
+  startedByClient('c1'),
+  waiting('c1'),
+  claimed,
+  finished('c1', 'snow'),
+  ...said('Two.'),
+  stepped('Two.', [{ id: 'c2' }]),
+  startedByClient('c2'),
+  waiting('c2'),
+  claimed,
+  finished('c2', 'sun'),
+  ...said('Three.'),
+  stepped('Three.'),
+  completed('Three.'),
+]);
+
+test('a run that waited for its client is several responses, each with its own part', async () => {
+  const waits = PARTS.flatMap(({ event, seq }) => (event === 'run.waiting' ? [seq!] : []));
+  for (let length = 1; length <= PARTS.length; length += 1) {
+    const log = PARTS.slice(0, length);
+    const parts = [-1, ...waits.filter((seq) => log.some((record) => record.seq === seq))];
+    const texts: string[] = [];
+    for (const afterSeq of parts) {
+      const head = { ...HEAD, afterSeq };
+      const response = (await readResponse(journalOf(log), head, MASKING))!;
+      const at = log.findIndex(({ seq }) => seq !== null && seq === afterSeq);
+      expect(response).toEqual(folded(log.slice(at + 1)));
+      texts.push(JSON.stringify(response.output));
+    }
+    for (const [i, word] of ['One.', 'Two.', 'Three.'].entries()) {
+      expect(texts.filter((text) => text.includes(word)).length).toBeLessThanOrEqual(1);
+      if (texts[i]?.includes('message')) expect(texts[i]).toContain(word);
+    }
+  }
+});
 
 test('of a run that is gone there is none', async () => {
   expect(await read([])).toBeUndefined();

@@ -16,14 +16,15 @@ export async function readResponse(
   head: ResponseHead,
   masking: Masking,
 ): Promise<ResponseObject | undefined> {
-  const log = await journal.readLog(head.runId, -1);
-  if (log.length === 0) return undefined;
+  const whole = await journal.readLog(head.runId, -1);
+  if (whole.length === 0) return undefined;
+  const { log, beginPos } = partOf(whole, head.afterSeq);
   const fold = new ResponseFold(head, masking);
   // Complete steps have their whole text in the log; the deltas are needed of one alone that is not complete.
   const settled = log.findLastIndex(({ event }) => event === 'step.completed' || event === 'run.resumed');
   const rest = log.slice(settled + 1);
   for (const record of log.slice(0, settled + 1)) fold.apply(record);
-  for (const delta of await deltasAfter(journal, head.runId, log[settled]?.pos ?? -1, log)) {
+  for (const delta of await deltasAfter(journal, head, log[settled]?.pos ?? beginPos, log)) {
     const next = rest.findIndex(({ seq }) => seq !== null && seq > delta.seq);
     for (const record of rest.splice(0, next === -1 ? rest.length : next)) fold.apply(record);
     fold.apply(toDelta(delta));
@@ -32,25 +33,40 @@ export async function readResponse(
   return fold.response;
 }
 
+/** The records of one response: to the end of the run, or to its next wait for its client. */
+function partOf(whole: readonly LogRecord[], afterSeq: number): { log: LogRecord[]; beginPos: number } {
+  const from = afterSeq === -1 ? 0 : whole.findIndex(({ seq }) => seq === afterSeq) + 1;
+  const end = whole.findIndex(({ event }, i) => i >= from && event === 'run.waiting');
+  return {
+    log: whole.slice(from, end === -1 ? whole.length : end + 1),
+    beginPos: whole[from - 1]?.pos ?? -1,
+  };
+}
+
 /** A text delta is no part of the log; this is the record it is read from. */
 export function toDelta({ payload, at }: StoredEvent): FoldedRecord {
   return { event: 'message.delta', public: JSON.parse(payload) as { delta: string }, at };
 }
 
-/** The deltas after this position, up to the first event that is younger than the log: what follows is another step. */
+/**
+ * The deltas after this position, up to the first event that is younger than the log: what follows is another step, or of
+ * another response.
+ */
 async function deltasAfter(
   journal: Source,
-  runId: string,
+  { runId, afterSeq }: ResponseHead,
   pos: number,
   log: readonly LogRecord[],
 ): Promise<StoredEvent[]> {
   const deltas: StoredEvent[] = [];
+  const lastSeq = log.findLast(({ seq }) => seq !== null)?.seq ?? afterSeq;
+  const isOver = log.at(-1)?.event === 'run.waiting';
   const first = await journal.firstShownAfter(runId, pos);
-  const lastSeq = log.findLast(({ seq }) => seq !== null)?.seq ?? -1;
   if (first === undefined || first > lastSeq + 1) return deltas;
   for (let after = first - 1; ; ) {
     const events = await journal.readEvents(runId, after, PAGE);
     for (const event of events) {
+      if (isOver && event.seq > lastSeq) return deltas;
       if (event.event === 'message.delta') deltas.push(event);
       else if (event.seq > lastSeq) return deltas;
       after = event.seq;

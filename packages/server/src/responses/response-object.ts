@@ -1,6 +1,8 @@
 /** The response object: what a run's records add up to, with everything OpenAI's clients read beside it. */
 import type {
   ApprovalRequest,
+  ClientTool,
+  OutputForm,
   ResponseItem,
   ResponseObject,
   ResponseStatus,
@@ -8,11 +10,14 @@ import type {
   Usage,
 } from '@talaria/protocol';
 import type { ResponseSettings } from '../journal/responses.ts';
+import type { Masking } from './masking.ts';
 
 /** What is known of a response before its run has done anything. */
 export interface ResponseHead {
   responseId: string;
   runId: string;
+  /** The last event of the run before the response; -1 for none. */
+  afterSeq: number;
   sessionId: string;
   /** In ms. */
   createdAt: number;
@@ -32,7 +37,8 @@ export interface ResponseState {
 }
 
 export function responseObject(head: ResponseHead, state: ResponseState): ResponseObject {
-  const { conversation, ...echoed } = head.settings;
+  const { settings } = head;
+  const { used, conversation } = settings;
   return {
     id: head.responseId,
     object: 'response',
@@ -43,18 +49,62 @@ export function responseObject(head: ResponseHead, state: ResponseState): Respon
     incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
     output: state.output,
     usage: usageOf(state.usage),
-    ...echoed,
+    model: settings.model,
+    previous_response_id: settings.previous_response_id,
+    instructions: settings.instructions,
+    metadata: settings.metadata,
+    truncation: settings.truncation,
+    background: settings.background,
+    store: settings.store,
     conversation: conversation === null ? null : { id: conversation },
-    // What a client cannot choose here, as OpenAI says it.
-    parallel_tool_calls: true,
-    temperature: null,
-    top_p: null,
-    tool_choice: 'auto',
-    tools: [],
-    text: { format: { type: 'text' } },
+    tools: settings.tools.map(toWireTool),
+    tool_choice:
+      typeof settings.tool_choice === 'string'
+        ? settings.tool_choice
+        : { type: 'function', ...settings.tool_choice },
+    parallel_tool_calls: settings.parallel_tool_calls,
+    temperature: used.temperature ?? null,
+    top_p: used.top_p ?? null,
+    max_output_tokens: used.max_output_tokens ?? null,
+    reasoning: { effort: used.reasoning_effort ?? null, summary: null },
+    service_tier: used.service_tier ?? null,
+    text: {
+      format: toWireFormat(settings.output_form),
+      ...(used.verbosity === undefined ? {} : { verbosity: used.verbosity }),
+    },
     run_id: head.runId,
     session_id: head.sessionId,
     approval: state.approval,
+  };
+}
+
+export function maskedSettings(settings: ResponseSettings, { text }: Masking): ResponseSettings {
+  const { instructions, metadata, tools, output_form: form } = settings;
+  const masked = <T>(value: T): T => JSON.parse(text(JSON.stringify(value))) as T;
+  return {
+    ...settings,
+    instructions: instructions === null ? null : text(instructions),
+    metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(text))),
+    tools: tools.length === 0 ? tools : masked(tools),
+    output_form: form === null ? null : masked(form),
+  };
+}
+
+function toWireTool({ name, description, parameters }: ClientTool): object {
+  return { type: 'function', name, description, parameters, strict: false };
+}
+
+/** An answer is held to its schema, whether the client asked for that or not. */
+function toWireFormat(form: OutputForm | null): NonNullable<ResponseObject['text']>['format'] {
+  if (form === null) return { type: 'text' };
+  const { schema, name = 'answer', description } = form;
+  if (schema === undefined) return { type: 'json_object' };
+  return {
+    type: 'json_schema',
+    name,
+    ...(description === undefined ? {} : { description }),
+    schema,
+    strict: true,
   };
 }
 
@@ -62,8 +112,8 @@ function usageOf(usage: Usage): ResponseUsage | null {
   if (usage.total_tokens === 0) return null;
   return {
     ...usage,
-    // Not counted here; clients add them up without asking whether they are there.
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens_details: { reasoning_tokens: 0 },
+    // Clients add them up without asking whether they are there; not every provider counts them.
+    input_tokens_details: { cached_tokens: usage.input_tokens_details?.cached_tokens ?? 0 },
+    output_tokens_details: { reasoning_tokens: usage.output_tokens_details?.reasoning_tokens ?? 0 },
   };
 }

@@ -1,29 +1,40 @@
 /**
- * Responses as runs: what `/v1/responses` can do. A response is a run with another name; whatever is known of it is read
- * from its run's log, or from the snapshot that is left when the run was evicted.
+ * Responses as runs: what `/v1/responses` can do. A response is a run with another name, or a part of one that waited for
+ * its client; whatever is known of it is read from its run's log, or from the snapshot that is left when the run was evicted.
  */
 import {
   type CreateResponse,
   createId,
+  type HistoryMessage,
   isResponseId,
   isTerminalEvent,
   isTerminalStatus,
   type ResponseObject,
+  type ResponseStatus,
   type Run,
   type RunCreated,
   TalariaError,
   TRUNCATION_AUTO_MESSAGES,
-  toResponseId,
 } from '@talaria/protocol';
+import { tokensOf } from '../agent/context/cut.ts';
+import { textTokens } from '../agent/context/estimate-tokens.ts';
+import { toMessages } from '../agent/progress.ts';
+import { runOfCallId } from '../engine/call-ids.ts';
 import type { Engine, Idempotency } from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ResponseSettings, StoredResponse } from '../journal/responses.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
+import { branchFrom } from './branch.ts';
+import { ConversationAccess } from './conversations.ts';
+import { toInputItems } from './input-items.ts';
+import type { Item } from './item-lists.ts';
 import type { Masking } from './masking.ts';
 import { ResponseFold } from './response-fold.ts';
+import { responseIdOf } from './response-ids.ts';
 import { readResponse } from './response-log.ts';
 import type { ResponseHead } from './response-object.ts';
+import { type ResponseView, type RunTerms, responseSettings } from './response-settings.ts';
 
 /** A stop takes effect within five seconds; whoever asked for it is not kept waiting for longer. */
 const CANCEL_WAIT_MS = 5_000;
@@ -40,15 +51,27 @@ export interface ResponseRunsOptions {
 export interface SubmitOptions {
   /** Where it is said, if neither a conversation nor a response to go on from says so. */
   sessionId: string | undefined;
+  /** The items it was asked with, as JSON. */
+  input: string;
   idempotency: Idempotency | undefined;
   traceparent: string | undefined;
 }
 
+/** A run from an event on. */
+export interface RunPart {
+  run: Run;
+  afterSeq: number;
+}
+
+const ACTIVE: ReadonlySet<string> = new Set<ResponseStatus>(['queued', 'in_progress']);
+
 export class ResponseRuns {
+  readonly conversations: ConversationAccess;
   readonly #options: ResponseRunsOptions;
 
   constructor(options: ResponseRunsOptions) {
     this.#options = options;
+    this.conversations = new ConversationAccess(options.journal, options.masking);
   }
 
   /** Where the log of a run is read, for its events. */
@@ -56,24 +79,113 @@ export class ResponseRuns {
     return this.#options.journal;
   }
 
-  async submit(owner: string, request: CreateResponse, options: SubmitOptions): Promise<RunCreated> {
+  /** As its run will be; of a run that is continued, `continue` says it. */
+  settings(asked: CreateResponse, view: Omit<ResponseView, 'model'>): ResponseSettings {
+    const { engine, modelName: model } = this.#options;
+    const { clientTools, outputForm } = asked;
+    const settings = engine.allowedSettings(asked.settings);
+    return responseSettings(asked, { model, ...view }, { clientTools, outputForm, settings });
+  }
+
+  async submit(
+    owner: string,
+    asked: CreateResponse,
+    settings: ResponseSettings,
+    options: SubmitOptions,
+  ): Promise<RunCreated> {
+    try {
+      return await this.#submit(owner, asked, settings, options);
+    } catch (error) {
+      if (!(error instanceof TalariaError) || error.code !== 'previous_response_not_completed') throw error;
+      await this.#expectOutputs(owner, asked);
+      const previous = await this.find(owner, asked.previousResponseId!);
+      const branch =
+        asked.outputs.length === 0 ? undefined : await branchFrom(this.#options.journal, previous, asked);
+      if (branch === undefined) throw error;
+      return this.#submit(owner, branch, settings, options);
+    }
+  }
+
+  async #submit(
+    owner: string,
+    request: CreateResponse,
+    settings: ResponseSettings,
+    options: SubmitOptions,
+  ): Promise<RunCreated> {
     const { engine, maxStored } = this.#options;
     const { prompt, instructions, conversation, previousResponseId: previous, store } = request;
-    const { idempotency, traceparent } = options;
+    const { clientTools, outputForm, followUp } = request;
+    const { idempotency, traceparent, input } = options;
     const max = request.truncation === 'auto' ? TRUNCATION_AUTO_MESSAGES : undefined;
     const history = max === undefined ? request.history : request.history?.slice(-max);
     const leadIn = max === undefined ? request.leadIn : request.leadIn?.slice(-max);
     const maxContextMessages = max === undefined ? undefined : max - (leadIn?.length ?? 0);
-    const run = { prompt, history, leadIn, instructions, maxContextMessages, previousResponseId: undefined };
+    const run = {
+      prompt,
+      history,
+      leadIn,
+      followUp,
+      instructions,
+      clientTools,
+      outputForm,
+      settings: request.settings,
+      inline: !request.background,
+      maxContextMessages,
+      previousResponseId: undefined,
+    };
     const named = previous === undefined ? (conversation ?? options.sessionId) : undefined;
     if (store) {
-      const response = { settings: this.settings(request), previous, maxStored };
+      const response = { settings, previous, input, maxStored };
       const submission = { ...run, sessionId: named ?? createId('sess'), response };
       return engine.submit(owner, submission, idempotency, traceparent);
     }
     // Nothing is to be left of it but the run itself, so it is not in the session it goes on from.
     const context = history === undefined ? await this.#contextOf(owner, previous, named) : undefined;
     return engine.submit(owner, { ...run, sessionId: undefined, context }, idempotency, traceparent);
+  }
+
+  /**
+   * The response that begins where the run is given outputs of its client's tools. It is stored where the one before it
+   * is; the same again is the same response.
+   */
+  async continue(
+    asked: CreateResponse,
+    view: Omit<ResponseView, 'model'>,
+    input: readonly unknown[],
+    { run, afterSeq }: RunPart,
+  ): Promise<ResponseHead> {
+    const { journal, maxStored, modelName: model } = this.#options;
+    const terms = await this.#termsOf(run.run_id);
+    const stored = asked.store ? await journal.responses.ofRun(run.run_id) : [];
+    const settings = responseSettings({ ...asked, store: stored.length > 0 }, { model, ...view }, terms);
+    const head = { ...headOf(run, settings, afterSeq), createdAt: Date.now() };
+    const { responseId } = head;
+    const known = stored.find((response) => response.responseId === responseId);
+    const before = stored.findLast((response) => response.afterSeq < afterSeq);
+    if (known !== undefined || before === undefined) return known ?? head;
+    const next = { responseId, afterSeq, settings, input: JSON.stringify(input), maxStored };
+    await journal.responses.add(before, next);
+    return (await journal.responses.get(before.owner, responseId)) ?? head;
+  }
+
+  /** What the run works with, whatever a request says that continues it. */
+  async #termsOf(runId: string): Promise<RunTerms> {
+    const [record] = await this.#options.journal.readLog(runId, -1, 1);
+    if (record?.event !== 'run.accepted') return {};
+    const { client_tools: clientTools, output_form: outputForm, settings } = record.private;
+    return { clientTools, outputForm, settings };
+  }
+
+  /** A response that asked for calls of its client is not gone on from without their outputs. */
+  async #expectOutputs(owner: string, { previousResponseId, outputs }: CreateResponse): Promise<void> {
+    const { output } = await this.get(owner, previousResponseId!);
+    const given = new Set(outputs.map(({ toolCallId }) => toolCallId));
+    for (const item of output) {
+      if (item.type !== 'function_call' || runOfCallId(item.call_id) === undefined) continue;
+      if (given.has(item.call_id)) continue;
+      const message = `No tool output found for function call ${item.call_id}`;
+      throw new TalariaError('invalid_request', { message, param: 'input' });
+    }
   }
 
   async #contextOf(
@@ -89,33 +201,64 @@ export class ResponseRuns {
     return { sessionId, from, to };
   }
 
-  settings(request: CreateResponse): ResponseSettings {
-    const { previousResponseId, conversation, instructions, metadata, truncation, background, store } =
-      request;
-    return {
-      model: request.model ?? this.#options.modelName,
-      previous_response_id: previousResponseId ?? null,
-      conversation: conversation ?? null,
-      instructions: instructions ?? null,
-      metadata,
-      truncation,
-      background,
-      store,
-    };
+  /** The response as it is now. */
+  async read(head: ResponseHead): Promise<ResponseObject> {
+    const { journal, masking } = this.#options;
+    const response = await readResponse(journal, head, masking);
+    if (response !== undefined) return response;
+    // Evicted just now: a stored one has left a snapshot.
+    const responses = await journal.responses.ofRun(head.runId);
+    const stored = responses.find(({ responseId }) => responseId === head.responseId);
+    const kept = stored && snapshotOf(stored);
+    if (kept === undefined) throw notFound(head.responseId);
+    return kept;
   }
 
-  /** The response the run is, as it is now. */
-  read(run: Run, settings: ResponseSettings): Promise<ResponseObject> {
-    return this.#read(headOf(run, settings));
-  }
-
-  fold(run: Run, settings: ResponseSettings): ResponseFold {
-    return new ResponseFold(headOf(run, settings), this.#options.masking);
+  fold(head: ResponseHead): ResponseFold {
+    return new ResponseFold(head, this.#options.masking);
   }
 
   async get(owner: string, responseId: string): Promise<ResponseObject> {
     const stored = await this.find(owner, responseId);
-    return snapshotOf(stored) ?? (await this.#read(stored));
+    return snapshotOf(stored) ?? (await this.read(stored));
+  }
+
+  /** By estimate: what the request says and goes on from, without what the agent adds itself. */
+  async inputTokens(owner: string, asked: CreateResponse, sessionId: string | undefined): Promise<number> {
+    const { previousResponseId, conversation, history, leadIn, prompt, followUp } = asked;
+    const said: HistoryMessage[] = [
+      ...(history ?? []),
+      ...(leadIn ?? []),
+      { role: 'user', content: prompt },
+      ...(followUp ?? []),
+    ];
+    const named = conversation ?? sessionId;
+    const range = history === undefined ? await this.#contextOf(owner, previousResponseId, named) : undefined;
+    const before =
+      range === undefined ? [] : await this.#options.journal.sessions.messages(owner, range.sessionId, range);
+    const tools = asked.clientTools === undefined ? '' : JSON.stringify(asked.clientTools.tools);
+    return (
+      tokensOf([...before.map(({ message }) => message), ...toMessages(said)]) +
+      textTokens(asked.instructions ?? '') +
+      textTokens(tools)
+    );
+  }
+
+  /** What it was asked with. */
+  async inputItems(owner: string, responseId: string): Promise<Item[]> {
+    const { journal, masking } = this.#options;
+    const input = isResponseId(responseId) ? await journal.responses.input(owner, responseId) : undefined;
+    if (input === undefined) throw notFound(responseId);
+    return toInputItems(responseId, input, masking);
+  }
+
+  /** An item of the response, or of what it was asked with. */
+  async findItem(owner: string, responseId: string, itemId: string): Promise<unknown> {
+    const stored = await this.#options.journal.responses.get(owner, responseId);
+    if (stored === undefined) return undefined;
+    const { output } = await this.get(owner, responseId);
+    const items: { id?: string }[] = [...output, ...(await this.inputItems(owner, responseId))];
+    return items.find(({ id }) => id === itemId);
   }
 
   async delete(owner: string, responseId: string): Promise<void> {
@@ -128,7 +271,8 @@ export class ResponseRuns {
     const stored = await this.find(owner, responseId);
     if (!stored.settings.background) throw new TalariaError('response_not_background');
     const run = await this.#options.journal.getRun(stored.runId);
-    if (run !== undefined && !isTerminalStatus(run.state.status)) await this.#stop(run);
+    const isActive = ACTIVE.has((await this.get(owner, responseId)).status);
+    if (isActive && run !== undefined && !isTerminalStatus(run.state.status)) await this.#stop(run);
     const response = await this.get(owner, responseId);
     if (response.status === 'cancelled' || response.status === 'in_progress') return response;
     throw new TalariaError('response_not_active', {
@@ -141,18 +285,6 @@ export class ResponseRuns {
     const stored = known ? await this.#options.journal.responses.get(owner, responseId) : undefined;
     if (stored === undefined) throw notFound(responseId);
     return stored;
-  }
-
-  async #read(head: ResponseHead): Promise<ResponseObject> {
-    const { journal, masking } = this.#options;
-    const response = await readResponse(journal, head, masking);
-    if (response !== undefined) return response;
-    // Evicted just now: a stored one has left a snapshot.
-    const responses = await journal.responses.ofRun(head.runId);
-    const stored = responses.find(({ responseId }) => responseId === head.responseId);
-    const kept = stored && snapshotOf(stored);
-    if (kept === undefined) throw notFound(head.responseId);
-    return kept;
   }
 
   async #stop({ owner, runId, nextSeq }: StoredRun): Promise<void> {
@@ -182,10 +314,15 @@ export class ResponseRuns {
   }
 }
 
-function headOf({ run_id, session_id, created_at }: Run, settings: ResponseSettings): ResponseHead {
+export function headOf(
+  { run_id, session_id, created_at }: Run,
+  settings: ResponseSettings,
+  afterSeq = -1,
+): ResponseHead {
   return {
-    responseId: toResponseId(run_id),
+    responseId: responseIdOf(run_id, afterSeq),
     runId: run_id,
+    afterSeq,
     sessionId: session_id,
     createdAt: created_at * 1000,
     settings,

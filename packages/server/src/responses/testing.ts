@@ -13,6 +13,7 @@ export const MASKING = createMasking([SECRET]);
 export const HEAD: ResponseHead = {
   responseId: `resp_${'a'.repeat(28)}`,
   runId: `run_${'a'.repeat(32)}`,
+  afterSeq: -1,
   sessionId: 's1',
   createdAt: 1_700_000_000_500,
   settings: {
@@ -24,6 +25,13 @@ export const HEAD: ResponseHead = {
     truncation: 'disabled',
     background: false,
     store: true,
+    used: {},
+    tools: [],
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
+    output_form: null,
+    tool_items: 'mcp_call',
+    tells_approvals: false,
   },
 };
 
@@ -68,8 +76,36 @@ export function started(id: string, gated = false): NewRecord {
   return { event: 'tool.started', public: shown, private: { gated } };
 }
 
-export function finished(id: string, output: string): NewRecord {
-  const shown = { tool: 'bash', duration: 1, error: false, preview: output.slice(0, 5), tool_call_id: id };
+/** A call of a tool of the client's. */
+export function startedByClient(id: string): NewRecord {
+  const args = { city: 'Oslo' };
+  const shown = {
+    tool: 'get_weather',
+    preview: '',
+    tool_call_id: id,
+    arguments: args,
+    client: true as const,
+  };
+  const client = { arguments: args, expires_at: 1_700_000_600 };
+  return { event: 'tool.started', public: shown, private: { gated: false, client } };
+}
+
+export function waiting(...ids: string[]): NewRecord {
+  const calls = ids.map((id) => ({
+    tool_call_id: id,
+    tool: 'get_weather',
+    arguments: { city: 'Oslo' },
+    expires_at: 1_700_000_600,
+  }));
+  return { event: 'run.waiting', public: { calls } };
+}
+
+export function thought(text: string): NewRecord {
+  return { event: 'reasoning.available', public: { text } };
+}
+
+export function finished(id: string, output: string, error = false): NewRecord {
+  const shown = { tool: 'bash', duration: 1, error, preview: output.slice(0, 5), tool_call_id: id };
   return { event: 'tool.completed', public: shown, private: { output } };
 }
 
@@ -107,11 +143,19 @@ export const cancelled: NewRecord = { event: 'run.cancelled', public: {} };
 const pieces = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 4 });
 
 /** What a worker that was cut off in a step leaves, and the next one begins with. */
-const cutOff = pieces.map((deltas): NewRecord[] => [...said(...deltas), claimed, resumed]);
+const cutOff = fc
+  .tuple(pieces, fc.boolean())
+  .map(([deltas, thinks]): NewRecord[] => [
+    ...(thinks ? [thought('lost')] : []),
+    ...said(...deltas),
+    claimed,
+    resumed,
+  ]);
 
 const step = fc.record({
   cuts: fc.array(cutOff, { maxLength: 2 }),
   deltas: pieces,
+  thoughts: fc.array(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 2 }),
   calls: fc.array(
     fc.record({ output: fc.string({ maxLength: 20 }), gated: fc.boolean(), arguments: fc.json() }),
     { minLength: 1, maxLength: 3 },
@@ -136,8 +180,8 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
   .record({ steps: fc.array(step, { maxLength: 3 }), end })
   .map(({ steps, end: last }) => {
     const records: NewRecord[] = [accepted, claimed];
-    for (const [n, { cuts, deltas, calls, restart, reversed }] of steps.entries()) {
-      records.push(...cuts.flat(), ...said(...deltas));
+    for (const [n, { cuts, deltas, thoughts, calls, restart, reversed }] of steps.entries()) {
+      records.push(...cuts.flat(), ...mixed(said(...deltas), thoughts.map(thought)));
       const named = calls.map((call, i) => ({ ...call, id: `call_${n}_${i}` }));
       records.push(stepped(deltas.join(''), named), ...named.map(({ id, gated }) => started(id, gated)));
       if (restart) records.push(claimed, resumed);
@@ -156,6 +200,12 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
     if (last.late) records.push(claimed, resumed);
     return toLog([...records, completed(answer)]);
   });
+
+/** The first of each, then the second of each, and so on. */
+function mixed(a: readonly NewRecord[], b: readonly NewRecord[]): NewRecord[] {
+  const longer = Math.max(a.length, b.length);
+  return Array.from({ length: longer }, (_, i) => [a[i], b[i]].flatMap((record) => record ?? [])).flat();
+}
 
 /** A journal that holds this log of one run, and whose events may be ahead of it. */
 export function journalOf(log: readonly LogRecord[], ahead: readonly LogRecord[] = log) {

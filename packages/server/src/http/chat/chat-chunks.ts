@@ -11,13 +11,13 @@
  * ends with an error.
  */
 import { type ErrorBody, type EventPayload, TalariaError, toErrorBody } from '@talaria/protocol';
+import { approvalAnswerText, approvalText } from '../../engine/approval-text.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
 import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
 import { dataFrame, namedFrame } from '../inline/sse-frames.ts';
 import type { StreamFormat } from '../stream-format.ts';
-import { approvalAnswerText, approvalText } from './approval-text.ts';
 import { type ChatPlace, toChatEnd } from './chat-end.ts';
 import type { ChatHead } from './chat-head.ts';
 import type { TakenBack } from './taken-back.ts';

@@ -13,9 +13,9 @@ import {
   type ToolOutput,
   type Usage,
 } from '@talaria/protocol';
+import { runOfCallId, toClientCallId } from '../../engine/call-ids.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { runOfCallId, toClientCallId } from './call-ids.ts';
 
 export interface ContinuedRun {
   run: Run;
@@ -25,8 +25,15 @@ export interface ContinuedRun {
 }
 
 export interface ContinuedRunsOptions {
-  engine: Pick<Engine, 'get' | 'answerCalls'>;
+  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer'>;
   journal: Pick<Journal, 'readLog'>;
+}
+
+export interface Continuing {
+  /** What the client says after the outputs. Then they are only given to a run that still waits for them. */
+  message?: string | undefined;
+  /** Is called before a run that still waits is given its outputs, which may end it at once. */
+  prepare?(found: ContinuedRun): Promise<void>;
 }
 
 interface Wait {
@@ -43,7 +50,11 @@ export class ContinuedRuns {
   }
 
   /** Gives the run its outputs; undefined when there is none to continue. The same request again is the same answer. */
-  async continue(owner: string, outputs: readonly ToolOutput[]): Promise<ContinuedRun | undefined> {
+  async continue(
+    owner: string,
+    outputs: readonly ToolOutput[],
+    { message, prepare }: Continuing = {},
+  ): Promise<ContinuedRun | undefined> {
     const [runId, ...others] = new Set(outputs.map(({ toolCallId }) => runOfCallId(toolCallId)));
     if (runId === undefined || others.length > 0) return undefined;
     const run = await this.#options.engine.get(owner, runId).catch(ifNotFound);
@@ -51,6 +62,11 @@ export class ContinuedRuns {
     if (run === undefined || wait === undefined) return undefined;
     expectAll(run, wait, outputs);
     const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
+    const found = { run, afterSeq: wait.seq, usageBefore: wait.usage };
+    const isWaiting = run.pending_calls !== undefined && run.pending_calls.length > 0;
+    if (message !== undefined && !isWaiting) return undefined;
+    if (isWaiting) await prepare?.(found);
+    if (message !== undefined) await this.#options.engine.steer(owner, runId, message);
     const answers = outputs.map((output) => ({ ...output, toolCallId: own.get(output.toolCallId)! }));
     try {
       await this.#options.engine.answerCalls(owner, runId, answers);
@@ -58,7 +74,7 @@ export class ContinuedRuns {
       if (error instanceof TalariaError && error.code === 'call_not_pending') return undefined;
       throw error;
     }
-    return { run, afterSeq: wait.seq, usageBefore: wait.usage };
+    return found;
   }
 
   /** The time the run waited for all of these calls. */
@@ -86,7 +102,7 @@ function expectAll(
     .map(({ tool_call_id: id }) => toClientCallId(runId, id))
     .find((id) => !given.has(id));
   if (missing === undefined) return;
-  throw new TalariaError('invalid_request', { message: `No tool output found for the call ${missing}` });
+  throw new TalariaError('invalid_request', { message: `No tool output found for function call ${missing}` });
 }
 
 function ifNotFound(error: unknown): undefined {

@@ -13,10 +13,13 @@ import {
   HEAD,
   journalOf,
   MASKING,
+  said,
   started,
+  startedByClient,
   stepped,
   storedEvents,
   toLog,
+  waiting,
 } from '../../responses/testing.ts';
 import { ResponseEvents } from './response-events.ts';
 
@@ -26,9 +29,14 @@ function allEvents(log: readonly LogRecord[]): ResponseEvent[] {
 }
 
 /** A reader of a run whose events come in pieces of these sizes. */
-function eventsOf(log: readonly LogRecord[], sizes: readonly number[] = [1000]): ResponseEvents {
+function eventsOf(
+  log: readonly LogRecord[],
+  sizes: readonly number[] = [1000],
+  afterSeq = -1,
+): ResponseEvents {
   return new ResponseEvents({
     runId: HEAD.runId,
+    afterSeq,
     fold: new ResponseFold(HEAD, MASKING),
     journal: journalOf(log),
     subscribe(after, subscriber) {
@@ -89,6 +97,37 @@ async function written(events: ResponseEvents, refusals: number): Promise<Respon
   attach();
   return promise;
 }
+
+test('are those of one part of a run that waited for its client', async () => {
+  const log = toLog([
+    accepted,
+    claimed,
+    stepped('', [{ id: 'c1' }]),
+    startedByClient('c1'),
+    waiting('c1'),
+    claimed,
+    finished('c1', 'snow'),
+    ...said('It ', 'snows'),
+    stepped('It snows'),
+    completed('It snows'),
+  ]);
+  const wait = log.findIndex(({ event }) => event === 'run.waiting');
+  const seq = log[wait]!.seq!;
+  for (const size of [1, 2, 1000]) {
+    for (const [after, part] of [
+      [-1, log.slice(0, wait + 1)],
+      [seq, log.slice(wait + 1)],
+    ] as const) {
+      const all = allEvents(part);
+      expect(all.at(-1)).toMatchObject({ type: 'response.completed' });
+      expect(await written(eventsOf(log, [size], after), 0)).toEqual(all);
+      const events = eventsOf(log, [size], after);
+      await events.skipTo(all.length - 2);
+      expect(await written(events, 0)).toEqual(all.slice(-1));
+      await expect(eventsOf(log, [size], after).skipTo(all.length)).rejects.toThrow(/beyond the last event/);
+    }
+  }
+});
 
 const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 });
 

@@ -8,12 +8,13 @@
  * Whoever comes back with a number is placed first: everything up to that event is folded and kept to itself.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isTerminalEvent, type ResponseEvent, TalariaError } from '@talaria/protocol';
+import { type ResponseEvent, TalariaError } from '@talaria/protocol';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
 import type { Journal, StoredEvent } from '../../journal/journal.ts';
 import type { LogRecord } from '../../journal/records.ts';
 import type { ResponseFold } from '../../responses/response-fold.ts';
 import { toDelta } from '../../responses/response-log.ts';
+import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
 import { namedFrame } from '../inline/sse-frames.ts';
 import type { StreamFormat } from '../stream-format.ts';
@@ -23,6 +24,8 @@ const PAGE_CHARS = 256 * 1024;
 
 export interface ResponseEventsOptions {
   runId: string;
+  /** The last event of the run before the response; -1 for none. */
+  afterSeq?: number;
   fold: ResponseFold;
   journal: Pick<Journal, 'readLog' | 'readEvents'>;
   subscribe(after: number, subscriber: Subscriber): () => void;
@@ -36,13 +39,18 @@ export class ResponseEvents implements StreamFormat {
   #records: LogRecord[] = [];
   #readPos = -1;
   #readSeq = -1;
-  #after = -1;
+  /** Whether the log was read up to where the response begins. */
+  #found: boolean;
+  #after: number;
   #ended = false;
   /** Deliveries happen one after the other, also those to a reader that has attached again. */
   #work = Promise.resolve();
 
   constructor(options: ResponseEventsOptions) {
     this.#options = options;
+    const { afterSeq = -1 } = options;
+    this.#after = afterSeq;
+    this.#found = afterSeq === -1;
     this.#open = encodeEvents(options.fold.open());
   }
 
@@ -56,7 +64,7 @@ export class ResponseEvents implements StreamFormat {
       for (const event of page) {
         await this.#readLogFor(event);
         const events = this.#tell(event);
-        if (fold.lastNumber < number) continue;
+        if (fold.lastNumber < number && !this.#ended) continue;
         this.#open = encodeEvents(events.filter((told) => told.sequence_number > number));
         break;
       }
@@ -133,7 +141,7 @@ export class ResponseEvents implements StreamFormat {
   #tell(event: StoredEvent): ResponseEvent[] {
     const { fold } = this.#options;
     this.#after = event.seq;
-    this.#ended = isTerminalEvent(event.event);
+    this.#ended ||= endsAnswer(event.event);
     if (event.event === 'message.delta') return fold.apply(toDelta(event));
     const upTo = this.#records.findIndex(({ seq }) => seq === event.seq);
     return this.#records.splice(0, upTo + 1).flatMap((record) => fold.apply(record));
@@ -145,10 +153,18 @@ export class ResponseEvents implements StreamFormat {
     while (this.#readSeq < seq) {
       const records = await journal.readLog(runId, this.#readPos, PAGE_CHARS);
       if (records.length === 0) return;
-      this.#records.push(...records);
+      this.#records.push(...this.#ownOf(records));
       this.#readPos = records.at(-1)!.pos;
       this.#readSeq = records.findLast((record) => record.seq !== null)?.seq ?? this.#readSeq;
     }
+  }
+
+  /** Without those of an earlier response of the same run. */
+  #ownOf(records: readonly LogRecord[]): readonly LogRecord[] {
+    if (this.#found) return records;
+    const begin = records.findIndex(({ seq }) => seq === this.#options.afterSeq) + 1;
+    this.#found = begin > 0;
+    return this.#found ? records.slice(begin) : [];
   }
 }
 

@@ -1,69 +1,97 @@
 /** `/v1/responses`: runs, asked for, read and gone on from in OpenAI's words (PROTOCOL.md). */
 import {
+  type CreateResponse,
+  outputText,
   parseCreateResponse,
   parseIdempotencyKey,
   parseObject,
-  type Run,
+  type ResponseInputTokens,
   TalariaError,
 } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
-import type { ResponseSettings } from '../../journal/responses.ts';
-import type { ResponseRuns } from '../../responses/response-runs.ts';
+import { resolveInput } from '../../responses/input-items.ts';
+import { listItems } from '../../responses/item-lists.ts';
+import type { ResponseHead } from '../../responses/response-object.ts';
+import { headOf, type ResponseRuns, type RunPart } from '../../responses/response-runs.ts';
 import { header } from '../header.ts';
+import type { ContinuedRun, ContinuedRuns } from '../inline/continued-runs.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure, toRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
 import { parseJsonBody } from '../json-body.ts';
 import { single } from '../query.ts';
+import { itemPage } from '../responses/item-page.ts';
 import { ResponseEvents } from '../responses/response-events.ts';
+import { viewFor } from '../responses/response-view.ts';
 import { parseTraceparent } from '../traceparent.ts';
 
 export interface ResponseRouteOptions {
   engine: Engine;
   responses: ResponseRuns;
   inline: InlineRuns;
+  continued: ContinuedRuns;
   keyConfigured: boolean;
+  /** Whether streams tell questions to a person as text. */
+  tellApprovals: boolean;
 }
 
 type ResponseRoute = { Params: { response_id: string } };
 
 export function installResponseRoutes(app: FastifyInstance, options: ResponseRouteOptions): void {
-  const { engine, responses, inline, keyConfigured } = options;
+  const { engine, responses, inline, continued, keyConfigured, tellApprovals } = options;
 
   app.post('/v1/responses', { config: { startsWork: true } }, async (request, reply) => {
     const { owner } = request;
     const body = parseObject(parseJsonBody(request.body));
     const key = parseIdempotencyKey(header(request, 'idempotency-key'));
     const session = readSessionHeaders(request, keyConfigured);
-    const asked = parseCreateResponse(body);
+    const input = await resolveInput(responses, owner, body.input);
+    const asked = parseCreateResponse({ ...body, input });
+    const items = Array.isArray(input) ? (input as unknown[]) : [input];
+    const view = viewFor(request, asked, tellApprovals);
+    const continuing = (part: RunPart) => responses.continue(asked, view, items, part);
+    const before = await continueRun(owner, asked, continuing);
+    const settings = responses.settings(asked, view);
     const started = await inline.start(reply, {
       owner,
       session,
       background: asked.background,
-      submit: () =>
-        responses.submit(owner, asked, {
-          sessionId: session.sessionId,
-          idempotency: inlineIdempotency('responses', key, { body, session }),
-          traceparent: parseTraceparent(header(request, 'traceparent')),
-        }),
+      submit: async () =>
+        before === undefined
+          ? responses.submit(owner, asked, settings, {
+              sessionId: session.sessionId,
+              input: JSON.stringify(items),
+              idempotency: inlineIdempotency('responses', key, { body, session }),
+              traceparent: parseTraceparent(header(request, 'traceparent')),
+            })
+          : { run_id: before.run.run_id, status: before.run.status, replayed: false },
     });
-    const settings = responses.settings(asked);
+    const head = before === undefined ? headOf(started.run, settings) : await continuing(before);
     if (asked.stream) {
-      const events = eventsOf(started.run, settings);
+      const events = eventsOf(head);
       inline.stream(reply, started, events, positionOf(events));
       return;
     }
-    if (asked.background) return responses.read(started.run, settings);
+    if (asked.background) return responses.read(head);
     let last: StoredEvent | undefined;
     const take = (event: StoredEvent): void => {
       last = event;
     };
-    if (!(await inline.readToEnd(reply, started, take))) return;
-    const response = await responses.read(started.run, settings);
+    if (!(await inline.readToEnd(reply, started, take, head.afterSeq))) return;
+    const response = await responses.read(head);
     const succeeded = response.status === 'completed' || response.status === 'incomplete';
     return succeeded ? response : sendRunFailure(reply, toRunFailure(last!));
+  });
+
+  app.post('/v1/responses/input_tokens', async (request): Promise<ResponseInputTokens> => {
+    const { owner } = request;
+    const body = parseObject(parseJsonBody(request.body));
+    const { sessionId } = readSessionHeaders(request, keyConfigured);
+    const asked = parseCreateResponse({ ...body, input: await resolveInput(responses, owner, body.input) });
+    const input_tokens = await responses.inputTokens(owner, asked, sessionId);
+    return { object: 'response.input_tokens', input_tokens };
   });
 
   app.get<ResponseRoute>('/v1/responses/:response_id', { exposeHeadRoute: false }, async (request, reply) => {
@@ -73,7 +101,7 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     if (!parseFlag(single(query, 'stream'), 'stream')) return responses.get(owner, responseId);
     const after = parseNumber(single(query, 'starting_after'));
     const run = await engine.get(owner, stored.runId).catch(toEventsGone);
-    const events = eventsOf(run, stored.settings);
+    const events = eventsOf(stored);
     if (after !== undefined) await events.skipTo(after);
     reply.header('x-talaria-run-id', stored.runId);
     inline.stream(reply, inline.join(reply, owner, run), events, positionOf(events));
@@ -89,12 +117,30 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     responses.cancel(request.owner, request.params.response_id),
   );
 
-  const eventsOf = (run: Run, settings: ResponseSettings): ResponseEvents =>
+  app.get<ResponseRoute>('/v1/responses/:response_id/input_items', async ({ owner, params, query }) =>
+    listItems(await responses.inputItems(owner, params.response_id), itemPage(query)),
+  );
+
+  /** The run that waits for the outputs of the request; undefined when there is none. */
+  const continueRun = async (
+    owner: string,
+    { outputs, prompt, promptIsLast }: CreateResponse,
+    prepare: (part: RunPart) => Promise<unknown>,
+  ): Promise<ContinuedRun | undefined> => {
+    if (outputs.length === 0) return undefined;
+    return continued.continue(owner, outputs, {
+      message: promptIsLast ? outputText(prompt) : undefined,
+      prepare: async (part) => void (await prepare(part)),
+    });
+  };
+
+  const eventsOf = (head: ResponseHead): ResponseEvents =>
     new ResponseEvents({
-      runId: run.run_id,
-      fold: responses.fold(run, settings),
+      runId: head.runId,
+      afterSeq: head.afterSeq,
+      fold: responses.fold(head),
       journal: responses.journal,
-      subscribe: (after, subscriber) => engine.subscribe(run.run_id, after, subscriber),
+      subscribe: (after, subscriber) => engine.subscribe(head.runId, after, subscriber),
     });
 }
 

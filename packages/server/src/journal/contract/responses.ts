@@ -16,6 +16,13 @@ const SETTINGS: ResponseSettings = {
   truncation: 'auto',
   background: true,
   store: true,
+  used: { temperature: 0.5 },
+  tools: [{ name: 'get_weather', description: '', parameters: { type: 'object' } }],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  output_form: null,
+  tool_items: 'mcp_call',
+  tells_approvals: false,
 };
 
 const said = (text: string): Message => ({ role: 'user', content: text });
@@ -79,6 +86,7 @@ export function responsesContract(subject: Subject): void {
         responseId: toResponseId(run.runId),
         owner: 'ada',
         runId: run.runId,
+        afterSeq: -1,
         sessionId: run.sessionId,
         createdAt: (await subject.journal.getRun(run.runId))!.createdAt,
         settings: SETTINGS,
@@ -226,6 +234,83 @@ export function responsesContract(subject: Subject): void {
     });
   });
 
+  describe('a run that waited for its client', () => {
+    const NEXT = `resp_${'b'.repeat(28)}`;
+    const next = (afterSeq: number, responseId = NEXT, maxStored = 100) => ({
+      responseId,
+      afterSeq,
+      settings: { ...SETTINGS, metadata: { part: responseId } },
+      input: `["${afterSeq}"]`,
+      maxStored,
+    });
+
+    it('is several responses in order, of which the last is gone on from', async () => {
+      const first = await create();
+      const stored = (await get(first))!;
+      await subject.journal.responses.add(stored, next(4));
+      await complete('a', 'b');
+      expect(await get(NEXT)).toMatchObject({
+        runId: stored.runId,
+        afterSeq: 4,
+        sessionId: stored.sessionId,
+        settings: { metadata: { part: NEXT } },
+        snapshot: null,
+      });
+      expect(await subject.journal.responses.ofRun(stored.runId)).toEqual([stored, await get(NEXT)]);
+      expect(await context(NEXT)).toEqual(['a', 'b']);
+      await expect(context(first)).rejects.toEqual(refusedWith('previous_response_not_completed'));
+      expect(await context(await answer(['c'], { previous: NEXT }))).toEqual(['a', 'b', 'c']);
+    });
+
+    it('is the same response for the same part, as it was first asked for', async () => {
+      const stored = (await get(await create()))!;
+      await subject.journal.responses.add(stored, next(4));
+      const before = await get(NEXT);
+      await subject.journal.responses.add(stored, { ...next(4), settings: SETTINGS });
+      expect(await get(NEXT)).toEqual(before);
+      expect(await subject.journal.responses.ofRun(stored.runId)).toHaveLength(2);
+    });
+
+    it('has no further response when the one before it is gone', async () => {
+      const responseId = await answer(['a']);
+      const stored = (await get(responseId))!;
+      await subject.journal.responses.delete('ada', responseId);
+      await subject.journal.responses.add(stored, next(4));
+      expect(await get(NEXT)).toBeUndefined();
+    });
+
+    it('counts each of its responses, and keeps them while it is unfinished', async () => {
+      const old = await answer(['a']);
+      const first = await create();
+      await subject.journal.responses.add((await get(first))!, next(4, NEXT, 1));
+      expect(await get(old)).toBeUndefined();
+      expect(await get(first)).toBeDefined();
+      expect(await get(NEXT)).toBeDefined();
+    });
+
+    it('keeps a snapshot of each', async () => {
+      const first = await create();
+      await subject.journal.responses.add((await get(first))!, next(4));
+      await complete('a');
+      await subject.journal.responses.keep(first, '{"part":1}');
+      await subject.journal.responses.keep(NEXT, '{"part":2}');
+      expect(await get(first)).toMatchObject({ snapshot: '{"part":1}' });
+      expect(await get(NEXT)).toMatchObject({ snapshot: '{"part":2}' });
+    });
+  });
+
+  describe('what a response was asked with', () => {
+    const input = (responseId: string, owner = 'ada') => subject.journal.responses.input(owner, responseId);
+
+    it('is kept with it, for its owner', async () => {
+      const responseId = await create({ input: '["hi"]' });
+      expect(await input(responseId)).toBe('["hi"]');
+      expect(await input(responseId, 'eve')).toBeUndefined();
+      expect(await input('resp_unknown')).toBeUndefined();
+      expect(await input(await create())).toBeNull();
+    });
+  });
+
   describe('the bound', () => {
     it('pushes out the oldest finished of the same owner', async () => {
       const [first, second] = [await answer(['a']), await answer(['b'])];
@@ -264,8 +349,8 @@ export function responsesContract(subject: Subject): void {
       const other = await claimedRun(journal);
       await journal.append(other, [completed()]);
       clock.advance(1000);
-      expect(await journal.responses.ofRun(runId)).toEqual(await get(responseId));
-      expect(await journal.responses.ofRun(other.runId)).toBeUndefined();
+      expect(await journal.responses.ofRun(runId)).toEqual([await get(responseId)]);
+      expect(await journal.responses.ofRun(other.runId)).toEqual([]);
       await journal.responses.keep(responseId, '{"kept":true}');
       await evictExpired(journal, 1000, 10);
       expect(await journal.getRun(runId)).toBeUndefined();

@@ -290,7 +290,14 @@ const MIGRATIONS: readonly string[] = [
   -- A run that waited for its client is several responses: each begins after an event of the run, the first after none.
   ALTER TABLE responses DROP CONSTRAINT responses_run_id_key;
   ALTER TABLE responses ADD COLUMN after_seq integer NOT NULL DEFAULT -1;
+  ALTER TABLE responses ADD COLUMN input text;
   CREATE INDEX responses_by_run ON responses (run_id, n);
+
+  -- What clients say of sessions that they call conversations.
+  CREATE TABLE conversations (
+    session  bigint PRIMARY KEY,
+    metadata text   NOT NULL
+  );
   `,
   // 7: what is said about a session
   `

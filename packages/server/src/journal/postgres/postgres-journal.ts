@@ -28,6 +28,7 @@ import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
+import { PostgresConversations } from './conversations.ts';
 import { type Create, createRuns } from './creates.ts';
 import {
   ASKED,
@@ -79,6 +80,7 @@ type GoneRun = Pick<RunRow, 'n' | 'run_id' | 'owner' | 'next_pos'> & { status: s
 export class PostgresJournal implements Journal {
   readonly sessions: PostgresSessions;
   readonly outbox: PostgresOutbox;
+  readonly conversations: PostgresConversations;
   readonly responses: PostgresResponses;
   readonly jobs: PostgresJobs;
   readonly peers: Peers;
@@ -137,6 +139,7 @@ export class PostgresJournal implements Journal {
     });
     this.sessions = new PostgresSessions(database, new Cursors(keys.cursors, 'sessions'));
     this.outbox = new PostgresOutbox(database, this.#announcements);
+    this.conversations = new PostgresConversations(database);
     this.responses = new PostgresResponses(database);
     this.jobs = new PostgresJobs(database, this.#announcements);
     this.snapshots = new PostgresWorkspaceSnapshots(database);

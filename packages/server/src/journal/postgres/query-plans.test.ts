@@ -133,6 +133,7 @@ async function doEverything(journal: PostgresJournal): Promise<void> {
   await readRuns(journal);
   await workOnRuns(journal);
   await useSessions(journal);
+  await useConversations(journal);
   await useResponses(journal);
   await useJobs(journal);
   await sendMessages(journal);
@@ -225,6 +226,17 @@ async function useSessions(journal: PostgresJournal): Promise<void> {
   await sessions.delete(OWNER, fork);
 }
 
+async function useConversations(journal: PostgresJournal): Promise<void> {
+  const { conversations, sessions } = journal;
+  const conversationId = createRunId();
+  const { messages } = turn;
+  await conversations.create({ owner: OWNER, conversationId, metadata: {}, messages });
+  await conversations.describe(OWNER, conversationId, { topic: 'snow' });
+  const { nextPos } = (await conversations.get(OWNER, conversationId))!;
+  await conversations.add(OWNER, conversationId, { messages, replaces: true }, nextPos);
+  await sessions.delete(OWNER, conversationId);
+}
+
 async function useResponses(journal: PostgresJournal): Promise<void> {
   const { responses } = journal;
   const names = [createRunId(), createRunId(), createRunId()] as const;
@@ -237,6 +249,9 @@ async function useResponses(journal: PostgresJournal): Promise<void> {
   const settings = {} as ResponseSettings;
   await responses.add(first, { responseId: createRunId(), afterSeq: 3, settings, maxStored: 1000 });
   await responses.context(OWNER, names[0]);
+  await responses.input(OWNER, names[0]);
+  const next = { responseId: createRunId(), afterSeq: 3, settings: {} as ResponseSettings, maxStored: 1000 };
+  await responses.add((await responses.get(OWNER, names[0]))!, next);
   await responses.ofRun(RUN);
   await responses.keep(names[0], '{}');
   await responses.delete(OWNER, names[0]);

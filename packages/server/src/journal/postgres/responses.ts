@@ -1,13 +1,13 @@
 /** The part of the Postgres driver that keeps responses. What belongs to the transaction of a run is a function of it. */
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
-import { previousTurn, type ResponseRow, toStoredResponse } from '../response-rows.ts';
+import { previousTurn, RESPONSE_COLUMNS, type ResponseRow, toStoredResponse } from '../response-rows.ts';
 import type { NextResponse, Responses, StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
 import { ASKED, type Database, type Transaction } from './database.ts';
 import { forkSession, holdSessionBeyond, isSessionBusy, lockSession } from './sessions.ts';
 
-const FIND = 'SELECT * FROM responses WHERE response_id = $1 AND owner = $2';
+const FIND = `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE response_id = $1 AND owner = $2`;
 
 /** The session the new run goes into; makes it when it has to branch off. */
 export async function sessionOf(tx: Transaction, { owner, sessionId, response }: NewRun): Promise<string> {
@@ -27,9 +27,17 @@ export async function sessionOf(tx: Transaction, { owner, sessionId, response }:
 export function addResponse(tx: Transaction, { owner, runId, response }: NewRun, sessionId: string): void {
   if (response === undefined) return;
   tx.send(
-    `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings)
-     VALUES ($1, $2, $3, (SELECT n FROM sessions WHERE owner = $2 AND session_id = $4), $4, $5, $6)`,
-    [response.responseId, owner, runId, sessionId, tx.now, JSON.stringify(response.settings)],
+    `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings, input)
+     VALUES ($1, $2, $3, (SELECT n FROM sessions WHERE owner = $2 AND session_id = $4), $4, $5, $6, $7)`,
+    [
+      response.responseId,
+      owner,
+      runId,
+      sessionId,
+      tx.now,
+      JSON.stringify(response.settings),
+      response.input ?? null,
+    ],
   );
   pushOut(tx, owner, response.maxStored);
 }
@@ -66,6 +74,15 @@ export class PostgresResponses implements Responses {
     return row && toStoredResponse(row);
   }
 
+  async input(owner: string, responseId: string): Promise<string | null | undefined> {
+    const [row] = await this.#database.rows<{ input: string | null }>(
+      ASKED,
+      'SELECT input FROM responses WHERE response_id = $1 AND owner = $2',
+      [responseId, owner],
+    );
+    return row?.input;
+  }
+
   async context(owner: string, responseId: string): Promise<SessionRange> {
     const row = await this.#row(owner, responseId);
     const [found] =
@@ -97,11 +114,19 @@ export class PostgresResponses implements Responses {
   add({ owner, responseId }: StoredResponse, next: NextResponse): Promise<void> {
     return this.#database.transaction(ASKED, async (tx) => {
       tx.send(
-        `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings)
-         SELECT $3, owner, run_id, $4, session, session_id, $5, $6
+        `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input)
+         SELECT $3, owner, run_id, $4, session, session_id, $5, $6, $7
            FROM responses WHERE response_id = $1 AND owner = $2
              ON CONFLICT DO NOTHING`,
-        [responseId, owner, next.responseId, next.afterSeq, tx.now, JSON.stringify(next.settings)],
+        [
+          responseId,
+          owner,
+          next.responseId,
+          next.afterSeq,
+          tx.now,
+          JSON.stringify(next.settings),
+          next.input ?? null,
+        ],
       );
       pushOut(tx, owner, next.maxStored);
     });
@@ -110,7 +135,7 @@ export class PostgresResponses implements Responses {
   async ofRun(runId: string): Promise<StoredResponse[]> {
     const rows = await this.#database.rows<ResponseRow>(
       ASKED,
-      'SELECT * FROM responses WHERE run_id = $1 ORDER BY n',
+      `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE run_id = $1 ORDER BY n`,
       [runId],
     );
     return rows.map(toStoredResponse);

@@ -287,6 +287,7 @@ function remove(tx: Transaction, sessions: readonly SessionRow[]): void {
     sessions.map(({ n, next_pos: upTo }) => ({ of: 'session', n, up_to: upTo })),
   );
   tx.send('DELETE FROM sessions WHERE n = ANY ($1::bigint[])', [ns]);
+  tx.send('DELETE FROM conversations WHERE session = ANY ($1::bigint[])', [ns]);
   tx.send(
     `DELETE FROM grants g USING unnest ($1::text[], $2::text[]) AS s (owner, session_id)
       WHERE g.owner = s.owner AND g.session_id = s.session_id`,

@@ -68,6 +68,7 @@ export async function fillArchive(url: string): Promise<void> {
               ${messagesPerSession}, 0, ${messagesPerSession / 2}
          FROM generate_series (0, ${sessions} - 1) i`,
     );
+    await fill(`INSERT INTO conversations (session, metadata) SELECT n, '{}' FROM sessions`);
     await fill(
       `INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
        SELECT n, pos, pos / 2, 'run_' || n, 0, false, '{"role":"user","content":"hi"}'

@@ -235,7 +235,8 @@ const MIGRATIONS: readonly string[] = [
     settings     TEXT    NOT NULL,
     context_from INTEGER,
     context_to   INTEGER,
-    snapshot     TEXT
+    snapshot     TEXT,
+    input        TEXT
   ) STRICT;
   INSERT INTO responses_of_runs (n, response_id, owner, run_id, session, session_id, created_at, settings,
                                  context_from, context_to, snapshot)
@@ -245,6 +246,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE responses_of_runs RENAME TO responses;
   CREATE INDEX responses_by_owner ON responses (owner, n);
   CREATE INDEX responses_by_run ON responses (run_id, n);
+
+  -- What clients say of sessions that they call conversations.
+  CREATE TABLE conversations (
+    session  INTEGER PRIMARY KEY,
+    metadata TEXT    NOT NULL
+  ) STRICT;
   `,
   // 12: what is said about a session
   `

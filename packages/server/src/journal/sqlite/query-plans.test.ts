@@ -134,6 +134,16 @@ describe('every query finds its rows by an index', () => {
       /sqlite_autoindex_responses_1 \(response_id=\?\)/,
     ],
     ['responses.ofRun', () => reader.responses.ofRun('run_1'), /responses_by_run \(run_id=\?\)/],
+    [
+      'responses.input',
+      () => reader.responses.input('ada', 'resp_1'),
+      /sqlite_autoindex_responses_1 \(response_id=\?\)/,
+    ],
+    [
+      'conversations.get',
+      () => reader.conversations.get('ada', 's'),
+      /c USING INTEGER PRIMARY KEY \(rowid=\?\)/,
+    ],
     ['jobs.get', () => reader.jobs.get('0123456789ab'), /sqlite_autoindex_jobs_1 \(job_id=\?\)/],
     ['jobs.list', () => reader.jobs.list('ada'), /jobs_by_owner \(owner=\?\)/],
     ['jobs.agenda', () => reader.jobs.agenda(10, 5), /jobs_due \(next_run_at<\?\)/],
@@ -228,9 +238,22 @@ describe('every query finds its rows by an index', () => {
         const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
         writer.append(claim!, [completed()], { turn }, 2);
       }
+      const next = { responseId: 'resp_3', afterSeq: 3, settings: {} as ResponseSettings, maxStored: 9 };
+      writer.responses.addNext(reader.responses.get('ada', 'resp_2')!, next, 3);
       reader.responses.context('ada', 'resp_2');
       writer.responses.keep('resp_2', '{}');
       writer.responses.delete('ada', 'resp_2');
+    });
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('all writes of a conversation that is made, described, added to and deleted do', () => {
+    const messages = [{ role: 'user', content: 'hi' } as const];
+    const plans = plansOf(() => {
+      writer.conversations.create({ owner: 'ada', conversationId: 'c', metadata: {}, messages }, 1);
+      writer.conversations.describe('ada', 'c', { topic: 'snow' });
+      writer.conversations.add('ada', 'c', { messages, replaces: true }, 1, 2);
+      writer.sessions.delete('ada', 'c');
     });
     expect(slow(plans)).toEqual([]);
   });

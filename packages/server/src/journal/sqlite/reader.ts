@@ -13,6 +13,7 @@ import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import { SessionsReader } from './sessions-reader.ts';
+import { ConversationsReader } from './sqlite-conversations.ts';
 import { statementsOf } from './statements.ts';
 
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
@@ -23,6 +24,7 @@ export class SqliteReader {
   readonly #cursors: Cursors;
   readonly sessions: SessionsReader;
   readonly outbox: OutboxReader;
+  readonly conversations: ConversationsReader;
   readonly responses: ResponsesReader;
   readonly jobs: JobsReader;
 
@@ -34,6 +36,7 @@ export class SqliteReader {
     this.jobs = new JobsReader(this.#statement);
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
     this.outbox = new OutboxReader(this.#statement);
+    this.conversations = new ConversationsReader(this.#statement);
     this.responses = new ResponsesReader(this.#statement);
   }
 

@@ -1,6 +1,6 @@
 /** Reads stored responses on the reader's connection. */
 import type { StatementSync } from 'node:sqlite';
-import { previousTurn, type ResponseRow, toStoredResponse } from '../response-rows.ts';
+import { previousTurn, RESPONSE_COLUMNS, type ResponseRow, toStoredResponse } from '../response-rows.ts';
 import type { StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
 
@@ -16,6 +16,14 @@ export class ResponsesReader {
     return row && toStoredResponse(row);
   }
 
+  input(owner: string, responseId: string): string | null | undefined {
+    const row = this.#statement('SELECT input FROM responses WHERE response_id = ? AND owner = ?').get(
+      responseId,
+      owner,
+    ) as { input: string | null } | undefined;
+    return row?.input;
+  }
+
   context(owner: string, responseId: string): SessionRange {
     const row = this.#row(owner, responseId);
     const found =
@@ -28,14 +36,15 @@ export class ResponsesReader {
   }
 
   ofRun(runId: string): StoredResponse[] {
-    const rows = this.#statement('SELECT * FROM responses WHERE run_id = ? ORDER BY n').all(runId);
+    const rows = this.#statement(`SELECT ${RESPONSE_COLUMNS} FROM responses WHERE run_id = ? ORDER BY n`).all(
+      runId,
+    );
     return (rows as unknown as ResponseRow[]).map(toStoredResponse);
   }
 
   #row(owner: string, responseId: string): ResponseRow | undefined {
-    return this.#statement('SELECT * FROM responses WHERE response_id = ? AND owner = ?').get(
-      responseId,
-      owner,
-    ) as ResponseRow | undefined;
+    return this.#statement(
+      `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE response_id = ? AND owner = ?`,
+    ).get(responseId, owner) as ResponseRow | undefined;
   }
 }

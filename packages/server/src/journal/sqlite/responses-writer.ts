@@ -5,7 +5,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
-import { previousTurn, type ResponseRow } from '../response-rows.ts';
+import { previousTurn, RESPONSE_COLUMNS, type ResponseRow } from '../response-rows.ts';
 import type { NextResponse, StoredResponse } from '../responses.ts';
 import type { SessionRow } from '../session-rows.ts';
 import type { SessionsWriter } from './sessions-writer.ts';
@@ -36,8 +36,8 @@ export class ResponsesWriter {
   add({ owner, runId, response }: NewRun, sessionId: string, now: number): void {
     if (response === undefined) return;
     this.#run(
-      `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings)
-       VALUES (?, ?, ?, (SELECT n FROM sessions WHERE owner = ? AND session_id = ?), ?, ?, ?)`,
+      `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings, input)
+       VALUES (?, ?, ?, (SELECT n FROM sessions WHERE owner = ? AND session_id = ?), ?, ?, ?, ?)`,
       response.responseId,
       owner,
       runId,
@@ -46,6 +46,7 @@ export class ResponsesWriter {
       sessionId,
       now,
       JSON.stringify(response.settings),
+      response.input ?? null,
     );
     this.#pushOut(owner, response.maxStored);
   }
@@ -53,13 +54,14 @@ export class ResponsesWriter {
   /** Another response of the run that an earlier one is of. */
   addNext({ owner, responseId }: StoredResponse, next: NextResponse, now: number): void {
     this.#run(
-      `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings)
-       SELECT ?, owner, run_id, ?, session, session_id, ?, ? FROM responses WHERE response_id = ? AND owner = ?
+      `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input)
+       SELECT ?, owner, run_id, ?, session, session_id, ?, ?, ? FROM responses WHERE response_id = ? AND owner = ?
            ON CONFLICT DO NOTHING`,
       next.responseId,
       next.afterSeq,
       now,
       JSON.stringify(next.settings),
+      next.input ?? null,
       responseId,
       owner,
     );
@@ -110,10 +112,9 @@ export class ResponsesWriter {
   }
 
   #find(owner: string, responseId: string): ResponseRow | undefined {
-    return this.#statement('SELECT * FROM responses WHERE response_id = ? AND owner = ?').get(
-      responseId,
-      owner,
-    ) as ResponseRow | undefined;
+    return this.#statement(
+      `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE response_id = ? AND owner = ?`,
+    ).get(responseId, owner) as ResponseRow | undefined;
   }
 
   #run(sql: string, ...values: (string | number | null)[]) {

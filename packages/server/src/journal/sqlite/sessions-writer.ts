@@ -177,6 +177,7 @@ export class SessionsWriter {
   #remove({ n, owner, session_id }: SessionRow): void {
     this.#run('DELETE FROM session_messages WHERE session = ?', n);
     this.#run('DELETE FROM sessions WHERE n = ?', n);
+    this.#run('DELETE FROM conversations WHERE session = ?', n);
     this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', owner, session_id);
     this.#run('UPDATE runs SET session_gone = 1 WHERE owner = ? AND session_id = ?', owner, session_id);
   }

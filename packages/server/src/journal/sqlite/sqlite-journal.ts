@@ -25,6 +25,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
+import { SqliteConversations } from './sqlite-conversations.ts';
 import { SqliteJobs } from './sqlite-jobs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteResponses } from './sqlite-responses.ts';
@@ -53,6 +54,7 @@ interface Parts {
 export class SqliteJournal implements Journal {
   readonly sessions: SqliteSessions;
   readonly outbox: SqliteOutbox;
+  readonly conversations: SqliteConversations;
   readonly responses: SqliteResponses;
   readonly jobs: SqliteJobs;
   readonly #writer: WriterClient;
@@ -87,6 +89,7 @@ export class SqliteJournal implements Journal {
     this.#lock = lock;
     this.sessions = new SqliteSessions(writer, reader.sessions);
     this.outbox = new SqliteOutbox(writer, reader.outbox, this.#wakeups, now);
+    this.conversations = new SqliteConversations(writer, reader.conversations);
     this.responses = new SqliteResponses(writer, reader.responses);
     this.jobs = new SqliteJobs(writer, reader.jobs, this.#wakeups, now);
     this.#report = report;

@@ -17,6 +17,10 @@ export class SqliteResponses implements Responses {
     return this.#reader.get(owner, responseId);
   }
 
+  async input(owner: string, responseId: string): Promise<string | null | undefined> {
+    return this.#reader.input(owner, responseId);
+  }
+
   async context(owner: string, responseId: string): Promise<SessionRange> {
     return this.#reader.context(owner, responseId);
   }

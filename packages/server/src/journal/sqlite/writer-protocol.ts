@@ -4,7 +4,7 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** What the writer has put into a class of its own. */
-type Part = 'sessions' | 'outbox' | 'responses' | 'jobs';
+type Part = 'sessions' | 'conversations' | 'outbox' | 'responses' | 'jobs';
 
 /** Operations of `SqliteWriter`, and of its parts as `<part>.<operation>`. */
 export type WriteOp =
@@ -18,6 +18,7 @@ export type WriteOp =
   | 'evict'
   | 'probe'
   | `sessions.${'create' | 'update' | 'fork' | 'delete' | 'sweep'}`
+  | `conversations.${'create' | 'describe' | 'add'}`
   | `outbox.${'claim' | 'settle'}`
   | `responses.${'addNext' | 'delete' | 'keep'}`
   | `jobs.${'create' | 'update' | 'delete'}`;

@@ -21,6 +21,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import { type RunRow, toState, toStoredRun } from '../rows.ts';
 import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
 import { ClaimOrder } from './claim-order.ts';
+import { ConversationsWriter } from './conversations-writer.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { JobsWriter } from './jobs-writer.ts';
 import { OutboxWriter } from './outbox-writer.ts';
@@ -45,6 +46,7 @@ export class SqliteWriter {
   /** Since it was opened, also those of transactions that were rolled back. */
   recordsWritten = 0;
   readonly sessions: SessionsWriter;
+  readonly conversations: ConversationsWriter;
   readonly outbox: OutboxWriter;
   readonly responses: ResponsesWriter;
   readonly jobs: JobsWriter;
@@ -56,6 +58,7 @@ export class SqliteWriter {
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
     this.sessions = new SessionsWriter(this.#statement);
+    this.conversations = new ConversationsWriter(this.#statement, this.sessions);
     this.outbox = new OutboxWriter(this.#statement);
     this.responses = new ResponsesWriter(this.#statement, this.sessions);
     this.jobs = new JobsWriter(this.#statement);

@@ -1,0 +1,21 @@
+/** How a client is shown what an agent does: by what it says of itself in its headers. */
+import type { CreateResponse } from '@talaria/protocol';
+import type { FastifyRequest } from 'fastify';
+import type { ResponseView } from '../../responses/response-settings.ts';
+import { header } from '../header.ts';
+import { isHermesClient } from '../inline/client-traits.ts';
+
+export function viewFor(
+  request: FastifyRequest,
+  asked: CreateResponse,
+  tellApprovals: boolean,
+): Omit<ResponseView, 'model'> {
+  const wanted = header(request, 'x-hermes-tool-items');
+  const isHermes = isHermesClient(request.headers);
+  // A client that brings functions of its own would run those of the server, too.
+  const isOlder = wanted === 'function_call' || (isHermes && asked.clientTools === undefined);
+  return {
+    toolItems: isOlder && wanted !== 'mcp_call' ? 'function_call' : 'mcp_call',
+    tellsApprovals: tellApprovals && asked.stream && asked.outputForm === undefined && !isHermes,
+  };
+}

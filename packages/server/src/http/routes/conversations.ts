@@ -1,0 +1,55 @@
+/** `/v1/conversations`: sessions that clients of OpenAI's API make and add to (PROTOCOL.md). */
+import { invalid, parseMetadata, parseObject } from '@talaria/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { ConversationAccess } from '../../responses/conversations.ts';
+import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
+import { itemPage } from '../responses/item-page.ts';
+
+type ConversationRoute = { Params: { conversation_id: string } };
+type ItemRoute = { Params: { conversation_id: string; item_id: string } };
+
+const PATH = '/v1/conversations';
+const ONE = `${PATH}/:conversation_id`;
+
+export function installConversationRoutes(app: FastifyInstance, conversations: ConversationAccess): void {
+  app.post(PATH, async ({ owner, body }) => {
+    const { metadata, items } = parseObject(parseOptionalJsonBody(body) ?? {});
+    return conversations.create(owner, parseMetadata(metadata), parseItems(items ?? []));
+  });
+
+  app.get<ConversationRoute>(ONE, async ({ owner, params }) =>
+    conversations.get(owner, params.conversation_id),
+  );
+
+  app.post<ConversationRoute>(ONE, async ({ owner, params, body }) => {
+    const { metadata } = parseObject(parseJsonBody(body));
+    return conversations.update(owner, params.conversation_id, parseMetadata(metadata));
+  });
+
+  app.delete<ConversationRoute>(ONE, async ({ owner, params: { conversation_id: id } }) => {
+    await conversations.delete(owner, id);
+    return { id, object: 'conversation.deleted', deleted: true };
+  });
+
+  app.get<ConversationRoute>(`${ONE}/items`, async ({ owner, params, query }) =>
+    conversations.list(owner, params.conversation_id, itemPage(query)),
+  );
+
+  app.post<ConversationRoute>(`${ONE}/items`, async ({ owner, params, body }) => {
+    const { items } = parseObject(parseJsonBody(body));
+    return conversations.addItems(owner, params.conversation_id, parseItems(items));
+  });
+
+  app.get<ItemRoute>(`${ONE}/items/:item_id`, async ({ owner, params }) =>
+    conversations.item(owner, params.conversation_id, params.item_id),
+  );
+
+  app.delete<ItemRoute>(`${ONE}/items/:item_id`, async ({ owner, params }) =>
+    conversations.deleteItem(owner, params.conversation_id, params.item_id),
+  );
+}
+
+function parseItems(items: unknown): unknown[] {
+  if (Array.isArray(items)) return items as unknown[];
+  throw invalid('items', "'items' must be an array of items");
+}

@@ -1,0 +1,103 @@
+/**
+ * The messages of a session as items of a conversation. A message has no id of its own, so that of an item follows from what
+ * it says and how often that was said before: it stays the same when others are taken out.
+ */
+import { createHash } from 'node:crypto';
+import type { AssistantPart, Message } from '../journal/messages.ts';
+import type { Item } from './item-lists.ts';
+import type { Masking } from './masking.ts';
+
+const ID_DIGITS = 40;
+
+export interface ConversationItem {
+  item: Item;
+  /** The messages without what the item says. */
+  without(messages: readonly Message[]): Message[];
+}
+
+export function toConversationItems(messages: readonly Message[], masking: Masking): ConversationItem[] {
+  const seen = new Map<string, number>();
+  const idOf = (prefix: string, said: unknown): string => {
+    const text = JSON.stringify(said);
+    const times = seen.get(text) ?? 0;
+    seen.set(text, times + 1);
+    const hash = createHash('sha256').update(`${times} ${text}`).digest('hex');
+    return `${prefix}_${hash.slice(0, ID_DIGITS)}`;
+  };
+  return messages.flatMap((message, at) => {
+    if (message.role === 'assistant') return assistantItems(messages, at, message.content, masking, idOf);
+    // It stands with its call.
+    if (message.role === 'tool') return [];
+    const { role, content } = message;
+    const id = idOf('msg', message);
+    const item = { id, type: 'message', status: 'completed', role, content: inputParts(content, masking) };
+    return [{ item, without: (all: readonly Message[]) => all.filter((_, i) => i !== at) }];
+  });
+}
+
+function assistantItems(
+  messages: readonly Message[],
+  at: number,
+  parts: readonly AssistantPart[],
+  masking: Masking,
+  idOf: (prefix: string, said: unknown) => string,
+): ConversationItem[] {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const items: ConversationItem[] = [];
+  if (text !== '') {
+    const content = [{ type: 'output_text', text: masking.text(text), annotations: [] }];
+    const id = idOf('msg', { role: 'assistant', text });
+    items.push({
+      item: { id, type: 'message', status: 'completed', role: 'assistant', content },
+      without: (all) => withoutParts(all, at, ({ type }) => type === 'text'),
+    });
+  }
+  for (const part of parts) {
+    if (part.type !== 'tool_call') continue;
+    const isResult = (message: Message) => message.role === 'tool' && message.tool_call_id === part.id;
+    const result = messages.find((message, i) => i > at && isResult(message));
+    const output = result?.role === 'tool' ? masking.shown(result.output) : null;
+    const failed = result?.role === 'tool' && result.is_error;
+    items.push({
+      item: {
+        id: idOf('mcp', part),
+        type: 'mcp_call',
+        status: failed ? 'failed' : 'completed',
+        server_label: 'talaria',
+        name: part.tool,
+        arguments: masking.json(part.arguments),
+        output: failed ? null : output,
+        error: failed ? output : null,
+      },
+      without: (all) =>
+        withoutParts(
+          all.filter((message, i) => i <= at || !isResult(message)),
+          at,
+          (other) => other.type === 'tool_call' && other.id === part.id,
+        ),
+    });
+  }
+  return items;
+}
+
+/** A message that has nothing left to say is left out. */
+function withoutParts(
+  messages: readonly Message[],
+  at: number,
+  isGone: (part: AssistantPart) => boolean,
+): Message[] {
+  return messages.flatMap((message, i): Message[] => {
+    if (i !== at || message.role !== 'assistant') return [message];
+    const content = message.content.filter((part) => !isGone(part));
+    return content.some(({ type }) => type !== 'reasoning') ? [{ ...message, content }] : [];
+  });
+}
+
+function inputParts(content: Extract<Message, { role: 'user' | 'system' }>['content'], { text }: Masking) {
+  if (typeof content === 'string') return [{ type: 'input_text', text: text(content) }];
+  return content.map((part) =>
+    part.type === 'text'
+      ? { type: 'input_text', text: text(part.text) }
+      : { type: 'input_image', image_url: text(part.url), detail: 'auto', file_id: null },
+  );
+}

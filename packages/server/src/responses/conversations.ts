@@ -1,0 +1,121 @@
+/** Conversations: sessions in OpenAI's words, and what clients add to them or take out without a run. */
+import {
+  type Conversation,
+  createId,
+  type HistoryMessage,
+  messagesOfItems,
+  pairCalls,
+  TalariaError,
+} from '@talaria/protocol';
+import { toMessages } from '../agent/progress.ts';
+import type { StoredConversation } from '../journal/conversations.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Message } from '../journal/messages.ts';
+import { toConversationItems } from './conversation-items.ts';
+import { type Item, type ItemList, type ItemPage, listItems } from './item-lists.ts';
+import type { Masking } from './masking.ts';
+
+type Metadata = Record<string, string>;
+
+export class ConversationAccess {
+  readonly #journal: Pick<Journal, 'conversations' | 'sessions'>;
+  readonly #masking: Masking;
+
+  constructor(journal: Pick<Journal, 'conversations' | 'sessions'>, masking: Masking) {
+    this.#journal = journal;
+    this.#masking = masking;
+  }
+
+  async create(owner: string, metadata: Metadata, items: readonly unknown[]): Promise<Conversation> {
+    const conversationId = createId('conv');
+    const messages = messagesOf(items);
+    await this.#journal.conversations.create({ owner, conversationId, metadata, messages });
+    return this.get(owner, conversationId);
+  }
+
+  async get(owner: string, conversationId: string): Promise<Conversation> {
+    return this.#toWire(await this.#find(owner, conversationId));
+  }
+
+  async update(owner: string, conversationId: string, metadata: Metadata): Promise<Conversation> {
+    await this.#find(owner, conversationId);
+    await this.#journal.conversations.describe(owner, conversationId, metadata);
+    return this.get(owner, conversationId);
+  }
+
+  async delete(owner: string, conversationId: string): Promise<void> {
+    await this.#find(owner, conversationId);
+    await this.#journal.sessions.delete(owner, conversationId);
+  }
+
+  async list(owner: string, conversationId: string, page: ItemPage): Promise<ItemList> {
+    const { items } = await this.#read(owner, conversationId);
+    return listItems(
+      items.map(({ item }) => item),
+      page,
+    );
+  }
+
+  async item(owner: string, conversationId: string, itemId: string): Promise<Item> {
+    const { items } = await this.#read(owner, conversationId);
+    const found = items.find(({ item }) => item.id === itemId);
+    if (found === undefined) throw itemNotFound(itemId);
+    return found.item;
+  }
+
+  /** The items as they were added. */
+  async addItems(owner: string, conversationId: string, items: readonly unknown[]): Promise<ItemList> {
+    const before = await this.#read(owner, conversationId);
+    const messages = messagesOf(items);
+    const turn = { messages, replaces: false };
+    if (messages.length > 0) {
+      await this.#journal.conversations.add(owner, conversationId, turn, before.conversation.nextPos);
+    }
+    const all = toConversationItems([...before.messages, ...messages], this.#masking);
+    const added = all.slice(before.items.length).map(({ item }) => item);
+    return listItems(added, { limit: Math.max(added.length, 1), order: 'asc', after: undefined });
+  }
+
+  async deleteItem(owner: string, conversationId: string, itemId: string): Promise<Conversation> {
+    const { conversation, messages, items } = await this.#read(owner, conversationId);
+    const found = items.find(({ item }) => item.id === itemId);
+    if (found === undefined) throw itemNotFound(itemId);
+    const turn = { messages: found.without(messages), replaces: true };
+    await this.#journal.conversations.add(owner, conversationId, turn, conversation.nextPos);
+    return this.#toWire(conversation);
+  }
+
+  async #read(owner: string, conversationId: string) {
+    const conversation = await this.#find(owner, conversationId);
+    const range = { from: conversation.contextFrom, to: conversation.nextPos };
+    const stored = await this.#journal.sessions.messages(owner, conversationId, range);
+    const messages = stored.map(({ message }) => message);
+    return { conversation, messages, items: toConversationItems(messages, this.#masking) };
+  }
+
+  async #find(owner: string, conversationId: string): Promise<StoredConversation> {
+    const found = await this.#journal.conversations.get(owner, conversationId);
+    if (found !== undefined) return found;
+    const message = `Conversation not found: ${conversationId}`;
+    throw new TalariaError('session_not_found', { message });
+  }
+
+  #toWire({ conversationId, createdAt, metadata }: StoredConversation): Conversation {
+    const { text } = this.#masking;
+    return {
+      id: conversationId,
+      object: 'conversation',
+      created_at: Math.floor(createdAt / 1000),
+      metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(text))),
+    };
+  }
+}
+
+function messagesOf(items: readonly unknown[]): Message[] {
+  const said: HistoryMessage[] = pairCalls(messagesOfItems(items, 'items'));
+  return toMessages(said);
+}
+
+function itemNotFound(itemId: string): TalariaError {
+  return new TalariaError('not_found', { message: `Item not found: ${itemId}` });
+}

@@ -1,0 +1,42 @@
+/** What a response says about how it was made: as it was asked for, and as the server let it be. */
+import type { ClientTools, CreateResponse, ModelSettings, OutputForm } from '@talaria/protocol';
+import type { ResponseSettings } from '../journal/responses.ts';
+
+/** How a response is shown to this client. */
+export interface ResponseView {
+  model: string;
+  toolItems: ResponseSettings['tool_items'];
+  tellsApprovals: boolean;
+}
+
+/** What its run works with. */
+export interface RunTerms {
+  clientTools?: ClientTools | undefined;
+  outputForm?: OutputForm | undefined;
+  settings?: ModelSettings | undefined;
+}
+
+export function responseSettings(
+  asked: CreateResponse,
+  view: ResponseView,
+  { clientTools, outputForm, settings }: RunTerms,
+): ResponseSettings {
+  const { previousResponseId, conversation, instructions, metadata, truncation, background, store } = asked;
+  return {
+    model: asked.model ?? view.model,
+    previous_response_id: previousResponseId ?? null,
+    conversation: conversation ?? null,
+    instructions: instructions ?? null,
+    metadata,
+    truncation,
+    background,
+    store,
+    used: settings ?? {},
+    tools: clientTools?.tools ?? [],
+    tool_choice: clientTools?.choice ?? 'auto',
+    parallel_tool_calls: clientTools?.parallel ?? true,
+    output_form: outputForm ?? null,
+    tool_items: view.toolItems,
+    tells_approvals: view.tellsApprovals,
+  };
+}
