@@ -184,8 +184,9 @@ export type RunFailureCode = keyof typeof RUN_FAILURES;
 
 /**
  * The status of an answer whose run failed. Clients send a request again after 409, 429 and 5xx, many of them whatever
- * `x-should-retry` says, and each time would be another run with the effects of its tools. 422 is a status that no client
- * retries and that OpenAI's libraries have an error for; 424 would fit the meaning better, and few of them know it.
+ * `x-should-retry` says, and each time would be another run with the effects of its tools. 422 is a status that all but one of
+ * those we tried leave alone, and that OpenAI's libraries have an error for; 424 would fit the meaning better, and few of them
+ * know it. The exception is LangChain's JavaScript, which is answered with 400.
  */
 export const RUN_FAILURE_STATUS = 422;
 

@@ -14,6 +14,7 @@ import { type ErrorBody, type EventPayload, TalariaError, toErrorBody } from '@t
 import { approvalAnswerText, approvalText } from '../../engine/approval-text.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
+import { toLastingError } from '../inline/client-traits.ts';
 import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
 import { dataFrame, namedFrame } from '../inline/sse-frames.ts';
@@ -154,7 +155,7 @@ export class ChatChunks implements StreamFormat {
 
   /** With a finish reason: a stream that only ends looks like an empty success to some clients. */
   #failure({ error }: ErrorBody): string {
-    if (this.#options.errorsAlone === true) return dataFrame({ error }) + DONE;
+    if (this.#options.errorsAlone === true) return dataFrame({ error: toLastingError(error) }) + DONE;
     return this.#chunk({}, 'error', { error }) + DONE;
   }
 

@@ -26,6 +26,10 @@ test('a failed run has a status that its client does not repeat', () => {
   expect(failureStatus({ 'user-agent': 'langchainjs-openai/1.0.0 (node/24)' })).toBe(400);
 });
 
+test('a client of OpenAI’s generator is given no names either', () => {
+  expect(hasNamedFrames({ 'x-stainless-lang': 'js' })).toBe(false);
+});
+
 test('the AI SDK alone is told of an error without a chunk', () => {
   expect(readsErrorsAlone({ 'user-agent': 'ai/7.0.1 ai-sdk/openai/4.0.0' })).toBe(true);
   expect(readsErrorsAlone({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(false);
