@@ -1,0 +1,86 @@
+/** The tests of one client: a server and a model of its own, and a test for each capability that the client shows. */
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { ServerWithModel } from '../e2e/server-with-model.ts';
+import { script } from '../support/model-server.ts';
+import { type Api, capabilities, FEATURES, type Feature, FILE, IMAGE, type Task } from './capabilities.ts';
+import { type ClientName, recordClient } from './results.ts';
+
+const KEY = 'sk-compat-0001';
+
+export type Shown = `${Api}: ${Feature}`;
+
+export interface TestedClient extends ClientName {
+  /** Called once, before the first capability. */
+  start?: () => Promise<void>;
+  stop?: () => Promise<void>;
+  shows: Partial<Record<Shown, (task: Task) => Promise<unknown>>>;
+  /** How the library calls the tool through which it has a typed answer given. */
+  outputTool?: string;
+  /** Why none of it can be shown here. */
+  skip?: string | undefined;
+}
+
+/** For a client that does the same with both APIs. */
+export function through(
+  api: Api,
+  features: Partial<Record<Feature, (task: Task) => Promise<unknown>>>,
+): TestedClient['shows'] {
+  return Object.fromEntries(Object.entries(features).map(([feature, run]) => [`${api}: ${feature}`, run]));
+}
+
+export function describeClient(client: TestedClient): void {
+  const title = `${client.name} ${client.version}`;
+  if (client.skip !== undefined) {
+    describe.skip(`${title} (skipped: ${client.skip})`, () => {
+      for (const shown of Object.keys(client.shows)) test(shown);
+    });
+    return;
+  }
+
+  describe(title, () => {
+    let world: ServerWithModel;
+    beforeAll(async () => {
+      world = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+      await client.start?.();
+    });
+    afterAll(async () => {
+      await client.stop?.();
+      await world?.[Symbol.asyncDispose]();
+    });
+    afterAll((_, suite) => recordClient(client, suite));
+
+    const all = capabilities(client.outputTool ?? '');
+    for (const [shown, run] of Object.entries(client.shows)) {
+      const [api, feature] = parseShown(shown);
+      const capability = all[feature];
+      test(shown, async () => {
+        const before = await countRuns(world);
+        const prompts = capability.turns.map(script);
+        const result = await run({
+          base_url: `${world.server.url}/v1`,
+          api_key: KEY,
+          model: 'hermes-agent',
+          prompts,
+          image: IMAGE,
+          file: {
+            ...FILE,
+            data_url: `data:text/plain;base64,${Buffer.from(FILE.text).toString('base64')}`,
+          },
+        });
+        const ids = prompts.map((prompt) => /id=(\S+)/.exec(prompt)?.[1]);
+        const requests = world.model.requests.filter(({ scriptId }) => ids.includes(scriptId));
+        capability.check(result, { api, requests, runs: (await countRuns(world)) - before });
+      });
+    }
+  });
+}
+
+function parseShown(shown: string): [Api, Feature] {
+  const [api, feature] = shown.split(': ') as [Api, Feature];
+  if (!FEATURES.includes(feature)) throw new Error(`No such capability: ${shown}`);
+  return [api, feature];
+}
+
+async function countRuns({ api }: ServerWithModel): Promise<number> {
+  return (await api.list('?limit=200')).data.length;
+}
