@@ -40,14 +40,11 @@ describeClient({
   },
 });
 
-const { 'chat: files': _, ...compatibleShows } = capabilitiesOf('chat', (task) =>
-  compatible(task)(task.model),
-);
 describeClient({
   name: 'ai with @ai-sdk/openai-compatible',
   version: `${versionOf('ai')} with ${versionOf('@ai-sdk/openai-compatible')}`,
   language: 'JavaScript',
-  shows: compatibleShows,
+  shows: capabilitiesOf('chat', (task) => compatible(task)(task.model)),
 });
 
 function capabilitiesOf(api: Api, modelOf: (task: Task) => LanguageModel): TestedClient['shows'] {
@@ -136,7 +133,7 @@ function capabilitiesOf(api: Api, modelOf: (task: Task) => LanguageModel): Teste
     files: (task) =>
       answer(task, [
         { type: 'text', text: task.prompts[0]! },
-        { type: 'file', mediaType: 'text/plain', filename: task.file.name, data: task.file.data_url },
+        { type: 'file', mediaType: 'application/pdf', filename: task.file.name, data: task.file.data_url },
       ]),
     errors: async (task) => ({ wrong_key: await statusOf(answer({ ...task, api_key: 'wrong' }, 'hello')) }),
     'a failed run is not repeated': async (task) => ({ status: await statusOf(answer(task)) }),

@@ -1,0 +1,102 @@
+/** A Python client: a process in an environment of its own that is sent the tasks, see harness.py. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface, type Interface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Task } from '../capabilities.ts';
+import { describeClient, type Shown } from '../describe-client.ts';
+import { environment, isInstalled, pinnedVersion } from './environments.ts';
+
+export interface PythonClient {
+  /** The file that shows what the client can do. */
+  file: string;
+  /** The file in `requirements`, without its ending. */
+  requirements: string;
+  /** As it is called where it is published. */
+  name: string;
+  outputTool?: string;
+  /** What this version cannot do yet. */
+  without?: RegExp;
+}
+
+export function describePythonClient({ file, requirements, name, outputTool, without }: PythonClient): void {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const env = environment(requirements);
+  const process = new PythonProcess(env.python, path);
+  describeClient({
+    name,
+    version: pinnedVersion(env, name),
+    language: 'Python',
+    ...(outputTool === undefined ? {} : { outputTool }),
+    skip: isInstalled(env) ? undefined : 'run "npm run compat:install"; it needs Python 3.11',
+    start: () => process.start(),
+    stop: () => process.stop(),
+    shows: Object.fromEntries(
+      capabilitiesIn(path)
+        .filter((shown) => !without?.test(shown))
+        .map((shown) => [shown, (task: Task) => process.ask(shown, task)]),
+    ),
+  });
+}
+
+/** What the file marks with `@shows`; read, not run, so that the tests have their names also where there is no Python. */
+function capabilitiesIn(path: string): Shown[] {
+  const marks = readFileSync(path, 'utf8').matchAll(/^@shows\(([^)]*)\)/gm);
+  return [...marks].flatMap(([, names = '']) =>
+    [...names.matchAll(/"([^"]+)"/g)].map(([, name]) => name as Shown),
+  );
+}
+
+class PythonProcess {
+  readonly #python: string;
+  readonly #path: string;
+  #child: ChildProcess | undefined;
+  #lines: Interface | undefined;
+  #errors = '';
+
+  constructor(python: string, path: string) {
+    this.#python = python;
+    this.#path = path;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(this.#python, [this.#path], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        // Nothing of these libraries is to call home.
+        OPENAI_AGENTS_DISABLE_TRACING: '1',
+        LANGCHAIN_TRACING_V2: 'false',
+        LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+        PYTHONDONTWRITEBYTECODE: '1',
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors = (this.#errors + text).slice(-10_000);
+    });
+    this.#lines = createInterface({ input: child.stdout });
+    this.#child = child;
+    await once(child, 'spawn');
+  }
+
+  async ask(capability: string, task: Task): Promise<unknown> {
+    const answered = once(this.#lines!, 'line') as Promise<[string]>;
+    const ended = once(this.#lines!, 'close').then(() => {
+      throw new Error(`The client has ended:\n${this.#errors}`);
+    });
+    this.#child!.stdin!.write(`${JSON.stringify({ capability, task })}\n`);
+    const [line] = await Promise.race([answered, ended]);
+    const { result, error } = JSON.parse(line) as { result?: unknown; error?: string };
+    if (error !== undefined) throw new Error(error);
+    return result;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+}
