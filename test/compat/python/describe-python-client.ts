@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Task } from '../capabilities.ts';
+import { APIS, type Task } from '../capabilities.ts';
 import { describeClient, type Shown } from '../describe-client.ts';
 import { environment, isInstalled, pinnedVersion } from './environments.ts';
 
@@ -40,12 +40,14 @@ export function describePythonClient({ file, requirements, name, outputTool, wit
   });
 }
 
-/** What the file marks with `@shows`; read, not run, so that the tests have their names also where there is no Python. */
+/** What the file marks; read, not run, so that the tests have their names also where there is no Python. */
 function capabilitiesIn(path: string): Shown[] {
-  const marks = readFileSync(path, 'utf8').matchAll(/^@shows\(([^)]*)\)/gm);
-  return [...marks].flatMap(([, names = '']) =>
-    [...names.matchAll(/"([^"]+)"/g)].map(([, name]) => name as Shown),
-  );
+  const marks = [...readFileSync(path, 'utf8').matchAll(/^@(shows|shows_with_both)\(([^)]*)\)/gm)];
+  const shown = marks.flatMap(([, mark, words = '']) => {
+    const names = [...words.matchAll(/"([^"]+)"/g)].map(([, name]) => name!);
+    return mark === 'shows' ? names : APIS.flatMap((api) => names.map((name) => `${api}: ${name}`));
+  });
+  return shown as Shown[];
 }
 
 class PythonProcess {

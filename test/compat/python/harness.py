@@ -1,6 +1,6 @@
 """Serves the capabilities of one client: a task per line of standard input, its result per line of standard output.
 
-A client's file marks each function that shows a capability with @shows and ends with serve(). The lines are JSON; the tasks
+A client's file marks each function that shows a capability with @shows or @shows_with_both and ends with serve(). The lines are JSON; the tasks
 are those of capabilities.ts. What a library prints goes to standard error, so that it cannot get between the lines.
 """
 
@@ -20,6 +20,11 @@ def shows(*names):
         return function
 
     return register
+
+
+def shows_with_both(*features):
+    """For a client that does the same with both APIs; task["api"] says with which."""
+    return shows(*(f"{api}: {feature}" for feature in features for api in ("chat", "responses")))
 
 
 def celsius(city):
@@ -98,7 +103,9 @@ def serve():
         for line in sys.stdin:
             request = json.loads(line)
             try:
-                result = _functions[request["capability"]](request["task"])
+                capability = request["capability"]
+                task = {**request["task"], "api": capability.split(":")[0]}
+                result = _functions[capability](task)
                 if inspect.iscoroutine(result):
                     result = runner.run(result)
                 answer = {"result": result}
