@@ -224,7 +224,7 @@ function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
     const calls: { city: string }[] = [];
     for (;;) {
       const called = response.output.filter((item) => item.type === 'function_call');
-      if (called.length === 0) return { text: response.output_text, calls };
+      if (called.length === 0) return { text: textIn(response), calls };
       const input: Input = called.map((item) => {
         const args = JSON.parse(item.arguments) as { city: string };
         calls.push(args);
@@ -241,6 +241,12 @@ function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
   interface Body {
     input: string | Input;
     previous_response_id?: string;
+  }
+
+  /** `output_text`, which the final response of a stream had not before version 6. */
+  function textIn({ output }: OpenAI7.Responses.Response): string {
+    const parts = output.flatMap((item) => (item.type === 'message' ? item.content : []));
+    return parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
   }
 
   const inOnePiece = (task: Task) => (body: Body) =>

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { APIS, type Task } from '../capabilities.ts';
 import { describeClient, type Shown } from '../describe-client.ts';
@@ -50,12 +50,19 @@ function capabilitiesIn(path: string): Shown[] {
   return shown as Shown[];
 }
 
+interface Answer {
+  id?: string;
+  result?: unknown;
+  error?: string;
+}
+
 class PythonProcess {
   readonly #python: string;
   readonly #path: string;
   #child: ChildProcess | undefined;
-  #lines: Interface | undefined;
   #errors = '';
+  #asked = 0;
+  readonly #waiting = new Map<string, (answer: Answer) => void>();
 
   constructor(python: string, path: string) {
     this.#python = python;
@@ -78,21 +85,33 @@ class PythonProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errors = (this.#errors + text).slice(-10_000);
     });
-    this.#lines = createInterface({ input: child.stdout });
     this.#child = child;
-    await once(child, 'spawn');
+    await new Promise((resolve, reject) => {
+      this.#waiting.set('ready', resolve);
+      child.once('error', reject);
+      createInterface({ input: child.stdout })
+        .on('line', (line) => this.#take(JSON.parse(line)))
+        .on('close', () => {
+          const error = new Error(`The client has ended:\n${this.#errors}`);
+          reject(error);
+          for (const settle of this.#waiting.values()) settle({ error: error.message });
+        });
+    });
   }
 
   async ask(capability: string, task: Task): Promise<unknown> {
-    const answered = once(this.#lines!, 'line') as Promise<[string]>;
-    const ended = once(this.#lines!, 'close').then(() => {
-      throw new Error(`The client has ended:\n${this.#errors}`);
-    });
-    this.#child!.stdin!.write(`${JSON.stringify({ capability, task })}\n`);
-    const [line] = await Promise.race([answered, ended]);
-    const { result, error } = JSON.parse(line) as { result?: unknown; error?: string };
+    const id = String(this.#asked++);
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    this.#child!.stdin!.write(`${JSON.stringify({ id, capability, task })}\n`);
+    const { result, error } = await answered;
     if (error !== undefined) throw new Error(error);
     return result;
+  }
+
+  #take(answer: Answer): void {
+    const id = answer.id ?? 'ready';
+    this.#waiting.get(id)?.(answer);
+    this.#waiting.delete(id);
   }
 
   async stop(): Promise<void> {

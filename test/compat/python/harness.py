@@ -1,5 +1,7 @@
 """Serves the capabilities of one client: a task per line of standard input, its result per line of standard output.
 
+The first line says that the client is loaded.
+
 A client's file marks each function that shows a capability with @shows or @shows_with_both and ends with serve(). The lines are JSON; the tasks
 are those of capabilities.ts. What a library prints goes to standard error, so that it cannot get between the lines.
 """
@@ -98,6 +100,11 @@ def _status_in(error):
 
 def serve():
     answers, sys.stdout = sys.stdout, sys.stderr
+
+    def say(message):
+        print(json.dumps(message), file=answers, flush=True)
+
+    say({"ready": True})
     # One loop for all tasks: clients keep their connections, which belong to the loop they were made in.
     with asyncio.Runner() as runner:
         for line in sys.stdin:
@@ -108,7 +115,6 @@ def serve():
                 result = _functions[capability](task)
                 if inspect.iscoroutine(result):
                     result = runner.run(result)
-                answer = {"result": result}
+                say({"id": request["id"], "result": result})
             except Exception:
-                answer = {"error": traceback.format_exc()}
-            print(json.dumps(answer), file=answers, flush=True)
+                say({"id": request["id"], "error": traceback.format_exc()})

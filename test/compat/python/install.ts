@@ -18,9 +18,22 @@ if (typeof uv === 'string') {
   for (const { name, requirements, directory } of missing) {
     rmSync(directory, { recursive: true, force: true });
     execFileSync(uv, ['venv', '--quiet', '--python', 'python3', directory], { stdio: 'inherit' });
-    execFileSync(uv, ['pip', 'install', '--quiet', '--compile-bytecode', '--python', directory, '--requirements', requirements], {
-      stdio: 'inherit',
-    });
+    execFileSync(
+      uv,
+      [
+        'pip',
+        'install',
+        '--quiet',
+        '--compile-bytecode',
+        '--python',
+        directory,
+        '--requirements',
+        requirements,
+      ],
+      {
+        stdio: 'inherit',
+      },
+    );
     writeFileSync(join(directory, COMPLETE), '');
     console.log(`${name} is installed in ${directory}`);
   }

@@ -138,6 +138,7 @@ def failure(task):
     return {"status": status_of(lambda: answer(task))}
 
 
+# With responses it passes over `response.failed`, whoever sends it.
 @shows("chat: a failed run in a stream")
 def stream_failure(task):
     return {"error": message_of(lambda: streamed(task))}
