@@ -162,14 +162,15 @@ export function capabilities(outputTool: string) {
     },
     'a failed run is not repeated': {
       // An answer that is none is the server's failure, which many clients take for a reason to ask again.
-      turns: [[{ malformed: true, text: 'What' }]],
+      turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
       check(result, seen) {
-        expect(result).toEqual({ status: 422 });
+        // LangChain for JavaScript repeats every status that it does not know, and 422 is one of them.
+        expect([{ status: 422 }, { status: 400 }]).toContainEqual(result);
         expectRuns(seen, 1);
       },
     },
     'a failed run in a stream': {
-      turns: [[{ error: { status: 400, message: 'scripted refusal' } }]],
+      turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
       check(result, seen) {
         expect(result).toEqual({ error: expect.stringMatching(/./) });
         expectRuns(seen, 1);

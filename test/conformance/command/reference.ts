@@ -1,0 +1,40 @@
+/**
+ * `npm run conformance:reference`: the suite against the reference server, for the table in docs/clients.md. What differs is
+ * told and no failure: its differences are facts about it. That it cannot be run where it is installed is one.
+ */
+import { writeServer } from '../../compat/results.ts';
+import { reasonNotToRun } from './preflight.ts';
+import { hasReference, ReferenceServer } from './reference-server.ts';
+import { runSuite } from './run-suite.ts';
+
+/** It answers quickly or never: the longer limits of our own tests are for busy machines. */
+const TEST_LIMIT_MS = 4_000;
+const LIMIT_MS = 150_000;
+
+if (!hasReference()) {
+  console.log('The reference server is not installed: run "npm run compat:install"; it needs Python 3.11');
+  process.exit(0);
+}
+
+await using server = await ReferenceServer.start();
+const tested = { baseUrl: server.url, key: server.key, modelHost: '127.0.0.1', modelPort: server.modelPort };
+const reason = await reasonNotToRun(tested);
+if (reason !== undefined) throw new Error(reason);
+
+console.log(`hermes-agent ${server.version}`);
+const topics = await runSuite({
+  ...tested,
+  otherKey: undefined,
+  testLimitMs: TEST_LIMIT_MS,
+  limitMs: LIMIT_MS,
+  onTopic: ({ topic, passed, failed, skipped }) =>
+    console.log(
+      `  ${topic}: ${passed} hold, ${failed} differ${skipped > 0 ? `, ${skipped} not looked at` : ''}`,
+    ),
+});
+if (topics.every(({ passed }) => passed === 0))
+  throw new Error('Nothing of the suite holds: it cannot have run');
+writeServer({ name: 'hermes-agent', version: server.version, topics });
+await server[Symbol.asyncDispose]();
+// The workers of the suite may still wait for what the server never gave.
+process.exit(0);
