@@ -7,9 +7,7 @@
  */
 import { expect } from 'vitest';
 import type { RecordedRequest, ScriptedTool, Step } from '../support/model-server.ts';
-
-export const APIS = ['chat', 'responses'] as const;
-export type Api = (typeof APIS)[number];
+import type { Api, Feature } from './features.ts';
 
 /** What a client is told. In Python it comes as JSON, under the same names. */
 export interface Task {
@@ -48,7 +46,7 @@ const getWeather = (city: string): ScriptedTool => ({ name: 'get_weather', argum
 const terminal = (command: string): ScriptedTool => ({ name: 'terminal', arguments: { command } });
 
 /** The name of the tool through which `typed answer by a tool` is given; each library has its own. */
-export function capabilities(outputTool: string) {
+export function capabilities(outputTool: string): Record<Feature, Capability> {
   return {
     text: {
       turns: [[{ text: 'four' }]],
@@ -176,11 +174,8 @@ export function capabilities(outputTool: string) {
         expectRuns(seen, 1);
       },
     },
-  } satisfies Record<string, Capability>;
+  };
 }
-
-export type Feature = keyof ReturnType<typeof capabilities>;
-export const FEATURES = Object.keys(capabilities('')) as Feature[];
 
 function expectWeather(result: unknown, seen: Seen): void {
   expect(result).toEqual({ text: 'It is 21 degrees.', calls: [{ city: 'Paris' }] });

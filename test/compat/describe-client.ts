@@ -2,16 +2,8 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
-import {
-  type Api,
-  type Capability,
-  capabilities,
-  FEATURES,
-  type Feature,
-  FILE,
-  IMAGE,
-  type Task,
-} from './capabilities.ts';
+import { capabilities, FILE, IMAGE, type Task } from './capabilities.ts';
+import { type Api, FEATURES, type Feature } from './features.ts';
 import { type ClientName, type ClientResult, writeClient } from './results.ts';
 
 const KEY = 'sk-compat-0001';
@@ -60,15 +52,15 @@ export function describeClient(client: TestedClient): void {
     });
     const shown: ClientResult['shown'] = [];
     afterAll(() => {
-      const { name, version, language } = client;
+      const { id, name, version } = client;
       // With only some of the tests asked for, what was kept of all of them stands.
-      if (shown.length === Object.keys(client.shows).length) writeClient({ name, version, language, shown });
+      if (shown.length === Object.keys(client.shows).length) writeClient({ id, name, version, shown });
     });
 
     const all = capabilities(client.outputTool ?? '');
     for (const [capability, run] of Object.entries(client.shows)) {
       const [api, feature] = parseShown(capability);
-      const { turns, check } = all[feature] as Capability;
+      const { turns, check } = all[feature];
       test(capability, async ({ onTestFinished }) => {
         onTestFinished(({ task }) => void shown.push({ capability, ok: task.result?.state === 'pass' }));
         const before = await countRuns(world);

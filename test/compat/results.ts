@@ -5,14 +5,15 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ClientId } from './features.ts';
 
 const DIRECTORY = fileURLToPath(new URL('../../node_modules/.cache/compat', import.meta.url));
 
 export interface ClientName {
+  id: ClientId;
   /** As it is called where it is published. */
   name: string;
   version: string;
-  language: 'JavaScript' | 'Python';
 }
 
 export interface ClientResult extends ClientName {
@@ -33,7 +34,7 @@ export interface TopicResult {
 }
 
 export function writeClient(result: ClientResult): void {
-  write(`client ${result.name} ${result.version}`, result);
+  write(`client ${result.id}`, result);
 }
 
 export function writeServer(result: ServerResult): void {

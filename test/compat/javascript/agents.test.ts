@@ -1,8 +1,9 @@
 /** OpenAI's Agents SDK: a loop of its own around either API, which runs every function call that it is given. */
 import { Agent, type AgentInputItem, OpenAIProvider, Runner, tool } from '@openai/agents';
 import { z } from 'zod';
-import type { Api, Task } from '../capabilities.ts';
+import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient, through } from '../describe-client.ts';
+import type { Api } from '../features.ts';
 import { messageOf, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius } from './weather.ts';
@@ -10,9 +11,9 @@ import { celsius } from './weather.ts';
 const Weather = z.object({ city: z.string(), celsius: z.number() });
 
 describeClient({
+  id: '@openai/agents',
   name: '@openai/agents',
   version: versionOf('@openai/agents'),
-  language: 'JavaScript',
   shows: { ...capabilitiesOf('chat'), ...capabilitiesOf('responses') },
 });
 

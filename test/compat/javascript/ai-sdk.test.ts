@@ -13,8 +13,9 @@ import {
   type UserContent,
 } from 'ai';
 import { z } from 'zod';
-import type { Api, Task } from '../capabilities.ts';
+import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient, through } from '../describe-client.ts';
+import type { Api } from '../features.ts';
 import { messageOf, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius } from './weather.ts';
@@ -31,9 +32,9 @@ const compatible = ({ base_url, api_key }: Task) =>
   });
 
 describeClient({
+  id: '@ai-sdk/openai',
   name: 'ai with @ai-sdk/openai',
   version: `${versionOf('ai')} with ${versionOf('@ai-sdk/openai')}`,
-  language: 'JavaScript',
   shows: {
     ...capabilitiesOf('chat', (task) => openai(task).chat(task.model)),
     ...capabilitiesOf('responses', (task) => openai(task)(task.model)),
@@ -41,9 +42,9 @@ describeClient({
 });
 
 describeClient({
+  id: '@ai-sdk/openai-compatible',
   name: 'ai with @ai-sdk/openai-compatible',
   version: `${versionOf('ai')} with ${versionOf('@ai-sdk/openai-compatible')}`,
-  language: 'JavaScript',
   shows: capabilitiesOf('chat', (task) => compatible(task)(task.model)),
 });
 

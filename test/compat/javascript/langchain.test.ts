@@ -9,8 +9,9 @@ import {
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
 import { z } from 'zod';
-import type { Api, Task } from '../capabilities.ts';
+import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient, through } from '../describe-client.ts';
+import type { Api } from '../features.ts';
 import { messageOf, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius } from './weather.ts';
@@ -21,9 +22,9 @@ const Weather = z.object({ city: z.string(), celsius: z.number() });
 const { 'responses: a failed run in a stream': _, ...responsesShown } = capabilitiesOf('responses');
 
 describeClient({
+  id: '@langchain/openai',
   name: '@langchain/openai',
   version: versionOf('@langchain/openai'),
-  language: 'JavaScript',
   outputTool: 'weather',
   shows: { ...capabilitiesOf('chat'), ...responsesShown },
 });

@@ -5,6 +5,7 @@ import OpenAI6 from 'openai-6';
 import OpenAI7 from 'openai-7';
 import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient } from '../describe-client.ts';
+import type { ClientId } from '../features.ts';
 import { messageOf, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius, WEATHER_SCHEMA } from './weather.ts';
@@ -39,12 +40,12 @@ describeSdk('openai-5', OpenAI5 as unknown as Sdk);
 describeSdk('openai-6', OpenAI6 as unknown as Sdk);
 describeSdk('openai-7', OpenAI7);
 
-function describeSdk(alias: string, OpenAI: Sdk): void {
+function describeSdk(id: ClientId, OpenAI: Sdk): void {
   const client = ({ base_url, api_key }: Task) => new OpenAI({ baseURL: base_url, apiKey: api_key });
   describeClient({
+    id,
     name: 'openai',
-    version: versionOf(alias),
-    language: 'JavaScript',
+    version: versionOf(id),
     shows: { ...chat(client), ...responses(client) },
   });
 }

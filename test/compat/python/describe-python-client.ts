@@ -4,15 +4,16 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { APIS, type Task } from '../capabilities.ts';
+import type { Task } from '../capabilities.ts';
 import { describeClient, type Shown } from '../describe-client.ts';
+import { APIS, type CLIENTS } from '../features.ts';
 import { environment, isInstalled, pinnedVersion } from './environments.ts';
 
 export interface PythonClient {
   /** The file that shows what the client can do. */
   file: string;
   /** The file in `requirements`, without its ending. */
-  requirements: string;
+  requirements: (typeof CLIENTS.Python)[number];
   /** As it is called where it is published. */
   name: string;
   outputTool?: string;
@@ -25,9 +26,9 @@ export function describePythonClient({ file, requirements, name, outputTool, wit
   const env = environment(requirements);
   const process = new PythonProcess(env.python, path);
   describeClient({
+    id: requirements,
     name,
     version: pinnedVersion(env, name),
-    language: 'Python',
     ...(outputTool === undefined ? {} : { outputTool }),
     skip: isInstalled(env) ? undefined : 'run "npm run compat:install"; it needs Python 3.11',
     start: () => process.start(),
