@@ -12,6 +12,7 @@ const USAGE = `Usage: npm run conformance -- --base-url URL [options]
   --base-url URL     the server, without /v1
   --key KEY          a key of the server (or CONFORMANCE_KEY); without it the server is taken to be open
   --other-key KEY    a second key, to see that one does not see what is the other's
+  --topic TOPIC      only this topic; may be given several times
   --model-port PORT  where the suite's model listens, which the server has to use (8643)
   --model-host HOST  the address it listens on (127.0.0.1)
   --test-limit SEC   the longest that a test may take (30)
@@ -34,6 +35,7 @@ function options() {
         'model-host': { type: 'string', default: '127.0.0.1' },
         'test-limit': { type: 'string', default: '30' },
         limit: { type: 'string' },
+        topic: { type: 'string', multiple: true },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -64,10 +66,13 @@ if (!values.json) console.log(`The server at ${tested.baseUrl}\n`);
 const topics = await runSuite({
   ...tested,
   otherKey: values['other-key'],
+  topics: values.topic,
   testLimitMs: seconds('test-limit') * 1_000,
   limitMs: values.limit === undefined ? undefined : seconds('limit') * 1_000,
   ...(values.json ? {} : { onTopic: print }),
 });
+
+if (topics.length === 0) refuse(`There is no topic ${values.topic?.join(' or ')}`);
 
 const total = (count: (topic: Topic) => number) => topics.reduce((sum, topic) => sum + count(topic), 0);
 const result = {

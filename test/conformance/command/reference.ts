@@ -30,6 +30,7 @@ console.log(`hermes-agent ${server.version}`);
 const topics = await runSuite({
   ...tested,
   otherKey: undefined,
+  topics: undefined,
   testLimitMs: Number(values['test-limit']) * 1_000,
   limitMs: Number(values.limit) * 1_000,
   onTopic: ({ topic, passed, failed, skipped }) =>

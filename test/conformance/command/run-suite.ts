@@ -7,6 +7,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface SuiteOptions extends Tested {
   otherKey: string | undefined;
+  /** All where it is undefined. */
+  topics: readonly string[] | undefined;
   testLimitMs: number;
   /** After this no further test is begun. */
   limitMs: number | undefined;
@@ -23,10 +25,10 @@ export interface Topic {
 }
 
 export async function runSuite(options: SuiteOptions): Promise<Topic[]> {
-  const { baseUrl, key, otherKey, modelHost, modelPort, testLimitMs, limitMs } = options;
+  const { baseUrl, key, otherKey, topics, modelHost, modelPort, testLimitMs, limitMs } = options;
+  const isAsked = (suite: TestSuite) => isTopic(suite) && (topics?.includes(suite.name) ?? true);
   let vitest: Vitest | undefined;
-  const timer = setTimeout(() => void vitest?.cancelCurrentRun('test-failure'), limitMs);
-  if (limitMs === undefined) clearTimeout(timer);
+  let timer: NodeJS.Timeout | undefined;
   const told = new Set<string>();
 
   vitest = await startVitest(['test/conformance/conformance.test.ts'], {
@@ -34,6 +36,7 @@ export async function runSuite(options: SuiteOptions): Promise<Topic[]> {
     config: false,
     watch: false,
     include: ['test/conformance/conformance.test.ts'],
+    ...(topics === undefined ? {} : { testNamePattern: new RegExp(topics.map(escapeRegExp).join('|')) }),
     testTimeout: testLimitMs,
     // A topic's preparation is often a run or two.
     hookTimeout: testLimitMs * 2,
@@ -50,9 +53,13 @@ export async function runSuite(options: SuiteOptions): Promise<Topic[]> {
         onInit: (started) => {
           vitest = started;
         },
+        onTestModuleStart: () => {
+          if (limitMs === undefined) return;
+          timer = setTimeout(() => void vitest?.cancelCurrentRun('test-failure'), limitMs);
+        },
         onTestSuiteResult: (suite) => {
           // A run that is cut off tells of its suites once more.
-          if (!isTopic(suite) || told.has(suite.name)) return;
+          if (!isAsked(suite) || told.has(suite.name)) return;
           told.add(suite.name);
           options.onTopic?.(topicOf(suite));
         },
@@ -62,7 +69,7 @@ export async function runSuite(options: SuiteOptions): Promise<Topic[]> {
   clearTimeout(timer);
   const suites = vitest.state.getTestModules().flatMap(({ children }) => [...children.allSuites()]);
   await vitest.close();
-  return suites.filter(isTopic).map(topicOf);
+  return suites.filter(isAsked).map(topicOf);
 }
 
 /** The suite of the server is around the suites of the topics. */
@@ -91,6 +98,10 @@ function pathOf(test: TestCase): string[] {
     names.unshift(parent.name);
   }
   return names;
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 const MAX_LINE = 200;
