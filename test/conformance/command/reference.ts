@@ -1,6 +1,7 @@
 /**
- * `npm run conformance:reference [-- --test-limit SEC --limit SEC]`: the suite against the reference server, for the table in docs/clients.md. What differs is
- * told and no failure: its differences are facts about it. That it cannot be run where it is installed is one.
+ * `npm run conformance:reference [-- --test-limit SEC --limit SEC]`: the suite against the reference server, for the table in
+ * docs/clients.md. What differs is told and no failure: its differences are facts about it. That it cannot be run where it is
+ * installed is one.
  */
 import { parseArgs } from 'node:util';
 import { writeServer } from '../../compat/results.ts';
@@ -12,7 +13,7 @@ const { values } = parseArgs({
   options: {
     // It answers soon or never, on a machine that does nothing else. On a busy one it needs more of both.
     'test-limit': { type: 'string', default: '4' },
-    limit: { type: 'string', default: '150' },
+    limit: { type: 'string', default: '120' },
   },
 });
 
