@@ -142,11 +142,17 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
         expect(JSON.stringify(seen.requests[0]?.body.messages.at(-1))).toContain(IMAGE);
       },
     },
-    files: {
+    // Taken, it is in the workspace. What may not be is that the client gets an answer which knows nothing of the file.
+    'a file is taken, or refused with a reason': {
       turns: [[{ tools: [terminal(`cat ${FILE.name}`)] }, { text: 'I read it.' }]],
       check(result, seen) {
-        expect(result).toEqual({ text: 'I read it.' });
-        expect(toolResults(seen, 1)).toContain(FILE.text);
+        if (typeof result === 'object' && result !== null && 'status' in result) {
+          expect(result).toEqual({ status: 400, message: expect.stringMatching(/is a file/) });
+          expectRuns(seen, 0);
+        } else {
+          expect(result).toEqual({ text: 'I read it.' });
+          expect(toolResults(seen, 1)).toContain(FILE.text);
+        }
       },
     },
     errors: {

@@ -17,7 +17,7 @@ export const FEATURES = [
   'several turns',
   'turns after server tools',
   'images',
-  'files',
+  'a file is taken, or refused with a reason',
   'errors',
   'a failed run is not repeated',
   'a failed run in a stream',

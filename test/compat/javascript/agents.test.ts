@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient, through } from '../describe-client.ts';
 import type { Api } from '../features.ts';
-import { messageOf, statusOf } from './errors.ts';
+import { messageOf, orRefusal, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius } from './weather.ts';
 
@@ -104,16 +104,18 @@ function capabilitiesOf(api: Api): TestedClient['shows'] {
           ],
         },
       ]),
-    files: (task) =>
-      answer(task, [
-        {
-          role: 'user',
-          content: [
-            { type: 'input_text', text: task.prompts[0]! },
-            { type: 'input_file', file: task.file.data_url, filename: task.file.name },
-          ],
-        },
-      ]),
+    'a file is taken, or refused with a reason': (task) =>
+      orRefusal(
+        answer(task, [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: task.prompts[0]! },
+              { type: 'input_file', file: task.file.data_url, filename: task.file.name },
+            ],
+          },
+        ]),
+      ),
     errors: async (task) => ({ wrong_key: await statusOf(answer({ ...task, api_key: 'wrong' }, 'hello')) }),
     'a failed run is not repeated': async (task) => ({ status: await statusOf(answer(task)) }),
     'a failed run in a stream': async (task) => ({ error: await messageOf(streamed(task)) }),

@@ -16,7 +16,7 @@ import { z } from 'zod';
 import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient, through } from '../describe-client.ts';
 import type { Api } from '../features.ts';
-import { messageOf, statusOf } from './errors.ts';
+import { messageOf, orRefusal, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius } from './weather.ts';
 
@@ -131,11 +131,13 @@ function capabilitiesOf(api: Api, modelOf: (task: Task) => LanguageModel): Teste
         { type: 'text', text: task.prompts[0]! },
         { type: 'file', mediaType: 'image/png', data: task.image },
       ]),
-    files: (task) =>
-      answer(task, [
-        { type: 'text', text: task.prompts[0]! },
-        { type: 'file', mediaType: 'application/pdf', filename: task.file.name, data: task.file.data_url },
-      ]),
+    'a file is taken, or refused with a reason': (task) =>
+      orRefusal(
+        answer(task, [
+          { type: 'text', text: task.prompts[0]! },
+          { type: 'file', mediaType: 'application/pdf', filename: task.file.name, data: task.file.data_url },
+        ]),
+      ),
     errors: async (task) => ({ wrong_key: await statusOf(answer({ ...task, api_key: 'wrong' }, 'hello')) }),
     'a failed run is not repeated': async (task) => ({ status: await statusOf(answer(task)) }),
     'a failed run in a stream': async (task) => ({ error: await messageOf(streamed(task)) }),

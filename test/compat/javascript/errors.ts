@@ -8,6 +8,15 @@ export async function statusOf(answer: Promise<unknown>): Promise<number | strin
   }
 }
 
+/** The answer, or what the refusal says. */
+export async function orRefusal(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    return { status: statusIn(error), message: (error as Error).message };
+  }
+}
+
 export async function messageOf(answer: Promise<unknown>): Promise<string> {
   try {
     await answer;

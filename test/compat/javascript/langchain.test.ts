@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient, through } from '../describe-client.ts';
 import type { Api } from '../features.ts';
-import { messageOf, statusOf } from './errors.ts';
+import { messageOf, orRefusal, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius } from './weather.ts';
 
@@ -123,17 +123,19 @@ function capabilitiesOf(api: Api): TestedClient['shows'] {
         { type: 'text', text: task.prompts[0]! },
         { type: 'image_url', image_url: { url: task.image } },
       ]),
-    files: (task) =>
-      answer(task, [
-        { type: 'text', text: task.prompts[0]! },
-        {
-          type: 'file',
-          source_type: 'base64',
-          mime_type: 'application/pdf',
-          data: task.file.data_url.split(',')[1]!,
-          metadata: { filename: task.file.name },
-        },
-      ]),
+    'a file is taken, or refused with a reason': (task) =>
+      orRefusal(
+        answer(task, [
+          { type: 'text', text: task.prompts[0]! },
+          {
+            type: 'file',
+            source_type: 'base64',
+            mime_type: 'application/pdf',
+            data: task.file.data_url.split(',')[1]!,
+            metadata: { filename: task.file.name },
+          },
+        ]),
+      ),
     errors: async (task) => ({ wrong_key: await statusOf(answer({ ...task, api_key: 'wrong' }, 'hello')) }),
     'a failed run is not repeated': async (task) => ({ status: await statusOf(answer(task)) }),
     'a failed run in a stream': async (task) => ({ error: await messageOf(streamed(task)) }),

@@ -6,7 +6,7 @@ import OpenAI7 from 'openai-7';
 import type { Task } from '../capabilities.ts';
 import { describeClient, type TestedClient } from '../describe-client.ts';
 import type { ClientId } from '../features.ts';
-import { messageOf, statusOf } from './errors.ts';
+import { messageOf, orRefusal, statusOf } from './errors.ts';
 import { versionOf } from './installed-version.ts';
 import { celsius, WEATHER_SCHEMA } from './weather.ts';
 
@@ -191,11 +191,13 @@ function chat(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
         { type: 'text', text: task.prompts[0]! },
         { type: 'image_url', image_url: { url: task.image } },
       ]),
-    'chat: files': (task) =>
-      textOf(task, [
-        { type: 'text', text: task.prompts[0]! },
-        { type: 'file', file: { filename: task.file.name, file_data: task.file.data_url } },
-      ]),
+    'chat: a file is taken, or refused with a reason': (task) =>
+      orRefusal(
+        textOf(task, [
+          { type: 'text', text: task.prompts[0]! },
+          { type: 'file', file: { filename: task.file.name, file_data: task.file.data_url } },
+        ]),
+      ),
     async 'chat: errors'(task) {
       const messages = user('hello');
       const { model } = task;
@@ -324,10 +326,12 @@ function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
     'responses: turns after server tools': turns,
     'responses: images': (task) =>
       textOf(task, parts(task, { type: 'input_image', image_url: task.image, detail: 'auto' })),
-    'responses: files': (task) =>
-      textOf(
-        task,
-        parts(task, { type: 'input_file', filename: task.file.name, file_data: task.file.data_url }),
+    'responses: a file is taken, or refused with a reason': (task) =>
+      orRefusal(
+        textOf(
+          task,
+          parts(task, { type: 'input_file', filename: task.file.name, file_data: task.file.data_url }),
+        ),
       ),
     async 'responses: errors'(task) {
       const { model } = task;

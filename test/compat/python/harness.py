@@ -68,6 +68,21 @@ async def status_of_async(call):
     return "no error"
 
 
+def or_refusal(call):
+    """The call's result, or what its refusal says."""
+    try:
+        return call()
+    except Exception as error:
+        return {"status": _status_in(error), "message": str(error)}
+
+
+async def or_refusal_async(call):
+    try:
+        return await call()
+    except Exception as error:
+        return {"status": _status_in(error), "message": str(error)}
+
+
 def message_of(call):
     """What the call's error says. An error of the loop itself, which met a chunk it did not expect, is none of the server's."""
     try:

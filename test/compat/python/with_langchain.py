@@ -2,7 +2,7 @@
 
 import json
 
-from harness import celsius, message_of, serve, shows, shows_with_both, status_of
+from harness import celsius, message_of, or_refusal, serve, shows, shows_with_both, status_of
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -117,7 +117,7 @@ def image(task):
     return answer(task, [{"type": "text", "text": task["prompts"][0]}, part])
 
 
-@shows_with_both("files")
+@shows_with_both("a file is taken, or refused with a reason")
 def file(task):
     part = {
         "type": "file",
@@ -125,7 +125,7 @@ def file(task):
         "mime_type": "application/pdf",
         "filename": task["file"]["name"],
     }
-    return answer(task, [{"type": "text", "text": task["prompts"][0]}, part])
+    return or_refusal(lambda: answer(task, [{"type": "text", "text": task["prompts"][0]}, part]))
 
 
 @shows_with_both("errors")

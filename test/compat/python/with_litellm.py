@@ -3,7 +3,7 @@
 import json
 
 import litellm
-from harness import CHAT_TOOL, WEATHER_SCHEMA, celsius, message_of, serve, shows, status_of
+from harness import CHAT_TOOL, WEATHER_SCHEMA, celsius, message_of, or_refusal, serve, shows, status_of
 
 
 def user(content):
@@ -96,11 +96,11 @@ def chat_image(task):
     return {"text": completion.choices[0].message.content}
 
 
-@shows("chat: files")
+@shows("chat: a file is taken, or refused with a reason")
 def chat_file(task):
     file = {"filename": task["file"]["name"], "file_data": task["file"]["data_url"]}
-    completion = complete(task, [{"type": "text", "text": task["prompts"][0]}, {"type": "file", "file": file}])
-    return {"text": completion.choices[0].message.content}
+    parts = [{"type": "text", "text": task["prompts"][0]}, {"type": "file", "file": file}]
+    return or_refusal(lambda: {"text": complete(task, parts).choices[0].message.content})
 
 
 @shows("chat: errors")

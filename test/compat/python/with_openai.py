@@ -3,7 +3,7 @@
 import json
 
 import openai
-from harness import CHAT_TOOL, celsius, message_of, serve, shows, status_of
+from harness import CHAT_TOOL, celsius, message_of, or_refusal, serve, shows, status_of
 from pydantic import BaseModel
 
 
@@ -142,11 +142,11 @@ def chat_image(task):
     return {"text": complete(task, parts).choices[0].message.content}
 
 
-@shows("chat: files")
+@shows("chat: a file is taken, or refused with a reason")
 def chat_file(task):
     file = {"filename": task["file"]["name"], "file_data": task["file"]["data_url"]}
     parts = [{"type": "text", "text": task["prompts"][0]}, {"type": "file", "file": file}]
-    return {"text": complete(task, parts).choices[0].message.content}
+    return or_refusal(lambda: {"text": complete(task, parts).choices[0].message.content})
 
 
 @shows("chat: errors")
@@ -259,10 +259,11 @@ def responses_image(task):
     return respond_to_part(task, {"type": "input_image", "image_url": task["image"], "detail": "auto"})
 
 
-@shows("responses: files")
+@shows("responses: a file is taken, or refused with a reason")
 def responses_file(task):
     file = task["file"]
-    return respond_to_part(task, {"type": "input_file", "filename": file["name"], "file_data": file["data_url"]})
+    part = {"type": "input_file", "filename": file["name"], "file_data": file["data_url"]}
+    return or_refusal(lambda: respond_to_part(task, part))
 
 
 @shows("responses: errors")

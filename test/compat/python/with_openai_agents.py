@@ -3,7 +3,7 @@
 import json
 
 from agents import Agent, OpenAIProvider, RunConfig, Runner, function_tool
-from harness import celsius, message_of_async, serve, shows_with_both, status_of_async
+from harness import celsius, message_of_async, or_refusal_async, serve, shows_with_both, status_of_async
 from pydantic import BaseModel
 
 
@@ -101,12 +101,11 @@ async def image(task):
     return await answer_to_part(task, {"type": "input_image", "image_url": task["image"], "detail": "auto"})
 
 
-@shows_with_both("files")
+@shows_with_both("a file is taken, or refused with a reason")
 async def file(task):
     file = task["file"]
-    return await answer_to_part(
-        task, {"type": "input_file", "filename": file["name"], "file_data": file["data_url"]}
-    )
+    part = {"type": "input_file", "filename": file["name"], "file_data": file["data_url"]}
+    return await or_refusal_async(lambda: answer_to_part(task, part))
 
 
 @shows_with_both("errors")
