@@ -54,7 +54,7 @@ export class CheckedApi extends Api {
     const answer = await super.request<T>(method, path, options);
     const bare = path.split('?', 1)[0] ?? '';
     const what = `${method} ${bare}`;
-    checkAnswer('headers', what, () => expectSecurityHeaders(answer.headers));
+    expectSecurityHeaders(answer.headers, what);
     if (answer.status >= 400 && method !== 'HEAD') {
       const schema = bare.startsWith('/api/') ? AnyError : schemas.ErrorSchema;
       checkAnswer('errors', what, () => expectShape(schema, answer.body));
@@ -119,11 +119,13 @@ export function expectShape(schema: TSchema, value: unknown): void {
   expect.fail(`${JSON.stringify(value)} does not fit its schema: ${JSON.stringify(validator.Errors(value))}`);
 }
 
-export function expectSecurityHeaders(headers: Headers): void {
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('referrer-policy')).toBe('no-referrer');
-  expect(headers.get('x-frame-options')).toBe('DENY');
-  expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+export function expectSecurityHeaders(headers: Headers, what = 'a stream'): void {
+  checkAnswer('headers', what, () => {
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  });
 }
 
 function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq = 0): void {
