@@ -33,6 +33,8 @@ export interface Seen {
 export interface Capability {
   /** The steps that the model plays, for each prompt. */
   turns: Step[][];
+  /** The run is stopped by somebody else once it has asked the model. */
+  stopped?: boolean;
   check(result: unknown, seen: Seen): void;
 }
 
@@ -167,11 +169,12 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
     'a failed run is not repeated': {
       // An answer that is none is the server's failure, which many clients take for a reason to ask again.
       turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
-      check(result, seen) {
-        // LangChain for JavaScript repeats every status that it does not know, and 422 is one of them.
-        expect([{ status: 422 }, { status: 400 }]).toContainEqual(result);
-        expectRuns(seen, 1);
-      },
+      check: expectOneFailure,
+    },
+    'a stopped run is not repeated': {
+      turns: [[{ hang: 'before' }]],
+      stopped: true,
+      check: expectOneFailure,
     },
     'a failed run in a stream': {
       turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
@@ -192,6 +195,12 @@ function expectWeather(result: unknown, seen: Seen): void {
 
 function expectValue(result: unknown, seen: Seen): void {
   expect(result).toEqual({ value: WEATHER });
+  expectRuns(seen, 1);
+}
+
+function expectOneFailure(result: unknown, seen: Seen): void {
+  // LangChain for JavaScript repeats every status that it does not know, and 422 is one of them.
+  expect([{ status: 422 }, { status: 400 }]).toContainEqual(result);
   expectRuns(seen, 1);
 }
 

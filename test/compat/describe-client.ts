@@ -60,11 +60,13 @@ export function describeClient(client: TestedClient): void {
     const all = capabilities(client.outputTool ?? '');
     for (const [capability, run] of Object.entries(client.shows)) {
       const [api, feature] = parseShown(capability);
-      const { turns, check } = all[feature];
+      const { turns, stopped, check } = all[feature];
       test(capability, async ({ onTestFinished }) => {
         onTestFinished(({ task }) => void shown.push({ capability, ok: task.result?.state === 'pass' }));
         const before = await countRuns(world);
         const prompts = turns.map(script);
+        const ids = prompts.map((prompt) => /id=(\S+)/.exec(prompt)?.[1]);
+        const stopping = stopped ? stopWhenAsked(world, ids[0]!) : undefined;
         const result = await run({
           base_url: `${world.server.url}/v1`,
           api_key: KEY,
@@ -76,7 +78,7 @@ export function describeClient(client: TestedClient): void {
             data_url: `data:application/pdf;base64,${Buffer.from(FILE.text).toString('base64')}`,
           },
         });
-        const ids = prompts.map((prompt) => /id=(\S+)/.exec(prompt)?.[1]);
+        await stopping;
         const requests = world.model.requests.filter(({ scriptId }) => ids.includes(scriptId));
         check(result, { api, requests, runs: (await countRuns(world)) - before });
       });
@@ -88,6 +90,12 @@ function parseShown(shown: string): [Api, Feature] {
   const [api, feature] = shown.split(': ') as [Api, Feature];
   if (!FEATURES.includes(feature)) throw new Error(`No such capability: ${shown}`);
   return [api, feature];
+}
+
+async function stopWhenAsked({ api, model }: ServerWithModel, scriptId: string): Promise<void> {
+  await model.waitForRequest((request) => request.scriptId === scriptId);
+  const [run] = (await api.list('?limit=1')).data;
+  await api.stop(run!.run_id);
 }
 
 async function countRuns({ api }: ServerWithModel): Promise<number> {

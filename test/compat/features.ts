@@ -20,6 +20,7 @@ export const FEATURES = [
   'a file is taken, or refused with a reason',
   'errors',
   'a failed run is not repeated',
+  'a stopped run is not repeated',
   'a failed run in a stream',
 ] as const;
 export type Feature = (typeof FEATURES)[number];

@@ -140,6 +140,7 @@ function capabilitiesOf(api: Api, modelOf: (task: Task) => LanguageModel): Teste
       ),
     errors: async (task) => ({ wrong_key: await statusOf(answer({ ...task, api_key: 'wrong' }, 'hello')) }),
     'a failed run is not repeated': async (task) => ({ status: await statusOf(answer(task)) }),
+    'a stopped run is not repeated': async (task) => ({ status: await statusOf(answer(task)) }),
     'a failed run in a stream': async (task) => ({ error: await messageOf(streamed(task)) }),
   });
 }

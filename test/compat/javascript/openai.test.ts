@@ -144,14 +144,11 @@ function chat(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
     return { texts };
   }
 
+  const text = (task: Task) => textOf(task, [{ type: 'text', text: task.prompts[0]! }]);
+  const failure = async (task: Task) => ({ status: await statusOf(text(task)) });
+
   return {
-    async 'chat: text'(task) {
-      const { choices } = await clientOf(task).chat.completions.create({
-        model: task.model,
-        messages: user(task.prompts[0]!),
-      });
-      return { text: choices[0]!.message.content };
-    },
+    'chat: text': text,
     'chat: stream': streamed,
     'chat: server tools': (task) => converse(task, inOnePiece(task)),
     'chat: server tools in a stream': streamed,
@@ -209,11 +206,8 @@ function chat(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
         bad_request: await statusOf(clientOf(task).chat.completions.create({ model, messages: [] })),
       };
     },
-    'chat: a failed run is not repeated': async (task) => ({
-      status: await statusOf(
-        clientOf(task).chat.completions.create({ model: task.model, messages: user(task.prompts[0]!) }),
-      ),
-    }),
+    'chat: a failed run is not repeated': failure,
+    'chat: a stopped run is not repeated': failure,
     'chat: a failed run in a stream': async (task) => ({ error: await messageOf(streamed(task)) }),
   };
 }
@@ -310,8 +304,11 @@ function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
     return { texts };
   }
 
+  const text = (task: Task) => textOf(task, task.prompts[0]!);
+  const failure = async (task: Task) => ({ status: await statusOf(text(task)) });
+
   return {
-    'responses: text': (task) => textOf(task, task.prompts[0]!),
+    'responses: text': text,
     'responses: stream': streamed,
     'responses: server tools': (task) => converse(task, inOnePiece(task)),
     'responses: server tools in a stream': streamed,
@@ -345,9 +342,8 @@ function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
         bad_request: await statusOf(clientOf(task).responses.create({ model, input: [] })),
       };
     },
-    'responses: a failed run is not repeated': async (task) => ({
-      status: await statusOf(clientOf(task).responses.create({ model: task.model, input: task.prompts[0]! })),
-    }),
+    'responses: a failed run is not repeated': failure,
+    'responses: a stopped run is not repeated': failure,
     'responses: a failed run in a stream': async (task) => ({ error: await messageOf(streamed(task)) }),
   };
 }

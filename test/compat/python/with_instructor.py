@@ -50,7 +50,7 @@ def errors(task):
     return {"wrong_key": status_of(lambda: ask(wrong, MODES[task["api"]], "hello"))}
 
 
-@shows_with_both("a failed run is not repeated")
+@shows_with_both("a failed run is not repeated", "a stopped run is not repeated")
 def failure(task):
     return {"status": status_of(lambda: ask(task, MODES[task["api"]]))}
 

@@ -108,7 +108,7 @@ def chat_errors(task):
     return {"wrong_key": status_of(lambda: complete({**task, "api_key": "wrong"}, "hello"))}
 
 
-@shows("chat: a failed run is not repeated")
+@shows("chat: a failed run is not repeated", "chat: a stopped run is not repeated")
 def chat_failure(task):
     # Its own retries are off unless they are asked for; those of the openai package below are on.
     return {"status": status_of(lambda: complete(task, num_retries=2))}
@@ -181,7 +181,7 @@ def responses_errors(task):
     return {"wrong_key": status_of(lambda: respond({**task, "api_key": "wrong"}, "hello"))}
 
 
-@shows("responses: a failed run is not repeated")
+@shows("responses: a failed run is not repeated", "responses: a stopped run is not repeated")
 def responses_failure(task):
     return {"status": status_of(lambda: respond(task))}
 

@@ -80,7 +80,7 @@ def errors(task):
     return {"wrong_key": status_of(lambda: answer({**task, "api_key": "wrong"}, "hello"))}
 
 
-@shows_with_both("a failed run is not repeated")
+@shows_with_both("a failed run is not repeated", "a stopped run is not repeated")
 def failure(task):
     return {"status": status_of(lambda: answer(task))}
 

@@ -160,7 +160,7 @@ def chat_errors(task):
     }
 
 
-@shows("chat: a failed run is not repeated")
+@shows("chat: a failed run is not repeated", "chat: a stopped run is not repeated")
 def chat_failure(task):
     return {"status": status_of(lambda: complete(task, task["prompts"][0]))}
 
@@ -275,7 +275,7 @@ def responses_errors(task):
     }
 
 
-@shows("responses: a failed run is not repeated")
+@shows("responses: a failed run is not repeated", "responses: a stopped run is not repeated")
 def responses_failure(task):
     return {"status": status_of(lambda: respond(task, task["prompts"][0]))}
 

@@ -113,7 +113,7 @@ async def errors(task):
     return {"wrong_key": await status_of_async(lambda: answer({**task, "api_key": "wrong"}, "hello"))}
 
 
-@shows_with_both("a failed run is not repeated")
+@shows_with_both("a failed run is not repeated", "a stopped run is not repeated")
 async def failure(task):
     return {"status": await status_of_async(lambda: answer(task))}
 
