@@ -33,8 +33,8 @@ const compatible = ({ base_url, api_key }: Task) =>
 
 describeClient({
   id: '@ai-sdk/openai',
-  name: 'ai with @ai-sdk/openai',
-  version: `${versionOf('ai')} with ${versionOf('@ai-sdk/openai')}`,
+  name: `ai ${versionOf('ai')} with @ai-sdk/openai`,
+  version: versionOf('@ai-sdk/openai'),
   shows: {
     ...capabilitiesOf('chat', (task) => openai(task).chat(task.model)),
     ...capabilitiesOf('responses', (task) => openai(task)(task.model)),
@@ -43,8 +43,8 @@ describeClient({
 
 describeClient({
   id: '@ai-sdk/openai-compatible',
-  name: 'ai with @ai-sdk/openai-compatible',
-  version: `${versionOf('ai')} with ${versionOf('@ai-sdk/openai-compatible')}`,
+  name: `ai ${versionOf('ai')} with @ai-sdk/openai-compatible`,
+  version: versionOf('@ai-sdk/openai-compatible'),
   shows: capabilitiesOf('chat', (task) => compatible(task)(task.model)),
 });
 
