@@ -41,7 +41,11 @@ const topics = await runSuite({
 });
 if (topics.every(({ passed }) => passed === 0))
   throw new Error('Nothing of the suite holds: it cannot have run');
-writeServer({ name: 'hermes-agent', version: server.version, topics });
+if (topics.some(({ passed, failed }) => passed + failed === 0)) {
+  console.log('The time did not suffice for all topics, so the table of docs/clients.md keeps its figures');
+} else {
+  writeServer({ name: 'hermes-agent', version: server.version, topics });
+}
 await server[Symbol.asyncDispose]();
 // The workers of the suite may still wait for what the server never gave.
 process.exit(0);
