@@ -1,4 +1,4 @@
-"""Simon Willison's llm, with models as its extra-openai-models.yaml describes them."""
+"""The llm package, with models as its extra-openai-models.yaml describes them."""
 
 import base64
 import json
