@@ -6,8 +6,9 @@ import { isTerminalEvent } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import { expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import { type Answer, Api, type Frame, type Streamed, type StreamOptions } from '../support/api.ts';
+import { checkAnswer } from './every-answer.ts';
 
 const ID = '[^/]*';
 const ANSWERS: [string, RegExp, TSchema][] = [
@@ -58,25 +59,63 @@ export class CheckedApi extends Api {
     options: Parameters<Api['request']>[2] = {},
   ): Promise<Answer<T>> {
     const answer = await super.request<T>(method, path, options);
-    expectSecurityHeaders(answer.headers);
-    expectRequestId(answer.headers);
     const bare = path.split('?', 1)[0] ?? '';
+    const what = `${method} ${bare}`;
+    expectSecurityHeaders(answer.headers, what);
+    checkAnswer('headers', what, () => expectRequestId(answer.headers));
     if (answer.status >= 400 && method !== 'HEAD') {
-      expectShape(bare.startsWith('/api/jobs') ? AnyError : schemas.ErrorSchema, answer.body);
+      const schema = bare.startsWith('/api/jobs') ? AnyError : schemas.ErrorSchema;
+      checkAnswer('errors', what, () => expectShape(schema, answer.body));
     }
     const found = ANSWERS.find(([verb, route]) => verb === method && route.test(bare));
-    if (answer.status < 300 && found !== undefined) expectShape(found[2], answer.body);
+    if (answer.status < 300 && found !== undefined) {
+      checkAnswer('shapes', what, () => expectShape(found[2], answer.body));
+    }
+    this.#noteRun(what, answer);
     return answer;
   }
 
   override async stream(runId: string, options: StreamOptions = {}): Promise<Streamed> {
     const streamed = await super.stream(runId, options);
-    expectEventsInOrder(runId, streamed.frames, (options.after ?? -1) + 1);
-    if (streamed.clean && streamed.comments.length > 0) {
-      expect(streamed.comments.at(-1), 'the last comment of a stream that ended').toBe('stream closed');
-    }
+    checkAnswer('events', 'GET events', () => {
+      expectEventsInOrder(runId, streamed.frames, (options.after ?? -1) + 1);
+      if (streamed.clean && streamed.comments.length > 0) {
+        expect(streamed.comments.at(-1), 'the last comment of a stream that ended').toBe('stream closed');
+      }
+    });
     return streamed;
   }
+
+  #noteRun(what: string, { status, body }: Answer<unknown>): void {
+    if (what !== 'POST /v1/runs' || status !== 202) return;
+    started.push({ api: this, runId: (body as { run_id: string }).run_id });
+  }
+}
+
+type StartedRun = { api: Api; runId: string };
+const started: StartedRun[] = [];
+
+/**
+ * Stops what the tests of a topic leave running, for servers that have room for few runs at a time and keep those of tests
+ * that failed. What a topic's hooks have started is there for all of its tests, so it is stopped at the end of the topic.
+ */
+export function stopLeftRuns(): void {
+  const ofHooks: StartedRun[] = [];
+  beforeEach(() => {
+    ofHooks.push(...started.splice(0));
+  });
+  afterEach(() => stopRuns(started.splice(0)));
+  afterAll(() => stopRuns([...ofHooks.splice(0), ...started.splice(0)]));
+}
+
+async function stopRuns(runs: readonly StartedRun[]): Promise<void> {
+  const stopping = runs.map(({ api, runId }) =>
+    fetch(`${api.baseUrl}/v1/runs/${runId}/stop`, {
+      method: 'POST',
+      headers: api.key === undefined ? {} : { authorization: `Bearer ${api.key}` },
+    }).then((answer) => answer.text()),
+  );
+  await Promise.allSettled(stopping);
 }
 
 const validators = new Map<TSchema, Validator>();
@@ -88,11 +127,13 @@ export function expectShape(schema: TSchema, value: unknown): void {
   expect.fail(`${JSON.stringify(value)} does not fit its schema: ${JSON.stringify(validator.Errors(value))}`);
 }
 
-export function expectSecurityHeaders(headers: Headers): void {
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('referrer-policy')).toBe('no-referrer');
-  expect(headers.get('x-frame-options')).toBe('DENY');
-  expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+export function expectSecurityHeaders(headers: Headers, what = 'a stream'): void {
+  checkAnswer('headers', what, () => {
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  });
 }
 
 /** The one the client gave, or any. */

@@ -1,7 +1,7 @@
 /**
  * The conformance suite: what a client may rely on, checked over HTTP.
  *
- * By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
+ * `npm run conformance` runs it against any server and tells what differs, topic by topic. By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
  * topic against both, except the costly ones, for which one server will do. On Postgres, too, one will do, without them: the
  * store never learns whether there are keys, nor of requests that are refused before. To check any other server, give its
  * address; its model must be the scripted one of this suite, which then listens on CONFORMANCE_MODEL_PORT
@@ -12,7 +12,7 @@
  *
  * - CONFORMANCE_KEY: without it the server is taken to be open, and the topics about keys are left out.
  * - CONFORMANCE_OTHER_KEY: without it the topic about two keys is left out.
- * - CONFORMANCE_MODEL_PORT: default 8643.
+ * - CONFORMANCE_MODEL_PORT: default 8643. CONFORMANCE_MODEL_HOST: where it listens, default 127.0.0.1.
  *
  * Approvals must ask (`approvals.isolated: ask`, the default), and there must be room for ten runs at a time.
  */
@@ -26,6 +26,7 @@ import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
 import { describeChat, describeChatSessions } from './chat.ts';
+import { stopLeftRuns } from './checked-api.ts';
 import { describeCompletions } from './completions.ts';
 import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
@@ -33,11 +34,13 @@ import { describeCursors } from './cursors.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeEncodedBodies } from './encoded-bodies.ts';
 import { describeEventStream, describeKeepalive } from './event-stream.ts';
+import { describeEveryAnswer, gatherDifferences } from './every-answer.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeJobOwnership, describeJobs } from './jobs.ts';
 import { describeList } from './list.ts';
 import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
+import { recordTopics } from './record-topics.ts';
 import { describeReference, describeReferenceAuth } from './reference.ts';
 import { describeResponseOwnership, describeResponseSessions, describeResponses } from './responses.ts';
 import { describeSessionChat } from './session-chat.ts';
@@ -58,46 +61,40 @@ interface Topics {
   costly: boolean;
 }
 
-function describeAll(target: GetTarget, { key, otherKey, costly }: Topics): void {
-  describeReference(target);
-  describeBasics(target);
-  describeCreateRun(target);
-  describeContext(target);
-  describeIdempotency(target);
-  describePoll(target);
-  describeEventStream(target);
-  describeCursors(target);
-  describeStop(target);
-  describeApprovals(target);
-  describeSteer(target);
-  describeList(target);
-  describeArtifacts(target);
-  describeChat(target);
-  describeCompletions(target);
-  describeResponses(target);
-  describeSessions(target);
-  describeSessionResources(target);
-  describeSessionChat(target);
-  describeJobs(target);
-  describeDiscovery(target);
-  if (costly) {
-    describeKeepalive(target);
-    describeBadBodies(target);
-    describeEncodedBodies(target);
-    describeBadHttp(target);
-  }
-  if (key) {
-    describeReferenceAuth(target);
-    describeAuth(target);
-    describeChatSessions(target);
-    describeResponseSessions(target);
-  }
-  if (key && otherKey) {
-    describeOwnership(target);
-    describeResponseOwnership(target);
-    describeSessionOwnership(target);
-    describeJobOwnership(target);
-  }
+type DescribeTopic = (target: GetTarget) => void;
+
+/** The topics in the order in which they are looked at, and in which `npm run conformance` tells of them. */
+function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][] {
+  const when = (condition: boolean, ...topics: DescribeTopic[]) => (condition ? topics : []);
+  return [
+    ['What the reference server promises', [describeReference, ...when(key, describeReferenceAuth)]],
+    ['Paths, headers and keys', [describeBasics, ...when(key, describeAuth)]],
+    ['Creating runs', [describeCreateRun, describeContext]],
+    ['Idempotency keys', [describeIdempotency]],
+    ['Polling runs', [describePoll]],
+    ['Event streams', [describeEventStream, describeCursors, ...when(costly, describeKeepalive)]],
+    ['Stopping', [describeStop]],
+    ['Approvals', [describeApprovals]],
+    ['Steering', [describeSteer]],
+    ['Listing runs', [describeList]],
+    ['Artifacts', [describeArtifacts]],
+    ['Chat completions', [describeChat, describeCompletions, ...when(key, describeChatSessions)]],
+    ['Responses', [describeResponses, ...when(key, describeResponseSessions)]],
+    ['Sessions', [describeSessions, describeSessionResources, describeSessionChat]],
+    ['Jobs', [describeJobs]],
+    ['Discovery and health', [describeDiscovery]],
+    ['Bad requests', when(costly, describeBadBodies, describeEncodedBodies, describeBadHttp)],
+    [
+      'Two keys',
+      when(
+        key && otherKey,
+        describeOwnership,
+        describeResponseOwnership,
+        describeSessionOwnership,
+        describeJobOwnership,
+      ),
+    ],
+  ];
 }
 
 /** The suite against what `open` gives; closed in reverse when it is done. */
@@ -113,16 +110,27 @@ function describeServer(
       target = await open(resources);
     });
     afterAll(() => resources.disposeAsync());
-    describeAll(() => target, topics);
+    const all = topicsOf(topics).filter(([, parts]) => parts.length > 0);
+    for (const [topic, parts] of all) {
+      describe(topic, () => {
+        if (given !== undefined) stopLeftRuns();
+        for (const part of parts) part(() => target);
+      });
+    }
+    // The other servers lack some of the topics.
+    if (given === undefined && topics.otherKey && topics.costly) recordTopics(all.map(([topic]) => topic));
+    if (given !== undefined) describe('Every answer', describeEveryAnswer);
   });
 }
 
 if (given !== undefined) {
   const { CONFORMANCE_KEY: key, CONFORMANCE_OTHER_KEY: otherKey } = process.env;
   const topics = { key: key !== undefined, otherKey: otherKey !== undefined, costly: true };
+  gatherDifferences();
   describeServer(`the server at ${given}`, topics, async (resources) => {
     const port = Number(process.env.CONFORMANCE_MODEL_PORT ?? 8643);
-    const model = resources.use(await startModelServer({ port }));
+    const host = process.env.CONFORMANCE_MODEL_HOST ?? '127.0.0.1';
+    const model = resources.use(await startModelServer({ port, host }));
     return { baseUrl: given.replace(/\/$/, ''), key, otherKey, model };
   });
 } else {

@@ -9,6 +9,8 @@ const LONG = [
   'packages/sandbox/src/docker/docker-backend.test.ts',
   'packages/sandbox/src/local/bubblewrap-contract.test.ts',
   'test/installed/server.test.ts',
+  'test/compat/python/openai.test.ts',
+  'test/compat/javascript/openai.test.ts',
   'packages/sandbox/src/local/unshare-contract.test.ts',
   'test/conformance/conformance.test.ts',
   'packages/server/src/journal/postgres/postgres-journal.test.ts',

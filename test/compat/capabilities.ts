@@ -1,0 +1,224 @@
+/**
+ * What every client is asked to do, and what must come of it. A client shows a capability with one function that takes a
+ * task and gives plain JSON; the same expectations hold for all of them, whatever they are called there.
+ *
+ * The prompts are scripts for the test model, so `requests` (what the server asked of the model) tells what the client's
+ * request became, and `runs` how many runs it took.
+ */
+import { expect } from 'vitest';
+import type { RecordedRequest, ScriptedTool, Step } from '../support/model-server.ts';
+import type { Api, Feature } from './features.ts';
+
+/** What a client is told. In Python it comes as JSON, under the same names. */
+export interface Task {
+  /** Ends in `/v1`. */
+  base_url: string;
+  api_key: string;
+  model: string;
+  /** One for each turn. */
+  prompts: string[];
+  /** A picture as a data URL. */
+  image: string;
+  file: { name: string; text: string; data_url: string };
+}
+
+export interface Seen {
+  api: Api;
+  /** The requests that the scripts of this task made of the model, in order. */
+  requests: readonly RecordedRequest[];
+  /** How many runs were started. */
+  runs: number;
+}
+
+export interface Capability {
+  /** The steps that the model plays, for each prompt. */
+  turns: Step[][];
+  /** The run is stopped by somebody else once it has asked the model. */
+  stopped?: boolean;
+  check(result: unknown, seen: Seen): void;
+}
+
+const WEATHER = { city: 'Paris', celsius: 21 };
+export const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
+/** A PDF, as far as any client looks at it: all of them send those, and not all send plain text. */
+export const FILE = { name: 'notes.pdf', text: '%PDF-1.4 the meeting is at noon' };
+
+/** The client's own tool. It answers `{"celsius": 21}` for Paris and `{"celsius": 12}` for Oslo. */
+const getWeather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
+const terminal = (command: string): ScriptedTool => ({ name: 'terminal', arguments: { command } });
+
+/** The name of the tool through which `typed answer by a tool` is given; each library has its own. */
+export function capabilities(outputTool: string): Record<Feature, Capability> {
+  return {
+    text: {
+      turns: [[{ text: 'four' }]],
+      check(result, seen) {
+        expect(result).toEqual({ text: 'four' });
+        expectRuns(seen, 1);
+      },
+    },
+    stream: {
+      turns: [[{ chunks: ['one ', 'two ', 'three'] }]],
+      check(result, seen) {
+        expect(result).toMatchObject({ text: 'one two three' });
+        expect((result as { pieces: number }).pieces, 'pieces of text').toBeGreaterThan(1);
+        expectRuns(seen, 1);
+      },
+    },
+    'server tools': {
+      turns: [[{ tools: [terminal('echo seen')] }, { text: 'I see.' }]],
+      check(result, seen) {
+        // The client offered a tool of its own, which nobody asked for.
+        expect(result).toEqual({ text: 'I see.', calls: [] });
+        expect(toolResults(seen, 1)).toMatch(/seen/);
+        expectRuns(seen, 1);
+      },
+    },
+    'server tools in a stream': {
+      turns: [[{ text: 'I look.', tools: [terminal('echo seen')] }, { text: 'I see.' }]],
+      check(result, seen) {
+        expect(result).toMatchObject({ text: expect.stringMatching(/I see\.$/) });
+        expect(toolResults(seen, 1)).toMatch(/seen/);
+        expectRuns(seen, 1);
+      },
+    },
+    'client tools': {
+      turns: [[{ tools: [getWeather('Paris')] }, { text: 'It is 21 degrees.' }]],
+      check: expectWeather,
+    },
+    'client tools in a stream': {
+      turns: [[{ tools: [getWeather('Paris')] }, { text: 'It is 21 degrees.' }]],
+      check: expectWeather,
+    },
+    'parallel client tools': {
+      turns: [[{ tools: [getWeather('Paris'), getWeather('Oslo')] }, { text: 'Paris is warmer.' }]],
+      check(result, seen) {
+        const { text, calls } = result as { text: string; calls: { city: string }[] };
+        expect(text).toBe('Paris is warmer.');
+        expect(calls.map(({ city }) => city).sort()).toEqual(['Oslo', 'Paris']);
+        expect(toolResults(seen, 1)).toMatch(/21/);
+        expect(toolResults(seen, 1)).toMatch(/12/);
+        if (seen.api === 'chat') expectRuns(seen, 1);
+      },
+    },
+    'client and server tools in one step': {
+      turns: [[{ tools: [terminal('echo seen'), getWeather('Paris')] }, { text: 'It is 21 degrees.' }]],
+      check(result, seen) {
+        expectWeather(result, seen);
+        expect(toolResults(seen, 1)).toMatch(/seen/);
+      },
+    },
+    'JSON schema': {
+      turns: [[{ text: JSON.stringify(WEATHER) }]],
+      check: expectValue,
+    },
+    'typed answer by a tool': {
+      turns: [[{ tools: [{ name: outputTool, arguments: WEATHER }] }, { text: 'done' }]],
+      check: expectValue,
+    },
+    'JSON object': {
+      turns: [[{ text: JSON.stringify(WEATHER) }]],
+      check: expectValue,
+    },
+    'several turns': {
+      turns: [[{ text: 'one' }], [{ text: 'two' }]],
+      check(result, seen) {
+        expect(result).toEqual({ texts: ['one', 'two'] });
+        const second = seen.requests.find(({ body }) => said(body.messages, 'assistant').includes('one'));
+        expect(second, 'a request to the model that has the first answer in it').toBeDefined();
+        expectRuns(seen, 2);
+      },
+    },
+    'turns after server tools': {
+      turns: [[{ tools: [terminal('echo seen')] }, { text: 'one' }], [{ text: 'two' }]],
+      check(result, seen) {
+        expect(result).toEqual({ texts: ['one', 'two'] });
+        expect(said(seen.requests.at(-1)!.body.messages, 'assistant')).toContain('one');
+        expectRuns(seen, 2);
+      },
+    },
+    images: {
+      turns: [[{ text: 'a cat' }]],
+      check(result, seen) {
+        expect(result).toEqual({ text: 'a cat' });
+        expect(JSON.stringify(seen.requests[0]?.body.messages.at(-1))).toContain(IMAGE);
+      },
+    },
+    // Taken, it is in the workspace. What may not be is that the client gets an answer which knows nothing of the file.
+    'a file is taken, or refused with a reason': {
+      turns: [[{ tools: [terminal(`cat ${FILE.name}`)] }, { text: 'I read it.' }]],
+      check(result, seen) {
+        if (typeof result === 'object' && result !== null && 'status' in result) {
+          expect(result).toEqual({ status: 400, message: expect.stringMatching(/is a file/) });
+          expectRuns(seen, 0);
+        } else {
+          expect(result).toEqual({ text: 'I read it.' });
+          expect(toolResults(seen, 1)).toContain(FILE.text);
+        }
+      },
+    },
+    errors: {
+      turns: [],
+      check(result) {
+        const statuses = result as Record<string, number>;
+        expect(Object.keys(statuses)).toContain('wrong_key');
+        const all = { wrong_key: 401, not_found: 404, bad_request: 400 };
+        expect(all).toMatchObject(statuses);
+      },
+    },
+    'a failed run is not repeated': {
+      // An answer that is none is the server's failure, which many clients take for a reason to ask again.
+      turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
+      check: expectOneFailure,
+    },
+    'a stopped run is not repeated': {
+      turns: [[{ hang: 'before' }]],
+      stopped: true,
+      check: expectOneFailure,
+    },
+    'a failed run in a stream': {
+      turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
+      check(result, seen) {
+        expect(result).toEqual({ error: expect.stringMatching(/./) });
+        expectRuns(seen, 1);
+      },
+    },
+  };
+}
+
+function expectWeather(result: unknown, seen: Seen): void {
+  expect(result).toEqual({ text: 'It is 21 degrees.', calls: [{ city: 'Paris' }] });
+  expect(toolResults(seen, 1)).toMatch(/21/);
+  // A chat goes on in the run that asked; a response that answers a call is another one.
+  if (seen.api === 'chat') expectRuns(seen, 1);
+}
+
+function expectValue(result: unknown, seen: Seen): void {
+  expect(result).toEqual({ value: WEATHER });
+  expectRuns(seen, 1);
+}
+
+function expectOneFailure(result: unknown, seen: Seen): void {
+  // LangChain for JavaScript repeats every status that it does not know, and 422 is one of them.
+  expect([{ status: 422 }, { status: 400 }]).toContainEqual(result);
+  expectRuns(seen, 1);
+}
+
+function expectRuns({ runs }: Seen, count: number): void {
+  expect(runs, 'runs that were started').toBe(count);
+}
+
+/** What the tools gave, as the model was told at its step. */
+function toolResults({ requests }: Seen, step: number): string {
+  const request = requests.find((candidate) => candidate.step === step);
+  expect(request, `a request of the model at step ${step}`).toBeDefined();
+  return said(request!.body.messages, 'tool').join('\n');
+}
+
+function said(messages: RecordedRequest['body']['messages'], role: string): string[] {
+  return messages
+    .filter((message) => message.role === role)
+    .map(({ content }) =>
+      typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join(''),
+    );
+}

@@ -1,0 +1,11 @@
+/** The tool that the clients have, and the form of a typed answer; the same in python/weather.py. */
+export function celsius({ city }: { city: string }): { celsius: number } {
+  return { celsius: city === 'Oslo' ? 12 : 21 };
+}
+
+export const WEATHER_SCHEMA = {
+  type: 'object',
+  properties: { city: { type: 'string' }, celsius: { type: 'number' } },
+  required: ['city', 'celsius'],
+  additionalProperties: false,
+};

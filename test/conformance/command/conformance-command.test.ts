@@ -1,0 +1,82 @@
+/** `npm run conformance` as it is called: what it says, and its exit code. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ServerProcess } from '../../support/server-process.ts';
+
+const COMMAND = fileURLToPath(new URL('conformance.ts', import.meta.url));
+const KEY = 'sk-command-0001';
+
+let modelPort: number;
+let server: ServerProcess;
+beforeAll(async () => {
+  modelPort = await freePort();
+  server = await ServerProcess.start({
+    modelUrl: `http://127.0.0.1:${modelPort}/v1`,
+    env: { API_SERVER_KEY: KEY },
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+test('a server that is not there is told, not tested', async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const { code, errors } = await conformance('--base-url', url);
+  expect({ code, errors }).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining(`Nothing answers at ${url}`),
+  });
+});
+
+test.each([
+  [[], 'The server wants a key: give it with --key.'],
+  [['--key', 'wrong'], 'The server refuses the key that --key gives.'],
+])('with the words %j it says: %s', async (words, message) => {
+  const { code, errors } = await conformance('--base-url', server.url, ...words);
+  expect({ code, errors: errors.trim() }).toEqual({ code: 2, errors: message });
+});
+
+test('a topic that holds is told with its figures, and the exit code is 0', async () => {
+  const { code, output } = await conformance(...ofServer(), '--topic', 'Steering');
+  expect(output).toMatch(/✓ Steering: (\d+) of \1 hold\n\n\1 hold, 0 differ, 0 were not looked at\n/);
+  expect(code).toBe(0);
+});
+
+test('what differs is told test by test, as JSON, too, and the exit code is 1', async () => {
+  // An open server lets everybody in, also those who come without the key that it is said to have.
+  const topic = 'Paths, headers and keys';
+  const port = await freePort();
+  await using open = await ServerProcess.start({ modelUrl: `http://127.0.0.1:${port}/v1` });
+  const words = ['--base-url', open.url, '--key', 'any', '--model-port', String(port), '--topic', topic];
+  const { code, output } = await conformance(...words, '--json');
+  const result = JSON.parse(output);
+  expect(result.failed).toBeGreaterThan(0);
+  expect(result.topics).toMatchObject([{ topic, failed: result.failed }]);
+  const differences = result.topics[0].differences as { test: string; difference: string }[];
+  expect(differences).toHaveLength(result.failed);
+  expect(differences.every(({ test, difference }) => test !== '' && difference !== '')).toBe(true);
+  expect(code).toBe(1);
+});
+
+function ofServer(): string[] {
+  return ['--base-url', server.url, '--key', KEY, '--model-port', String(modelPort)];
+}
+
+function conformance(...words: string[]): Promise<{ code: number; output: string; errors: string }> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env.PATH };
+    execFile(process.execPath, [COMMAND, ...words], { env }, (error, output, errors) =>
+      resolve({ code: Number(error?.code ?? 0), output, errors }),
+    );
+  });
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as { port: number };
+  listener.close();
+  await once(listener, 'close');
+  return port;
+}
