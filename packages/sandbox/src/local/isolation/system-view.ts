@@ -7,15 +7,17 @@
  * every mount is paid for by every command. It is built at start and itself becomes the root; with synchronous calls,
  * since through the thread pool these hundred small ones take more than twice as long.
  *
- * A server that runs as root is still root to the kernel inside its user namespace, though without capabilities:
- * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY_FOR_ROOT: writing to
- * /proc/sys/kernel/core_pattern needs no capability, only to be root, and runs a program on the host.
+ * Where the server is root and slots have no users of their own (slot-users.ts), a command is still root to the kernel
+ * inside its user namespace, though without capabilities: it may open what root owns. Hence the short list for /etc, and
+ * hence what `ProcView` has for root: writing to /proc/sys/kernel/core_pattern needs no capability, only to be root, and
+ * runs a program on the host.
  */
 import { execFile } from 'node:child_process';
 import {
   copyFileSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readlinkSync,
   realpathSync,
   statSync,
@@ -69,17 +71,10 @@ const ETC_NETWORK = ['resolv.conf'];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
 const PROC_READ_ONLY = ['sys'];
-const PROC_READ_ONLY_FOR_ROOT = [
-  ...PROC_READ_ONLY,
-  'sysrq-trigger',
-  'irq',
-  'bus',
-  'fs',
-  'acpi',
-  'asound',
-  'scsi',
-  'mtrr',
-];
+const PROC_READ_ONLY_FOR_ROOT = [...PROC_READ_ONLY, 'irq', 'bus', 'fs', 'acpi', 'asound', 'scsi', 'mtrr'];
+/** Lists that are not separated by namespaces. For root, everything besides that the kernel lets nobody else read. */
+const PROC_EMPTY = ['keys', 'key-users'];
+const READABLE_BY_OTHERS = 0o004;
 
 /** The user that commands run as, inside. */
 export const SANDBOX_UID = 1000;
@@ -94,8 +89,17 @@ export interface SystemView {
   /** Directories inside a bound one that stay empty for commands. */
   hidden: string[];
   devices: string[];
-  /** Paths in /proc that commands may only read. */
-  procReadOnly: string[];
+  /** A file without content on the host, to be put in the place of others. */
+  emptyFile: string;
+  proc: { forRoot: ProcView; forOthers: ProcView };
+}
+
+/** What has to be changed about a fresh /proc for commands that the kernel takes for such a user. */
+export interface ProcView {
+  /** Paths that commands may only read. */
+  readOnly: string[];
+  /** Files in which commands find nothing. */
+  empty: string[];
 }
 
 export interface SystemViewOptions {
@@ -119,9 +123,28 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   const devices = DEVICES.map((name) => `/dev/${name}`).filter(exists);
   for (const device of devices) writeFileSync(join(rootDir, device), '');
   linkDevices(rootDir);
-  const procReadOnlyNames = process.getuid?.() === 0 ? PROC_READ_ONLY_FOR_ROOT : PROC_READ_ONLY;
-  const procReadOnly = procReadOnlyNames.map((name) => `/proc/${name}`).filter(exists);
-  return { rootDir, binds, hidden: hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
+  const emptyFile = join(rootDir, 'run/empty');
+  writeFileSync(emptyFile, '');
+  await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
+  const hidden = hiddenBeneath(options.hiddenPaths, binds);
+  return { rootDir, binds, hidden, devices, emptyFile, proc: procViews() };
+}
+
+/** Commands have the server's user unless slots have their own. */
+export function procFor({ proc }: SystemView, ownUsers: boolean): ProcView {
+  return process.getuid?.() === 0 && !ownUsers ? proc.forRoot : proc.forOthers;
+}
+
+function procViews(): SystemView['proc'] {
+  const inProc = (names: readonly string[]) => names.map((name) => `/proc/${name}`).filter(exists);
+  const onlyRoots = readdirSync('/proc', { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => `/proc/${name}`)
+    .filter((path) => (statSync(path).mode & READABLE_BY_OTHERS) === 0);
+  return {
+    forOthers: { readOnly: inProc(PROC_READ_ONLY), empty: inProc(PROC_EMPTY) },
+    forRoot: { readOnly: inProc(PROC_READ_ONLY_FOR_ROOT), empty: [...inProc(PROC_EMPTY), ...onlyRoots] },
+  };
 }
 
 function writeIdentity(rootDir: string): void {

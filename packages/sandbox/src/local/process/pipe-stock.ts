@@ -65,7 +65,8 @@ export class PipeStock {
     const dir = inMemoryOr(tmpdir(), (parent) => mkdtempSync(join(parent, 'talaria-pipes-')));
     try {
       const paths = Array.from({ length: BATCH }, (_, index) => join(dir, String(index)));
-      await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
+      // Who opens its own output by name need not be the server's user, and nobody else finds it in this directory.
+      await run('mkfifo', ['-m', '666', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
       for (const path of paths) this.#pipes.push(openPipe(path));
     } finally {
       rmSync(dir, { recursive: true, force: true });

@@ -1,0 +1,39 @@
+/**
+ * The entry programs of one backend, as files in the skeleton that becomes the root of its commands. One serves all slots
+ * that share a user. They are written in one go, on this thread: a process that another thread starts in between would
+ * hold the file open for writing, and then the kernel runs it for nobody.
+ */
+import { chmodSync, closeSync, existsSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Architecture } from './call-numbers.ts';
+import { type Entry, entryProgram } from './entry-program.ts';
+
+export class EntryPrograms {
+  readonly #rootDir: string;
+  readonly #architecture: Architecture;
+
+  constructor(rootDir: string, architecture: Architecture) {
+    this.#rootDir = rootDir;
+    this.#architecture = architecture;
+  }
+
+  /** Makes it unless it is there, and tells its place as commands see it. */
+  make(entry: Entry): string {
+    const inside = pathOf(entry);
+    const path = join(this.#rootDir, inside);
+    if (existsSync(path)) return inside;
+    const file = openSync(path, 'wx', 0o700);
+    try {
+      writeSync(file, entryProgram(entry, this.#architecture));
+    } finally {
+      closeSync(file);
+    }
+    chmodSync(path, 0o555);
+    return inside;
+  }
+}
+
+function pathOf({ user, mappedUser }: Entry): string {
+  const name = [user, mappedUser].map((each) => each ?? 'same').join('-');
+  return `/run/enter-${name}`;
+}
