@@ -37,6 +37,7 @@ export async function createBubblewrap(
   const { ownUsers } = users;
   const isRoot = process.getuid?.() === 0;
   if (isRoot && !entries) throw new Error('it leaves the devices of the host to root');
+  if (ownUsers && !help.includes('--perms')) throw new Error('this version can make /dev/shm only for root');
   const devices = { paths: view.devices, options: ['nosuid', ...keptOptions(await readMounts(), '/dev')] };
   const enter = ({ user }: Workspace): string[] => {
     if (!entries) return [];
@@ -50,11 +51,10 @@ export async function createBubblewrap(
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
     ...['--die-with-parent', '--as-pid-1'],
     // Older versions cannot limit a tmpfs.
-    ...systemOptions(
-      view,
-      procFor(view, ownUsers),
-      help.includes('--size') ? ['--size', String(SHM_BYTES)] : [],
-    ),
+    ...systemOptions(view, procFor(view, ownUsers), [
+      ...(ownUsers ? ['--perms', '1777'] : []),
+      ...(help.includes('--size') ? ['--size', String(SHM_BYTES)] : []),
+    ]),
   ];
   const ownNetwork = allowNetwork ? [] : ['--unshare-net'];
   const shell = await findShell();
@@ -137,11 +137,11 @@ function rootOptions(view: SystemView): string[] {
   ];
 }
 
-function systemOptions(view: SystemView, proc: ProcView, shmSize: readonly string[]): string[] {
+function systemOptions(view: SystemView, proc: ProcView, shmOptions: readonly string[]): string[] {
   return [
     ...rootOptions(view),
     ...view.hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
-    ...['--dev', '/dev', ...shmSize, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--dev', '/dev', ...shmOptions, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--proc', '/proc'],
     ...proc.readOnly.flatMap((path) => ['--ro-bind', path, path]),
     ...proc.empty.flatMap((path) => ['--ro-bind', view.emptyFile, path]),
