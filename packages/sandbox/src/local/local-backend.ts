@@ -57,6 +57,7 @@ import { LimitChoice } from './limits/limit-choice.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
 import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
+import { sweepMomentary } from './process/memory-dir.ts';
 import { PipeStock } from './process/pipe-stock.ts';
 import { restoreTree } from './snapshots/restore-tree.ts';
 import { surveyTree } from './snapshots/survey-tree.ts';
@@ -134,6 +135,7 @@ export class LocalBackend implements ToolBackend {
 
   async #bringUp(): Promise<void> {
     if (this.#running) return;
+    sweepMomentary();
     const workspaces = await Workspaces.open(this.#options.workspacesDir);
     const pipes = new PipeStock();
     try {
