@@ -95,7 +95,7 @@ async function giveBoth({ dir, tmpDir }: Workspace, owner: Owner): Promise<void>
 
 /** The users that slots get where nobody has named any, or why there are none. */
 export function usualUsers(): UserRange | string {
-  if (process.getuid?.() !== 0) return 'the server is not root';
+  if (process.getuid?.() !== 0) return 'the server is not root, nor has it subordinate users';
   const maps = ['uid_map', 'gid_map'].map((name) => readFileSync(`/proc/self/${name}`, 'utf8'));
   return rangeWithin(maps) ?? 'the user namespace of the server has too few users';
 }

@@ -132,7 +132,9 @@ function renderSystemMounts(view: SystemView, proc: ProcView, mounts: readonly M
       fstabLine(path, inside(path), 'none', ['bind', 'ro', 'nosuid', 'noexec', ...keptOptions(mounts, path)]),
     ),
     fstabLine('tmpfs', inside('/dev/shm'), 'tmpfs', ['nosuid', 'nodev', `size=${SHM_BYTES}`]),
-    fstabLine('devpts', inside('/dev/pts'), 'devpts', ['newinstance', 'ptmxmode=0666', 'mode=0620']),
+    fstabLine('devpts', inside('/dev/pts'), 'devpts', [
+      ...['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'],
+    ]),
     fstabLine('proc', inside('/proc'), 'proc', ['nosuid', 'nodev', 'noexec']),
     ...proc.readOnly.map((path) =>
       fstabLine(inside(path), inside(path), 'none', ['bind', 'ro', 'nosuid', 'nodev', 'noexec']),
