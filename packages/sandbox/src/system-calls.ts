@@ -34,5 +34,3 @@ export const NAMESPACE_CALLS = [
  * a network namespace (AF_ALG, AF_VSOCK), and asking for one loads a kernel module that few have ever looked at.
  */
 export const SOCKET_FAMILIES = [1, 2, 10, 16] as const;
-/** Above any that Linux knows. */
-export const MOST_SOCKET_FAMILIES = 64;
