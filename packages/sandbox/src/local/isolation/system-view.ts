@@ -79,6 +79,8 @@ const READABLE_BY_OTHERS = 0o004;
 /** The user that commands run as, inside. */
 export const SANDBOX_UID = 1000;
 export const WORKSPACE_DIR = '/workspace';
+/** What the sandbox itself needs inside. */
+export const OWN_DIR = '/.sandbox';
 /** Of a command's /dev/shm. It is memory, which no rlimit counts; left alone it could be half of the machine's. */
 export const SHM_BYTES = 256 * 1024 * 1024;
 
@@ -110,7 +112,7 @@ export interface SystemViewOptions {
 
 export async function buildSystemView(options: SystemViewOptions): Promise<SystemView> {
   const { rootDir } = options;
-  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR]) {
+  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR, OWN_DIR]) {
     mkdirSync(join(rootDir, dir), { recursive: true });
   }
   symlinkSync('../tmp', join(rootDir, 'var/tmp'));
@@ -123,7 +125,7 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   const devices = DEVICES.map((name) => `/dev/${name}`).filter(exists);
   for (const device of devices) writeFileSync(join(rootDir, device), '');
   linkDevices(rootDir);
-  const emptyFile = join(rootDir, 'run/empty');
+  const emptyFile = join(rootDir, OWN_DIR, 'empty');
   writeFileSync(emptyFile, '');
   await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
   const hidden = hiddenBeneath(options.hiddenPaths, binds);

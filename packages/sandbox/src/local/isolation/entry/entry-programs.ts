@@ -5,6 +5,7 @@
  */
 import { chmodSync, closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { OWN_DIR } from '../system-view.ts';
 import type { Architecture } from './call-numbers.ts';
 import { type Entry, entryProgram } from './entry-program.ts';
 
@@ -35,5 +36,5 @@ export class EntryPrograms {
 
 function pathOf({ user, mappedUser }: Entry): string {
   const name = [user, mappedUser].map((each) => each ?? 'same').join('-');
-  return `/run/enter-${name}`;
+  return `${OWN_DIR}/enter-${name}`;
 }
