@@ -12,7 +12,7 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
@@ -192,6 +192,8 @@ export async function giveTreeTo(path: string, { uid, gid }: Owner): Promise<voi
   const stats = await ignoreMissing(lstat(path));
   // chown(1) comes to the top of a tree last, so its owner tells that of all the rest.
   if (!stats || stats.uid === uid) return;
+  // Most are new: no process is started for those.
+  if (stats.isDirectory() && (await readdir(path)).length === 0) return chown(path, uid, gid);
   await run('chown', ['-RhP', `${uid}:${gid}`, '--', path], { env: { PATH: SYSTEM_PATH } });
 }
 

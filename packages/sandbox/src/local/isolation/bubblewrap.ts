@@ -66,11 +66,7 @@ export async function createBubblewrap(
     shell: shell.kind,
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
-    async prepare(workspace) {
-      const held = await users.hold(workspace);
-      enter(held);
-      return held;
-    },
+    prepare: (workspace) => users.hold(workspace, enter),
     release: (workspace) => users.release(workspace),
     ...(allowNetwork
       ? {}

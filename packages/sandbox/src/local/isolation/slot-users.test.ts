@@ -34,6 +34,10 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(new Set([first.user, second.user])).toEqual(new Set([2_000_000_000, 2_000_000_001]));
     await expect(users.hold(three!)).rejects.toMatchObject({ code: 'slot_unavailable' });
     users.release(first);
+    const failing = () => {
+      throw new Error('no room');
+    };
+    await expect(users.hold(one!, failing)).rejects.toThrow('no room');
     expect((await users.hold(one!)).user).toBe(first.user);
     users.release(first);
     expect((await users.hold(three!)).user).toBe(first.user);

@@ -28,13 +28,16 @@ const ABOVE_ACCOUNTS = 20_000;
 const NOBODY = 65_534;
 const FEWEST = 1_000;
 
+type Prepare = (held: Workspace) => void;
+
 /** All slots run as the server. */
 export class SharedUser {
   readonly ownUsers = false;
 
   /** A workspace may come from a start at which slots had users of their own. */
-  async hold(workspace: Workspace): Promise<Workspace> {
+  async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
     await giveBoth(workspace, { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 });
+    prepare(workspace);
     return workspace;
   }
 
@@ -53,14 +56,16 @@ export class SlotUsers {
     this.#next = randomInt(range.first, range.last + 1);
   }
 
-  /** The workspace with a user that it belongs to and that no other slot has. */
-  async hold(workspace: Workspace): Promise<Workspace> {
+  /** The workspace with a user that it belongs to and that no other slot has, once `prepare` has been called with it. */
+  async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
     const { uid: owner } = await lstat(workspace.dir);
     const user = this.#isFree(owner) ? owner : this.#findFree();
     this.#taken.add(user);
     try {
       await giveBoth(workspace, { uid: user, gid: user });
-      return { ...workspace, user };
+      const held = { ...workspace, user };
+      prepare(held);
+      return held;
     } catch (error) {
       this.#taken.delete(user);
       throw error;

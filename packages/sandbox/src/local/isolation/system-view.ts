@@ -127,7 +127,9 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   linkDevices(rootDir);
   const emptyFile = join(rootDir, OWN_DIR, 'empty');
   writeFileSync(emptyFile, '');
-  await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
+  // Whatever the server's umask is, slots with users of their own have to find their way.
+  if (process.getuid?.() === 0)
+    await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
   const hidden = hiddenBeneath(options.hiddenPaths, binds);
   return { rootDir, binds, hidden, devices, emptyFile, proc: procViews() };
 }

@@ -71,12 +71,10 @@ export async function createUnshare(
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
     async prepare(workspace) {
-      const held = await users.hold(workspace);
-      lastStep(held);
       const fstab = systemFstab + renderWorkspaceMounts(view, mounts, workspace);
       await writeFile(join(workspace.stateDir, FSTAB), fstab);
       await writeFile(join(workspace.stateDir, SETUP), setup);
-      return held;
+      return users.hold(workspace, lastStep);
     },
     release: (workspace) => users.release(workspace),
     ...(allowNetwork

@@ -3,7 +3,7 @@
  * that share a user. They are written in one go, on this thread: a process that another thread starts in between would
  * hold the file open for writing, and then the kernel runs it for nobody.
  */
-import { chmodSync, closeSync, existsSync, openSync, writeSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OWN_DIR } from '../system-view.ts';
 import type { Architecture } from './call-numbers.ts';
@@ -23,13 +23,11 @@ export class EntryPrograms {
     const inside = pathOf(entry);
     const path = join(this.#rootDir, inside);
     if (existsSync(path)) return inside;
-    const file = openSync(path, 'wx', 0o700);
-    try {
-      writeSync(file, entryProgram(entry, this.#architecture));
-    } finally {
-      closeSync(file);
-    }
-    chmodSync(path, 0o555);
+    // Under its own name only when it is whole: half a program would be there for good.
+    const unfinished = `${path}.new`;
+    writeFileSync(unfinished, entryProgram(entry, this.#architecture));
+    chmodSync(unfinished, 0o555);
+    renameSync(unfinished, path);
     return inside;
   }
 }

@@ -92,13 +92,19 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
 const UNFILTERED =
   'Use an x86-64 or arm64 machine, and a data directory on a file system from which programs may be run';
 
+const USERS =
+  'Run the server as root or with subordinate ids (docs/operations.md), or set TALARIA_SANDBOX_USERS=auto';
+
 const LIMITS =
   'Let the server make control groups: start it with systemd-run --user --scope -p Delegate=yes, or as a service with Delegate=yes';
 
-function explain(error: unknown, { backend }: Config): Finding {
+function explain(error: unknown, { backend, sandboxUsers }: Config): Finding {
   if (error instanceof LimitUnenforceableError) {
     const { problems } = unenforceable(error.limits);
     return { status: 'failed', detail: problems.join('; '), mend: LIMITS };
+  }
+  if (backend === 'local' && typeof sandboxUsers === 'object') {
+    return { status: 'failed', detail: (error as Error).message, mend: USERS };
   }
   return {
     status: 'failed',
