@@ -14,6 +14,7 @@
  */
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   copyFileSync,
   lstatSync,
   mkdirSync,
@@ -121,15 +122,15 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   const binds: SystemView['binds'] = [];
   for (const dir of SYSTEM_DIRS) addPath(rootDir, dir, binds);
   for (const dir of ETC_DIRS) addBind(rootDir, dir, binds);
-  await copyEtc(rootDir, options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC);
   const devices = DEVICES.map((name) => `/dev/${name}`).filter(exists);
   for (const device of devices) writeFileSync(join(rootDir, device), '');
   linkDevices(rootDir);
   const emptyFile = join(rootDir, OWN_DIR, 'empty');
   writeFileSync(emptyFile, '');
-  // Whatever the server's umask is, slots with users of their own have to find their way.
+  // Whatever the server's umask is, slots with users of their own have to find their way through what is made here.
   if (process.getuid?.() === 0)
     await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
+  await copyEtc(rootDir, [...ETC, ...javaSettings(), ...(options.allowNetwork ? ETC_NETWORK : [])]);
   const hidden = hiddenBeneath(options.hiddenPaths, binds);
   return { rootDir, binds, hidden, devices, emptyFile, proc: procViews() };
 }
@@ -174,15 +175,29 @@ function addPath(rootDir: string, path: string, binds: SystemView['binds']): voi
   else if (entry) addBind(rootDir, path, binds);
 }
 
-/** A link among the names is followed, links inside a directory stay links. What the server may not read is left out. */
+/** Debian keeps there what no Java starts without. */
+function javaSettings(): string[] {
+  return (ifPossible(() => readdirSync('/etc')) ?? []).filter((name) => /^java-\d+-openjdk$/.test(name));
+}
+
+/**
+ * A link among the names is followed, links inside a directory stay links. What the server may not read is left out, and
+ * what only root may read stays so.
+ */
 async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
   const paths = names.map((name) => join('/etc', name)).filter(exists);
   const target = join(rootDir, 'etc');
   // It reports what it could not read and copies the rest.
-  await run('cp', ['-RH', '--', ...paths, target], { env: { PATH: SYSTEM_PATH } }).catch(() => {});
+  const copy = ['-c', 'umask 022; exec cp -RH -- "$@"', 'sh', ...paths, target];
+  await run('sh', copy, { env: { PATH: SYSTEM_PATH } }).catch(() => {});
   for (const path of ETC_FILES.map((name) => join('/etc', name)).filter(exists)) {
-    mkdirSync(join(rootDir, dirname(path)), { recursive: true });
-    ifPossible(() => copyFileSync(path, join(rootDir, path)));
+    const copied = join(rootDir, path);
+    mkdirSync(dirname(copied), { recursive: true });
+    chmodSync(dirname(copied), 0o755);
+    ifPossible(() => {
+      copyFileSync(path, copied);
+      chmodSync(copied, statSync(path).mode & 0o777);
+    });
   }
 }
 
