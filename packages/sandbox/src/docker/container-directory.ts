@@ -78,8 +78,13 @@ export class ContainerDirectory {
   }
 
   /** `moved` is called in the same turn in which the workspace changes its place. */
-  async putIn({ name, dir, stateDir }: Workspace, user: ContainerUser, moved: () => void): Promise<void> {
-    for (const path of [dir, stateDir]) await giveTreeTo(path, user);
+  async putIn(
+    { name, dir, stateDir, tmpDir }: Workspace,
+    user: ContainerUser,
+    moved: () => void,
+  ): Promise<void> {
+    // Its /tmp may have had another owner than the directory around it, where a slot has users of its own.
+    for (const path of [dir, tmpDir, stateDir]) await giveTreeTo(path, user);
     await move(name, [dirname(stateDir)], [this.workspacesDir, ...STATES]);
     await move(name, [dirname(dir)], [this.workspacesDir], moved);
   }
