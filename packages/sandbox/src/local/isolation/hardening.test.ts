@@ -1,8 +1,9 @@
 /** What a command finds behind its namespaces: no keyring, no device to change, no path of the host. */
+import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../../backend.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
 import { whyUnavailable } from '../testing/why-unavailable.ts';
@@ -22,6 +23,41 @@ for (const isolation of ['bubblewrap', 'unshare'] as const) {
     );
   }
 }
+
+const needs = isRoot ? await whyUnavailable('unshare') : 'root';
+test.skipIf(needs !== undefined)(
+  `where programs cannot be run from the data directory, commands run unfiltered and the backend says so${needs === undefined ? '' : ` (missing: ${needs})`}`,
+  () => {
+    const workspacesDir = mkdtempSync(join(tmpdir(), 'talaria-hardening-test-'));
+    onTestFinished(() => rmSync(workspacesDir, { recursive: true }));
+    const module = JSON.stringify(new URL('../local-backend.ts', import.meta.url).href);
+    const script = `
+      const { LocalBackend } = await import(${module});
+      const backend = new LocalBackend({ workspacesDir: ${JSON.stringify(workspacesDir)} });
+      await backend.start();
+      const slot = await backend.acquire();
+      const [{ output }] = await backend.executeBatch([
+        [slot, 'bash', { command: 'grep NoNewPrivs /proc/self/status; touch /dev/full 2>/dev/null || echo kept' }],
+      ]);
+      console.log(JSON.stringify({ output, ...backend.stats().isolation }));
+      await backend.stop();`;
+    const noexec = 'mount -t tmpfs -o noexec tmpfs "$1" && shift && exec "$@"';
+    const node = [process.execPath, '--input-type=module', '--eval', script];
+    const told = execFileSync('unshare', ['--mount', 'sh', '-c', noexec, 'sh', workspacesDir, ...node]);
+    expect(JSON.parse(told.toString())).toMatchObject({
+      output: 'NoNewPrivs:\t1\nkept\n',
+      kind: 'unshare',
+      hardening: [
+        {
+          name: 'system calls',
+          holds: false,
+          description: expect.stringMatching(/Permission denied.*keyrings/),
+        },
+        { name: 'kernel users', holds: false },
+      ],
+    });
+  },
+);
 
 function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'users'>): void {
   const workspacesDir = mkdtempSync(join(tmpdir(), 'talaria-hardening-test-'));
