@@ -16,6 +16,7 @@ import { describeMachine, printMachine } from './machine.ts';
 import { judge, type Missing, type Row } from './rows.ts';
 import { archive } from './scenarios/archive.ts';
 import { command } from './scenarios/command.ts';
+import { createWaits } from './scenarios/create-waits.ts';
 import { creates } from './scenarios/creates.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { firstEvent } from './scenarios/first-event.ts';
@@ -45,6 +46,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'sandbox-local': sandboxLocal,
   'sandbox-docker': sandboxDocker,
   creates,
+  'create-waits': createWaits,
   'first-event': firstEvent,
   'model-to-subscriber': modelToSubscriber,
   'fan-out': fanOut,

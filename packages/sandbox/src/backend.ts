@@ -150,10 +150,20 @@ export interface Isolation {
   description: string;
 }
 
+/** Something that stands behind the isolation, for the case that it is overcome; each is there or is told to be missing. */
+export interface HardeningStatus {
+  name: 'system calls' | 'kernel users';
+  holds: boolean;
+  /** What there is, or what is missing and why, in a few words. */
+  description: string;
+}
+
 export interface BackendIsolation {
   /** `container`: nothing but a container of its own keeps a slot from the host and from others. */
   kind: Isolation['kind'] | 'container';
   description: string;
+  /** Absent where a backend has none to tell about. */
+  hardening?: readonly HardeningStatus[];
 }
 
 export interface BackendStats {

@@ -19,7 +19,12 @@ export async function configuredBackend(
   };
   if (config.backend === 'local') {
     const { LocalBackend } = await import('@talaria/sandbox/local');
-    return new LocalBackend({ ...common, isolation: config.sandboxIsolation, hiddenPaths: [config.dataDir] });
+    return new LocalBackend({
+      ...common,
+      isolation: config.sandboxIsolation,
+      users: config.sandboxUsers,
+      hiddenPaths: [config.dataDir],
+    });
   }
   const { DockerBackend } = await import('@talaria/sandbox/docker');
   return new DockerBackend({

@@ -2,6 +2,7 @@
 import { type Config, describeDatabase } from './config/index.ts';
 import type { Journal } from './journal/journal.ts';
 import { SqliteJournal } from './journal/sqlite/sqlite-journal.ts';
+import { whyNotPrivate } from './private-file.ts';
 import type { Report } from './telemetry/facts.ts';
 
 export interface StoreOptions {
@@ -24,4 +25,10 @@ export async function openConfiguredStore(
 
 export function storeName({ database }: Pick<Config, 'database'>): string {
   return `${database.kind === 'sqlite' ? 'SQLite' : 'Postgres'}, ${describeDatabase(database)}`;
+}
+
+/** What somebody should know who runs a server on it. */
+export function storeWarnings({ database }: Pick<Config, 'database'>): string[] {
+  const open = database.kind === 'sqlite' ? whyNotPrivate(database.path) : undefined;
+  return open === undefined ? [] : [open];
 }

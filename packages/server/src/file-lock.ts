@@ -7,6 +7,7 @@
  * are two connections to it.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { makePrivate } from './private-file.ts';
 
 export interface FileLock {
   release(): void;
@@ -14,6 +15,7 @@ export interface FileLock {
 
 /** Throws an error with the message `inUse` when another process holds the lock. */
 export function lockFile(path: string, inUse: string): FileLock {
+  makePrivate(path);
   const db = new DatabaseSync(path);
   try {
     db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');

@@ -16,7 +16,7 @@ import { embeddingsEndpoint } from './agent/model/embeddings-endpoint.ts';
 import { checkStore } from './checks/check-store.ts';
 import type { ServerHandle } from './cli/serve.ts';
 import { type Config, configSecrets } from './config/index.ts';
-import { openConfiguredStore, storeName } from './configured-store.ts';
+import { openConfiguredStore, storeName, storeWarnings } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
 import { configuredWork } from './configured-work.ts';
 import { Engine, type OpenWorkspace } from './engine/engine.ts';
@@ -235,7 +235,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   let closing: Promise<void> | undefined;
   return {
     url,
-    describe: () => ({ role, store: storeName(config), work: workbench?.describe() }),
+    describe: () => ({
+      role,
+      store: storeName(config),
+      storeWarnings: storeWarnings(config),
+      work: workbench?.describe(),
+    }),
     close() {
       closing ??= (async () => {
         engine.beginDraining();

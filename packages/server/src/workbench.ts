@@ -193,6 +193,7 @@ export class Workbench {
       model: this.model.name,
       sandbox: isolation.description,
       isolated: this.#isolated,
+      hardening: isolation.hardening ?? [],
       limits: limitsInBrief(limits),
       unenforcedLimits: unenforcedLimits(limits),
     };

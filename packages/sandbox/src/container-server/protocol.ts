@@ -17,6 +17,7 @@ import type {
   BackendIsolation,
   ExecutionMetadata,
   FailureReason,
+  HardeningStatus,
   ProcessDescription,
   ProcessStatus,
 } from '../backend.ts';
@@ -152,10 +153,17 @@ const parseLimit = shape<LimitStatus>({
   description: string,
 });
 
+const parseHardening = shape<HardeningStatus>({
+  name: oneOf<HardeningStatus['name']>({ 'system calls': true, 'kernel users': true }),
+  holds: boolean,
+  description: string,
+});
+
 export const parseAttached = shape<Attached>({
   isolation: shape<BackendIsolation>({
     kind: oneOf<BackendIsolation['kind']>({ bubblewrap: true, unshare: true, container: true, none: true }),
     description: string,
+    hardening: optional(listOf(parseHardening)),
   }),
   limits: listOf(parseLimit),
 });

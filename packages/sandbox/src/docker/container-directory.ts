@@ -6,11 +6,9 @@
  *   workspaces/     mounted: the directories of the server inside, laid out as in local/workspaces.ts
  *   slots/<name>    not mounted: one file per workspace that was put in, a `SlotNote`
  */
-import { execFile } from 'node:child_process';
 import { renameSync } from 'node:fs';
-import { chmod, chown, lstat, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import {
   ignoreMissing,
   inside,
@@ -18,11 +16,8 @@ import {
   openReference,
   WorkspacePathError,
 } from '../local/files/workspace-path.ts';
-import { SYSTEM_PATH } from '../local/system-path.ts';
-import { removeTree, type Workspace } from '../local/workspaces.ts';
+import { giveTreeTo, removeTree, type Workspace } from '../local/workspaces.ts';
 import type { ContainerUser } from './container-spec.ts';
-
-const run = promisify(execFile);
 
 /** Where the server inside keeps what belongs to a workspace but not into it. */
 const STATES = ['.sandbox', 'slots'];
@@ -83,8 +78,13 @@ export class ContainerDirectory {
   }
 
   /** `moved` is called in the same turn in which the workspace changes its place. */
-  async putIn({ name, dir, stateDir }: Workspace, user: ContainerUser, moved: () => void): Promise<void> {
-    for (const path of [dir, stateDir]) await giveTreeTo(path, user);
+  async putIn(
+    { name, dir, stateDir, tmpDir }: Workspace,
+    user: ContainerUser,
+    moved: () => void,
+  ): Promise<void> {
+    // Its /tmp may have had another owner than the directory around it, where a slot has users of its own.
+    for (const path of [dir, tmpDir, stateDir]) await giveTreeTo(path, user);
     await move(name, [dirname(stateDir)], [this.workspacesDir, ...STATES]);
     await move(name, [dirname(dir)], [this.workspacesDir], moved);
   }
@@ -134,11 +134,4 @@ async function orMissing<T>(opening: Promise<T>): Promise<T | undefined> {
 
 async function giveTo(path: string, { uid, gid }: ContainerUser): Promise<void> {
   if (process.getuid?.() === 0) await chown(path, uid, gid);
-}
-
-/** Only for what somebody else has worked in before: a container's own user owns what it wrote. */
-async function giveTreeTo(path: string, { uid, gid }: ContainerUser): Promise<void> {
-  const stats = await ignoreMissing(lstat(path));
-  if (process.getuid?.() !== 0 || !stats || stats.uid === uid) return;
-  await run('chown', ['-RhP', `${uid}:${gid}`, '--', path], { env: { PATH: SYSTEM_PATH } });
 }

@@ -1,9 +1,10 @@
 /** Moves of workspaces, with containers that are only directories. */
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SlotUsers } from '../local/isolation/slot-users.ts';
 import { Workspaces } from '../local/workspaces.ts';
 import { ContainerDirectory } from './container-directory.ts';
 import { containerUser } from './docker-options.ts';
@@ -70,6 +71,19 @@ test("what the container makes is taken out like what it was given, and nobody's
   expect(await read('t-new')).toBe('t-new');
   expect(await places.exists('t-slot')).toBe(false);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a workspace that a local slot had in between, with a user of its own, belongs to the container again (needs root)',
+  async () => {
+    await newWorkspace('t-a', 'mine');
+    await places.putIn('t-a', container, KEPT, user);
+    await places.takeOut('t-a', container, KEPT);
+    await new SlotUsers({ first: 2_000_000_000, last: 2_000_000_001 }).hold(workspaces.at('t-a'));
+    await places.putIn('t-a', container, KEPT, user);
+    const inside = [container.workspacePath('t-a'), join(container.workspacesDir, '.sandbox/slots/t-a/tmp')];
+    for (const dir of inside) expect((await stat(join(dir, 'file'))).uid).toBe(user.uid);
+  },
+);
 
 test('a workspace without rights moves, and is private again', async () => {
   await newWorkspace('t-a', 'mine');

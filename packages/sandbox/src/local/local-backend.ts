@@ -24,6 +24,7 @@ import type {
   ExecutionRequest,
   ExecutionResult,
   FailureReason,
+  HardeningStatus,
   Isolation,
   Slot,
   ToolBackend,
@@ -48,6 +49,7 @@ import { SharedNetwork } from './background/shared-network.ts';
 import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
+import type { WantedUsers } from './isolation/slot-users.ts';
 import { observeTrial, type TrialSite } from './isolation/trial.ts';
 import { withEnvironment } from './isolation/with-environment.ts';
 import type { BackendLimits } from './limits/backend-limits.ts';
@@ -55,6 +57,7 @@ import { LimitChoice } from './limits/limit-choice.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
 import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
+import { sweepMomentary } from './process/memory-dir.ts';
 import { PipeStock } from './process/pipe-stock.ts';
 import { restoreTree } from './snapshots/restore-tree.ts';
 import { surveyTree } from './snapshots/survey-tree.ts';
@@ -83,6 +86,11 @@ export interface LocalBackendOptions {
   isolation?: Isolation['kind'] | 'auto';
   /** Directories that commands must not see even where they lie inside the system's, such as a data directory in /opt. */
   hiddenPaths?: readonly string[];
+  /**
+   * The kernel's users that slots run as. `auto`: each its own where the server is root, else the server's; `shared`: the
+   * server's; a range has to work or `start` fails.
+   */
+  users?: WantedUsers;
   /** What commands find in their environment besides the usual variables. */
   environment?: Readonly<Record<string, string>>;
   /** What commands may use. One that cannot be enforced here makes `start` fail. */
@@ -95,6 +103,7 @@ export interface LocalBackendOptions {
 
 interface Running {
   isolation: IsolationDriver;
+  hardening: readonly HardeningStatus[];
   limits: BackendLimits;
   workspaces: Workspaces;
   pipes: PipeStock;
@@ -126,6 +135,7 @@ export class LocalBackend implements ToolBackend {
 
   async #bringUp(): Promise<void> {
     if (this.#running) return;
+    sweepMomentary();
     const workspaces = await Workspaces.open(this.#options.workspacesDir);
     const pipes = new PipeStock();
     try {
@@ -138,7 +148,7 @@ export class LocalBackend implements ToolBackend {
   }
 
   /** What isolates commands here, and what holds them to their limits. */
-  async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'limits'>> {
+  async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'hardening' | 'limits'>> {
     const {
       limits: required = {},
       preferredLimits: preferred = {},
@@ -146,15 +156,16 @@ export class LocalBackend implements ToolBackend {
     } = this.#options;
     const choice = await LimitChoice.prepare({ required, preferred, container }, site.workspaces.baseDir);
     try {
-      const { driver, observed } = await chooseIsolation({
+      const { driver, observed, hardening } = await chooseIsolation({
         wanted: this.#options.isolation ?? 'auto',
         allowNetwork: this.#options.allowNetwork ?? false,
         hiddenPaths: this.#options.hiddenPaths ?? [],
+        users: this.#options.users ?? 'auto',
         trial: choice.trial,
         ...site,
       });
       const limits = await choice.decide(driver, observed, (trial) => observeTrial(driver, trial, site));
-      return { isolation: withEnvironment(driver, this.#options.environment ?? {}), limits };
+      return { isolation: withEnvironment(driver, this.#options.environment ?? {}), hardening, limits };
     } finally {
       await choice.close();
     }
@@ -186,14 +197,14 @@ export class LocalBackend implements ToolBackend {
       const { isolation, limits, workspaces } = this.#started();
       const held = this.#holderOf(name);
       if (held) return held;
-      const workspace = await workspaces.create(name);
-      await isolation.prepare(workspace);
+      const created = await workspaces.create(name);
+      const workspace = await isolation.prepare(created);
       this.#started();
       const slot = new LocalSlot({
         workspace,
         workspaceDir: isolation.workspaceDir(workspace),
         trajectoryId,
-        limits: new SlotLimits(limits, workspace),
+        limits: new SlotLimits(limits, created),
         network: new SharedNetwork(isolation),
       });
       this.#slots.set(slot.slotId, slot);
@@ -206,11 +217,12 @@ export class LocalBackend implements ToolBackend {
     if (!held) return;
     await this.#inTurn(held.workspace.name, async () => {
       if (!this.#slots.has(held.slotId)) return;
-      const { workspaces } = this.#started();
+      const { isolation, workspaces } = this.#started();
       held.phase = 'releasing';
       await held.end();
       await held.limits.close();
       this.#slots.delete(held.slotId);
+      isolation.release(held.workspace);
       try {
         if (resetWorkspace || held.trajectoryId === undefined) await workspaces.remove(held.workspace.name);
         held.phase = 'available';
@@ -300,8 +312,13 @@ export class LocalBackend implements ToolBackend {
       kind: 'none' as const,
       description: 'The backend is not started.',
     };
-    const limits = this.#running?.limits.status ?? [];
-    return { backend: 'local', isolation: { kind, description }, limits, slots };
+    const { hardening = [], limits } = this.#running ?? {};
+    return {
+      backend: 'local',
+      isolation: { kind, description, hardening },
+      limits: limits?.status ?? [],
+      slots,
+    };
   }
 
   #started(): Running {

@@ -12,10 +12,11 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
+import { ignoreMissing } from './files/workspace-path.ts';
 import { isAlive, processToken } from './process/process-table.ts';
 import { SYSTEM_PATH } from './system-path.ts';
 
@@ -29,6 +30,13 @@ export interface Workspace {
   readonly tmpDir: string;
   /** For files an isolation keeps about this workspace; commands cannot see it. */
   readonly stateDir: string;
+  /** The kernel's user that its commands run as while a slot holds it; the server's own where there is none. */
+  readonly user?: number | undefined;
+}
+
+export interface Owner {
+  uid: number;
+  gid: number;
 }
 
 export interface CreatedWorkspace extends Workspace {
@@ -176,6 +184,17 @@ export class Workspaces {
     const entries = await readdir(this.#trashDir).catch(() => []);
     for (const entry of entries) await removeTree(join(this.#trashDir, entry));
   }
+}
+
+/** Makes a tree the property of somebody unless it is. Only root can, and only root has to. */
+export async function giveTreeTo(path: string, { uid, gid }: Owner): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const stats = await ignoreMissing(lstat(path));
+  // chown(1) comes to the top of a tree last, so its owner tells that of all the rest.
+  if (!stats || stats.uid === uid) return;
+  // Most are new: no process is started for those.
+  if (stats.isDirectory() && (await readdir(path)).length === 0) return chown(path, uid, gid);
+  await run('chown', ['-RhP', `${uid}:${gid}`, '--', path], { env: { PATH: SYSTEM_PATH } });
 }
 
 /** False where it was there already. */

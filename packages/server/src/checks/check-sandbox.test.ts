@@ -15,10 +15,23 @@ test('a sandbox that works says what it is made of', () => {
     status: 'ok',
     detail: 'Docker.',
     backend: 'docker',
+    hardening: {},
     limits: {},
     slots: STATS.slots,
     containers: STATS.containers,
   });
+});
+
+test('one whose system calls are not filtered is degraded, and tells it', () => {
+  const description = 'not filtered (why)';
+  const kind = 'unshare' as const;
+  const withFilter = (holds: boolean) =>
+    checkSandbox({
+      ...STATS,
+      isolation: { kind, description: '', hardening: [{ name: 'system calls', holds, description }] },
+    });
+  expect(withFilter(false)).toMatchObject({ status: 'degraded', hardening: { 'system calls': description } });
+  expect(withFilter(true).status).toBe('ok');
 });
 
 test('one without isolation is degraded, and one that gives no slots has failed, with the reason', () => {

@@ -1,10 +1,13 @@
 /** What `/health/detailed` says of the sandbox: what isolates and limits commands, and whether a run can have a place in it. */
 import type { BackendStats } from '@talaria/sandbox';
 import type { Check } from '../http/routes/health.ts';
+import { hardeningInDetail, missingHardening } from '../sandbox-hardening.ts';
 import { limitsInDetail } from '../sandbox-limits.ts';
 
 export interface SandboxCheck extends Check {
   backend: string;
+  /** What stands behind the isolation, or is missing there. */
+  hardening: Record<string, string>;
   limits: Record<string, string>;
   slots: BackendStats['slots'];
   containers?: NonNullable<BackendStats['containers']>;
@@ -12,11 +15,13 @@ export interface SandboxCheck extends Check {
 
 export function checkSandbox(stats: BackendStats): SandboxCheck {
   const { backend, isolation, limits, slots, containers, trouble } = stats;
-  const isolated = isolation.kind === 'none' ? 'degraded' : 'ok';
+  const { kind, hardening = [] } = isolation;
+  const isolated = kind === 'none' || missingHardening(hardening).length > 0 ? 'degraded' : 'ok';
   return {
     status: trouble === undefined ? isolated : 'failed',
     detail: trouble === undefined ? isolation.description : `No run can have a sandbox: ${trouble}`,
     backend,
+    hardening: hardeningInDetail(hardening),
     limits: limitsInDetail(limits),
     slots,
     ...(containers === undefined ? {} : { containers }),

@@ -2,13 +2,17 @@
  * What a server says on the terminal once it listens: where, with what, what to be careful about, and what to type
  * next. The command can be copied as it is; a key is named by its variable and never printed.
  */
+import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
+import { missingHardening } from '../sandbox-hardening.ts';
 
 export interface Running {
   readonly url: string;
   readonly version: string;
   readonly role: Config['role'];
   readonly store: string;
+  /** What somebody should know about the store, a sentence each. */
+  readonly storeWarnings: readonly string[];
   /** What runs are worked on with; undefined where that is done elsewhere. */
   readonly work: WorkDescription | undefined;
 }
@@ -19,6 +23,8 @@ export interface WorkDescription {
   readonly sandbox: string;
   /** Whether the sandbox keeps commands from the machine. */
   readonly isolated: boolean;
+  /** What stands behind the isolation, and what of it is missing. */
+  readonly hardening: readonly HardeningStatus[];
   /** What commands may use. */
   readonly limits: string;
   /** What nothing here holds them to, and why. */
@@ -42,13 +48,18 @@ export function banner(
   configWarnings: readonly string[],
   program: string,
 ): string {
-  const { url, version, role, store, work } = running;
-  const warnings = [...configWarnings, ...(work === undefined ? [] : workWarnings(work, config))];
+  const { url, version, role, store, storeWarnings, work } = running;
+  const warnings = [
+    ...configWarnings,
+    ...storeWarnings,
+    ...(work === undefined ? [] : workWarnings(work, config)),
+  ];
   const parts = [
     ['role', ROLES[role]],
     ['model', work?.model],
     ['store', store],
     ['sandbox', work?.sandbox],
+    ...hardeningLines(work?.hardening ?? []),
     ['limits', work?.limits],
   ].filter(([, what]) => what !== undefined);
   return [
@@ -59,7 +70,14 @@ export function banner(
   ].join('\n');
 }
 
-function workWarnings({ model, isolated, unenforcedLimits }: WorkDescription, config: Config): string[] {
+function hardeningLines(hardening: readonly HardeningStatus[]): [string, string][] {
+  return hardening.map(({ name, description }) => ['', `${name}: ${description}`]);
+}
+
+function workWarnings(
+  { model, isolated, hardening, unenforcedLimits }: WorkDescription,
+  config: Config,
+): string[] {
   const warnings: string[] = [];
   if (/^demo\b/i.test(model)) {
     warnings.push(
@@ -74,7 +92,7 @@ function workWarnings({ model, isolated, unenforcedLimits }: WorkDescription, co
         : 'and TALARIA_APPROVALS_UNISOLATED=skip lets them run without asking';
     warnings.push(`commands run without isolation, as the user of this server; ${approvals}`);
   }
-  return [...warnings, ...unenforcedLimits];
+  return [...warnings, ...missingHardening(hardening), ...unenforcedLimits];
 }
 
 function nextCommand(url: string, config: Config, program: string): string[] {

@@ -81,6 +81,7 @@ it('starts from the documented defaults', () => {
     warmSlots: 1,
     acquireTimeoutSeconds: 60,
     sandboxIsolation: 'auto',
+    sandboxUsers: 'auto',
     sandboxMemoryMb: 4096,
     sandboxProcesses: 1024,
     sandboxCpus: 0,

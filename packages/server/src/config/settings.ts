@@ -25,6 +25,7 @@ import {
 } from './kinds.ts';
 import { type McpServerConfig, mcpServers } from './mcp-servers.ts';
 import { apiKeys, type CorsOrigins, corsOrigins, databaseUrl, host, httpUrl } from './network-kinds.ts';
+import { sandboxUsers } from './sandbox-users.ts';
 import { webhookSecret, webhookUrl } from './webhook-kinds.ts';
 
 export interface Setting<T, D extends T | undefined = T | undefined> {
@@ -432,6 +433,15 @@ export const settings = {
     default: 'auto',
     group: 'Sandbox and approvals',
     about: 'how the local sandbox is closed off; `auto` takes the strongest that works',
+  }),
+  sandboxUsers: define({
+    env: 'TALARIA_SANDBOX_USERS',
+    key: 'sandbox_users',
+    kind: sandboxUsers(),
+    default: 'auto',
+    group: 'Sandbox and approvals',
+    about:
+      "the kernel's users that runs of the local sandbox have: `auto` is one for each where the server is root, `shared` the server's own",
   }),
   allowNetwork: define({
     env: 'TALARIA_ALLOW_NETWORK',

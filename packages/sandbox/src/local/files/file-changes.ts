@@ -11,12 +11,11 @@ import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, rename, unlink } from 'node:fs/promises';
 import {
+  createInside,
   describeErrors,
   ignoreMissing,
   inside,
-  NEW_FILE,
   openDirectory,
-  openInside,
   replaceFile,
   splitName,
   WorkspacePathError,
@@ -118,7 +117,7 @@ async function stage(root: string, change: FileChange): Promise<Staged> {
   const staged = { change, parent, target: inside(parent, name), aside: inside(parent, asideName) };
   if (change.kind === 'delete') return staged;
   try {
-    await using file = await openInside(parent, asideName, NEW_FILE, change.components);
+    await using file = await createInside(parent, asideName, change.components);
     await describeErrors(change.components, () => file.writeFile(change.content));
     const mode = change.before?.stats.mode ?? change.mode;
     if (mode !== undefined) await file.chmod(mode & 0o777);

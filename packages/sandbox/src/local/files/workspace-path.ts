@@ -9,7 +9,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { chown, type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 
 /** Linux's value on every architecture Node is built for; node:fs does not name it. */
 const O_PATH = 0o10000000;
@@ -96,7 +96,30 @@ export function openReferenced(reference: FileHandle, components: readonly Name[
 export async function createFile(root: string, components: readonly string[]): Promise<FileHandle> {
   const { parents, name } = splitName(components);
   await using parent = await openDirectory(root, parents, { create: true });
-  return await openInside(parent, name, NEW_FILE, components);
+  return await createInside(parent, name, components);
+}
+
+/** Creates a file that must not exist yet. Like everything in a workspace it belongs to the owner of its directory. */
+export async function createInside(
+  directory: FileHandle,
+  name: string,
+  components: readonly string[],
+): Promise<FileHandle> {
+  const file = await openInside(directory, name, NEW_FILE, components);
+  try {
+    await giveToOwnerOf(directory, file);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Only a server that is root makes what is not its commands' own. */
+async function giveToOwnerOf(directory: FileHandle, made: FileHandle): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await directory.stat();
+  await chown(`/proc/self/fd/${made.fd}`, uid, gid);
 }
 
 /**
@@ -116,7 +139,7 @@ export async function replaceFile(
 
   const temporaryName = `.talaria-${randomUUID()}`;
   const temporary = inside(parent, temporaryName);
-  const file = await openInside(parent, temporaryName, NEW_FILE, components);
+  const file = await createInside(parent, temporaryName, components);
   try {
     try {
       await file.writeFile(content);
@@ -140,17 +163,20 @@ export async function openDirectory(
   for (const [index, name] of components.entries()) {
     await using parent = directory;
     const upToHere = components.slice(0, index + 1);
-    if (create) await makeDirectory(inside(parent, name), upToHere);
+    const made = create && (await makeDirectory(inside(parent, name), upToHere));
     directory = await openInside(parent, name, DIRECTORY, upToHere);
+    if (made) await giveToOwnerOf(parent, directory);
   }
   return directory;
 }
 
-async function makeDirectory(path: Name, components: readonly Name[]): Promise<void> {
+/** False where it was there already. */
+async function makeDirectory(path: Name, components: readonly Name[]): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o755 });
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw describeError(error as NodeJS.ErrnoException, components);
   }
 }

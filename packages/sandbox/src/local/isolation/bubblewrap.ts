@@ -1,28 +1,60 @@
 /**
  * Isolation with bubblewrap, one per command. The first process of its pid namespace is a shell of ours and not
  * bubblewrap's own: bubblewrap's tells the outside that the command has ended before what it left behind is gone.
+ *
+ * Where slots have users of their own bubblewrap makes no user namespace: it builds the sandbox as root, with what root
+ * may reach, and the entry program makes one as the slot's user. Where the server is root the entry program also makes the
+ * devices of the host read-only, which bubblewrap cannot: their owner and rights, not what is written to them.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
-import type { IsolationDriver } from './isolation-driver.ts';
+import type { Hardening, IsolationDriver } from './isolation-driver.ts';
+import { keptOptions, readMounts } from './mounts.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import { SANDBOX_UID, SHM_BYTES, type SystemView, WORKSPACE_DIR } from './system-view.ts';
+import {
+  type ProcView,
+  procFor,
+  SANDBOX_UID,
+  SHM_BYTES,
+  type SystemView,
+  WORKSPACE_DIR,
+} from './system-view.ts';
 
 const run = promisify(execFile);
 
-export async function createBubblewrap(view: SystemView, allowNetwork: boolean): Promise<IsolationDriver> {
+export async function createBubblewrap(
+  view: SystemView,
+  allowNetwork: boolean,
+  { entries, users }: Hardening,
+): Promise<IsolationDriver> {
   const program = await findProgram('bwrap');
   if (!program) throw new Error('bwrap is not installed');
   const { stdout: help } = await run(program, ['--help'], { env: { PATH: SYSTEM_PATH } });
+  const { ownUsers } = users;
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot && !entries) throw new Error('it leaves the devices of the host to root');
+  if (ownUsers && !help.includes('--perms')) throw new Error('this version can make /dev/shm only for root');
+  const devices = { paths: view.devices, options: ['nosuid', ...keptOptions(await readMounts(), '/dev')] };
+  const enter = ({ user }: Workspace): string[] => {
+    if (!entries) return [];
+    return [entries.make(isRoot ? { user, mappedUser: user ?? 0, readOnly: devices } : {})];
+  };
+  /** A first process that has no more rights than the command can be taken over by it, so it is filtered too. */
+  const inside = (workspace: Workspace, first: readonly string[]): string[] =>
+    isRoot ? [...first, ...enter(workspace)] : [...enter(workspace), ...first];
   const options = [
-    ...namespaceOptions(help.includes('--disable-userns')),
+    ...userOptions({ isRoot, ownUsers }, help.includes('--disable-userns')),
+    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
     ...['--die-with-parent', '--as-pid-1'],
     // Older versions cannot limit a tmpfs.
-    ...systemOptions(view, help.includes('--size') ? ['--size', String(SHM_BYTES)] : []),
+    ...systemOptions(view, procFor(view, ownUsers), [
+      ...(ownUsers ? ['--perms', '1777'] : []),
+      ...(help.includes('--size') ? ['--size', String(SHM_BYTES)] : []),
+    ]),
   ];
   const ownNetwork = allowNetwork ? [] : ['--unshare-net'];
   const shell = await findShell();
@@ -31,18 +63,21 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
   return {
     kind: 'bubblewrap',
     description: `bubblewrap: every command runs in its own namespaces ${network} and sees a read-only system and its own workspace.`,
-    shell,
+    shell: shell.kind,
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
-    prepare: async () => {},
-    ...(allowNetwork ? {} : { openNetwork: () => SlotNetwork.open(networkMaker(program, options, view)) }),
+    prepare: (workspace) => users.hold(workspace, enter),
+    release: (workspace) => users.release(workspace),
+    ...(allowNetwork
+      ? {}
+      : { openNetwork: () => SlotNetwork.open(networkMaker(program, options, view, ownUsers)) }),
     launch(workspace, _, limits, network) {
       const start = network ? [...network.entry, program] : [program, ...ownNetwork];
       return {
         program: start[0] as string,
         args: [
           ...[...start.slice(1), ...options, ...workspaceOptions(workspace), '--'],
-          ...[...firstProcess(limits), ...shellArguments(shell, limits)],
+          ...[...inside(workspace, firstProcess(limits)), ...shellArguments(shell, limits)],
         ],
         entrances: limits.entrances,
         env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
@@ -55,21 +90,40 @@ export async function createBubblewrap(view: SystemView, allowNetwork: boolean):
 }
 
 /** bubblewrap sets the loopback up itself. */
-function networkMaker(program: string, options: readonly string[], view: SystemView): NetworkMaker {
-  const asRoot = ['--unshare-user', '--uid', '0', '--gid', '0', '--unshare-net', '--die-with-parent'];
+function networkMaker(
+  program: string,
+  options: readonly string[],
+  view: SystemView,
+  ownUsers: boolean,
+): NetworkMaker {
+  const asRoot = ownUsers ? [] : ['--unshare-user', '--uid', '0', '--gid', '0'];
+  const helper = [
+    '--unshare-net',
+    '--die-with-parent',
+    ...rootOptions(view),
+    '--',
+    'sh',
+    '-c',
+    HELPER_SCRIPT,
+  ];
   return {
-    helper: [program, ...asRoot, ...rootOptions(view), '--', 'sh', '-c', HELPER_SCRIPT],
+    helper: [program, ...asRoot, ...helper],
+    namespaces: ownUsers ? ['net'] : ['user', 'net'],
     trial: [program, ...options, '--', 'true'],
   };
 }
 
-function namespaceOptions(canDisableUserNamespaces: boolean): string[] {
-  const uid = String(SANDBOX_UID);
-  return [
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...(canDisableUserNamespaces ? ['--disable-userns'] : []),
-    ...['--uid', uid, '--gid', uid, '--hostname', 'sandbox'],
-  ];
+/** The rights that it leaves to root are for the entry program, which loses them with the user namespace it makes. */
+function userOptions(
+  { isRoot, ownUsers }: { isRoot: boolean; ownUsers: boolean },
+  canDisableUserNamespaces: boolean,
+): string[] {
+  const namespace = (uid: number) => ['--unshare-user', '--uid', String(uid), '--gid', String(uid)];
+  const rights = (...names: string[]) => names.flatMap((name) => ['--cap-add', name]);
+  if (ownUsers) return rights('CAP_SYS_ADMIN', 'CAP_SETUID', 'CAP_SETGID');
+  // For any other user bubblewrap makes a second namespace, which has no rights over the mounts.
+  if (isRoot) return [...namespace(0), ...rights('CAP_SYS_ADMIN')];
+  return [...namespace(SANDBOX_UID), ...(canDisableUserNamespaces ? ['--disable-userns'] : [])];
 }
 
 function rootOptions(view: SystemView): string[] {
@@ -79,13 +133,14 @@ function rootOptions(view: SystemView): string[] {
   ];
 }
 
-function systemOptions(view: SystemView, shmSize: readonly string[]): string[] {
+function systemOptions(view: SystemView, proc: ProcView, shmOptions: readonly string[]): string[] {
   return [
     ...rootOptions(view),
     ...view.hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
-    ...['--dev', '/dev', ...shmSize, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--dev', '/dev', ...shmOptions, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--proc', '/proc'],
-    ...view.procReadOnly.flatMap((path) => ['--ro-bind', path, path]),
+    ...proc.readOnly.flatMap((path) => ['--ro-bind', path, path]),
+    ...proc.empty.flatMap((path) => ['--ro-bind', view.emptyFile, path]),
   ];
 }
 

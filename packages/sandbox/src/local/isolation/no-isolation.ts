@@ -8,6 +8,7 @@ import { endAbandoned, endMarked, MARKER_VARIABLE, signalMarked } from '../proce
 import { findProgram } from '../system-path.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { findShell, shellArguments, shellEnvironment } from './shell.ts';
+import { SharedUser } from './slot-users.ts';
 
 /**
  * Ends what a server without isolation left running in these workspaces when it was killed. Every start does it: the
@@ -19,6 +20,7 @@ export function sweepAbandoned(workspacesDir: string): void {
 
 export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
   const shell = await findShell();
+  const users = new SharedUser();
   // The shell dies with the server where setpriv is there to ask for it; the rest is swept at the next start.
   const wrapper = (await findProgram('setpriv')) ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   const workspacesKey = markerKey(workspacesDir);
@@ -26,10 +28,11 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
   return {
     kind: 'none',
     description: `none: commands run as the server's user and see its files and network (${reason}).`,
-    shell,
+    shell: shell.kind,
     workspaceDir: (workspace) => workspace.dir,
     tmpDir: (workspace) => workspace.tmpDir,
-    prepare: async () => {},
+    prepare: (workspace) => users.hold(workspace),
+    release: () => {},
     launch: (workspace, executionId, limits) => {
       const [program = '', ...args] = [...wrapper, ...shellArguments(shell, limits, { isFirst: true })];
       // A second earlier, for the two clocks are read and rounded apart.

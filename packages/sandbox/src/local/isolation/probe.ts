@@ -1,13 +1,16 @@
 /**
- * Which isolation holds here. Installed is not working: a container may forbid user namespaces, a distribution may
- * allow them to some programs only. So each candidate runs a command that looks for what it must not find.
+ * Which isolation holds here, and with how much besides namespaces (hardening.ts). Installed is not working: a container
+ * may forbid user namespaces, a distribution may allow them to some programs only. So each candidate runs a command that
+ * looks for what it must not find.
  */
-import type { Isolation } from '../../backend.ts';
+import type { HardeningStatus, Isolation } from '../../backend.ts';
 import { SandboxError } from '../../errors.ts';
 import { createBubblewrap } from './bubblewrap.ts';
-import type { IsolationDriver } from './isolation-driver.ts';
+import { type HardeningChoice, hardeningChoices } from './hardening.ts';
+import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { createNoIsolation, sweepAbandoned } from './no-isolation.ts';
 import { quote } from './shell.ts';
+import type { WantedUsers } from './slot-users.ts';
 import { buildSystemView, type SystemView } from './system-view.ts';
 import { NO_TRIAL, type Observed, observeTrial, runTrial, type Trial, type TrialSite } from './trial.ts';
 import { createUnshare } from './unshare.ts';
@@ -16,6 +19,7 @@ export interface ProbeOptions extends TrialSite {
   wanted: Isolation['kind'] | 'auto';
   allowNetwork: boolean;
   hiddenPaths: readonly string[];
+  users: WantedUsers;
   /** What the first command does besides. */
   trial: Trial;
 }
@@ -23,9 +27,10 @@ export interface ProbeOptions extends TrialSite {
 export interface ChosenIsolation {
   driver: IsolationDriver;
   observed: Observed;
+  hardening: readonly HardeningStatus[];
 }
 
-type Candidate = (view: SystemView, allowNetwork: boolean) => Promise<IsolationDriver>;
+type Candidate = (view: SystemView, allowNetwork: boolean, hardening: Hardening) => Promise<IsolationDriver>;
 
 const CANDIDATES = [
   ['bubblewrap', createBubblewrap],
@@ -45,40 +50,65 @@ export async function chooseIsolation(options: ProbeOptions): Promise<ChosenIsol
   const reasons: string[] = [];
   for (const [kind, create] of CANDIDATES) {
     if (wanted !== 'auto' && wanted !== kind) continue;
-    try {
-      const driver = await create(view, allowNetwork);
-      return { driver, observed: await tryOut(driver, options) };
-    } catch (error) {
-      reasons.push(`${kind}: ${(error as Error).message}`);
-    }
+    const chosen = await firstThatHolds(create, view, options);
+    if (typeof chosen !== 'string') return chosen;
+    reasons.push(`${kind}: ${chosen}`);
   }
   const reason = reasons.join('; ');
   if (wanted !== 'auto') throw new SandboxError('isolation_unavailable', `No isolation by ${reason}.`);
   return withoutIsolation(reason, options);
 }
 
+/** With as much hardening as holds, or why it holds with none. */
+async function firstThatHolds(
+  create: Candidate,
+  view: SystemView,
+  options: ProbeOptions,
+): Promise<ChosenIsolation | string> {
+  let reason = '';
+  for (const choice of hardeningChoices(options.users, view.rootDir)) {
+    try {
+      const driver = await create(view, options.allowNetwork, choice.hardening);
+      const observed = await tryOut(driver, choice, options);
+      return { driver, observed, hardening: choice.describe(reason) };
+    } catch (error) {
+      reason = (error as Error).message;
+    }
+  }
+  return reason;
+}
+
 async function withoutIsolation(reason: string, options: ProbeOptions): Promise<ChosenIsolation> {
   const driver = await createNoIsolation(options.workspaces.baseDir, reason);
-  return { driver, observed: await observeTrial(driver, options.trial, options) };
+  return { driver, observed: await observeTrial(driver, options.trial, options), hardening: [] };
 }
 
 /**
  * Rejects where the isolation does not hold. Answers what the trial printed; where only the trial is to blame that it
  * did not run, why.
  */
-async function tryOut(driver: IsolationDriver, options: ProbeOptions): Promise<Observed> {
+async function tryOut(
+  driver: IsolationDriver,
+  choice: HardeningChoice,
+  options: ProbeOptions,
+): Promise<Observed> {
   const { trial } = options;
   try {
-    return await runChecked(driver, trial, options);
+    return await runChecked(driver, trial, choice, options);
   } catch (error) {
     if (trial === NO_TRIAL) throw error;
-    await runChecked(driver, NO_TRIAL, options);
+    await runChecked(driver, NO_TRIAL, choice, options);
     return error as Error;
   }
 }
 
-async function runChecked(driver: IsolationDriver, trial: Trial, options: ProbeOptions): Promise<string> {
-  const check = probeCommand(options.workspaces.baseDir, options.allowNetwork);
+async function runChecked(
+  driver: IsolationDriver,
+  trial: Trial,
+  { probe }: HardeningChoice,
+  options: ProbeOptions,
+): Promise<string> {
+  const check = `${probeCommand(options.workspaces.baseDir, options.allowNetwork)}\n${probe}\necho isolated`;
   const output = await runTrial(driver, { ...trial, command: `${check}\n${trial.command}` }, options);
   const [before, after] = output.split(/^isolated$\n?/m);
   if (before !== '' || after === undefined) throw new Error(output.trim().replaceAll('\n', '; '));
@@ -97,6 +127,5 @@ if { : > /usr/.talaria-probe; } 2>/dev/null; then
 fi
 if [ -w /proc/sys/kernel/core_pattern ]; then echo "the kernel's settings are writable"; exit 1; fi
 if [ -e ${quote(`${baseDir}/.sandbox`)} ]; then echo "the host's files are visible"; exit 1; fi
-${allowNetwork ? '' : networkCheck}
-echo isolated`;
+${allowNetwork ? '' : networkCheck}`;
 }

@@ -42,14 +42,21 @@ export function renderScript({ command, workdir, env, setup }: Script): Buffer {
 
 export type ShellKind = 'bash' | 'sh';
 
+export interface Shell {
+  kind: ShellKind;
+  /** An entry program looks for nothing (entry/entry-program.ts). */
+  path: string;
+}
+
 /** Which shell runs commands: bash where the machine has it, else sh. */
-export async function findShell(): Promise<ShellKind> {
-  return (await findProgram('bash')) ? 'bash' : 'sh';
+export async function findShell(): Promise<Shell> {
+  const bash = await findProgram('bash');
+  return bash ? { kind: 'bash', path: bash } : { kind: 'sh', path: (await findProgram('sh')) ?? '/bin/sh' };
 }
 
 /** The command line of the shell. It enters its groups itself where no first process does. */
 export function shellArguments(
-  shell: ShellKind,
+  { kind: shell, path }: Shell,
   limits: LaunchLimits,
   { isFirst = false }: { isFirst?: boolean } = {},
 ): string[] {
@@ -61,7 +68,7 @@ export function shellArguments(
     ...renderRlimits(limits.rlimits, shell),
     ...reader,
   ];
-  return [shell, '-c', (isFirst ? renderEntry(limits) : '') + steps.join('; '), shell];
+  return [path, '-c', (isFirst ? renderEntry(limits) : '') + steps.join('; '), shell];
 }
 
 /**
@@ -70,7 +77,7 @@ export function shellArguments(
  * ignore signals it sends to itself. sh, because it starts faster than bash.
  */
 export function firstProcess(limits: LaunchLimits): string[] {
-  return ['sh', '-c', `${renderEntry(limits)}"$@"; exit $?`, 'sh'];
+  return ['/bin/sh', '-c', `${renderEntry(limits)}"$@"; exit $?`, 'sh'];
 }
 
 /** Everything a command finds in its environment unless it asks for more. */

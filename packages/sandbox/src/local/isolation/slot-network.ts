@@ -3,7 +3,7 @@
  * next can reach, and nobody else.
  *
  * An open descriptor keeps a namespace alive, so nothing has to run for it: a helper makes the namespaces, the server
- * opens them, the helper ends. Commands enter with nsenter and then make all their other namespaces as ever, among
+ * opens them, the helper ends. Commands enter with nsenter and then make all their other namespaces as ever, the last of
  * them a user namespace below the one that owns the network: they have no rights over it. When the descriptors are
  * closed, by the release of the slot or by the death of the server, and no command is left, it is gone.
  *
@@ -23,17 +23,16 @@ export const HELPER_SCRIPT = 'echo $$; read -r _';
 const PATIENCE_MS = 10_000;
 
 export interface NetworkMaker {
-  /** A command line that runs HELPER_SCRIPT in new user and network namespaces, as root of the first. */
+  /** A command line that runs HELPER_SCRIPT in a new network namespace, as root of the user namespace it belongs to. */
   helper: readonly string[];
+  /** What has to be entered: a user namespace only where the helper has made one. */
+  namespaces: readonly Namespace[];
   /** A command line that makes the other namespaces, to see that it can from inside. */
   trial: readonly string[];
 }
 
-/** Descriptors. */
-interface Namespaces {
-  user: number;
-  net: number;
-}
+type Namespace = 'user' | 'net';
+type OpenNamespace = { name: Namespace; fd: number };
 
 export class SlotNetwork {
   /** Words to put before a command line. */
@@ -41,11 +40,11 @@ export class SlotNetwork {
   readonly #descriptors: readonly number[];
 
   /** Rejects with the reason where commands cannot share a network. */
-  static async open({ helper, trial }: NetworkMaker): Promise<SlotNetwork> {
+  static async open({ helper, namespaces, trial }: NetworkMaker): Promise<SlotNetwork> {
     for (const program of ['nsenter', 'setpriv']) {
       if (!(await findProgram(program))) throw new Error(`${program} is not installed`);
     }
-    const network = new SlotNetwork(await openNamespaces(helper));
+    const network = new SlotNetwork(await openNamespaces(helper, namespaces));
     try {
       const [program, ...args] = [...network.entry, ...trial];
       await run(program as string, args, { env: { PATH: SYSTEM_PATH }, timeout: PATIENCE_MS });
@@ -56,13 +55,13 @@ export class SlotNetwork {
     }
   }
 
-  private constructor({ user, net }: Namespaces) {
-    const place = (fd: number) => `/proc/${process.pid}/fd/${fd}`;
-    this.#descriptors = [user, net];
+  private constructor(namespaces: readonly OpenNamespace[]) {
+    this.#descriptors = namespaces.map(({ fd }) => fd);
     this.entry = [
       // A server that dies in this moment takes nsenter along; what nsenter becomes sees to itself.
-      ...['setpriv', '--pdeathsig', 'KILL', 'nsenter', '--preserve-credentials'],
-      ...[`--user=${place(user)}`, `--net=${place(net)}`, '--'],
+      ...['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', 'nsenter', '--preserve-credentials'],
+      ...namespaces.map(({ name, fd }) => `--${name}=/proc/${process.pid}/fd/${fd}`),
+      '--',
     ];
   }
 
@@ -71,7 +70,10 @@ export class SlotNetwork {
   }
 }
 
-async function openNamespaces(helper: readonly string[]): Promise<Namespaces> {
+async function openNamespaces(
+  helper: readonly string[],
+  names: readonly Namespace[],
+): Promise<OpenNamespace[]> {
   const [program, ...args] = helper;
   const child = spawn(program as string, args, {
     cwd: '/',
@@ -89,19 +91,20 @@ async function openNamespaces(helper: readonly string[]): Promise<Namespaces> {
     const said = child.stdout && once(child.stdout.setEncoding('utf8'), 'data');
     const pid = await Promise.race([said?.then(([line]) => Number(line)), exited.then(() => undefined)]);
     if (!pid) throw new Error(complaint.trim() || 'the namespaces could not be made');
-    return openBoth(`/proc/${pid}/ns`);
+    return openAll(`/proc/${pid}/ns`, names);
   } finally {
     child.stdin?.destroy();
     await exited.catch(() => {});
   }
 }
 
-function openBoth(dir: string): Namespaces {
-  const user = openSync(`${dir}/user`, 'r');
+function openAll(dir: string, names: readonly Namespace[]): OpenNamespace[] {
+  const opened: OpenNamespace[] = [];
   try {
-    return { user, net: openSync(`${dir}/net`, 'r') };
+    for (const name of names) opened.push({ name, fd: openSync(`${dir}/${name}`, 'r') });
+    return opened;
   } catch (error) {
-    closeSync(user);
+    for (const { fd } of opened) closeSync(fd);
     throw error;
   }
 }

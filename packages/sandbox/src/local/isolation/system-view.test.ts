@@ -1,4 +1,5 @@
-import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -29,3 +30,26 @@ test('nothing else of /etc comes along', async () => {
   }
   expect(readFileSync(join(rootDir, 'etc/passwd'), 'utf8')).not.toContain('root');
 });
+
+test.skipIf(process.getuid?.() !== 0 || !existsSync('/etc/perl'))(
+  'other users find their way in it whatever the umask, and read nothing that only root may (needs root and /etc/perl)',
+  async () => {
+    const rootDir = mkdtempSync(join(tmpdir(), 'talaria-view-test-'));
+    onTestFinished(() => rmSync(rootDir, { recursive: true }));
+    const module = JSON.stringify(new URL('./system-view.ts', import.meta.url).href);
+    const script = `
+      process.umask(0o077);
+      const { buildSystemView } = await import(${module});
+      await buildSystemView({ rootDir: ${JSON.stringify(rootDir)}, allowNetwork: false, hiddenPaths: [] });`;
+    // In a mount namespace of its own, so that the machine's /etc stays as it is.
+    const withSecret = 'mount -t tmpfs -o mode=755 tmpfs /etc/perl && : > /etc/perl/secret && exec "$@"';
+    const node = [process.execPath, '--input-type=module', '--eval', script];
+    execFileSync('unshare', ['--mount', 'sh', '-c', `umask 077; ${withSecret}`, 'sh', ...node]);
+    const rights = (path: string) => statSync(join(rootDir, path)).mode & 0o777;
+    expect(['', 'etc', 'etc/ssl', 'dev', 'etc/passwd', 'etc/ld.so.conf'].map(rights)).toEqual([
+      ...[0o755, 0o755, 0o755, 0o755],
+      ...[0o644, 0o644],
+    ]);
+    expect(rights('etc/perl/secret')).toBe(0o600);
+  },
+);

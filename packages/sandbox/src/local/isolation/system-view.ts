@@ -7,15 +7,18 @@
  * every mount is paid for by every command. It is built at start and itself becomes the root; with synchronous calls,
  * since through the thread pool these hundred small ones take more than twice as long.
  *
- * A server that runs as root is still root to the kernel inside its user namespace, though without capabilities:
- * it may open what root owns. Hence the short list for /etc, and hence PROC_READ_ONLY_FOR_ROOT: writing to
- * /proc/sys/kernel/core_pattern needs no capability, only to be root, and runs a program on the host.
+ * Where the server is root and slots have no users of their own (slot-users.ts), a command is still root to the kernel
+ * inside its user namespace, though without capabilities: it may open what root owns. Hence the short list for /etc, and
+ * hence what `ProcView` has for root: writing to /proc/sys/kernel/core_pattern needs no capability, only to be root, and
+ * runs a program on the host.
  */
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   copyFileSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readlinkSync,
   realpathSync,
   statSync,
@@ -69,21 +72,16 @@ const ETC_NETWORK = ['resolv.conf'];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
 const PROC_READ_ONLY = ['sys'];
-const PROC_READ_ONLY_FOR_ROOT = [
-  ...PROC_READ_ONLY,
-  'sysrq-trigger',
-  'irq',
-  'bus',
-  'fs',
-  'acpi',
-  'asound',
-  'scsi',
-  'mtrr',
-];
+const PROC_READ_ONLY_FOR_ROOT = [...PROC_READ_ONLY, 'irq', 'bus', 'fs', 'acpi', 'asound', 'scsi', 'mtrr'];
+/** Lists that are not separated by namespaces. For root, everything besides that the kernel lets nobody else read. */
+const PROC_EMPTY = ['keys', 'key-users'];
+const READABLE_BY_OTHERS = 0o004;
 
 /** The user that commands run as, inside. */
 export const SANDBOX_UID = 1000;
 export const WORKSPACE_DIR = '/workspace';
+/** What the sandbox itself needs inside. */
+export const OWN_DIR = '/.sandbox';
 /** Of a command's /dev/shm. It is memory, which no rlimit counts; left alone it could be half of the machine's. */
 export const SHM_BYTES = 256 * 1024 * 1024;
 
@@ -94,8 +92,17 @@ export interface SystemView {
   /** Directories inside a bound one that stay empty for commands. */
   hidden: string[];
   devices: string[];
-  /** Paths in /proc that commands may only read. */
-  procReadOnly: string[];
+  /** A file without content on the host, to be put in the place of others. */
+  emptyFile: string;
+  proc: { forRoot: ProcView; forOthers: ProcView };
+}
+
+/** What has to be changed about a fresh /proc for commands that the kernel takes for such a user. */
+export interface ProcView {
+  /** Paths that commands may only read. */
+  readOnly: string[];
+  /** Files in which commands find nothing. */
+  empty: string[];
 }
 
 export interface SystemViewOptions {
@@ -106,7 +113,7 @@ export interface SystemViewOptions {
 
 export async function buildSystemView(options: SystemViewOptions): Promise<SystemView> {
   const { rootDir } = options;
-  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR]) {
+  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR, OWN_DIR]) {
     mkdirSync(join(rootDir, dir), { recursive: true });
   }
   symlinkSync('../tmp', join(rootDir, 'var/tmp'));
@@ -115,13 +122,34 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   const binds: SystemView['binds'] = [];
   for (const dir of SYSTEM_DIRS) addPath(rootDir, dir, binds);
   for (const dir of ETC_DIRS) addBind(rootDir, dir, binds);
-  await copyEtc(rootDir, options.allowNetwork ? [...ETC, ...ETC_NETWORK] : ETC);
   const devices = DEVICES.map((name) => `/dev/${name}`).filter(exists);
   for (const device of devices) writeFileSync(join(rootDir, device), '');
   linkDevices(rootDir);
-  const procReadOnlyNames = process.getuid?.() === 0 ? PROC_READ_ONLY_FOR_ROOT : PROC_READ_ONLY;
-  const procReadOnly = procReadOnlyNames.map((name) => `/proc/${name}`).filter(exists);
-  return { rootDir, binds, hidden: hiddenBeneath(options.hiddenPaths, binds), devices, procReadOnly };
+  const emptyFile = join(rootDir, OWN_DIR, 'empty');
+  writeFileSync(emptyFile, '');
+  // Whatever the server's umask is, slots with users of their own have to find their way through what is made here.
+  if (process.getuid?.() === 0)
+    await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
+  await copyEtc(rootDir, [...ETC, ...javaSettings(), ...(options.allowNetwork ? ETC_NETWORK : [])]);
+  const hidden = hiddenBeneath(options.hiddenPaths, binds);
+  return { rootDir, binds, hidden, devices, emptyFile, proc: procViews() };
+}
+
+/** Commands have the server's user unless slots have their own. */
+export function procFor({ proc }: SystemView, ownUsers: boolean): ProcView {
+  return process.getuid?.() === 0 && !ownUsers ? proc.forRoot : proc.forOthers;
+}
+
+function procViews(): SystemView['proc'] {
+  const inProc = (names: readonly string[]) => names.map((name) => `/proc/${name}`).filter(exists);
+  const onlyRoots = readdirSync('/proc', { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => `/proc/${name}`)
+    .filter((path) => (statSync(path).mode & READABLE_BY_OTHERS) === 0);
+  return {
+    forOthers: { readOnly: inProc(PROC_READ_ONLY), empty: inProc(PROC_EMPTY) },
+    forRoot: { readOnly: inProc(PROC_READ_ONLY_FOR_ROOT), empty: [...inProc(PROC_EMPTY), ...onlyRoots] },
+  };
 }
 
 function writeIdentity(rootDir: string): void {
@@ -147,15 +175,29 @@ function addPath(rootDir: string, path: string, binds: SystemView['binds']): voi
   else if (entry) addBind(rootDir, path, binds);
 }
 
-/** A link among the names is followed, links inside a directory stay links. What the server may not read is left out. */
+/** Debian keeps there what no Java starts without. */
+function javaSettings(): string[] {
+  return (ifPossible(() => readdirSync('/etc')) ?? []).filter((name) => /^java-\d+-openjdk$/.test(name));
+}
+
+/**
+ * A link among the names is followed, links inside a directory stay links. What the server may not read is left out, and
+ * what only root may read stays so.
+ */
 async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
   const paths = names.map((name) => join('/etc', name)).filter(exists);
   const target = join(rootDir, 'etc');
   // It reports what it could not read and copies the rest.
-  await run('cp', ['-RH', '--', ...paths, target], { env: { PATH: SYSTEM_PATH } }).catch(() => {});
+  const copy = ['-c', 'umask 022; exec cp -RH -- "$@"', 'sh', ...paths, target];
+  await run('sh', copy, { env: { PATH: SYSTEM_PATH } }).catch(() => {});
   for (const path of ETC_FILES.map((name) => join('/etc', name)).filter(exists)) {
-    mkdirSync(join(rootDir, dirname(path)), { recursive: true });
-    ifPossible(() => copyFileSync(path, join(rootDir, path)));
+    const copied = join(rootDir, path);
+    mkdirSync(dirname(copied), { recursive: true });
+    chmodSync(dirname(copied), 0o755);
+    ifPossible(() => {
+      copyFileSync(path, copied);
+      chmodSync(copied, statSync(path).mode & 0o777);
+    });
   }
 }
 

@@ -41,7 +41,7 @@ export async function runTrial(
   { limits, command, isOver }: Trial,
   { workspaces, pipes }: TrialSite,
 ): Promise<string> {
-  const workspace = await workspaces.create(anonymousWorkspaceName());
+  const created = await workspaces.create(anonymousWorkspaceName());
   const over = new AbortController();
   let output = '';
   const capture: OutputSink = {
@@ -52,7 +52,7 @@ export async function runTrial(
     },
   };
   try {
-    await driver.prepare(workspace);
+    const workspace = await driver.prepare(created);
     const end = await runCommand(driver.launch(workspace, 'probe', limits), {
       script: renderScript({ command, workdir: driver.workspaceDir(workspace), env: {} }),
       scriptDir: workspace.stateDir,
@@ -60,11 +60,11 @@ export async function runTrial(
       capture,
       timeoutMs: TIMEOUT_MS,
       signal: over.signal,
-    });
+    }).finally(() => driver.release(workspace));
     if (end.cause === 'timeout') throw new Error('a first command did not end');
     if (end.started && output !== '') return output;
     throw new Error(end.message.replaceAll('\n', '; ') || `a first command exited with code ${end.exitCode}`);
   } finally {
-    await workspaces.remove(workspace.name);
+    await workspaces.remove(created.name);
   }
 }

@@ -4,10 +4,14 @@
  *   setpriv --pdeathsig   dies with the server, and the namespace with it (--kill-child)
  *    └ unshare            new user, mount, pid, ipc, uts, cgroup and network namespaces
  *       └ sh              the first process: builds the root, changes into it, waits for the shell
- *          └ unshare      a second user namespace: the command has no capability over what the first one built
+ *          └ entry        a second user namespace: the command has no capability over what the first one built
  *             └ bash      the command
  *
- * The mounts are one fstab per workspace, so that one mount(8) does them all.
+ * Where slots have users of their own the first user namespace is left out: root builds the sandbox as itself, and the
+ * entry program makes the only one as the slot's user. Where there is no entry program, a second unshare(1) does.
+ *
+ * The mounts are one fstab per workspace, so that one mount(8) does them all. It and the script of the first process are
+ * files in the directory it starts in: what is on a command line can be read inside.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,24 +19,45 @@ import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import { findProgram } from '../system-path.ts';
 import type { Workspace } from '../workspaces.ts';
-import type { IsolationDriver } from './isolation-driver.ts';
+import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
 import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import { SANDBOX_UID, SHM_BYTES, type SystemView, WORKSPACE_DIR } from './system-view.ts';
+import {
+  type ProcView,
+  procFor,
+  SANDBOX_UID,
+  SHM_BYTES,
+  type SystemView,
+  WORKSPACE_DIR,
+} from './system-view.ts';
 
 const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
 
-export async function createUnshare(view: SystemView, allowNetwork: boolean): Promise<IsolationDriver> {
+/** Files that `prepare` writes for the first process. */
+const FSTAB = 'fstab';
+const SETUP = 'setup';
+
+export async function createUnshare(
+  view: SystemView,
+  allowNetwork: boolean,
+  { entries, users }: Hardening,
+): Promise<IsolationDriver> {
   for (const program of PROGRAMS) {
     if (!(await findProgram(program))) throw new Error(`${program} is not installed`);
   }
+  const { ownUsers } = users;
   const mounts = await readMounts();
-  const systemFstab = renderSystemMounts(view, mounts);
+  const systemFstab = renderSystemMounts(view, procFor(view, ownUsers), mounts);
   const loopback = await loopbackCommand(allowNetwork);
-  const setup = renderSetup(view, mounts, loopback ?? ':');
+  const setup = renderSetup(view, mounts, { loopback: loopback ?? ':', ownUsers });
   const shell = await findShell();
-  const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
+  const asRoot = ownUsers ? [] : ['--user', '--map-root-user'];
+  const namespaces = [...asRoot, '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
+  const lastStep = ({ user }: Workspace): string[] => {
+    if (entries) return [entries.make({ user, mappedUser: user ?? 0 })];
+    return ['unshare', '--user', `--map-user=${SANDBOX_UID}`, `--map-group=${SANDBOX_UID}`];
+  };
   const ownNetwork = allowNetwork ? [] : ['--net'];
   const noNetwork = loopback
     ? 'without a network'
@@ -42,28 +67,33 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   return {
     kind: 'unshare',
     description: `unshare: every command runs in its own namespaces ${network} and sees a read-only system and its own workspace.`,
-    shell,
+    shell: shell.kind,
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
-    prepare: (workspace) =>
-      writeFile(fstabPath(workspace), systemFstab + renderWorkspaceMounts(view, mounts, workspace)),
+    async prepare(workspace) {
+      const fstab = systemFstab + renderWorkspaceMounts(view, mounts, workspace);
+      await writeFile(join(workspace.stateDir, FSTAB), fstab);
+      await writeFile(join(workspace.stateDir, SETUP), setup);
+      return users.hold(workspace, lastStep);
+    },
+    release: (workspace) => users.release(workspace),
     ...(allowNetwork
       ? {}
-      : { openNetwork: async () => SlotNetwork.open(networkMaker(loopback, namespaces)) }),
+      : { openNetwork: async () => SlotNetwork.open(networkMaker(loopback, asRoot, namespaces)) }),
     launch(workspace, _, limits, network) {
       const start = network
         ? [...network.entry, 'unshare']
-        : ['setpriv', '--pdeathsig', 'KILL', 'unshare', ...ownNetwork];
+        : ['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', 'unshare', ...ownNetwork];
       return {
         program: start[0] as string,
         args: [
           ...[...start.slice(1), ...namespaces, '--fork', '--kill-child=SIGKILL'],
-          ...['sh', '-c', setup + renderStart(limits), 'sh', fstabPath(workspace)],
-          ...shellArguments(shell, limits),
+          ...['sh', '-c', `. ./${SETUP}; ${renderStart(limits)}`, 'sh'],
+          ...[...lastStep(workspace), ...shellArguments(shell, limits)],
         ],
         entrances: limits.entrances,
         env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
-        cwd: '/',
+        cwd: workspace.stateDir,
         end: endNamespace,
         signal: signalNamespace,
       };
@@ -71,22 +101,20 @@ export async function createUnshare(view: SystemView, allowNetwork: boolean): Pr
   };
 }
 
-function networkMaker(loopback: string | undefined, namespaces: readonly string[]): NetworkMaker {
+function networkMaker(
+  loopback: string | undefined,
+  asRoot: readonly string[],
+  namespaces: readonly string[],
+): NetworkMaker {
   if (!loopback) throw new Error('ip is not installed, so there is no loopback');
   return {
-    helper: [
-      ...['unshare', '--user', '--map-root-user', '--net'],
-      ...['sh', '-c', `${loopback}; ${HELPER_SCRIPT}`],
-    ],
+    helper: ['unshare', ...asRoot, '--net', 'sh', '-c', `${loopback}; ${HELPER_SCRIPT}`],
+    namespaces: asRoot.length > 0 ? ['user', 'net'] : ['net'],
     trial: ['unshare', ...namespaces, '--fork', '--kill-child=SIGKILL', 'true'],
   };
 }
 
-function fstabPath(workspace: Workspace): string {
-  return join(workspace.stateDir, 'fstab');
-}
-
-function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string {
+function renderSystemMounts(view: SystemView, proc: ProcView, mounts: readonly Mount[]): string {
   const inside = (path: string) => join(view.rootDir, path);
   const readOnly = (path: string) => ['ro', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
   const lines = [
@@ -97,12 +125,20 @@ function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string 
     ...view.hidden.map((path) =>
       fstabLine('tmpfs', inside(path), 'tmpfs', ['ro', 'nosuid', 'nodev', 'mode=0555', 'size=4k']),
     ),
-    ...view.devices.map((path) => fstabLine(path, inside(path), 'none', ['bind'])),
+    // The devices are the host's own. What is read-only is their owner and rights, not what is written to them.
+    ...view.devices.map((path) =>
+      fstabLine(path, inside(path), 'none', ['bind', 'ro', 'nosuid', 'noexec', ...keptOptions(mounts, path)]),
+    ),
     fstabLine('tmpfs', inside('/dev/shm'), 'tmpfs', ['nosuid', 'nodev', `size=${SHM_BYTES}`]),
-    fstabLine('devpts', inside('/dev/pts'), 'devpts', ['newinstance', 'ptmxmode=0666', 'mode=0620']),
+    fstabLine('devpts', inside('/dev/pts'), 'devpts', [
+      ...['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'],
+    ]),
     fstabLine('proc', inside('/proc'), 'proc', ['nosuid', 'nodev', 'noexec']),
-    ...view.procReadOnly.map((path) =>
+    ...proc.readOnly.map((path) =>
       fstabLine(inside(path), inside(path), 'none', ['bind', 'ro', 'nosuid', 'nodev', 'noexec']),
+    ),
+    ...proc.empty.map((path) =>
+      fstabLine(view.emptyFile, inside(path), 'none', ['bind', 'noexec', ...readOnly(view.emptyFile)]),
     ),
   ];
   return lines.join('');
@@ -125,26 +161,33 @@ function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], works
   );
 }
 
-/** The first process of the namespace; `exit $?` at its end (renderStart) keeps it one of its own, as in shell.ts. */
-function renderSetup(view: SystemView, mounts: readonly Mount[], loopback: string): string {
+/** What the first process of the namespace does first. It leaves no path of the host in the environment. */
+function renderSetup(
+  view: SystemView,
+  mounts: readonly Mount[],
+  { loopback, ownUsers }: { loopback: string; ownUsers: boolean },
+): string {
   return [
     'fail() { echo "sandbox: $1" >&2; exit 125; }',
-    'fstab=$1; shift',
-    // One more is made below; commands get none, for in a namespace of its own a command would have all rights.
-    'echo 1 > /proc/sys/user/max_user_namespaces || fail "cannot limit user namespaces"',
+    // One more is made below; commands get none, for in a namespace of its own a command would have all rights. The
+    // number belongs to a user namespace, so where the host's is the only one the filter alone forbids it.
+    ownUsers ? '' : 'echo 1 > /proc/sys/user/max_user_namespaces || fail "cannot limit user namespaces"',
     '{ echo sandbox > /proc/sys/kernel/hostname; } 2>/dev/null || :',
     loopback,
-    'mount -a -T "$fstab" || fail "cannot mount"',
+    `mount -a -T ${FSTAB} || fail "cannot mount"`,
     ...renderNestedReadOnly(view, mounts),
     `cd ${quote(view.rootDir)} && pivot_root . . && umount -l . && cd / || fail "cannot change the root"`,
+    'unset OLDPWD',
     '',
   ].join('\n');
 }
 
-/** The groups are entered last: what builds the sandbox does not count against the limits of what runs in it. */
+/**
+ * The groups are entered last: what builds the sandbox does not count against the limits of what runs in it. `exit $?`
+ * keeps the first process one of its own, as in shell.ts.
+ */
 function renderStart(limits: LaunchLimits): string {
-  const user = `unshare --user --map-user=${SANDBOX_UID} --map-group=${SANDBOX_UID}`;
-  return `${renderEntry(limits)}${user} "$@"; exit $?`;
+  return `${renderEntry(limits)}"$@"; exit $?`;
 }
 
 /** A read-only bind does not reach the mounts inside it; there are seldom any. */

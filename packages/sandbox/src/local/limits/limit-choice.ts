@@ -120,6 +120,7 @@ export class LimitChoice {
     const memory = status.find(
       ({ limit, by }) => limit === 'memoryBytes' && by !== 'rlimit' && by !== 'nothing',
     );
+    const space = this.#space instanceof Error ? undefined : this.#space;
     const underRlimit = (limit: LimitName) =>
       status.some((each) => each.limit === limit && each.by === 'rlimit') ? limits[limit] : undefined;
     return {
@@ -127,11 +128,11 @@ export class LimitChoice {
       groups: homes.length > 0 ? { homes, limits } : undefined,
       oomBytes: memory?.value,
       rlimits: {
-        fileSizeBytes: underRlimit('fileSizeBytes'),
+        fileSizeBytes: least(underRlimit('fileSizeBytes'), space?.limitBytes),
         dataBytes: underRlimit('memoryBytes'),
         processes: underRlimit('processes'),
       },
-      space: this.#space instanceof Error ? undefined : this.#space,
+      space,
       ownOomKills: await ownOomKills(),
     };
   }
@@ -183,6 +184,12 @@ async function prepareSpace(limitBytes: number, workspacesDir: string): Promise<
     (usage) => ({ limitBytes, usage, meter: new DiskMeter(workspacesDir) }),
     (error: Error) => error,
   );
+}
+
+/** The smaller of those that are there. */
+function least(...values: (number | undefined)[]): number | undefined {
+  const given = values.filter((value) => value !== undefined);
+  return given.length > 0 ? Math.min(...given) : undefined;
 }
 
 function judgeSpace(space: SpaceOptions | Error | undefined): Verdict {

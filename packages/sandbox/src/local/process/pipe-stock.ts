@@ -6,12 +6,12 @@
  * one takes a process, so they are made a few at a time, before the last is gone, and kept open until they are used.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../system-path.ts';
-import { inMemoryOr } from './memory-dir.ts';
+import { inMemoryOr, momentaryName } from './memory-dir.ts';
 
 const run = promisify(execFile);
 
@@ -62,15 +62,22 @@ export class PipeStock {
   }
 
   async #make(): Promise<void> {
-    const dir = inMemoryOr(tmpdir(), (parent) => mkdtempSync(join(parent, 'talaria-pipes-')));
+    const dir = inMemoryOr(tmpdir(), makeDirectory);
     try {
       const paths = Array.from({ length: BATCH }, (_, index) => join(dir, String(index)));
-      await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
+      // Who opens its own output by name need not be the server's user, and nobody else finds it in this directory.
+      await run('mkfifo', ['-m', '666', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
       for (const path of paths) this.#pipes.push(openPipe(path));
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
   }
+}
+
+function makeDirectory(parent: string): string {
+  const dir = join(parent, momentaryName('pipes'));
+  mkdirSync(dir, { mode: 0o700 });
+  return dir;
 }
 
 /** Neither open can block: the read end does not wait, and the write end finds its reader. */

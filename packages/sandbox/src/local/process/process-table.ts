@@ -73,9 +73,23 @@ export function readUptime(): number {
   return Number.parseFloat(readFileSync('/proc/uptime', 'utf8'));
 }
 
+let own: string | undefined;
+
 /** Names this process so that a later one with the same pid is not taken for it. */
 export function processToken(): string {
-  return `${process.pid}-${readProcess(process.pid)?.startedAt}`;
+  own ??= tokenOf(readProcess(process.pid) ?? { pid: process.pid, startedAt: 0 });
+  return own;
+}
+
+/** What `processToken` is in each process that is there now. */
+export function livingTokens(): string[] {
+  return readProcesses()
+    .filter(({ zombie }) => !zombie)
+    .map(tokenOf);
+}
+
+function tokenOf({ pid, startedAt }: Pick<ProcessEntry, 'pid' | 'startedAt'>): string {
+  return `${pid}-${startedAt}`;
 }
 
 export function isAlive(token: string): boolean {

@@ -10,7 +10,6 @@
  * output is read, and never waits longer than the drain time for a pipe that somebody outside still holds.
  */
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
@@ -18,7 +17,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withoutInherited } from './inherited.ts';
-import { inMemoryOr } from './memory-dir.ts';
+import { inMemoryOr, momentaryName } from './memory-dir.ts';
 import type { PipeStock } from './pipe-stock.ts';
 import type { Exit } from './terminate.ts';
 
@@ -249,7 +248,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
 
 /** A descriptor that reads this text, from a file without a name. */
 function openNameless(text: Uint8Array, dir: string): number {
-  const path = join(dir, `talaria-script-${randomUUID()}`);
+  const path = join(dir, momentaryName('script'));
   const writer = openSync(path, 'wx', 0o600);
   try {
     writeFileSync(writer, text);

@@ -27,7 +27,7 @@ function run(command: string, workdir?: string) {
     renderStatefulScript({ shell: 'sh', command, workspaceDir: dir, state, saveTo: left, workdir, env: {} }),
   );
   const fd = openSync(script, 'r');
-  const [program, ...args] = shellArguments('sh', NO_LIMITS);
+  const [program, ...args] = shellArguments({ kind: 'sh', path: '/bin/sh' }, NO_LIMITS);
   const env = { PATH: process.env.PATH };
   const { stdout, status } = spawnSync(program as string, args, {
     stdio: ['ignore', 'pipe', 'pipe', fd],

@@ -15,7 +15,7 @@ const GENEROUS_LIMITS = {
   processes: 512,
   cpus: 64,
   fileSizeBytes: 32 * GB,
-  workspaceBytes: 8 * GB,
+  workspaceBytes: 32 * GB,
 };
 
 export async function describeLocalContract(

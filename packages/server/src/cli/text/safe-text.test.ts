@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { safeCommand, safeCommandLine, safeJson, safeLine, safeText } from './safe-text.ts';
 
-/** Everything a terminal obeys rather than shows, and everything that reorders what is shown. */
-const DRIVES = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+/** Everything a terminal obeys rather than shows, everything that begins a line, and everything that reorders what is shown. */
+const DRIVES = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/;
 
 const anyText = fc
   .array(
@@ -16,6 +16,10 @@ const anyText = fc
         '\r',
         '\b',
         '\u202e',
+        '\u2028',
+        '\u2029',
+        '\u206f',
+        '\ufffa',
         '\ufeff',
         '\u200b',
         '\n',
@@ -47,6 +51,10 @@ describe('whatever the text, nothing in it drives a terminal:', () => {
       }),
     );
   });
+});
+
+it('a separator of lines is shown and begins none', () => {
+  expect(safeText('a\u2028b\u2029c')).toBe('a<U+2028>b<U+2029>c');
 });
 
 it('text without such characters is not changed', () => {

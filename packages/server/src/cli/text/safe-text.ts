@@ -8,11 +8,17 @@
  * - A server may send something else where text belongs: that is shown as JSON.
  */
 
-/** C0, delete, C1, and the characters that embed, override or isolate a direction of writing. */
-const UNSAFE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * C0, delete, C1, the separators of lines and paragraphs, at which some terminals and most of what reads a log begin a
+ * line, and the characters that embed, override or isolate a direction of writing, switch how others are shown, or
+ * annotate them.
+ */
+const UNSAFE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/g;
+
+const UNSAFE_BEYOND_C0 = /[\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/g;
 
 /** Beside those: everything that takes no room, with which a command can look like another. */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu;
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Running text: what a model says. */
 export function safeText(text: string): string {
@@ -36,7 +42,7 @@ export function safeCommandLine(text: string): string {
 
 /** JSON as it may be printed on a terminal: still the same JSON. Its writer has escaped everything below a blank. */
 export function safeJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, jsonEscape);
+  return JSON.stringify(value, null, indent).replace(UNSAFE_BEYOND_C0, jsonEscape);
 }
 
 function asText(text: unknown): string {

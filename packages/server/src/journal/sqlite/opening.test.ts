@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -30,6 +30,37 @@ describe('a database file', () => {
     const again = await SqliteJournal.open({ path });
     expect(await again.getRun(runId)).toBeDefined();
     await again.close();
+  });
+
+  it('is readable by nobody else, nor is what lies beside it, wherever that is', async () => {
+    using directory = tempDirectory();
+    chmodSync(directory.path, 0o755);
+    const path = join(directory.path, 'talaria.db');
+    const others = () =>
+      readdirSync(directory.path).filter((name) => statSync(join(directory.path, name)).mode & 0o077);
+    const before = process.umask(0o022);
+    try {
+      const journal = await SqliteJournal.open({ path });
+      await createRun(journal);
+      expect(readdirSync(directory.path)).toEqual(
+        expect.arrayContaining(['talaria.db', 'talaria.db-shm', 'talaria.db-wal', 'talaria.db.lock']),
+      );
+      expect(others()).toEqual([]);
+      await journal.close();
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it('of an earlier version, which others could read, is made private', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    await (await SqliteJournal.open({ path })).close();
+    for (const each of [path, `${path}.lock`]) chmodSync(each, 0o644);
+    writeFileSync(`${path}-wal`, '', { mode: 0o644 });
+    const journal = await SqliteJournal.open({ path });
+    for (const each of [path, `${path}.lock`, `${path}-wal`]) expect(statSync(each).mode & 0o777).toBe(0o600);
+    await journal.close();
   });
 
   it('is not opened while another process has it, and is free when that was killed', async () => {

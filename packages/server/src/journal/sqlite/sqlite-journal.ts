@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import { type FileLock, lockFile } from '../../file-lock.ts';
 import { makeDirectory } from '../../make-directory.ts';
+import { makePrivate } from '../../private-file.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
 import type {
@@ -75,6 +76,7 @@ export class SqliteJournal implements Journal {
       `The database ${path} is in use by another server: stop that one first`,
     );
     try {
+      makePrivate(path);
       const writer = await WriterClient.open({ path, now, report, onFatal });
       return new SqliteJournal({ writer, reader: new SqliteReader(path), lock, now, report });
     } catch (error) {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type FileLock, lockFile } from '../../file-lock.ts';
 import { makeDirectory } from '../../make-directory.ts';
+import { makePrivate } from '../../private-file.ts';
 import {
   type Counters,
   type Key,
@@ -30,6 +31,7 @@ export class SqliteTarget implements TargetEnd {
     const lock = lockFile(`${path}.lock`, `The database ${path} is in use by a server: stop it first`);
     let db: DatabaseSync | undefined;
     try {
+      makePrivate(path);
       db = new DatabaseSync(path);
       db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
       expectNoOtherSchema(db);

@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -14,11 +15,28 @@ it.each([
   using directory = tempDirectory();
   const path = join(directory.path, 'talaria.db');
   using db = new DatabaseSync(path);
+  chmodSync(path, 0o600);
   migrate(db);
   writeMark(db, { state, source: 'x', held: { rows: {}, counters: {} } });
   const finding = checkDatabase(path);
   expect(finding).toMatchObject({
     status,
     ...(mend === undefined ? {} : { mend: expect.stringMatching(mend) }),
+  });
+});
+
+it('of one that others can read, or whose directory they can enter, it says what to do', () => {
+  using directory = tempDirectory();
+  const path = join(directory.path, 'talaria.db');
+  using db = new DatabaseSync(path);
+  migrate(db);
+  chmodSync(path, 0o644);
+  expect(checkDatabase(path)).toMatchObject({ status: 'warning', mend: `chmod 600 ${path}` });
+  chmodSync(path, 0o600);
+  expect(checkDatabase(path).status).toBe('ok');
+  chmodSync(directory.path, 0o711);
+  expect(checkDatabase(path)).toMatchObject({
+    status: 'warning',
+    mend: expect.stringContaining(`chmod 700 ${directory.path}`),
   });
 });

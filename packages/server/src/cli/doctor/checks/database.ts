@@ -1,5 +1,6 @@
 /** The database: not there yet, or whole and of a version this server knows. It is only read. */
 import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { unfinishedMove } from '../../../journal/moving/unfinished-move.ts';
 import { SCHEMA_VERSION } from '../../../journal/sqlite/migrations.ts';
@@ -26,14 +27,30 @@ export function checkDatabase(path: string): Finding {
     }
     const move = unfinishedMove(moveState(db));
     if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
-    if (size > CHECKED_MAX_BYTES)
-      return { status: 'ok', detail: `${name}; too large to be read through here` };
-    const problem = (db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }).quick_check;
-    if (problem !== 'ok') return damaged(name, problem);
-    return { status: 'ok', detail: name };
+    if (size <= CHECKED_MAX_BYTES) {
+      const problem = (db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }).quick_check;
+      if (problem !== 'ok') return damaged(name, problem);
+    }
+    const open = whyOpen(path);
+    if (open !== undefined) return { status: 'warning', detail: `${name}; ${open.what}`, mend: open.mend };
+    const unread = size > CHECKED_MAX_BYTES ? '; too large to be read through here' : '';
+    return { status: 'ok', detail: `${name}${unread}` };
   } catch (error) {
     return damaged(name, (error as Error).message);
   }
+}
+
+/** A database made by an earlier version is open to others until a server opens it. */
+function whyOpen(path: string): { what: string; mend: string } | undefined {
+  if ((statSync(path).mode & 0o077) !== 0) {
+    return { what: 'other users of this machine can read it', mend: `chmod 600 ${path}` };
+  }
+  const directory = dirname(path);
+  if ((statSync(directory).mode & 0o077) === 0) return undefined;
+  return {
+    what: `its directory is open to other users of this machine`,
+    mend: `chmod 700 ${directory}, or put it into one of its own`,
+  };
 }
 
 function damaged(name: string, problem: string): Finding {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { LimitUnenforceableError, limitTitle, type ToolBackend } from '@talaria/sandbox';
 import type { Config } from '../../../config/index.ts';
 import { configuredBackend } from '../../../configured-backend.ts';
+import { missingHardening } from '../../../sandbox-hardening.ts';
 import { unenforceable } from '../../../sandbox-limits.ts';
 import type { Finding } from '../finding.ts';
 
@@ -59,6 +60,7 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
   const name = isolation.description.replace(/\.$/, '');
   const facts = [
     `network: ${allowNetwork ? 'reachable, as configured' : isolated ? 'none' : 'reachable, nothing keeps commands from it'}`,
+    ...(isolation.hardening ?? []).map(({ name, description }) => `${name}: ${description}`),
     ...limits.map(({ limit, description }) => `${limitTitle(limit)}: ${description}`),
   ];
   const loose = limits.filter(({ by }) => by === 'nothing');
@@ -70,6 +72,10 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
       facts,
       mend: 'Install bubblewrap, and allow user namespaces where they are forbidden (docs/operations.md)',
     };
+  }
+  const [unfiltered] = missingHardening(isolation.hardening ?? []);
+  if (unfiltered !== undefined) {
+    return { status: 'warning', detail: `${name}; ${unfiltered}`, facts, mend: UNFILTERED };
   }
   if (loose.length > 0) {
     const names = loose.map(({ limit }) => limitTitle(limit)).join(', ');
@@ -83,13 +89,22 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
   return { status: 'ok', detail: name, facts };
 }
 
+const UNFILTERED =
+  'Use an x86-64 or arm64 machine, and a data directory on a file system from which programs may be run';
+
+const USERS =
+  'Run the server as root or with subordinate ids (docs/operations.md), or set TALARIA_SANDBOX_USERS=auto';
+
 const LIMITS =
   'Let the server make control groups: start it with systemd-run --user --scope -p Delegate=yes, or as a service with Delegate=yes';
 
-function explain(error: unknown, { backend }: Config): Finding {
+function explain(error: unknown, { backend, sandboxUsers }: Config): Finding {
   if (error instanceof LimitUnenforceableError) {
     const { problems } = unenforceable(error.limits);
     return { status: 'failed', detail: problems.join('; '), mend: LIMITS };
+  }
+  if (backend === 'local' && typeof sandboxUsers === 'object') {
+    return { status: 'failed', detail: (error as Error).message, mend: USERS };
   }
   return {
     status: 'failed',

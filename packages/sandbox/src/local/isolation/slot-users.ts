@@ -1,0 +1,128 @@
+/**
+ * The kernel's users that slots run as, where the server may choose: it is root, of the machine or of a user namespace
+ * that has more users than one. Two slots never have the same at a time, so what the kernel keeps per user (keyrings,
+ * counts, the right to a file) is not shared between them, nor with the server.
+ *
+ * A workspace belongs to the user of its slot. Its owner is all that is remembered: a workspace that comes back gets the
+ * same user, or, if another slot has that by now, a new one, and changes hands.
+ */
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { SandboxError } from '../../errors.ts';
+import { giveTreeTo, type Owner, type Workspace } from '../workspaces.ts';
+
+export interface UserRange {
+  first: number;
+  last: number;
+}
+
+/** `auto`: users of their own where the server can; `shared`: the server's; a range has to work or the start fails. */
+export type WantedUsers = 'auto' | 'shared' | UserRange;
+
+/** Nobody's by convention: above what container managers and directory services give out. */
+const USUAL: UserRange = { first: 2_000_000_000, last: 2_000_065_535 };
+/** In a namespace with fewer users: above those that systems and people have. */
+const ABOVE_ACCOUNTS = 20_000;
+/** Stands for everybody without a number, so it is nobody's own. */
+const NOBODY = 65_534;
+const FEWEST = 1_000;
+
+type Prepare = (held: Workspace) => void;
+
+/** All slots run as the server. */
+export class SharedUser {
+  readonly ownUsers = false;
+
+  /** A workspace may come from a start at which slots had users of their own. */
+  async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
+    await giveBoth(workspace, { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 });
+    prepare(workspace);
+    return workspace;
+  }
+
+  release(): void {}
+}
+
+export class SlotUsers {
+  readonly ownUsers = true;
+  readonly #range: UserRange;
+  readonly #taken = new Set<number>();
+  #next: number;
+
+  constructor(range: UserRange) {
+    this.#range = range;
+    // Not the first: workspaces that are kept have the users of an earlier start, and had better keep them.
+    this.#next = randomInt(range.first, range.last + 1);
+  }
+
+  /** The workspace with a user that it belongs to and that no other slot has, once `prepare` has been called with it. */
+  async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
+    const { uid: owner } = await lstat(workspace.dir);
+    const user = this.#isFree(owner) ? owner : this.#findFree();
+    this.#taken.add(user);
+    try {
+      await giveBoth(workspace, { uid: user, gid: user });
+      const held = { ...workspace, user };
+      prepare(held);
+      return held;
+    } catch (error) {
+      this.#taken.delete(user);
+      throw error;
+    }
+  }
+
+  release({ user }: Workspace): void {
+    if (user !== undefined) this.#taken.delete(user);
+  }
+
+  #findFree(): number {
+    const { first, last } = this.#range;
+    for (let tries = last - first; tries >= 0; tries--) {
+      const user = this.#next;
+      this.#next = user === last ? first : user + 1;
+      if (this.#isFree(user)) return user;
+    }
+    throw new SandboxError(
+      'slot_unavailable',
+      `Every user from ${first} to ${last} has a slot already; give slots more users.`,
+    );
+  }
+
+  #isFree(user: number): boolean {
+    return user >= this.#range.first && user <= this.#range.last && !this.#taken.has(user);
+  }
+}
+
+async function giveBoth({ dir, tmpDir }: Workspace, owner: Owner): Promise<void> {
+  await Promise.all([giveTreeTo(dir, owner), giveTreeTo(tmpDir, owner)]);
+}
+
+/** The users that slots get where nobody has named any, or why there are none. */
+export function usualUsers(): UserRange | string {
+  if (process.getuid?.() !== 0) return 'the server is not root, nor has it subordinate users';
+  const maps = ['uid_map', 'gid_map'].map((name) => readFileSync(`/proc/self/${name}`, 'utf8'));
+  return rangeWithin(maps) ?? 'the user namespace of the server has too few users';
+}
+
+/** A range that every one of these maps of /proc has. */
+export function rangeWithin(maps: readonly string[]): UserRange | undefined {
+  const [one = [], other = []] = maps.map(parseMap);
+  const common = one.flatMap((left) =>
+    other.map((right) => ({
+      first: Math.max(left.first, right.first),
+      last: Math.min(left.last, right.last),
+    })),
+  );
+  if (common.some(({ first, last }) => first <= USUAL.first && last >= USUAL.last)) return USUAL;
+  return common
+    .map(({ first, last }) => ({ first: Math.max(first, ABOVE_ACCOUNTS), last: Math.min(last, NOBODY - 1) }))
+    .find(({ first, last }) => last - first >= FEWEST);
+}
+
+function parseMap(map: string): UserRange[] {
+  return [...map.matchAll(/^\s*(\d+)\s+\d+\s+(\d+)$/gm)].map(([, first, count]) => ({
+    first: Number(first),
+    last: Number(first) + Number(count) - 1,
+  }));
+}
