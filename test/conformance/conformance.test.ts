@@ -27,6 +27,7 @@ import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
 import { describeChat, describeChatSessions } from './chat.ts';
 import { stopLeftRuns } from './checked-api.ts';
+import { describeClientTools } from './client-tools.ts';
 import { describeCompletions } from './completions.ts';
 import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
@@ -76,6 +77,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Stopping', [describeStop]],
     ['Approvals', [describeApprovals]],
     ['Steering', [describeSteer]],
+    ['Tools of the client', [describeClientTools]],
     ['Listing runs', [describeList]],
     ['Artifacts', [describeArtifacts]],
     ['Chat completions', [describeChat, describeCompletions, ...when(key, describeChatSessions)]],
