@@ -52,7 +52,7 @@ export function judgeInput(
   const line = recent.slice(recent.lastIndexOf('\n') + 1) + data;
   return {
     command: withInput(program, data),
-    judged: [{ text: withInput(program, statement) }, { text: line }],
+    judged: [{ text: withInput(program, statement) }, { text: line, input: true }],
   };
 }
 
