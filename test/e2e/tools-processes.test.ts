@@ -198,10 +198,10 @@ describe('approvals', () => {
   test('a function that an earlier stateful command defined cannot hide what it runs', async () => {
     const stateful = (command: string) => terminal(command, { stateful: true });
     const runId = await world.api.create(
-      script([...inTurn(stateful('run() { "$@"; }'), stateful('run rm -rf build'))]),
+      script([...inTurn(stateful('run() { rm -f "$@"; }'), stateful('run -r build'))]),
     );
     const approval = await waitForApproval(world.api, runId);
-    expect(approval).toMatchObject({ command: 'run rm -rf build', pattern_key: 'recursive delete' });
+    expect(approval).toMatchObject({ command: 'run -r build', pattern_key: 'recursive delete' });
     await world.api.approve(runId, 'deny', { request_id: approval.request_id });
     await endsAs(world.api, runId, 'run.completed');
   });

@@ -4,11 +4,11 @@
  * The order of precedence: a rule of the operator that denies, what never runs, a rule that asks, a rule that allows,
  * what the matcher finds. Without isolation every command asks, unless that is switched off.
  */
+import type { CommandRules } from '../../command-rules.ts';
 import type { PreparedCall } from '../tools/tool.ts';
 import { Budget } from './matcher/budget.ts';
 import { classifyCommand, isRuleKey, PATTERN_KEYS, type Verdict } from './matcher/classify.ts';
 import { DANGERS } from './matcher/families.ts';
-import type { OperatorRules } from './matcher/rules/operator-rules.ts';
 
 export type { Verdict };
 
@@ -24,7 +24,7 @@ export interface GatePolicy {
   whenIsolated: 'ask' | 'skip';
   /** Whether every command asks where it does not run isolated. */
   whenUnisolated: 'ask' | 'skip';
-  rules?: OperatorRules;
+  rules?: CommandRules;
 }
 
 export function createGate(policy: GatePolicy): Gate {
@@ -33,7 +33,10 @@ export function createGate(policy: GatePolicy): Gate {
   return ({ command, judged, question }) => {
     if (question !== undefined) return { kind: 'ask', keys: [question.key] };
     if (command === undefined) return { kind: 'allow' };
-    const verdict = judge([{ text: command }, ...(judged ?? [])], policy.rules);
+    const readings = judged ?? [];
+    // In a shell with a past the bare command lacks what that past explains.
+    const explained = readings.some(({ text, dangersOnly }) => text === command && !dangersOnly);
+    const verdict = judge([{ text: command, dangersOnly: explained }, ...readings], policy.rules);
     if (verdict.kind === 'never') return verdict;
     const found = verdict.kind === 'ask' ? verdict.keys : [];
     return asking([...(skips ? found.filter(isRuleKey) : found), ...(always ? [UNISOLATED_KEY] : [])]);
@@ -41,14 +44,14 @@ export function createGate(policy: GatePolicy): Gate {
 }
 
 /** The most severe of all readings: one may add findings, none removes any. */
-function judge(readings: NonNullable<PreparedCall['judged']>, rules: OperatorRules | undefined): Verdict {
+function judge(readings: NonNullable<PreparedCall['judged']>, rules: CommandRules | undefined): Verdict {
   const budget = new Budget();
   const found = new Set<string>();
-  for (const { text, after = [], input = false } of readings) {
+  for (const { text, after = [], dangersOnly = false } of readings) {
     const verdict = classifyCommand(text, { after, budget, ...(rules ? { rules } : {}) });
     if (verdict.kind === 'never') return verdict;
-    // Input for a program that is no shell is no command; that it could be a dangerous one is reason enough to ask.
-    const counts = (key: string) => !input || isRuleKey(key) || (DANGERS as readonly string[]).includes(key);
+    const counts = (key: string) =>
+      !dangersOnly || isRuleKey(key) || (DANGERS as readonly string[]).includes(key);
     if (verdict.kind === 'ask') for (const key of verdict.keys) if (counts(key)) found.add(key);
   }
   return asking([...[...found].filter(isRuleKey), ...PATTERN_KEYS.filter((key) => found.has(key))]);

@@ -8,10 +8,11 @@
  * - It never throws, and its work is bounded (budget.ts); what exceeds the bound asks.
  * - Findings are only ever added, so harmless company hides nothing.
  */
+import type { CommandRules } from '../../../command-rules.ts';
 import { Budget, MAX_COMMAND_CHARS, OutOfBudget } from './budget.ts';
 import { FAMILIES } from './families.ts';
 import { readings } from './readings.ts';
-import { NO_RULES, type OperatorRules } from './rules/operator-rules.ts';
+import { NO_RULES } from './rules/operator-rules.ts';
 import { Scope } from './walk/scope.ts';
 import { Shell } from './walk/shell.ts';
 
@@ -37,7 +38,7 @@ const LEAVES_SOMETHING =
 export interface ClassifyOptions {
   /** What ran before in the same shell, the oldest first. It explains the command and is not judged itself. */
   after?: readonly string[];
-  rules?: OperatorRules;
+  rules?: CommandRules;
   budget?: Budget;
 }
 

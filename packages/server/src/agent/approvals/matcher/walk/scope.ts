@@ -2,10 +2,11 @@
  * What is known while a command line is walked. Two rules keep it on the safe side: findings are only ever added, and
  * a variable keeps every value it may have (an assignment replaces the old ones only where it certainly runs).
  */
+import type { CommandRules } from '../../../../command-rules.ts';
 import type { Budget } from '../budget.ts';
 import type { Family, NeverReason } from '../families.ts';
 import type { Command } from '../parse/syntax.ts';
-import { NO_RULES, type OperatorRules } from '../rules/operator-rules.ts';
+import { NO_RULES } from '../rules/operator-rules.ts';
 import { ENV, HIDDEN } from './marks.ts';
 
 /** Elements of an array, or one element for a plain variable. */
@@ -22,7 +23,7 @@ const MAX_VALUES = 16;
 
 export class Scope {
   readonly budget: Budget;
-  readonly rules: OperatorRules;
+  readonly rules: CommandRules;
   readonly keys = new Set<Family>();
   /** Rules of the operator that ask. */
   readonly askedRules = new Set<string>();
@@ -50,7 +51,7 @@ export class Scope {
   version = 0;
   readonly #variables = new Map<string, Value[]>();
 
-  constructor(budget: Budget, rules: OperatorRules = NO_RULES) {
+  constructor(budget: Budget, rules: CommandRules = NO_RULES) {
     this.budget = budget;
     this.rules = rules;
   }
