@@ -15,6 +15,8 @@ import { type Command, type Pipeline, plainText, type Script, type SimpleCommand
 import { readWord, skipBlanks } from './words.ts';
 
 const EMPTY_PARENS = /\([ \t]*\)/y;
+const DECLARING = new Set(['declare', 'typeset', 'local', 'export', 'readonly']);
+const LIST_ASSIGNMENT = /[A-Za-z_][A-Za-z0-9_]*\+?=\(/y;
 const CLOSING_WORDS = new Set(['then', 'elif', 'else', 'fi', 'do', 'done', 'esac', '}']);
 const GRAMMAR = { list: parseList, command: parseCommand };
 
@@ -106,7 +108,7 @@ function parseCommand(source: Source): Command | undefined {
   for (;;) {
     skipBlanks(source);
     if (skipComment(source) || parseRedirect(source, command.redirects)) continue;
-    if (command.words.length === 0 && !source.pushed) {
+    if (takesAssignment(command, source)) {
       const assignment = parseAssignment(source);
       if (assignment) {
         command.assignments.push(assignment);
@@ -131,6 +133,15 @@ function parseCommand(source: Source): Command | undefined {
     command.words.push(word);
   }
   return isEmpty(command) ? undefined : command;
+}
+
+/** Before the name of the program, and lists after `declare` and its like. */
+function takesAssignment({ words }: SimpleCommand, source: Source): boolean {
+  if (source.pushed) return false;
+  if (words.length === 0) return true;
+  if (!DECLARING.has(plainText(words[0]!) ?? '')) return false;
+  LIST_ASSIGNMENT.lastIndex = source.pos;
+  return LIST_ASSIGNMENT.test(source.text);
 }
 
 function isEmpty(command: SimpleCommand): boolean {

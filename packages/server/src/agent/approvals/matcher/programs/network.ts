@@ -4,13 +4,14 @@ curl ; any -o:write -O -K:ask --config:ask -d:data --data:data --data-binary:dat
 wget, wget2 ; any -O:write -P:write -o:write -a:write -e:ask --execute:ask -i:read -t:num -T:num -w:num -U:text -Q:text -B:url -D:text -A:text -R:text -I:text -X:text -l:num --output-document:write --directory-prefix:write --output-file:write --append-output:write --input-file:read --header:text --post-data:text --post-file:read --body-data:text --body-file:read --method:text --user-agent:text --user:text --password:text --tries:num --timeout:num --load-cookies:read --save-cookies:write --use-askpass:run --ca-certificate:read --certificate:read --private-key:read --config:ask --limit-rate:text --referer:text --base:url --warc-file:write --rejected-log:write --hsts-file:write ; url ; rule:wget >remote
 aria2c, axel ; any -o:write -d:write -i:read --out:write --dir:write -x:num -s:num -j:num --on-download-complete:run --on-download-error:run --on-download-start:run --on-download-stop:run --on-bt-download-complete:run --on-download-pause:run --conf-path:ask ; url ; rule:download >remote
 http, https, xh, xhs, httpie, curlie, hurl, grpcurl, websocat, wscat, httpx, restish, evans, ghz ; any -o:write --output:write --download -a:text -A:text ; url ; >remote
-fetch, lynx, w3m, links, elinks, lwp-request, GET, POST, HEAD, hget ; any -o:text -cmd_script:ask -cfg:ask ; url ; >remote
-ping, ping6, traceroute, tracepath, mtr, dig, nslookup, host, whois, arping, fping, nping, drill, doggo, delv, resolve, speedtest, speedtest-cli, iperf, iperf3, zmap, masscan, tcping, hping3, wrk2, ipcalc, sipcalc, avahi-browse, dns-sd, nbtscan, showmount, rpcinfo, snmpwalk, geoiplookup, tshark, dumpcap, ngrep, wireshark ; any -w:write -z:run -r:read -f:text --script:ask -oN:write -oX:write -oA:write -X:text --extcap:ask ; url ; >remote
-nmap ; any --script:ask --datadir:ask --interactive!program -oN:write -oX:write -oA:write -oG:write -iL:read ; url
+fetch, lynx, w3m, links, elinks, lwp-request, GET, POST, HEAD, hget ; any single -o:text -cmd_script:ask -cfg:ask ; url ; >remote
+ping, ping6, traceroute, tracepath, mtr, dig, nslookup, host, whois, arping, fping, nping, drill, doggo, delv, resolve, speedtest, speedtest-cli, iperf, iperf3, zmap, masscan, tcping, hping3, wrk2, ipcalc, sipcalc, avahi-browse, dns-sd, nbtscan, showmount, rpcinfo, snmpwalk, geoiplookup, tshark, dumpcap, ngrep, wireshark ; any -w:write -z:run -r:read -f:text --script:ask -X:text --extcap:ask ; url ; >remote
+nmap ; any single --script:ask --datadir:ask --interactive!program -oN:write -oX:write -oA:write -oG:write -iL:read ; url
 tcpdump ; any -z:run -w:write -r:read -i:text -c:num -s:num -F:read -G:num -C:num -W:num -Z:text ; text
 nc, ncat, netcat, nc.openbsd, nc.traditional ; any -e!remote -c!remote --exec!remote --sh-exec!remote --lua-exec!remote -l!network -w:num -p:num -x:text -X:text -s:text -i:num ; url ; >remote
 socat ; any ; socat ; >remote
-telnet, rlogin, rsh, rexec, ftp, lftp, tftp, ncftp, rdesktop, xfreerdp, vncviewer, mosh ; any -c:run -e:run -f:ask --ssh:run --server:ask ; url ; >remote
+telnet, rlogin, rsh, rexec, ftp, lftp, tftp, ncftp, rdesktop, xfreerdp, vncviewer ; any -c:run -e:run -f:ask --ssh:run --server:ask ; url ; >remote
+mosh ; posix any --ssh:run --server:ask ; remote
 ssh, autossh, slogin ; posix -46AaCfGgKkMNnqsTtVvXxYy -B:text -b:text -c:text -D:text -E:write -e:text -F:conf -I:ask -i:text -J:text -L:text -l:text -m:text -O:text -o:sshopt -P:text -p:num -Q:text -R:text -S:text -W:text -w:text ; remote ; >remote
 sshpass ; posix -v -e -p:text -f:read -d:num -P:text ; cmd
 dropbear, dbclient ; posix any -J:run -K:num -i:text -p:num ; remote

@@ -4,7 +4,7 @@ pgrep, pidof ; any ; text ; >setup
 pstree, btop, atop, glances, vmstat, iostat, mpstat, sar, lscpu, lsblk, lspci, lsusb, lsmem, lsmod, lshw, dmidecode, inxi, blkid, findmnt, nvidia-smi, rocm-smi, sensors, acpi, numastat, slabtop, pidstat, iotop, nethogs, iftop, dstat, pmap, pwdx, prtstat, peekfd, journalctl, dmesg, logger, systemd-analyze, systemd-detect-virt, systemd-escape, systemd-path, lastcomm, ipcs, getfattr, quota, dumpe2fs, smartctl, losetup, swapon, sestatus, getenforce, aa-status, ausearch, aureport, lsns, lsipc, lslocks, lslogins, faillog, runlevel, tload, lsinitramfs, kmod, modinfo, xrandr, xdpyinfo, glxinfo, vainfo, v4l2-ctl, pactl, xclip, xsel, pbcopy, pbpaste, wl-copy, wl-paste, notify-send, say, setterm, ldconfig, update-ca-certificates, locale-gen, fc-list, fc-cache ; any -w:text --write:text --vacuum-size:ask --vacuum-time:ask --rotate!unknown -o:text -d:text ; text
 top, htop, free, ps, lsof, ss, netstat ; any -K!unknown --kill!unknown ; text
 sysctl ; any -w!config --write!config -p?!config --load?!config --system!config ; text ; when:config:=
-ifconfig, route, arp, iwconfig, brctl, ethtool, tc, ip, nmcli, networkctl, resolvectl, rfkill, wg ; any -b:ask -batch:ask --batch:ask -force ; text ; when:program:^(?:exec|netns)$ when:config:^(?:add|del|delete|set|flush|change|replace|up|down|append)$
+ifconfig, route, arp, iwconfig, brctl, ethtool, tc, ip, nmcli, networkctl, resolvectl, rfkill, wg ; any single -b:ask -batch:ask --batch:ask -force ; text ; when:program:^(?:exec|netns)$ when:config:^(?:add|del|delete|set|flush|change|replace|up|down|append)$
 iptables, ip6tables, nft, ufw, firewall-cmd, iptables-restore, ebtables, arptables, ipset ; any -L~ --list~ -S~ --state~ --modprobe:run ; text ; when:config:^(?:-[ADFIPXNRZ]|--(?:append|delete|flush|insert|policy|add.*|remove.*|permanent|reload)|flush|add|delete|insert|enable|disable|reset|allow|deny|reject|reload|create|destroy)$ stdin:config
 kill ; any single ; texts ; rule:kill
 pkill, killall, skill ; any single ; texts ; rule:pkill
@@ -50,5 +50,5 @@ ssh-keygen ; any -D:ask -w:ask -f:text -t:text -C:text -N:text -b:num -P:text -s
 ssh-add, ssh-copy-id, ssh-keyscan ; any -s:ask -S:ask -P:ask -i:text ; text
 getcap, setenforce, setsebool, semanage, restorecon, chcon, auditctl, apparmor_parser, aa-complain, aa-disable ; any ; text ; !config
 mkinitramfs, logrotate ; any -d~ --debug~ ; text ; !program
-tzselect, ntpdate, chronyc, ntpq ; any ; text
+java_home, tzselect, ntpdate, chronyc, ntpq ; any ; text
 `;

@@ -68,7 +68,9 @@ export interface Program {
   /** Fate of every call. */
   fates: readonly Fate[];
   any: boolean;
-  style: 'gnu' | 'single' | 'posix' | 'assign';
+  style: 'gnu' | 'single' | 'assign';
+  /** The first operand ends the options. */
+  posix: boolean;
   options: ReadonlyMap<string, Option>;
   operands: readonly string[];
   when: readonly { pattern: RegExp; fate: Fate }[];
@@ -97,11 +99,13 @@ export function readTable(text: string): [string, Program][] {
 function readProgram(tokens: string[], operands: string, effects: string): Program {
   const options = new Map<string, Option>();
   let any = false;
+  let posix = false;
   let style: Program['style'] = 'gnu';
   for (const token of tokens) {
     if (token === '') continue;
     if (token === 'any') any = true;
-    else if (token === 'single' || token === 'posix' || token === 'assign') style = token;
+    else if (token === 'posix') posix = true;
+    else if (token === 'single' || token === 'assign') style = token;
     else readOption(token, style, options);
   }
   const kinds = operands === '' ? ['text'] : operands.split(/\s+/);
@@ -110,6 +114,7 @@ function readProgram(tokens: string[], operands: string, effects: string): Progr
   return {
     any,
     style,
+    posix,
     options,
     operands: kinds,
     fates: effect('!').map(fateOf),
@@ -142,8 +147,9 @@ function readOption(token: string, style: Program['style'], options: Map<string,
     ...(finding === undefined ? {} : fateOf(finding)),
   };
   // `-abc` is three flags, except where one dash begins a long name.
-  const cluster =
-    style !== 'single' && style !== 'assign' && /^-[^-]{2,}$/.test(written) && value === undefined;
+  const cluster = style === 'gnu' && /^-[^-]{2,}$/.test(written);
+  if (cluster && Object.keys(option).length > 0)
+    throw new Error(`'${token}' needs options in the form 'single'`);
   for (const name of cluster ? [...written.slice(1)].map((c) => `-${c}`) : [written])
     options.set(name, option);
 }

@@ -8,11 +8,11 @@ export interface RiskyVariable {
   runs?: true;
 }
 
-const WORKSPACE_PATHS = /^(?:(?:\.{0,2}\/|[\w.$\uE000])[\w./$:@\uE000-]*)$/;
+const WORKSPACE_PATHS = /^(?:(?:\.{0,2}\/|[\w.$\uE000\uE005])[\w./$:@\uE000\uE005-]*)$/;
 
 export const VARIABLES: readonly RiskyVariable[] = [
   // The environment's own path with more in front or behind.
-  { names: /^PATH$/, allowed: /^(?:[\w./@+\uE000\uE005~-]+:)*\uE000(?::[\w./@+\uE000\uE005~-]+)*$/ },
+  { names: /^PATH$/, allowed: /^(?:[\w./@+\uE000\uE005~-]+:)*\uE000\uE000(?::[\w./@+\uE000\uE005~-]+)*$/ },
   {
     names: /^(?:PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB|CLASSPATH|GOPATH|GOBIN|LD_LIBRARY_PATH)$/,
     allowed: WORKSPACE_PATHS,
@@ -65,6 +65,6 @@ export const VARIABLES: readonly RiskyVariable[] = [
   },
   {
     names:
-      /^(?:CARGO_(?:TARGET_.*_(?:RUNNER|LINKER)|BUILD_RUSTC\w*|ENCODED_RUSTFLAGS|HOME)|RUSTC_WORKSPACE_WRAPPER|GOTOOLCHAIN|GOROOT|GOENV|CGO_\w*FLAGS_ALLOW|CCACHE_\w*|npm_config_\w*shell|NPM_CONFIG_\w*SHELL|YARN_\w*PATH|BUNDLE_GEMFILE|RUBYGEMS_\w*|PIP_CONFIG_FILE)$/,
+      /^(?:CARGO_(?:TARGET_.*_(?:RUNNER|LINKER)|BUILD_RUSTC\w*|ENCODED_RUSTFLAGS|HOME)|RUSTC_WORKSPACE_WRAPPER|GOTOOLCHAIN|GOROOT|GOENV|CGO_\w*FLAGS_ALLOW|CCACHE_\w*|npm_config_\w*shell|NPM_CONFIG_\w*SHELL|YARN_\w*PATH|BUNDLE_GEMFILE|RUBYGEMS_\w*|PIP_CONFIG_FILE|DOTNET_STARTUP_HOOKS|COR(?:ECLR)?_PROFILER\w*|ELECTRON_RUN_AS_NODE|BUN_CONFIG_PRELOAD)$/,
   },
 ];

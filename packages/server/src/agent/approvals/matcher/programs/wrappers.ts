@@ -31,13 +31,13 @@ perf ; posix ; sub
 perf stat, perf record, perf trace, perf mem ; posix any -e:text -o:write -F:num -p:num -g -a -d -r:num -C:num --call-graph:text -x:text ; cmd
 perf report, perf list, perf script, perf annotate, perf top, perf diff ; any ; text
 valgrind, rr, heaptrack, kcov ; posix any ; cmd
-gdb, lldb, cgdb ; posix -q -batch!program --batch!program -nx --nx -quiet -silent -p:num --pid:num -c:read --core:read -ex:run -ex*!program -x:ask --command:ask -x*!program -iex:run --eval-command:run --init-eval-command:run -o:run -O:run -s:ask -S:ask --one-line:run --source:ask --args ; cmd
+gdb, lldb, cgdb ; posix single -q -batch!program --batch!program -nx --nx -quiet -silent -p:num --pid:num -c:read --core:read -ex:run -ex*!program -x:ask --command:ask -x*!program -iex:run --eval-command:run --init-eval-command:run -o:run -O:run -s:ask -S:ask --one-line:run --source:ask --args ; cmd
 watch, gwatch, viddy, hwatch ; posix -bcdegtpxwrC -n:num -d?:text --interval:num --differences?:text --no-title --color --errexit --chgexit --exec --beep --precise -q:num ; shell
 script ; posix -aefqt -c:sh -I:write -O:write -B:write -T:write -E:text -m:text --command:sh --quiet --append --return --flush ; write cmd
 scriptreplay ; any ; read
 unbuffer ; posix -p ; cmd
 gosu, su-exec, faketime, cpulimit, envdir, chpst, setuidgid ; posix any -l:num ; text cmd
-screen ; posix -adDimnqrRUvxL -S:text -s:run -c:ask -t:text -e:text -T:text -X!program -Q:text --version -p:text -h:num -wipe -ls -list -dm -dmS:text -dS:text ; cmd
+screen ; posix -adDimnqrRUvxL -S:text -s:run -c:ask -t:text -e:text -T:text -X!program -Q:text --version -p:text -h:num ; cmd
 tmux ; posix any -f:ask -c:run -L:text -S:text ; sub
 tmux ls, tmux list-sessions, tmux list-windows, tmux list-panes, tmux capture-pane, tmux attach, tmux attach-session, tmux kill-session, tmux has-session, tmux display-message, tmux show-options, tmux select-pane, tmux select-window, tmux detach, tmux resize-pane, tmux a ; any -t:text -S:text -F:text -E:text ; text
 tmux new, tmux new-session, tmux new-window, tmux split-window, tmux respawn-pane, tmux neww, tmux splitw ; posix any -s:text -n:text -c:text -t:text -x:num -y:num -F:text -l:text -e:variable ; shell
@@ -49,8 +49,10 @@ ld.so ; posix any --library-path:text --preload:ask --argv0:text --audit:ask --l
 xargs, gxargs ; posix -0oprtx -a:read -d:text -E:text -e?:text -I:text -i?:text -L:num -l?:num -n:num -P:num -s:num --null --arg-file:read --delimiter:text --replace?:text --max-args:num --max-lines?:num --max-procs:num --no-run-if-empty --verbose --interactive --exit --open-tty --process-slot-var:text --show-limits --eof?:text --max-chars:num -J:text -R:num -S:num --help~ --version~ ; cmd ; rule:xargs
 parallel, sem, rust-parallel ; posix any -j:text -a:read -S:ask -n:num -N:num -I:text -d:text -C:text --colsep:text --arg-file:read --jobs:text --results:write --joblog:write --tmpdir:write --timeout:text --retries:num --delay:text --halt:text --sshlogin:ask --tag --env:text --shebang!program --rpl:ask ; cmd ; rule:parallel
 entr ; posix -acdnprsz ; cmd
-watchexec, reflex, modd, chokidar, onchange, when-changed, nodemon ; posix any -e:text -w:text -i:text --exts:text --watch:text --ignore:text -x:sh --exec:sh -c:sh -r:text -d:text --command:sh ; tool
-concurrently, npm-run-all, run-s, run-p, wireit ; any -n:text -c:text --names:text --prefix:text -p:text --kill-others ; sh
+reflex, modd, chokidar, onchange, when-changed ; posix any -c:sh --command:sh ; skip-to-cmd
+ccache, sccache, distcc ; posix any ; cmd
+watchexec, nodemon ; posix any -e:text -w:text -i:text --exts:text --watch:text --ignore:text -x:sh --exec:sh -c:sh -r:text -d:text --command:sh ; tool
+concurrently, npm-run-all, run-s, run-p, wireit ; any -n:text -c:text --names:text --prefix:text -p:text --kill-others ; npmscript
 cross-env, cross-env-shell, dotenv, env-cmd, dotenvx ; posix any -e:read -f:read -c:text -v:variable ; assigned
 wait-on, wait-for-it, wait-for, dockerize, wait-port ; any ; text
 start-server-and-test ; any ; text
@@ -59,7 +61,7 @@ direnv ; posix ; sub
 direnv exec ; posix ; text cmd
 direnv allow, direnv status, direnv reload, direnv edit, direnv deny, direnv show_dump ; any ; text
 direnv hook, direnv export ; any ; text ; >setup
-nix-shell, nix ; posix any --run:sh --command:sh -c:run -p:text -A:text -E:ask --expr:ask ; texts
+nix-shell, nix ; any --run:sh --command:run -c:run -p:text -A:text -E:ask --expr:ask ; text
 run-parts ; any ; text ; !program
 pipexec, daemonize, daemon, nq, tsp, chronic, ifne, vipe, zrun, mispipe, lckdo, pee, combine ; posix any ; ask cmd
 at, batch ; any -f:ask -l -r -d -c -q:text -t:text -m -M ; text ; rule:at

@@ -3,7 +3,6 @@
  * values, and what each operand is. What the row does not know is returned as such.
  */
 import type { Option, Program } from '../programs/table.ts';
-import { HIDDEN } from '../walk/marks.ts';
 
 export interface GivenOption {
   name: string;
@@ -41,6 +40,8 @@ const TAKES_REST = new Set([
   'somewhere',
 ]);
 
+/** Text of this line that was transformed, or that came from elsewhere: it may be an option. */
+const UNREADABLE = /^[\uE001\uE003\uE004]/;
 const HELP = /^--(?:help|version)$/;
 
 export function readArguments(args: string[], program: Program): Given {
@@ -53,18 +54,17 @@ export function readArguments(args: string[], program: Program): Given {
     harmless: false,
     hidden: false,
   };
-  const { style, operands } = program;
+  const { style, posix, operands } = program;
   const last = operands.filter((kind) => !kind.endsWith('$'));
   let ended = false;
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
-    if (arg.startsWith(HIDDEN)) given.hidden = true;
     if (!ended && isOption(arg, program)) {
       if (arg === '--') ended = true;
-      else if (HELP.test(arg) && style === 'gnu') given.harmless = true;
+      else if (HELP.test(arg) && style === 'gnu' && !posix) given.harmless = true;
       else at += readOption(arg, args[at + 1], program, given);
       // What follows code or a module belongs to it.
-      if (style === 'posix' && /^(?:code|pymodule|split)$/.test(given.options.at(-1)?.option.value ?? '')) {
+      if (posix && /^(?:code|pymodule|split)$/.test(given.options.at(-1)?.option.value ?? '')) {
         given.rest = { kind: 'texts', words: args.slice(at + 1) };
         break;
       }
@@ -75,7 +75,8 @@ export function readArguments(args: string[], program: Program): Given {
       given.rest = { kind, words: args.slice(at) };
       break;
     }
-    if (style === 'posix') ended = true;
+    if (UNREADABLE.test(arg)) given.hidden = true;
+    if (posix) ended = true;
     given.operands.push(arg);
     given.kinds.push(kind);
   }

@@ -36,6 +36,8 @@ export function runProgram(call: Call, local: boolean): string {
 function identify(call: Call, local: boolean): string {
   const { scope } = call.host;
   const path = call.name;
+  // A tool may take its whole command as one word.
+  if (local && /\s/.test(path)) return call.host.code([path, ...call.args].join(' '), 'argument');
   const slash = path.lastIndexOf('/');
   const name = path.slice(slash + 1);
   for (const arg of call.args)
@@ -43,7 +45,8 @@ function identify(call: Call, local: boolean): string {
   const row = rowOf(name);
   if (slash < 0) {
     if (row !== undefined) return judge({ ...call, name: row }, row, PROGRAMS.get(row)!);
-    if (!local && !hasHole(path)) scope.report('unknown program');
+    if (hasHole(path)) scope.report('command hidden behind expansion');
+    else if (!local) scope.report('unknown program');
     return ENV;
   }
   const { base, segments } = placeOf(path, scope.cwd);

@@ -18,6 +18,8 @@ const FLAGS =
 
 export function find({ args, host }: Call): string {
   const { scope } = host;
+  // Any of these words could be a test or an action.
+  if (args.some((arg) => /^[\uE001\uE003\uE004]/.test(arg))) scope.report('command hidden behind expansion');
   let first = args.findIndex((arg) => /^[-(!]/.test(arg) && !/^-(?:[HLPEXxs]|O\d?|D)$/.test(arg));
   if (first < 0) first = args.length;
   const starts = args.slice(0, first).filter((arg) => !arg.startsWith('-'));

@@ -8,9 +8,9 @@ import type { Call } from './call.ts';
 import { namesMetadata } from './metadata.ts';
 import { findNever } from './never.ts';
 import { deviceAt, isAbsolute, wipes } from './paths.ts';
-import { readPath, writePath } from './sensitive-paths.ts';
+import { isOutside, readPath, writePath } from './sensitive-paths.ts';
 import { examineSql } from './sql.ts';
-import { assignVariable } from './variables.ts';
+import { assignVariable, isLoaded, isPlainProgram } from './variables.ts';
 
 export type Kind = (value: string, call: Call) => void;
 
@@ -18,7 +18,10 @@ export const KINDS: Record<string, Kind> = {
   text: () => {},
   num: () => {},
   read: (value, { host }) => readPath(value, host),
-  write: (value, { host }) => writePath(value, host),
+  write: (value, { host }) => {
+    // `host:/etc/…` is as bad over there.
+    writePath(/^[^/:]+:(\/etc\/.*)$/s.exec(value)?.[1] ?? value, host);
+  },
   /** A path, an address or a text: whatever it is, it is only read. */
   any: (value, call) => {
     readPath(value, call.host);
@@ -38,7 +41,7 @@ export const KINDS: Record<string, Kind> = {
   delete: (value, { host }) => {
     const { scope } = host;
     if (scope.bulkDelete) scope.report(scope.bulkDelete);
-    if (isAbsolute(value)) scope.report('delete in root path');
+    if (isAbsolute(value) || isOutside(value, scope.cwd)) scope.report('delete in root path');
     if (deviceAt(value, scope.cwd) === 'disk') scope.never = NEVER.disk;
   },
   /** Deleted with everything below it. */
@@ -61,6 +64,18 @@ export const KINDS: Record<string, Kind> = {
   /** Shell source that is fine where what it runs is. */
   sh: (value, { host, input }) => {
     host.code(value, 'argument', undefined, input ?? UNKNOWN_INPUT);
+  },
+  /** `npm:name` of tools that run scripts, or shell source. */
+  npmscript: (value, call) => {
+    if (!/^(?:npm|pnpm|yarn|bun|node):[\w:*.-]+$/.test(value)) KINDS.sh!(value, call);
+  },
+  /** A program with its options that only connects, shows or edits. */
+  transport: (value, { host }) => {
+    if (!isPlainProgram(value, host)) host.scope.report('program or code as an argument');
+  },
+  /** Words that the shell expands once more. */
+  expanded: (value, { host }) => {
+    if (isLoaded(value)) host.scope.report('text evaluated again');
   },
   /** The same, but nobody needs it every day. */
   run: (value, { host }) => {
@@ -178,7 +193,7 @@ export const KINDS: Record<string, Kind> = {
   ),
   ldflags: asksFor(/extld|plugin|-X\s*main.*sh\b/),
   linkopt: asksFor(/linker|link-arg|plugin/),
-  mountopt: asksFor(/bind|exec/),
+  mountopt: asksFor(/bind|exec|command/),
   nshost: asksFor(/^host$/),
   /** What a container starts instead of its own program: rest.ts runs it. */
   entrypoint: () => {},
@@ -204,7 +219,7 @@ export function configure(key: string, value: string, host: Call['host']): void 
     host.code(value.slice(1), 'argument');
     host.scope.report('program or code as an argument');
   } else if (isProgramConfig(key)) {
-    host.code(value, 'argument', undefined, UNKNOWN_INPUT);
+    if (!isPlainProgram(value, host)) host.scope.report('program or code as an argument');
   } else if (!isHarmlessConfig(key)) {
     host.scope.report('program or code as an argument');
   }

@@ -25,6 +25,12 @@ const SAMPLES = [
 const OWN =
   /^(?:workspace|workspaces|tmp|dev|home|Users|root|proc|private|mnt|app|src|code|project|repo|data|work|build|out|w)$/;
 
+/** Below the root, in no place that is the sandbox's own. */
+export function isOutside(path: string, cwd: string | undefined): boolean {
+  const { base, segments } = placeOf(path, cwd);
+  return base === '/' && !OWN.test(segments[0] ?? '');
+}
+
 export function writePath(path: string, host: Host): void {
   const { scope } = host;
   const device = deviceAt(path, scope.cwd);
@@ -40,7 +46,7 @@ export function writePath(path: string, host: Host): void {
     const units = (first === 'usr' ? third : second) === 'systemd' && place.segments.includes('lib');
     if (etc || kernel || units || (first !== undefined && hasGlob(first) && couldBe(first, 'etc'))) {
       scope.report('overwrite system config');
-    } else if (first !== undefined && !OWN.test(first)) {
+    } else if (isOutside(path, scope.cwd)) {
       scope.report('write outside the workspace');
     }
   }

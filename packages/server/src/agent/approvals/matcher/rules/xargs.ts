@@ -8,14 +8,16 @@ import { neverOnly } from './never.ts';
 
 export function xargs({ host, input }: Call, { options, rest }: Given): string {
   const replaced = options.find(({ name }) => /^(?:-I|-i|--replace)$/.test(name));
-  return runWith(rest?.words ?? [], itemsOf(input?.text), replaced && (replaced.value || '{}'), host);
+  // With a place of their own the items are lines.
+  const items = itemsOf(input?.text, replaced ? /\n/ : /[\s\0]+/);
+  return runWith(rest?.words ?? [], items, replaced && (replaced.value || '{}'), host);
 }
 
 export function parallel({ host, input }: Call, { rest }: Given): string {
   const words = rest?.words ?? [];
   const at = words.findIndex((word) => /^:::/.test(word));
   const command = at < 0 ? words : words.slice(0, at);
-  const items = at < 0 ? itemsOf(input?.text) : words.slice(at + 1);
+  const items = at < 0 ? itemsOf(input?.text, /\n/) : words.slice(at + 1);
   const named = command.some((word) => /\{[^}]*\}/.test(word));
   // One word is a text for a shell.
   if (command.length <= 1 && (command[0] ?? '').includes(' ')) {
@@ -30,7 +32,7 @@ function runWith(
   replaced: string | undefined,
   host: Call['host'],
 ): string {
-  const text = items.join(' ');
+  const text = items.join('\n');
   const argv =
     replaced === undefined
       ? [...command, ...items]
@@ -42,6 +44,9 @@ function runWith(
     host.scope.report('text evaluated again');
     neverOnly(host, () => host.code(text, 'argument'));
   }
+  // Which script a shell would read is in the input.
+  const isShell = /(?:^|\/)(?:\w*[^s]sh|sh)$/.test(command[0]!);
+  if (isShell && !command.includes('-c') && hasHole(text)) host.scope.report('text evaluated again');
   return bulk(host, () => host.run(argv));
 }
 
@@ -53,8 +58,8 @@ function bulk(host: Call['host'], run: () => string): string {
   return output;
 }
 
-function itemsOf(text: string | undefined): string[] {
+function itemsOf(text: string | undefined, separator: RegExp): string[] {
   if (text === undefined || text.trim() === '') return [ENV];
   if (hasHole(text)) return [text.includes(HIDDEN) ? HIDDEN : text.trim()];
-  return text.split(/[\s\0]+/).filter((item) => item !== '');
+  return text.split(separator).filter((item) => item !== '');
 }

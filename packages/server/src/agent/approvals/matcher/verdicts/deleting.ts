@@ -169,12 +169,10 @@ export const DELETING: Row[] = [
       'rm -rf *',
       'rm -rf ..',
       'cd /tmp && rm -rf *',
+      'for x in rm ls; do $x -rf foo; done',
     ],
   ),
-  ...ask(
-    ['recursive delete', 'command hidden behind expansion'],
-    ['rm$IFS-rf${IFS}x', 'for x in rm ls; do $x -rf foo; done'],
-  ),
+  ...ask(['recursive delete', 'command hidden behind expansion'], ['rm$IFS-rf${IFS}x']),
   ...ask(['command hidden behind expansion'], ['/???/rm -rf x', '$UNKNOWN foo']),
   ...ask(
     ['pipe remote content to shell'],

@@ -37,7 +37,6 @@ export const EVASIONS_WRAPPERS_REMOTE: Row[] = [
     'A=1 >f rm -rf /',
     'rm</dev/null -rf /',
     'rm>x -rf /',
-    'echo rm -rf / | xargs -0 sh -c',
     'echo "rm -rf /" | xargs -I % sh -c %',
     'echo "-rf /" | xargs rm',
     "printf '%s\\0' / | xargs -0 rm -rf",
@@ -138,10 +137,9 @@ export const EVASIONS_WRAPPERS_REMOTE: Row[] = [
     'awk \'BEGIN{system("shutdown now")}\'',
     "sed -n '1e reboot' x",
   ]),
-  ...ask(
-    ['program or code as an argument'],
-    ['fd . -x rm -rf /', 'hash -p /bin/rm ls; ls -rf /', "gdb -batch -ex 'shell rm -rf /'"],
-  ),
+  ...ask(['text evaluated again'], ['echo rm -rf / | xargs -0 sh -c']),
+  ...ask(['program or code as an argument'], ['fd . -x rm -rf /', 'hash -p /bin/rm ls; ls -rf /']),
+  ...ask(['program or code as an argument', 'unknown program'], ["gdb -batch -ex 'shell rm -rf /'"]),
   ...ask(
     ['pipe decoded content to shell'],
     [

@@ -149,8 +149,8 @@ function finish(piece: string): string {
     if (/^[+-]$/.test(user)) text = ENV + text.slice(2);
     else if (/^[\w.-]*$/.test(user)) text = HOME + text.slice(1 + user.length);
   }
-  return text
-    .replace(BRACKET_CLASS, ANY)
+  // An address with brackets holds no pattern.
+  return (/^\w+:\/\//.test(text) ? text : text.replace(BRACKET_CLASS, ANY))
     .replaceAll(EMPTY_QUOTES, '')
     .replace(LEFTOVER, (mark) => CHARACTER_OF[mark] ?? '');
 }

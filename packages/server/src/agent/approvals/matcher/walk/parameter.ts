@@ -59,6 +59,9 @@ function unset(name: string, scope: Scope): string {
     // The last word of the command before, whatever that was.
     case '_':
       return HIDDEN;
+    // Twice, so that more of it can be told from another one.
+    case 'PATH':
+      return ENV + ENV;
     case 'PWD':
       return scope.cwd ?? ENV;
     default:
@@ -74,7 +77,7 @@ function operate(
 ): readonly Value[] {
   const { operator } = part;
   const [first = []] = values;
-  const unknown = values.length === 1 && first.join('') === ENV;
+  const unknown = values.length === 1 && /^\uE000+$/.test(first.join(''));
   const empty = values.length === 1 && first.join('') === '';
   switch (operator.replace(':', '') || operator) {
     case '':

@@ -27,6 +27,9 @@ import { nameOrigin } from './name-origin.ts';
 import { applyRedirects } from './redirects.ts';
 import type { Input, Scope } from './scope.ts';
 
+/** A loop over more values is walked once for all of them. */
+const MAX_ROUNDS = 8;
+
 export class Shell implements Host, ExpansionHost {
   readonly scope: Scope;
   #graph: CallGraph;
@@ -204,21 +207,28 @@ export class Shell implements Host, ExpansionHost {
 
   #loop({ variable, words }: CompoundCommand, bodies: () => string): string {
     const { scope } = this;
-    if (variable !== undefined) {
-      const fields = words ? words.flatMap((word) => expandFields(word, this)) : (scope.positional ?? [ENV]);
-      for (const field of fields) scope.budget.charge(field.length + 1);
-      // Names that match a pattern are files, which nobody here can see.
-      scope.assignEach(
-        variable,
-        fields.map((field) => (/[\uE006\uE007]/.test(field) && !/^[/\uE005]/.test(field) ? ENV : field)),
-      );
-    }
+    const fields = words ? words.flatMap((word) => expandFields(word, this)) : (scope.positional ?? [ENV]);
+    // Names that match a pattern are files, which nobody here can see.
+    const seen = fields.map((field) =>
+      /[\uE006\uE007]/.test(field) && !/^[/\uE005]/.test(field) ? ENV : field,
+    );
+    for (const field of fields) scope.budget.charge(field.length + 1);
+    const values = [...new Set(seen)];
     return this.#maybe(true, () => {
+      if (variable !== undefined && values.length > 1 && values.length <= MAX_ROUNDS) {
+        return values.map((value) => this.#round(variable, value, bodies)).join('');
+      }
+      if (variable !== undefined) scope.assignEach(variable, values);
       const before = scope.version;
       const output = bodies();
       // What the body assigned is in effect the second time round.
       return scope.version === before ? output : bodies();
     });
+  }
+
+  #round(variable: string, value: string, bodies: () => string): string {
+    this.scope.assign(variable, [value], true);
+    return bodies();
   }
 
   #simple(command: SimpleCommand, input: Input | undefined): string {
