@@ -14,6 +14,7 @@ export const MAX_WORK = 100_000;
 export const COMMAND_COST = 80;
 export const REDIRECT_COST = 60;
 export const WORD_COST = 20;
+export const EXPANSION_COST = 60;
 export const ARGUMENT_COST = 25;
 
 export class OutOfBudget extends Error {

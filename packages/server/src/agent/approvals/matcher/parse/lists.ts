@@ -8,6 +8,7 @@
  *
  * Where shells or versions disagree the parser takes the reading in which more text is a command.
  */
+import { WORD_COST } from '../budget.ts';
 import { parseCompound } from './compound.ts';
 import { parseAssignment, parseRedirect, skipComment, skipNewlines } from './pieces.ts';
 import { type Closer, Source, type SourceContext } from './source.ts';
@@ -28,6 +29,7 @@ export function parse(text: string, context: Omit<SourceContext, 'parseScript'>)
 function parseScript(source: Source, closer: Closer): Script {
   const script: Script = [];
   for (;;) {
+    source.charge(WORD_COST);
     parseList(source, script);
     if (source.pushed) {
       const closed = closer === '}' && plainText(source.pushed) === '}';

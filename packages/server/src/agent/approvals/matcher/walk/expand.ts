@@ -2,6 +2,7 @@
  * Turns a word into the fields the program would receive, in bash's order: braces, tilde, parameters
  * and command output, splitting, quote removal. What cannot be known becomes a mark (marks.ts).
  */
+import { EXPANSION_COST } from '../budget.ts';
 import { plainText, type Script, type Word } from '../parse/syntax.ts';
 import { expandBraces, MAX_BRACES } from './braces.ts';
 import {
@@ -85,6 +86,7 @@ export function expandValue(word: Word, host: ExpansionHost): string {
 function expandMarked(word: Word, host: ExpansionHost, fields: boolean): string {
   let marked = '';
   for (const part of word) {
+    if (part.kind !== 'text') host.scope.budget.charge(EXPANSION_COST);
     switch (part.kind) {
       case 'text':
         marked += part.quoted ? part.text || EMPTY_QUOTES : part.text.replace(SPECIAL, (c) => MARK_OF[c]!);
