@@ -17,9 +17,9 @@ mktemp ; any -p:text --suffix:text ; text ; >text
 mkfifo, mknod ; any -m:mode --mode:mode ; write ; >nothing
 truncate ; any -s:text -r:read --size:text --reference:read ; write ; >nothing
 fallocate ; any -l:text -o:text --length:text --offset:text ; write
-rm, grm, srm, trash, del-cli, del ; -dfivPWI --force --verbose --dir --interactive?:text --one-file-system --preserve-root?:text -r!recursive -R!recursive --recursive!recursive --no-preserve-root!never-wipe ; delete ; >nothing
+rm, grm, srm ; -dfivPWI --force --verbose --dir --interactive?:text --one-file-system --preserve-root?:text -r!recursive -R!recursive --recursive!recursive --no-preserve-root!never-wipe ; delete ; >nothing
 unlink, trash-put ; any ; delete ; >nothing
-rimraf, trash-cli ; any ; tree ; >nothing
+rimraf, del-cli, del, trash, trash-cli, premove ; any ; tree ; >nothing
 shred, wipe, scrub ; any -n:num -s:text --iterations:num --size:text --random-source:read ; delete
 find, gfind ; any ; texts ; rule:find
 fd, fdfind ; any single -x!program -X!program --exec!program --exec-batch!program -e:text -E:text -t:text -d:num -g -H -I -u -l -0 -a -c:text --extension:text --exclude:text --type:text ; text

@@ -50,7 +50,7 @@ xargs, gxargs ; posix -0oprtx -a:read -d:text -E:text -e?:text -I:text -i?:text 
 parallel, sem, rust-parallel ; posix any -j:text -a:read -S:ask -n:num -N:num -I:text -d:text -C:text --colsep:text --arg-file:read --jobs:text --results:write --joblog:write --tmpdir:write --timeout:text --retries:num --delay:text --halt:text --sshlogin:ask --tag --env:text --shebang!program --rpl:ask ; cmd ; rule:parallel
 entr ; posix -acdnprsz ; cmd
 reflex, modd, chokidar, onchange, when-changed ; posix any -c:sh --command:sh ; skip-to-cmd
-ccache, sccache, distcc ; posix any ; cmd
+ccache, sccache, distcc, shx ; posix any ; cmd
 watchexec, nodemon ; posix any -e:text -w:text -i:text --exts:text --watch:text --ignore:text -x:sh --exec:sh -c:sh -r:text -d:text --command:sh ; tool
 concurrently, npm-run-all, run-s, run-p, wireit ; any -n:text -c:text --names:text --prefix:text -p:text --kill-others ; npmscript
 cross-env, cross-env-shell, dotenv, env-cmd, dotenvx ; posix any -e:read -f:read -c:text -v:variable ; assigned

@@ -100,7 +100,11 @@ export const KINDS: Record<string, Kind> = {
     if (!/^(?:dot|echo|bell|ttyout|sleep|totals)/.test(value)) KINDS.run!(value.replace(/^exec=/, ''), call);
   },
   sql: (value, { host }) => {
-    if (/^\s*(?:\\!|\\copy.*program|\.(?:shell|system|sh)\b|system\s|\\g?\s*\|)/is.test(value)) {
+    if (
+      /^\s*(?:\\!|\\copy.*program|\.(?:shell|system|sh)\b|system\s|\\[gow]?\s*\||\.(?:once|output|excel|import)\s+['"]?\|)/is.test(
+        value,
+      )
+    ) {
       host.code(value.replace(/^\s*\S+\s*/, ''), 'argument');
       host.scope.report('program or code as an argument');
     }

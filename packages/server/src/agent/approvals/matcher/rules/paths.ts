@@ -12,25 +12,10 @@ export interface Place {
   segments: string[];
 }
 
-const SYSTEM_DIRECTORIES = [
-  ...[
-    'bin',
-    'boot',
-    'dev',
-    'etc',
-    'home',
-    'lib',
-    'lib32',
-    'lib64',
-    'proc',
-    'root',
-    'sbin',
-    'sys',
-    'usr',
-    'var',
-  ],
-  ...['Applications', 'Library', 'System', 'Users'],
-];
+const SYSTEM_DIRECTORIES =
+  'bin boot dev etc home lib lib32 lib64 proc root sbin sys usr var Applications Library System Users'.split(
+    ' ',
+  );
 const HOMES = ['home', 'Users'];
 const MAX_SEGMENTS = 1_000;
 
@@ -86,23 +71,10 @@ function matchesEverything(segment: string): boolean {
 }
 
 /** Disks hold data that cannot come back; loop and memory devices are usually an image being built. */
-const DISKS = [
-  ...[
-    'sda',
-    'sda1',
-    'sdb',
-    'hda',
-    'vda',
-    'vda1',
-    'xvda',
-    'nvme0',
-    'nvme0n1',
-    'nvme0n1p1',
-    'mmcblk0',
-    'mmcblk0p1',
-  ],
-  ...['disk0', 'disk1', 'rdisk0', 'rdisk1', 'dm-0', 'md0', 'md127', 'sr0', 'mtdblock0', 'pmem0'],
-];
+const DISKS =
+  'sda sda1 sdb hda vda vda1 xvda nvme0 nvme0n1 nvme0n1p1 mmcblk0 mmcblk0p1 disk0 disk1 rdisk0 rdisk1 dm-0 md0 md127 sr0 mtdblock0 pmem0'.split(
+    ' ',
+  );
 const DISK_NAME =
   /^(?:[shv]d[a-z]+\d*|xvd[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+\w*|r?disk\d+\w*|dm-\d+|md\d+\w*|sr\d+|mtd\w+|pmem\d+\w*|zd\d+\w*|dasd[a-z]+\d*)$/;
 const VIRTUAL_NAME = /^(?:loop\d+\w*|z?ram\d+|nbd\d+\w*|mem|kmem|port|fd\d+)$/;

@@ -19,6 +19,8 @@ export function parallel({ host, input }: Call, { rest }: Given): string {
   const command = at < 0 ? words : words.slice(0, at);
   const items = at < 0 ? itemsOf(input?.text, /\n/) : words.slice(at + 1);
   const named = command.some((word) => /\{[^}]*\}/.test(word));
+  // Without a command the items are commands.
+  if (command.length === 0) return bulk(host, () => host.code(items.join('\n'), 'argument'));
   // One word is a text for a shell.
   if (command.length <= 1 && (command[0] ?? '').includes(' ')) {
     return bulk(host, () => host.code(`${command[0]!.replaceAll('{}', items.join(' '))}`, 'argument'));

@@ -17,7 +17,7 @@ export interface Redirected {
 }
 
 const NETWORK = /^\/dev\/(?:tcp|udp)\//;
-/** Whether a server of one's own is up is asked all day. */
+/** Whether a server of one's own is up is asked all day; a conversation with it is not. */
 const LOOPBACK = /^\/dev\/(?:tcp|udp)\/(?:127\.0\.0\.1|localhost|::1)\//;
 
 export function applyRedirects(
@@ -54,7 +54,7 @@ function applyPath(
   if (NETWORK.test(path)) {
     // The connection can be read back as input, which is how a shell is driven from outside.
     result.input = { text: REMOTE, via: 'pipe' };
-    if (!LOOPBACK.test(path)) host.scope.report('network connection by the shell');
+    if (operator === '<>' || !LOOPBACK.test(path)) host.scope.report('network connection by the shell');
     if (namesMetadata(path)) host.scope.report('cloud metadata address');
     return;
   }
