@@ -42,6 +42,22 @@ export interface ClassifyOptions {
   budget?: Budget;
 }
 
+/** About as much as takes half of the work of a verdict: the last eighty commands or so. */
+const REMEMBERED_CHARS = 4_000;
+
+/** What of the past of a shell is looked at. Older functions are unknown, and ask; the rest of it is forgotten. */
+function remembered(after: readonly string[]): string[] {
+  const kept: string[] = [];
+  let chars = 0;
+  for (const earlier of after.toReversed()) {
+    if (!LEAVES_SOMETHING.test(earlier)) continue;
+    chars += earlier.length;
+    if (chars > REMEMBERED_CHARS && kept.length > 0) break;
+    kept.unshift(earlier);
+  }
+  return kept;
+}
+
 export function classifyCommand(command: string, options: ClassifyOptions = {}): Verdict {
   const { after = [], rules = NO_RULES, budget = new Budget() } = options;
   const found = new Set<string>();
@@ -53,7 +69,7 @@ export function classifyCommand(command: string, options: ClassifyOptions = {}):
       // Folding look-alikes can make a text longer.
       if (text.length > MAX_COMMAND_CHARS) throw new OutOfBudget();
       const shell = new Shell(scope);
-      for (const earlier of after) if (LEAVES_SOMETHING.test(earlier)) shell.recall(earlier);
+      for (const earlier of remembered(after)) shell.recall(earlier);
       shell.walk(text);
     } catch (error) {
       // A limit of the engine itself shall ask too, not end a run.
