@@ -12,7 +12,7 @@ import { configure, KINDS } from './kinds.ts';
 import { kill, killByName } from './processes.ts';
 import { rowOf } from './rows.ts';
 import { judgeSed } from './sed.ts';
-import { writePath } from './sensitive-paths.ts';
+import { readPath, writePath } from './sensitive-paths.ts';
 import { interpreter, shell } from './shells.ts';
 import { assignVariable } from './variables.ts';
 import { parallel, xargs } from './xargs.ts';
@@ -72,8 +72,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
       judgeSed(script, host);
     }
     const inPlace = options.some(({ name }) => /^(?:-i|--in-place|-I)$/.test(name));
-    for (const file of operands.slice(given ? 0 : 1))
-      (inPlace ? KINDS.write! : KINDS.read!)(file, { host } as Call);
+    for (const file of operands.slice(given ? 0 : 1)) (inPlace ? writePath : readPath)(file, host);
   },
   awk: ({ host }, { options, operands }) => {
     const files = options.filter(({ name }) => /^(?:-f|--file|-i|--include|-E|--exec)$/.test(name));
@@ -88,7 +87,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
       if (code.includes(HIDDEN)) host.scope.report('command hidden behind expansion');
       judgeAwk(code, host);
     }
-    for (const file of data) KINDS.read!(file, { host } as Call);
+    for (const file of data) readPath(file, host);
   },
   /** `tar xzf a.tgz`: the first word may be options without a dash. */
   tar: (call, { operands }) => {

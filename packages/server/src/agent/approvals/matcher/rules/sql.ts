@@ -11,12 +11,11 @@ const SPACE = /\s+/y;
 const DROPPED =
   /^(?:table|database|schema|view|materialized|index|user|role|column|constraint|sequence|trigger|function|procedure|type|extension|tablespace|keyspace|policy|domain|server|owned|dictionary|partition|temporary|external|foreign|event|collection|catalog|warehouse|stage|stream|if|login|aggregate|cast|operator|rule|publication|subscription|unique|fulltext|synonym|package|primary)$/;
 
-/** `spread` is for words joined from several arguments, where a missing WHERE proves nothing. */
-export function examineSql(text: string, scope: Scope, spread = false): void {
+export function examineSql(text: string, scope: Scope): void {
   scope.budget.charge(2 * text.length);
   if (!KEYWORDS.test(text)) return;
-  examineTokens(tokensOf(text, false), scope, spread);
-  if (/[\\#]/.test(text)) examineTokens(tokensOf(text, true), scope, spread);
+  examineTokens(tokensOf(text, false), scope);
+  if (/[\\#]/.test(text)) examineTokens(tokensOf(text, true), scope);
 }
 
 function tokensOf(text: string, mysql: boolean): string[] {
@@ -72,17 +71,17 @@ function isEscaped(text: string, at: number, from: number): boolean {
 }
 
 /** Each statement is looked at once. */
-function examineTokens(tokens: string[], scope: Scope, spread: boolean): void {
+function examineTokens(tokens: string[], scope: Scope): void {
   let start = 0;
   while (start < tokens.length) {
     const semicolon = tokens.indexOf(';', start);
     const end = semicolon < 0 ? tokens.length : semicolon;
-    examineStatement(tokens.slice(start, end), scope, spread);
+    examineStatement(tokens.slice(start, end), scope);
     start = end + 1;
   }
 }
 
-function examineStatement(tokens: string[], scope: Scope, spread: boolean): void {
+function examineStatement(tokens: string[], scope: Scope): void {
   let deletes = -1;
   for (let i = 0; i < tokens.length; i++) {
     const next = tokens[i + 1] ?? '';
@@ -93,8 +92,7 @@ function examineStatement(tokens: string[], scope: Scope, spread: boolean): void
     }
     if (tokens[i] === 'delete' && next === 'from' && deletes < 0) deletes = i;
   }
-  if (deletes >= 0 && !spread && !isFiltered(tokens.slice(deletes + 2)))
-    scope.report('SQL DELETE without WHERE');
+  if (deletes >= 0 && !isFiltered(tokens.slice(deletes + 2))) scope.report('SQL DELETE without WHERE');
 }
 
 /** Whether the statement has a WHERE that is not simply true. */
