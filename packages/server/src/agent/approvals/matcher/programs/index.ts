@@ -10,7 +10,7 @@ import { NETWORK } from './network.ts';
 import { PACKAGES } from './packages.ts';
 import { SHELL } from './shell.ts';
 import { SYSTEM } from './system.ts';
-import { type Program, readTable } from './table.ts';
+import { ProgramTable } from './table.ts';
 import { TEXT } from './text.ts';
 import { WRAPPERS } from './wrappers.ts';
 
@@ -29,6 +29,4 @@ const SAME = new Map([
 /** The name under which the tables know a program. */
 export const nameInTables = (name: string): string => SAME.get(name) ?? name;
 
-export const PROGRAMS: ReadonlyMap<string, Program> = new Map(
-  Object.values(TABLES).flatMap((table) => readTable(table)),
-);
+export const PROGRAMS = new ProgramTable(Object.values(TABLES));

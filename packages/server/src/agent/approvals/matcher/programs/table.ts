@@ -1,7 +1,7 @@
 /**
  * The form of the tables of known programs, and its reader. One line is one program (or several alike):
  *
- *     names ; options ; operands ; effects          # comment
+ *     names ; options ; operands ; effects
  *
  * names     `cp gcp`, or with a subcommand `git push`
  * options   `any`: every option that is not listed is harmless. Without it an unlisted option asks.
@@ -86,22 +86,43 @@ export interface Program {
 /** Kinds whose value is only looked at, whatever it is. */
 const PLAIN_KINDS = new Set(['text', 'texts', 'read', 'url', 'any', 'num', 'data']);
 
-export function readTable(text: string): [string, Program][] {
-  return text.split('\n').flatMap((line) => {
-    const row = line.replace(/(?:^|\s)#.*/, '').trim();
-    if (row === '') return [];
-    const [names = '', options = '', operands = '', effects = ''] = row.split(';').map((part) => part.trim());
-    const program = readProgram(options.split(/\s+/), operands, effects);
-    return names.split(/\s*,\s*/).map((name): [string, Program] => [name, program]);
-  });
+/** The rows of all tables. A row is read when its program is first met: a start shall not wait for thousands. */
+export class ProgramTable {
+  readonly #rows = new Map<string, string>();
+  readonly #read = new Map<string, Program>();
+
+  constructor(tables: readonly string[]) {
+    for (const line of tables.flatMap((table) => table.split('\n'))) {
+      const at = line.indexOf(';');
+      if (at < 0 || line.startsWith('#')) continue;
+      for (const name of line.slice(0, at).split(',')) this.#rows.set(name.trim(), line.slice(at + 1));
+    }
+  }
+
+  get names(): string[] {
+    return [...this.#rows.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.#rows.has(name);
+  }
+
+  get(name: string): Program | undefined {
+    const row = this.#rows.get(name);
+    if (row === undefined) return undefined;
+    const known = this.#read.get(row) ?? readProgram(row);
+    this.#read.set(row, known);
+    return known;
+  }
 }
 
-function readProgram(tokens: string[], operands: string, effects: string): Program {
+function readProgram(row: string): Program {
+  const [listed = '', operands = '', effects = ''] = row.split(';').map((part) => part.trim());
   const options = new Map<string, Option>();
   let any = false;
   let posix = false;
   let style: Program['style'] = 'gnu';
-  for (const token of tokens) {
+  for (const token of listed.split(/\s+/)) {
     if (token === '') continue;
     if (token === 'any') any = true;
     else if (token === 'posix') posix = true;
