@@ -20,6 +20,7 @@ import { createWaits } from './scenarios/create-waits.ts';
 import { creates } from './scenarios/creates.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { firstEvent } from './scenarios/first-event.ts';
+import { gate } from './scenarios/gate.ts';
 import { memoryOfFinishedRuns } from './scenarios/memory-of-finished-runs.ts';
 import { memoryOfLateReaders } from './scenarios/memory-of-late-readers.ts';
 import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
@@ -45,6 +46,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   // First, while this process is small: it spawns the commands of both sides, and a fork costs what there is to copy.
   'sandbox-local': sandboxLocal,
   'sandbox-docker': sandboxDocker,
+  gate,
   creates,
   'create-waits': createWaits,
   'first-event': firstEvent,

@@ -225,3 +225,32 @@ describe('with nobody to ask', () => {
     expect(result).toMatchObject({ role: 'tool', content: expect.stringContaining('nobody approved it') });
   });
 });
+
+describe('with rules of the operator', () => {
+  beforeAll(async () => {
+    world = await ServerWithModel.start({
+      TALARIA_APPROVALS_ALLOW: 'rm -rf build',
+      TALARIA_APPROVALS_ASK: 'touch asked-*',
+      TALARIA_APPROVALS_DENY: 'touch denied **',
+    });
+    api = world.api;
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test('an allowed command runs, a denied one is refused, one that asks names its rule', async () => {
+    const runId = await api.create(
+      script([
+        { tools: [gated('allowed'), terminal('env A=1 touch denied'), terminal('touch asked-x')] },
+        { text: 'done' },
+      ]),
+    );
+    const approval = await waitForApproval(api, runId);
+    expect(approval).toMatchObject({ command: 'touch asked-x', pattern_key: 'rule: touch asked-*' });
+    await api.approve(runId, 'once', { request_id: approval.request_id });
+    const { frames } = await endsAs(api, runId, 'run.completed');
+    expect(ran(runId, 'allowed')).toBe(true);
+    const refused = ofKind(frames, 'tool.completed').filter(({ error }) => error);
+    expect(refused).toMatchObject([{ preview: expect.stringContaining("'touch denied **' denies it") }]);
+    expect(ofKind(frames, 'approval.request')).toHaveLength(1);
+  });
+});

@@ -42,7 +42,7 @@ for line in sys.stdin:
 
 describe('a server in the background', () => {
   test('is started, asked, written to and killed, and every call shows as an event', async ({ skip }) => {
-    const ask = 'until exec 3<>/dev/tcp/127.0.0.1/8765; do sleep 0.05; done 2>/dev/null; cat <&3';
+    const ask = 'until cat < /dev/tcp/127.0.0.1/8765; do sleep 0.05; done 2>/dev/null';
     const { started, completed, told } = await play(
       world,
       ...inTurn(
@@ -198,10 +198,10 @@ describe('approvals', () => {
   test('a function that an earlier stateful command defined cannot hide what it runs', async () => {
     const stateful = (command: string) => terminal(command, { stateful: true });
     const runId = await world.api.create(
-      script([...inTurn(stateful('run() { "$@"; }'), stateful('run rm -rf build'))]),
+      script([...inTurn(stateful('run() { rm -f "$@"; }'), stateful('run -r build'))]),
     );
     const approval = await waitForApproval(world.api, runId);
-    expect(approval).toMatchObject({ command: 'run rm -rf build', pattern_key: 'recursive delete' });
+    expect(approval).toMatchObject({ command: 'run -r build', pattern_key: 'recursive delete' });
     await world.api.approve(runId, 'deny', { request_id: approval.request_id });
     await endsAs(world.api, runId, 'run.completed');
   });

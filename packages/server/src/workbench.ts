@@ -22,6 +22,7 @@ import { type Tool, ToolSet } from './agent/tools/tool.ts';
 import { checkMcp } from './checks/check-mcp.ts';
 import { checkSandbox } from './checks/check-sandbox.ts';
 import type { WorkDescription } from './cli/banner.ts';
+import { parseRule } from './command-rules.ts';
 import type { Config } from './config/index.ts';
 import { configuredBackend } from './configured-backend.ts';
 import { configuredModel } from './configured-model.ts';
@@ -119,6 +120,11 @@ export class Workbench {
       isolated: this.#isolated,
       whenIsolated: this.#config.approvalsIsolated,
       whenUnisolated: this.#config.approvalsUnisolated,
+      rules: {
+        allow: this.#config.approvalsAllow.map(parseRule),
+        ask: this.#config.approvalsAsk.map(parseRule),
+        deny: this.#config.approvalsDeny.map(parseRule),
+      },
     });
   }
 

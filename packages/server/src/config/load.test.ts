@@ -105,6 +105,9 @@ it('starts from the documented defaults', () => {
     clientToolTimeoutSeconds: 600,
     approvalsIsolated: 'ask',
     approvalsUnisolated: 'ask',
+    approvalsAllow: [],
+    approvalsAsk: [],
+    approvalsDeny: [],
     mcpServers: [],
     otlpEndpoint: undefined,
     otlpTracesEndpoint: undefined,
@@ -222,7 +225,7 @@ it('reports every problem together', () => {
     `approvals.isolated in ${FILE} is "maybe"; allowed: ask or skip`,
     `lease_seconds in ${FILE} is "15"; allowed: a number of seconds from 1 to 3600`,
     'unknown flag --prot; did you mean --port?',
-    `unknown key approvals.x in ${FILE}`,
+    `unknown key approvals.x in ${FILE}; did you mean approvals.ask?`,
   ]);
 });
 

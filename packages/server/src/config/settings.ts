@@ -8,6 +8,7 @@
  */
 
 import { MODEL_SETTING_NAMES } from '@talaria/protocol';
+import { commandRuleList } from './command-rule-list.ts';
 import { headerList } from './header-list.ts';
 import {
   boolean,
@@ -540,6 +541,34 @@ export const settings = {
     default: 'ask',
     group: 'Sandbox and approvals',
     about: 'whether every command asks first where no isolation works',
+  }),
+  approvalsAllow: define({
+    env: 'TALARIA_APPROVALS_ALLOW',
+    key: 'approvals.allow',
+    kind: commandRuleList(),
+    default: [] as readonly string[],
+    defaultText: 'none',
+    group: 'Sandbox and approvals',
+    about:
+      'commands that run without a question, unless they are among those that never run (docs/approvals.md)',
+  }),
+  approvalsAsk: define({
+    env: 'TALARIA_APPROVALS_ASK',
+    key: 'approvals.ask',
+    kind: commandRuleList(),
+    default: [] as readonly string[],
+    defaultText: 'none',
+    group: 'Sandbox and approvals',
+    about: 'commands that always ask first',
+  }),
+  approvalsDeny: define({
+    env: 'TALARIA_APPROVALS_DENY',
+    key: 'approvals.deny',
+    kind: commandRuleList(),
+    default: [] as readonly string[],
+    defaultText: 'none',
+    group: 'Sandbox and approvals',
+    about: 'commands that are refused without a question',
   }),
   mcpServers: define({
     env: 'TALARIA_MCP_SERVERS',

@@ -84,7 +84,10 @@ describe('the file', () => {
       '{"approvals.isolated": "ask"}',
       `unknown key approvals.isolated in ${FILE}; write it nested: {"approvals": {"isolated": …}}`,
     ],
-    ['{"approvals": "ask"}', `approvals in ${FILE} must be an object with the keys isolated, unisolated`],
+    [
+      '{"approvals": "ask"}',
+      `approvals in ${FILE} must be an object with the keys isolated, unisolated, allow, ask, deny`,
+    ],
     ['{"__proto__": {"port": 1}}', `unknown key __proto__ in ${FILE}`],
     ['[]', `${FILE} must hold one JSON object, like {"port": 8642}`],
     ['null', `${FILE} must hold one JSON object, like {"port": 8642}`],

@@ -1,13 +1,106 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { parseRule } from '../../command-rules.ts';
 import { createGate, type GatePolicy } from './gate.ts';
 
 const POLICIES: GatePolicy[] = [true, false].flatMap((isolated) =>
   (['ask', 'skip'] as const).map((when) => ({ isolated, whenIsolated: when, whenUnisolated: when })),
 );
+const ISOLATED: GatePolicy = { isolated: true, whenIsolated: 'ask', whenUnisolated: 'ask' };
 
 test.each(POLICIES)('a call with a question asks it, whatever is thought of commands: %j', (policy) => {
   const gate = createGate(policy);
   const question = { text: 'may I?', key: 'this tool' };
   expect(gate({ question })).toEqual({ kind: 'ask', keys: ['this tool'] });
   expect(gate({})).toEqual({ kind: 'allow' });
+});
+
+describe('rules of the operator', () => {
+  const gate = (
+    rules: { allow?: string[]; ask?: string[]; deny?: string[] },
+    policy: Partial<GatePolicy> = {},
+  ) =>
+    createGate({
+      ...ISOLATED,
+      ...policy,
+      rules: {
+        allow: (rules.allow ?? []).map(parseRule),
+        ask: (rules.ask ?? []).map(parseRule),
+        deny: (rules.deny ?? []).map(parseRule),
+      },
+    });
+
+  test('are compared word by word, never with a part of one', () => {
+    const judge = gate({ deny: ['git push *', 'npm run deploy:*', 'make'] });
+    for (const command of ['git push origin', '/usr/bin/git push x', 'npm run deploy:prod', 'make']) {
+      expect(judge({ command }), command).toMatchObject({ kind: 'never' });
+    }
+    for (const command of [
+      'git push',
+      'git push origin main',
+      'npm run predeploy:x',
+      'make test',
+      'echo git push x',
+    ]) {
+      expect(judge({ command }), command).toEqual({ kind: 'allow' });
+    }
+    expect(gate({ deny: ['git push **'] })({ command: 'git push origin main' })).toMatchObject({
+      kind: 'never',
+    });
+  });
+
+  test('hold for what would run, whatever wraps it', () => {
+    const judge = gate({ deny: ['curl **'] });
+    for (const command of [
+      'env A=1 curl x',
+      'sudo curl x',
+      "bash -c 'curl x'",
+      'echo $(curl x)',
+      'ls | xargs curl',
+    ]) {
+      expect(judge({ command }), command).toMatchObject({
+        kind: 'never',
+        reason: "the rule 'curl **' denies it",
+      });
+    }
+  });
+
+  test('that deny come first, then what never runs, then those that ask, then those that allow', () => {
+    const command = 'rm -rf build';
+    expect(gate({ allow: ['rm -rf build'] })({ command })).toEqual({ kind: 'allow' });
+    expect(gate({ allow: ['rm **'] })({ command: 'rm -rf /' })).toMatchObject({ kind: 'never' });
+    expect(gate({ allow: ['rm **'], ask: ['rm **'] })({ command })).toEqual({
+      kind: 'ask',
+      keys: ['rule: rm **'],
+    });
+    expect(gate({ ask: ['rm **'] })({ command })).toEqual({
+      kind: 'ask',
+      keys: ['rule: rm **', 'recursive delete'],
+    });
+    expect(gate({ allow: ['rm **'], ask: ['rm **'], deny: ['rm **'] })({ command })).toMatchObject({
+      kind: 'never',
+    });
+  });
+
+  test('that allow cover one command, and nothing beside it', () => {
+    const judge = gate({ allow: ['rm -rf build', 'frobnicate **'] });
+    expect(judge({ command: 'frobnicate --all && rm -rf build' })).toEqual({ kind: 'allow' });
+    expect(judge({ command: 'rm -rf build; rm -rf src' })).toMatchObject({ keys: ['recursive delete'] });
+    expect(judge({ command: 'frobnicate $(rm -rf src)' })).toMatchObject({ keys: ['recursive delete'] });
+    expect(judge({ command: 'frobnicate > /etc/hosts' })).toMatchObject({
+      keys: ['overwrite system config'],
+    });
+    expect(judge({ command: 'rm -rf $X' })).toMatchObject({ kind: 'ask' });
+  });
+
+  test('that deny also meet a word that cannot be read', () => {
+    expect(gate({ deny: ['git push --force'] })({ command: 'git push $FLAGS' })).toMatchObject({
+      kind: 'never',
+    });
+  });
+
+  test('ask also where isolation lets everything else through', () => {
+    const judge = gate({ ask: ['git push **'] }, { whenIsolated: 'skip' });
+    expect(judge({ command: 'git push' })).toEqual({ kind: 'ask', keys: ['rule: git push **'] });
+    expect(judge({ command: 'rm -rf build' })).toEqual({ kind: 'allow' });
+  });
 });

@@ -55,7 +55,7 @@ describe('a stateful command', () => {
   test.each<[string, Call[], string]>([
     [
       'runs a function of before',
-      [stateful('f() { "$@"; }'), stateful('f rm -rf build')],
+      [stateful('cat() { "$@"; }'), stateful('cat rm build -rf')],
       'recursive delete',
     ],
     ['runs an alias of before', [stateful('alias ls="rm -rf build"'), stateful('ls')], 'recursive delete'],

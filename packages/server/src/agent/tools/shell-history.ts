@@ -34,8 +34,12 @@ export function judgeStateful(command: string, before: readonly PastCall[]): Jud
     .filter(({ args }) => args?.stateful === true && args.background !== true)
     .map(({ failed, args }) => ({ failed, command: args?.command ?? '' }));
   const succeeded = stateful.filter(({ failed }) => !failed);
-  const contexts = succeeded.length === stateful.length ? [stateful] : [stateful, succeeded];
-  return contexts.map((context) => ({ text: command, after: context.map((call) => call.command) }));
+  const after = (calls: typeof stateful) => calls.map((call) => call.command);
+  if (succeeded.length === stateful.length) return [{ text: command, after: after(stateful) }];
+  return [
+    { text: command, after: after(stateful) },
+    { text: command, after: after(succeeded), dangersOnly: true },
+  ];
 }
 
 /** A write as the command that it amounts to, and how else to read it. */
@@ -52,7 +56,7 @@ export function judgeInput(
   const line = recent.slice(recent.lastIndexOf('\n') + 1) + data;
   return {
     command: withInput(program, data),
-    judged: [{ text: withInput(program, statement) }, { text: line }],
+    judged: [{ text: withInput(program, statement) }, { text: line, dangersOnly: true }],
   };
 }
 

@@ -17,8 +17,11 @@ export interface PreparedCall {
   preview: string;
   /** The shell command the call would run, for the gate and for the person it asks; absent where there is none. */
   command?: string;
-  /** How else the gate reads it: other texts that it amounts to, with what ran before in the same shell. */
-  judged?: readonly { text: string; after?: readonly string[] }[];
+  /**
+   * How else the gate reads it: other texts that it amounts to, with what ran before in the same shell. With
+   * `dangersOnly` a text is perhaps no command: what it would do counts, not that it cannot be told.
+   */
+  judged?: readonly { text: string; after?: readonly string[]; dangersOnly?: boolean }[];
   /** Asks a person whatever the gate makes of the call: what they read, and what a lasting answer is kept under. */
   question?: { text: string; key: string };
   execute(signal: AbortSignal): Promise<ToolOutcome>;

@@ -1,57 +1,86 @@
 /**
  * Decides whether a shell command may run, must be approved, or never runs. Pure: no I/O, no clock.
  *
- * Invariants
- * - It never throws and takes time about linear in the length; what exceeds its limits asks.
- * - It judges what the shell would run, not how it is written: quoting, wrappers, variables, pipes and
- *   substitutions are followed; text that is only printed, searched for or recorded is not a command.
- * - Uncertainty asks. A reading may add findings, none removes one.
- *
- * What it cannot see, by design: scripts and programs on disk that this line did not write, code in other
- * languages (which therefore asks), the values of environment variables, and side doors that need a file
- * prepared before (BASH_ENV, LD_PRELOAD, git hooks, makefiles).
- *
- * never: wipes the root, a system directory or a home (rules/delete.ts, paths.ts); formats or overwrites
- * a disk (rules/disk.ts); fork bomb (bombs.ts); shuts the machine down (rules/processes.ts).
- * ask: the families in families.ts. The tables at the head of those files draw the lines between the two.
+ * - The world is closed. A command runs unasked only if every program in it is named literally and known, and each of
+ *   its options and arguments has a form that its table (programs/) calls harmless. What has another form, evaluates
+ *   text again or takes a program as an argument asks, with the reason.
+ * - What programs and scripts of the workspace do is not looked at: that is the sandbox's matter.
+ * - It never throws, and its work is bounded (budget.ts); what exceeds the bound asks.
+ * - Findings are only ever added, so harmless company hides nothing.
  */
+import type { CommandRules } from '../../../command-rules.ts';
+import { Budget, MAX_COMMAND_CHARS, OutOfBudget } from './budget.ts';
 import { FAMILIES } from './families.ts';
-import { readings } from './normalise.ts';
-import { Scope } from './scope.ts';
-import { Shell } from './shell.ts';
+import { readings } from './readings.ts';
+import { NO_RULES } from './rules/operator-rules.ts';
+import { Scope } from './walk/scope.ts';
+import { Shell } from './walk/shell.ts';
 
 export type Verdict =
   | { kind: 'allow' }
-  /** every family matched, the most severe first, without duplicates */
+  /** every reason, the most severe first, without duplicates */
   | { kind: 'ask'; keys: [string, ...string[]] }
   /** never runs and never asks */
   | { kind: 'never'; reason: string };
 
-/** Every key a verdict can carry, the most severe first. */
+/** Every key a verdict can carry, the most severe first; rules of the operator come before them. */
 export const PATTERN_KEYS: readonly string[] = FAMILIES;
 
-// Commands examined and characters parsed for one verdict, over all nested texts: far above any real
-// command, and low enough that hostile input is refused within a fraction of a second.
-const MAX_STEPS = 20_000;
-const MAX_CHARACTERS = 3_000_000;
+const RULE = 'rule: ';
 
-/** `after`: what ran before in the same shell, the oldest first. It explains the command and is not judged itself. */
-export function classifyCommand(command: string, after: readonly string[] = []): Verdict {
-  const limits = { commands: MAX_STEPS, steps: MAX_STEPS, characters: MAX_CHARACTERS };
+/** Whether a key is that of a rule of the operator, which is the rule as it was written. */
+export const isRuleKey = (key: string): boolean => key.startsWith(RULE);
+
+/** Earlier commands of a shell that may have left something in it: a directory, a variable, a function. */
+const LEAVES_SOMETHING =
+  /[=(]|\b(?:cd|pushd|popd|alias|set|export|declare|typeset|readonly|read|mapfile|readarray|source|eval|exec|printf|unset|hash|enable|shopt|trap|getopts|let|local|function)\b|(?:^|[;&|\n])\s*\.\s/;
+
+export interface ClassifyOptions {
+  /** What ran before in the same shell, the oldest first. It explains the command and is not judged itself. */
+  after?: readonly string[];
+  rules?: CommandRules;
+  budget?: Budget;
+}
+
+/** About as much as takes half of the work of a verdict: the last eighty commands or so. */
+const REMEMBERED_CHARS = 4_000;
+
+/** What of the past of a shell is looked at. Older functions are unknown, and ask; the rest of it is forgotten. */
+function remembered(after: readonly string[]): string[] {
+  const kept: string[] = [];
+  let chars = 0;
+  for (const earlier of after.toReversed()) {
+    if (!LEAVES_SOMETHING.test(earlier)) continue;
+    chars += earlier.length;
+    if (chars > REMEMBERED_CHARS && kept.length > 0) break;
+    kept.unshift(earlier);
+  }
+  return kept;
+}
+
+export function classifyCommand(command: string, options: ClassifyOptions = {}): Verdict {
+  const { after = [], rules = NO_RULES, budget = new Budget() } = options;
   const found = new Set<string>();
-  for (const text of readings(command)) {
-    const scope = new Scope(limits);
+  const asked = new Set<string>();
+  const texts = command.length > MAX_COMMAND_CHARS ? [command] : readings(command);
+  for (const text of texts) {
+    const scope = new Scope(budget, rules);
     try {
+      // Folding look-alikes can make a text longer.
+      if (text.length > MAX_COMMAND_CHARS) throw new OutOfBudget();
       const shell = new Shell(scope);
-      for (const earlier of after) shell.recall(earlier);
+      for (const earlier of remembered(after)) shell.recall(earlier);
       shell.walk(text);
-    } catch {
-      // The walk has bounds for everything known; a limit of the JS engine itself shall ask, not crash a run.
+    } catch (error) {
+      // A limit of the engine itself shall ask too, not end a run.
+      if (!(error instanceof OutOfBudget) && !(error instanceof RangeError)) throw error;
       scope.report('command too complex to inspect');
     }
+    if (scope.denied !== undefined) return { kind: 'never', reason: `the rule '${scope.denied}' denies it` };
     if (scope.never) return { kind: 'never', reason: scope.never };
     for (const key of scope.keys) found.add(key);
+    for (const rule of scope.askedRules) asked.add(RULE + rule);
   }
-  const [first, ...rest] = FAMILIES.filter((family) => found.has(family));
+  const [first, ...rest] = [...asked, ...FAMILIES.filter((family) => found.has(family))];
   return first === undefined ? { kind: 'allow' } : { kind: 'ask', keys: [first, ...rest] };
 }

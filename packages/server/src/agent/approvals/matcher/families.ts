@@ -1,10 +1,11 @@
 /**
- * The table of gated families (PROTOCOL.md) and of the reasons a command never runs.
- * A family's text is what clients show and what an `always` grant stores, so renaming one
- * silently revokes grants people have given.
- * The order is the order of `keys` in a verdict: the loss that is hardest to undo comes first.
+ * The reasons for which a command asks (PROTOCOL.md) or never runs.
+ * A family's text is what clients show and what an `always` grant stores, so renaming one silently revokes grants that
+ * people have given. The order is the order of `keys` in a verdict: the loss that is hardest to undo comes first.
  */
-export const FAMILIES = [
+
+/** What a command would do. */
+export const DANGERS = [
   'delete in root path',
   'recursive delete',
   'find -delete',
@@ -33,15 +34,29 @@ export const FAMILIES = [
   'git clean with force (deletes untracked files)',
   'git branch force delete',
   'docker stop/kill/compose down',
+  'delete of shared resources',
   'sudo with stdin, askpass or shell flag',
   'package uninstall',
+] as const;
+
+/** Why it cannot be told what a command would do. */
+export const UNKNOWNS = [
   'interpreter with inline code',
+  'program or code as an argument',
+  'variable that changes what runs',
+  'text evaluated again',
+  'network connection by the shell',
+  'write outside the workspace',
   'heredoc to a shell',
   'script piped to a shell',
   'command hidden behind expansion',
+  'unknown program',
+  'unknown option or argument',
   'unparsable command',
   'command too complex to inspect',
 ] as const;
+
+export const FAMILIES = [...DANGERS, ...UNKNOWNS] as const;
 
 export type Family = (typeof FAMILIES)[number];
 

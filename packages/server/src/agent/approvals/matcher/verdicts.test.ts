@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { classifyCommand, PATTERN_KEYS } from './classify.ts';
 import { FAMILIES } from './families.ts';
+import { CLOSED_WORLD } from './verdicts/closed-world.ts';
 import { DELETING } from './verdicts/deleting.ts';
 import { DISKS_DATA_SYSTEM } from './verdicts/disks-data-system.ts';
 import { EVASIONS } from './verdicts/evasions.ts';
@@ -18,6 +19,7 @@ const TABLES: Record<string, Row[]> = {
   'evasions through wrappers and downloads': EVASIONS_WRAPPERS_REMOTE,
   harmless: HARMLESS,
   fresh: FRESH,
+  'a closed world': CLOSED_WORLD,
 };
 
 function shown(row: Row) {

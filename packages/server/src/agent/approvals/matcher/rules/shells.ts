@@ -1,88 +1,105 @@
 /**
- * Shells. `sh -c text` is judged by what the text runs: it is fully visible, and agents wrap harmless
- * commands in it all day. A script on standard input asks in any case (PROTOCOL.md), and is
- * also judged by what it runs.
+ * Text that reaches a shell or an interpreter: as an argument, through standard input, or as a file.
+ * Scripts of the workspace run unasked, except for what this very command line wrote into them.
  */
-import type { Call, CodeOrigin, RuleTable } from '../host.ts';
-import type { Input } from '../scope.ts';
+import { DECODED, ENV, HIDDEN, isHole, REMOTE, SETUP } from '../walk/marks.ts';
+import type { Input, Scope } from '../walk/scope.ts';
+import type { Given } from './arguments.ts';
+import type { Call, CodeOrigin } from './call.ts';
 
-const SHELLS = 'sh bash zsh dash ksh mksh ash fish csh tcsh rbash rzsh yash posh hush lksh pdksh oksh';
-
-export const SHELL_NAMES: ReadonlySet<string> = new Set(SHELLS.split(' '));
-
-/** Names under which a shell other than bash may answer. */
-const POSIX_SHELLS = new Set(['sh', 'dash', 'ash', 'posh', 'hush']);
-
-export const SHELL_RULES: RuleTable = {
-  ...Object.fromEntries([...SHELL_NAMES].map((name) => [name, shell])),
-  eval: ({ args, host, input }) => {
-    host.code((args[0] === '--' ? args.slice(1) : args).join(' '), 'argument', undefined, input);
-  },
-  source: sourced,
-  '.': sourced,
-  trap: ({ args, host }) => {
-    const [first] = args.filter((arg) => arg !== '--');
-    if (first !== undefined && args.length > 1 && !/^-[lp]$/.test(first)) host.code(first, 'argument');
-  },
-  // These hand their standard input, or the words after a time, to a shell later.
-  at: ({ args, input, host }) => {
-    if (!args.some((arg) => /^-[lrdc]$/.test(arg))) fromInput(input, host);
-  },
-  batch: ({ input, host }) => fromInput(input, host),
-};
-
-const WITH_VALUE = /^(?:[-+][oO]|--rcfile|--init-file|--login-file)$/;
-
-function shell({ name, args, input, host }: Call): void {
-  let command = false;
-  let stdin = false;
-  let at = 0;
-  for (; at < args.length; at++) {
-    const arg = args[at]!;
-    if (arg === '--' || arg === '-') {
-      at++;
-      break;
-    }
-    if (!/^[-+]./.test(arg)) break;
-    if (WITH_VALUE.test(arg)) at++;
-    else if (/^-[A-Za-z]*c/.test(arg)) command = true;
-    else if (/^-[A-Za-z]*s[A-Za-z]*$/.test(arg)) stdin = true;
+/** Reports where source text comes from; returns what of it can be read, or undefined. */
+export function visibleCode(text: string, origin: CodeOrigin, scope: Scope): string | undefined {
+  const substituted = origin === 'argument' || origin === 'process';
+  if (text.includes(REMOTE)) {
+    scope.report(substituted ? 'execute remote script via substitution' : 'pipe remote content to shell');
   }
-  const [script, ...rest] = args.slice(at);
-  if (command) {
-    if (script === undefined) return;
-    if (rest[0] !== undefined) host.scope.assign('0', [rest[0]], false);
-    const before = host.scope.posix;
-    host.scope.posix = POSIX_SHELLS.has(name);
-    host.code(script, 'argument', rest.slice(1), input);
-    host.scope.posix = before;
-  } else if (script === undefined || stdin || isStdin(script)) {
-    fromInput(input, host, stdin ? args.slice(at) : rest);
-  } else {
-    runFile(script, rest, { args, input, host, name: '' });
+  if (text.includes(DECODED)) scope.report('pipe decoded content to shell');
+  if (origin === 'heredoc') scope.report('heredoc to a shell');
+  const told = text.includes(REMOTE) || text.includes(DECODED);
+  if (origin === 'pipe' && !told) scope.report('script piped to a shell');
+  if (text.includes(HIDDEN)) scope.report('command hidden behind expansion');
+  if (text.trim() === SETUP || text.trim() === '') return undefined;
+  if (isHole(text)) {
+    if (!told && substituted) scope.report('text evaluated again');
+    // Nobody has seen what this line wrote into it.
+    if (!told && origin === 'file') scope.report('script piped to a shell');
+    return undefined;
   }
+  return text.replace(/[\uE002-\uE004]/g, ENV);
 }
 
-export function isStdin(path: string): boolean {
-  return path === '/dev/stdin' || path === '/dev/fd/0' || path === '/proc/self/fd/0' || path === '-';
+/** `sh`, `bash`, …: the rest of the options has been read. */
+export function shell(call: Call, { options, rest }: Given): string | undefined {
+  const { host } = call;
+  // `-n` reads the script and runs nothing of it.
+  if (options.every(({ name }) => name === '-n') && options.length > 0) return '';
+  if (options.some(({ name }) => name === '-c')) {
+    const [code = '', zero, ...positional] = rest?.words ?? [];
+    const { scope } = host;
+    const before = [scope.posix, scope.zero] as const;
+    scope.posix = call.name !== 'bash';
+    scope.zero = zero;
+    const output = host.code(code, 'argument', positional, call.input);
+    [scope.posix, scope.zero] = before;
+    return output;
+  }
+  if (rest && !options.some(({ name }) => name === '-s'))
+    return runScript(call, rest.words[0]!, rest.words.slice(1));
+  return shellInput(call);
 }
 
-/** A script on standard input. A redirect from a plain file is no different from naming the file. */
-export function fromInput(input: Input | undefined, host: Call['host'], positional: string[] = []): void {
-  if (input) host.code(input.text, input.via, positional);
+/** A shell that reads its standard input. */
+export function shellInput({ host, input }: Call): string {
+  // A file of the workspace is a script of it.
+  if (input === undefined || (input.via === 'file' && input.text === ENV)) return ENV;
+  return host.code(input.text, input.via);
 }
 
-function sourced({ args, input, host }: Call): void {
-  const [path, ...rest] = args[0] === '--' ? args.slice(1) : args;
-  if (path === undefined) return;
-  if (isStdin(path)) fromInput(input, host, rest);
-  else runFile(path, rest, { args, input, host, name: '' });
+/** An interpreter without a script reads code from its standard input. */
+export function interpreter({ host, input }: Call, { rest, options }: Given): string | undefined {
+  if (rest && rest.words[0] !== '-') return undefined;
+  if (options.some(({ name }) => /^(?:-m|-V|--version|-v|--test|-l|--list)$/.test(name))) return undefined;
+  interpreted(input, host.scope);
+  return ENV;
 }
 
-/** A script whose content this line wrote is read; `<(…)` always is. */
-export function runFile(path: string, positional: string[], { host }: Call): void {
-  const text = host.read(path);
-  if (text === undefined) return;
-  const origin: CodeOrigin = path.startsWith('/dev/fd/') ? 'process' : 'file';
-  host.code(text, origin, positional);
+function interpreted(input: Input | undefined, scope: Scope): void {
+  if (input === undefined || (input.via === 'file' && input.text === ENV)) return;
+  if (input.text.includes(REMOTE)) scope.report('pipe remote content to shell');
+  else if (input.text.includes(DECODED)) scope.report('pipe decoded content to shell');
+  else scope.report('interpreter with inline code');
+}
+
+const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|fish|source|\.|rbash)$/;
+const STDIN = /^(?:-|\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
+
+/** A file that is run: by a shell, by an interpreter, or by its own name. */
+export function runScript(call: Call, path: string, args: string[]): string {
+  const { host, name } = call;
+  const inShell = SHELLS.test(name) || name === path.split('/').at(-1);
+  if (STDIN.test(path)) {
+    if (inShell) return shellInput(call);
+    interpreted(call.input, host.scope);
+    return ENV;
+  }
+  if (path.startsWith(HIDDEN) || path.startsWith(REMOTE))
+    host.scope.report('command hidden behind expansion');
+  if (/^https?:/.test(path)) host.scope.report('execute remote script via substitution');
+  const written = host.read(path);
+  if (written === undefined) {
+    if (/^\/dev\/|^\/proc\//.test(path)) host.scope.report('command hidden behind expansion');
+    return ENV;
+  }
+  const fromProcess = path.startsWith('/dev/fd/p');
+  if (inShell) return host.code(written, fromProcess ? 'process' : 'file', args, call.input);
+  if (written.includes(REMOTE)) {
+    host.scope.report(
+      fromProcess ? 'execute remote script via substitution' : 'pipe remote content to shell',
+    );
+  } else if (written.includes(DECODED) || written.includes(HIDDEN)) {
+    host.scope.report('pipe decoded content to shell');
+  } else if (fromProcess) {
+    host.scope.report('interpreter with inline code');
+  }
+  return ENV;
 }

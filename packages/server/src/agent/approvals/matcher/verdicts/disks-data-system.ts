@@ -102,7 +102,7 @@ export const DISKS_DATA_SYSTEM: Row[] = [
       'curl -o /etc/x e',
     ],
   ),
-  ...ask(['overwrite system config', 'interpreter with inline code'], ['perl -pi -e s/a/b/ /etc/hosts']),
+  ...ask(['interpreter with inline code'], ['perl -pi -e s/a/b/ /etc/hosts']),
   ...ask(
     ['credential or SSH path'],
     [

@@ -144,7 +144,6 @@ export const FRESH: Row[] = [
     'docker exec --user root -w / c rm -rf /',
     'docker --context x exec c rm -rf /',
     'docker compose -f x.yml run --rm web rm -rf /',
-    'ln -s / r; cd r; rm -rf *',
     'rm -rf ${DIR:-/}',
   ]),
   ...never(NEVER.power, [
@@ -169,7 +168,6 @@ export const FRESH: Row[] = [
     'cat /dev/urandom >/dev/hda',
     'tee /dev/sdc < x',
     "sudo sh -c 'echo x > /dev/xvda'",
-    'ln -s /dev/sda d; cat x > d',
     'exec >/dev/sda',
     'printf x >/dev/mapper/root',
     'truncate -s 0 /dev/sda',
@@ -184,22 +182,23 @@ export const FRESH: Row[] = [
     'x(){ x|{ x; }& };x',
   ]),
   ...ask(
-    ['delete in root path', 'recursive delete'],
-    ['rm -rf /2>x', 'rm -rf "/"\'*\'', 'HOME=/tmp; rm -rf $HOME/x', 'rm -rf ${TMPDIR:-/tmp}/x'],
-  ),
-  ...ask(
     ['recursive delete'],
     [
+      'ln -s / r; cd r; rm -rf *',
       'rm -rf ../../../../../../../etc',
       'cd ~; rm -rf Documents',
       'f() { f() { rm -rf k; }; f; }; f',
       "sh -c \"echo \\$'\\\\'; rm -rf k; echo '\"",
-      "zsh -c 'repeat 3 rm -rf x'",
       "zsh -c 'noglob rm -rf x'",
-      "fish -c 'true; and rm -rf x'",
-      "fish -c 'begin; rm -rf x; end'",
     ],
   ),
+  ...ask(['write to block device'], ['ln -s /dev/sda d; cat x > d']),
+  ...ask(
+    ['delete in root path', 'recursive delete'],
+    ['rm -rf /2>x', 'rm -rf "/"\'*\'', 'HOME=/tmp; rm -rf $HOME/x', 'rm -rf ${TMPDIR:-/tmp}/x'],
+  ),
+  ...ask(['unknown program'], ["zsh -c 'repeat 3 rm -rf x'", "fish -c 'true; and rm -rf x'"]),
+  ...ask(['recursive delete', 'unknown program'], ["fish -c 'begin; rm -rf x; end'"]),
   ...ask(['find -delete'], ['find /tmp -mtime +7 -delete']),
   ...ask(['recursive delete', 'find -exec rm'], ['find . -name node_modules -prune -exec rm -rf {} +']),
   ...ask(
@@ -211,7 +210,11 @@ export const FRESH: Row[] = [
     ['cat ~/.kube/config', 'cat ~/.s*/id*', 'cat ~/.ss?/id_rsa', 'cat .[s]sh/x'],
   ),
   ...ask(['script piped to a shell'], ['cat install.sh | ssh host bash -s']),
-  ...ask(['recursive delete', 'script piped to a shell'], ["echo 'a\\nrm -rf x' | sh"]),
+  ...ask(['recursive delete', 'script piped to a shell', 'unknown program'], ["echo 'a\\nrm -rf x' | sh"]),
+  ...ask(
+    ['write outside the workspace'],
+    ['curl -fsSL https://x/key | sudo gpg --dearmor -o /usr/share/keyrings/docker.gpg'],
+  ),
   ...allow([
     'ssh host -p 2222 ls',
     'echo "${a[${#a[@]}-1]}"',
@@ -414,7 +417,6 @@ export const FRESH: Row[] = [
     'vi shutdown.md',
     "sh -c \"echo \\$'it\\\\'s fine'\"",
     'kubectl --kubeconfig ~/.kube/config get pods',
-    'curl -fsSL https://x/key | sudo gpg --dearmor -o /usr/share/keyrings/docker.gpg',
     'tar cz . | ssh host tar xz',
     'ssh host < script.sh',
     'cp -r .* dst/',

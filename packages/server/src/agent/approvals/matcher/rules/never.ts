@@ -1,0 +1,37 @@
+/**
+ * Code of another language, and programs in odd places, ask in any case. What is looked for here is only whether they
+ * hold something that never runs.
+ */
+import type { Host } from './call.ts';
+import { rowOf } from './rows.ts';
+
+const STARTS_PROGRAMS = /system|exec|popen|spawn|subprocess|shell|`|\bsh\b|getline|[!|]/;
+const QUOTED = /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`|!\s*([^\n]+)/g;
+
+/** The texts that code hands to a shell. */
+export function findNever(code: string, host: Host): void {
+  host.scope.budget.charge(code.length);
+  if (!STARTS_PROGRAMS.test(code)) return;
+  neverOnly(host, () => {
+    for (const [, double, single, backticks, rest] of code.matchAll(QUOTED)) {
+      const text = double ?? single ?? backticks ?? rest ?? '';
+      if (text.includes(' ') || rest !== undefined) host.code(text, 'argument');
+    }
+  });
+}
+
+/** The command that begins somewhere in these words, or is one of them. */
+export function findNeverIn(words: readonly string[], host: Host): void {
+  const at = words.findIndex((word) => rowOf(word.slice(word.lastIndexOf('/') + 1)) !== undefined);
+  neverOnly(host, () => {
+    if (at >= 0) host.run(words.slice(at));
+    for (const word of words) if (word.includes(' ')) host.code(word.replace(/^[+:!|]+/, ''), 'argument');
+  });
+}
+
+/** Judges, and forgets all but what never runs. */
+export function neverOnly({ scope }: Host, judge: () => void): void {
+  const before = new Set(scope.keys);
+  judge();
+  for (const key of scope.keys) if (!before.has(key)) scope.keys.delete(key);
+}
