@@ -275,7 +275,10 @@ describe('chat', () => {
       },
     );
     for await (const { choices } of stream) expect(choices).toHaveLength(1);
-    expect(await stream.text()).toBe('I see.\n\nGone.');
+    const text = await stream.text();
+    expect(text.startsWith('I see.\n\n')).toBe(true);
+    expect(text, 'what a person reads').toContain('> rm -rf build');
+    expect(text.endsWith('Gone.')).toBe(true);
     expect(progress).toEqual(['terminal running', 'terminal completed']);
   });
 
