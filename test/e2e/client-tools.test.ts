@@ -75,6 +75,16 @@ describe('a run with tools of its client', () => {
     expect((await api.run(runId)).pending_calls).toBeUndefined();
   });
 
+  test('gives its client the whole time once everything else of the step is done', async () => {
+    const runId = await start(script([{ tools: [weather('Oslo'), terminal('sleep 0.2')] }, { text: 'ok' }]));
+    const calls = await pending(runId);
+    await api.post(`/v1/runs/${runId}/stop`);
+    const { frames } = await endsAs(api, runId, 'run.cancelled');
+    const [slow] = ofKind(frames, 'tool.completed');
+    expect(calls[0]!.expires_at - 600).toBeGreaterThanOrEqual(slow!.timestamp);
+    expect(ofKind(frames, 'run.waiting')).toMatchObject([{ calls }]);
+  });
+
   test('takes the same output again as if it had not heard of it, and no other', async () => {
     const runId = await start(script([{ tools: [weather('Rome')] }, { text: 'ok' }]));
     const [call] = await pending(runId);
