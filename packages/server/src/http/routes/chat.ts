@@ -89,7 +89,7 @@ function toSubmission(asked: CreateChat, sessionId: string | undefined): Submiss
     instructions,
     // A session that is named has its own transcript.
     history: sessionId === undefined && history.length > 0 ? history : undefined,
-    followUp: sessionId === undefined ? followUp : undefined,
+    followUp,
     sessionId,
     previousResponseId: undefined,
     clientTools,
