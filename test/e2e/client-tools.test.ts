@@ -181,6 +181,23 @@ describe('a run with tools of its client', () => {
     expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('in Celsius');
   });
 
+  test('holds no worker for what the client has in the background', async () => {
+    const parameters = { type: 'object' };
+    const runId = await start(
+      script([{ tools: [terminal('sleep 600', { background: true })] }, { tools: [weather('Oslo')] }]),
+      { tools: [WEATHER, { type: 'function', function: { name: 'terminal', parameters } }] },
+    );
+    const [begun] = await pending(runId);
+    await answer(runId, { tool_call_id: begun!.tool_call_id, output: 'proc_1 runs' });
+    await waitFor('the next call', async () => {
+      const [call] = (await api.run(runId)).pending_calls ?? [];
+      return call?.tool === 'get_weather';
+    });
+    await waitFor('the worker to let go', async () => (await load()).leased === 0);
+    await api.post(`/v1/runs/${runId}/stop`);
+    await endsAs(api, runId, 'run.cancelled');
+  });
+
   test('keeps its processes in the background while it waits', async () => {
     const runId = await start(
       script([

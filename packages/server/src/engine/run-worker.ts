@@ -225,8 +225,10 @@ export class RunWorker {
       const { continues, settledPos, messages } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
       const recovered = await workspace.recover(messages, this.#abort.signal);
-      const news = workspaceNews(recovered, outcomes, (tool) => workspace.isUsedBy(tool));
-      const lost = tools.lostInRestart(this.#progress.callsBefore());
+      const all = this.#withClientTools(tools);
+      const usesFiles = (tool: string): boolean => workspace.isUsedBy(tool) && !all.isOfClient(tool);
+      const news = workspaceNews(recovered, outcomes, usesFiles);
+      const lost = all.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
         ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
@@ -329,13 +331,12 @@ export class RunWorker {
     const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
-    const clientTools = this.#progress.request?.client_tools;
     return {
       get progress() {
         return worker.#progress;
       },
       model,
-      tools: clientTools === undefined ? tools : tools.with(clientTools.tools),
+      tools: this.#withClientTools(tools),
       gate,
       limits,
       systemPrompt,
@@ -352,6 +353,11 @@ export class RunWorker {
       secrets,
       now,
     };
+  }
+
+  #withClientTools(tools: ToolSet): ToolSet {
+    const ofClient = this.#progress.request?.client_tools;
+    return ofClient === undefined ? tools : tools.with(ofClient.tools);
   }
 
   async #append(records: NewRecord[], options?: AppendOptions): Promise<LogRecord[]> {
