@@ -85,6 +85,19 @@ describe('a run with tools of its client', () => {
     expect(ofKind(frames, 'run.waiting')).toMatchObject([{ calls }]);
   });
 
+  test('may have more calls in a step than the server runs at once', async () => {
+    const cities = Array.from({ length: 100 }, (_, n) => `city ${n}`);
+    const prompt = script([{ tools: [...cities.map(weather), terminal('echo here')] }, { text: 'ok' }]);
+    const runId = await start(prompt);
+    const calls = await pending(runId);
+    expect(calls.map(({ arguments: { city } }) => city)).toEqual(cities);
+    await answer(runId, ...calls.map(({ tool_call_id }) => ({ tool_call_id, output: 'mild' })));
+    await endsAs(api, runId, 'run.completed');
+    const told = toldOf(world, prompt).map(({ content }) => content);
+    expect(told.slice(0, 100)).toEqual(cities.map(() => 'mild'));
+    expect(told[100]).toContain('here');
+  });
+
   test('takes the same output again as if it had not heard of it, and no other', async () => {
     const runId = await start(script([{ tools: [weather('Rome')] }, { text: 'ok' }]));
     const [call] = await pending(runId);

@@ -6,8 +6,8 @@
  * before it runs; a gated one is on record as started (it waits) and as executing before it runs. So a call on
  * record as running without an outcome may have had its effect, and is never run again.
  *
- * Of a step with more calls than `CALLS_MAX` the later ones are answered without being run: a model that has lost its
- * way could otherwise start as many processes at once as fit into one answer.
+ * Of a step with more calls of the server's tools than `CALLS_MAX` the later ones are answered without being run: a model
+ * that has lost its way could otherwise start as many processes at once as fit into one answer.
  */
 import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
@@ -65,9 +65,11 @@ export async function settleInterrupted(run: AgentRun): Promise<void> {
 
 /** Resolves when every call of the step has its outcome on record. */
 export async function runToolCalls(run: AgentRun): Promise<void> {
-  const planned = run.progress.calls.flatMap((call, index) => {
+  const ofServer = run.progress.calls.filter(({ call }) => !run.tools.isOfClient(call.tool));
+  const tooMany = new Set(ofServer.slice(CALLS_MAX));
+  const planned = run.progress.calls.flatMap((call) => {
     if (call.phase === 'done' || call.phase === 'waiting') return [];
-    return index < CALLS_MAX ? plan(run, call) : refused(call, TOO_MANY);
+    return tooMany.has(call) ? refused(call, TOO_MANY) : plan(run, call);
   });
   await recordIntents(run, oneAtATime(run, planned));
   const work: Promise<void>[] = [];
