@@ -276,6 +276,27 @@ describe('a waiting run', () => {
     expect(ofKind(frames, 'tool.completed')).toHaveLength(1);
   });
 
+  test('has an id of its own for each call, also when the model forgets the earlier ones', async () => {
+    await using forgetful = await ServerWithModel.start({ TALARIA_CONTEXT_TOKENS: '12000' });
+    world = forgetful;
+    api = world.api;
+    const numbered = { tools: [{ ...weather('Oslo'), id: 'call_0' }] };
+    const runId = await start(script([numbered, numbered, numbered]));
+    const asked: PendingCall[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const call = await waitFor('the next call', async () => {
+        const { last_event, pending_calls: [next] = [] } = await api.run(runId);
+        const isNew = next !== undefined && next.expires_at > (asked.at(-1)?.expires_at ?? 0);
+        return last_event === 'run.waiting' && isNew && next;
+      });
+      asked.push(call);
+      if (n < 2) await answer(runId, { tool_call_id: call.tool_call_id, output: 'snow '.repeat(8_000) });
+    }
+    expect(new Set(asked.map(({ tool_call_id }) => tool_call_id)).size).toBe(3);
+    expect((await api.run(runId)).omitted_messages).toBeGreaterThan(0);
+    await api.post(`/v1/runs/${runId}/stop`);
+  });
+
   test('is told when its client does not answer in time', async () => {
     await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '0.5' });
     world = hurried;
