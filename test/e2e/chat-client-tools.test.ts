@@ -174,6 +174,33 @@ describe('a completion that asks for tools of the client', () => {
   });
 });
 
+describe('functions by their older name', () => {
+  const functions = [tools[0]!].map((tool) => (tool as OpenAI.ChatCompletionFunctionTool).function);
+  const steps = () => prompting({ tools: [weather('Oslo'), weather('Rome')] }, { text: 'Snow.' });
+  const called = { name: 'get_weather', arguments: '{"city":"Oslo"}' };
+
+  test('are called one at a time, by that name, and answered', async () => {
+    const messages = steps();
+    const body = { model, messages, functions };
+    const { choices } = await client.chat.completions.create(body);
+    expect(choices[0]).toMatchObject({ finish_reason: 'function_call', message: { function_call: called } });
+    expect(choices[0]!.message.tool_calls).toBeUndefined();
+    const result = { role: 'function' as const, name: 'get_weather', content: 'deep snow' };
+    const next = await client.chat.completions.create({
+      ...body,
+      messages: [...messages, choices[0]!.message, result],
+    });
+    expect(next.choices[0]!.message.content).toBe('Snow.');
+    expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('deep snow');
+  });
+
+  test('are called in a stream', async () => {
+    const stream = client.chat.completions.stream({ model, messages: steps(), functions });
+    const { choices } = await stream.finalChatCompletion();
+    expect(choices[0]).toMatchObject({ finish_reason: 'function_call', message: { function_call: called } });
+  });
+});
+
 describe('in a session', () => {
   const KEY = 'a-key-of-the-tests';
   let keyed: ServerWithModel;
