@@ -310,7 +310,7 @@ export class RunWorker {
       // Looked at in the turn of the append, which covers every post up to `lastPostedPos`.
       else if (this.#progress.steers.length > 0) return false;
       try {
-        await this.#append([record], this.#endOptions(record));
+        await this.#append([...textBefore(record), record], this.#endOptions(record));
         failpoint('run.after-terminal');
         return true;
       } catch (error) {
@@ -447,6 +447,15 @@ export class RunWorker {
     timer = setTimeout(arm, 0);
     return () => clearTimeout(timer);
   }
+}
+
+/**
+ * An answer of a set form is shown with the end, in one piece. What was shown cannot be taken back, half of it may turn out
+ * to be wrong, and a run that is steered after its answer gives another one.
+ */
+function textBefore(end: NewRecord): NewRecord[] {
+  if (end.event !== 'run.completed' || end.public.output_parsed === undefined) return [];
+  return [{ event: 'message.delta', public: { delta: end.public.output } }];
 }
 
 /** Settles with the work, or with the signal's reason once the grace after an abort is over. */
