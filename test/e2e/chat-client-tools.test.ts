@@ -174,6 +174,94 @@ describe('a completion that asks for tools of the client', () => {
   });
 });
 
+describe('functions by their older name', () => {
+  const functions = [tools[0]!].map((tool) => (tool as OpenAI.ChatCompletionFunctionTool).function);
+  const steps = () => prompting({ tools: [weather('Oslo'), weather('Rome')] }, { text: 'Snow.' });
+  const called = { name: 'get_weather', arguments: '{"city":"Oslo"}' };
+
+  test('are called one at a time, by that name, and answered', async () => {
+    const messages = steps();
+    const body = { model, messages, functions };
+    const { choices } = await client.chat.completions.create(body);
+    expect(choices[0]).toMatchObject({ finish_reason: 'function_call', message: { function_call: called } });
+    expect(choices[0]!.message.tool_calls).toBeUndefined();
+    const result = { role: 'function' as const, name: 'get_weather', content: 'deep snow' };
+    const next = await client.chat.completions.create({
+      ...body,
+      messages: [...messages, choices[0]!.message, result],
+    });
+    expect(next.choices[0]!.message.content).toBe('Snow.');
+    expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('deep snow');
+  });
+
+  test('are called in a stream', async () => {
+    const stream = client.chat.completions.stream({ model, messages: steps(), functions });
+    const { choices } = await stream.finalChatCompletion();
+    expect(choices[0]).toMatchObject({ finish_reason: 'function_call', message: { function_call: called } });
+  });
+});
+
+describe('in a session', () => {
+  const KEY = 'a-key-of-the-tests';
+  let keyed: ServerWithModel;
+  beforeAll(async () => {
+    keyed = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+  });
+  afterAll(() => keyed[Symbol.asyncDispose]());
+
+  const inSession = (session: string) =>
+    new OpenAI({
+      baseURL: `${keyed.server.url}/v1`,
+      apiKey: KEY,
+      defaultHeaders: { 'x-hermes-session-id': session },
+    }).chat.completions;
+
+  test('another message stops the run that waits for outputs, and is answered at once', async () => {
+    const chat = inSession('abandoned');
+    await chat.create({ model, messages: prompting({ tools: [weather('Oslo')] }), tools });
+    const [waiting] = (await keyed.api.list()).data;
+    const { choices } = await chat.create({ model, messages: prompting({ text: 'Never mind.' }) });
+    expect(choices[0]!.message.content).toBe('Never mind.');
+    expect(await keyed.api.run(waiting!.run_id)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('the same message again, under its key, is no other one', async () => {
+    const chat = inSession('repeated');
+    const body = { model, messages: prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' }), tools };
+    const headers = { 'idempotency-key': 'repeated' };
+    const { choices } = await chat.create(body, { headers });
+    expect((await chat.create(body, { headers })).choices).toEqual(choices);
+    const next = answered(body.messages, choices[0]!.message, () => 'snow');
+    expect((await chat.create({ ...body, messages: next })).choices[0]!.message.content).toBe('Snow.');
+  });
+
+  test('a run of /v1/runs is waited for: somebody else may answer its calls', async () => {
+    const runId = await keyed.api.create(script([{ tools: [weather('Oslo')] }, { text: 'ok' }]), {
+      session_id: 'served',
+      tools,
+    });
+    const { pending_calls } = await waitForStatus(keyed.api, runId, 'waiting_for_tool');
+    const next = inSession('served').create({ model, messages: prompting({ text: 'Next.' }) });
+    await waitFor('the next run', async () => (await keyed.api.list()).data[0]!.run_id !== runId);
+    const outputs = [{ tool_call_id: pending_calls![0]!.tool_call_id, output: 'snow' }];
+    expect(await keyed.api.post(`/v1/runs/${runId}/tool_outputs`, { outputs })).toMatchObject({
+      status: 200,
+    });
+    expect((await next).choices[0]!.message.content).toBe('Next.');
+    expect(await keyed.api.run(runId)).toMatchObject({ status: 'completed' });
+  });
+
+  test('outputs that come too late for their run are given to the next one', async () => {
+    const chat = inSession('late');
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
+    const { choices } = await chat.create({ model, messages, tools });
+    const [waiting] = (await keyed.api.list()).data;
+    await keyed.api.post(`/v1/runs/${waiting!.run_id}/stop`);
+    const next = answered(messages, choices[0]!.message, () => 'snow');
+    expect((await chat.create({ model, messages: next, tools })).choices[0]!.message.content).toBe('Snow.');
+  });
+});
+
 test('an answer of a set form is parsed by the package', async () => {
   const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] };
   const response_format = {

@@ -75,6 +75,29 @@ describe('a run with tools of its client', () => {
     expect((await api.run(runId)).pending_calls).toBeUndefined();
   });
 
+  test('gives its client the whole time once everything else of the step is done', async () => {
+    const runId = await start(script([{ tools: [weather('Oslo'), terminal('sleep 0.2')] }, { text: 'ok' }]));
+    const calls = await pending(runId);
+    await api.post(`/v1/runs/${runId}/stop`);
+    const { frames } = await endsAs(api, runId, 'run.cancelled');
+    const [slow] = ofKind(frames, 'tool.completed');
+    expect(calls[0]!.expires_at - 600).toBeGreaterThanOrEqual(slow!.timestamp);
+    expect(ofKind(frames, 'run.waiting')).toMatchObject([{ calls }]);
+  });
+
+  test('may have more calls in a step than the server runs at once', async () => {
+    const cities = Array.from({ length: 100 }, (_, n) => `city ${n}`);
+    const prompt = script([{ tools: [...cities.map(weather), terminal('echo here')] }, { text: 'ok' }]);
+    const runId = await start(prompt);
+    const calls = await pending(runId);
+    expect(calls.map(({ arguments: { city } }) => city)).toEqual(cities);
+    await answer(runId, ...calls.map(({ tool_call_id }) => ({ tool_call_id, output: 'mild' })));
+    await endsAs(api, runId, 'run.completed');
+    const told = toldOf(world, prompt).map(({ content }) => content);
+    expect(told.slice(0, 100)).toEqual(cities.map(() => 'mild'));
+    expect(told[100]).toContain('here');
+  });
+
   test('takes the same output again as if it had not heard of it, and no other', async () => {
     const runId = await start(script([{ tools: [weather('Rome')] }, { text: 'ok' }]));
     const [call] = await pending(runId);
@@ -171,6 +194,23 @@ describe('a run with tools of its client', () => {
     expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('in Celsius');
   });
 
+  test('holds no worker for what the client has in the background', async () => {
+    const parameters = { type: 'object' };
+    const runId = await start(
+      script([{ tools: [terminal('sleep 600', { background: true })] }, { tools: [weather('Oslo')] }]),
+      { tools: [WEATHER, { type: 'function', function: { name: 'terminal', parameters } }] },
+    );
+    const [begun] = await pending(runId);
+    await answer(runId, { tool_call_id: begun!.tool_call_id, output: 'proc_1 runs' });
+    await waitFor('the next call', async () => {
+      const [call] = (await api.run(runId)).pending_calls ?? [];
+      return call?.tool === 'get_weather';
+    });
+    await waitFor('the worker to let go', async () => (await load()).leased === 0);
+    await api.post(`/v1/runs/${runId}/stop`);
+    await endsAs(api, runId, 'run.cancelled');
+  });
+
   test('keeps its processes in the background while it waits', async () => {
     const runId = await start(
       script([
@@ -234,6 +274,27 @@ describe('a waiting run', () => {
     await answer(runId, { tool_call_id: call!.tool_call_id, output: 'snow' });
     const { frames } = await endsAs(api, runId, 'run.completed');
     expect(ofKind(frames, 'tool.completed')).toHaveLength(1);
+  });
+
+  test('has an id of its own for each call, also when the model forgets the earlier ones', async () => {
+    await using forgetful = await ServerWithModel.start({ TALARIA_CONTEXT_TOKENS: '12000' });
+    world = forgetful;
+    api = world.api;
+    const numbered = { tools: [{ ...weather('Oslo'), id: 'call_0' }] };
+    const runId = await start(script([numbered, numbered, numbered]));
+    const asked: PendingCall[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const call = await waitFor('the next call', async () => {
+        const { last_event, pending_calls: [next] = [] } = await api.run(runId);
+        const isNew = next !== undefined && next.expires_at > (asked.at(-1)?.expires_at ?? 0);
+        return last_event === 'run.waiting' && isNew && next;
+      });
+      asked.push(call);
+      if (n < 2) await answer(runId, { tool_call_id: call.tool_call_id, output: 'snow '.repeat(8_000) });
+    }
+    expect(new Set(asked.map(({ tool_call_id }) => tool_call_id)).size).toBe(3);
+    expect((await api.run(runId)).omitted_messages).toBeGreaterThan(0);
+    await api.post(`/v1/runs/${runId}/stop`);
   });
 
   test('is told when its client does not answer in time', async () => {

@@ -24,6 +24,8 @@ export interface CreateChat {
   model: string | undefined;
   stream: boolean;
   clientTools: ClientTools | undefined;
+  /** They were offered as `functions`: a client of that time knows one call at a time, without an id. */
+  asFunctions: boolean;
   outputForm: OutputForm | undefined;
   settings: ModelSettings | undefined;
 }
@@ -51,6 +53,8 @@ export function parseCreateChat(body: unknown): CreateChat {
   refuseUnmet(fields);
   const after = spoken.slice(last + 1);
   const endsWithResult = after.at(-1)?.role === 'tool';
+  const clientTools = parseClientTools(fields);
+  const asFunctions = clientTools !== undefined && (fields.tools ?? undefined) === undefined;
   return {
     prompt: spoken[last]!.content,
     history: pairCalls(spoken.slice(0, last)),
@@ -60,7 +64,8 @@ export function parseCreateChat(body: unknown): CreateChat {
     instructions: isAlone || instructions === '' ? undefined : instructions,
     model: optionalString(fields, 'model') || undefined,
     stream: optionalFlag(fields, 'stream'),
-    clientTools: parseClientTools(fields),
+    clientTools: asFunctions ? { ...clientTools, parallel: false } : clientTools,
+    asFunctions,
     outputForm: parseOutputFormat(fields.response_format, 'response_format'),
     settings: parseModelSettings(fields),
   };

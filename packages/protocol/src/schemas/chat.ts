@@ -17,6 +17,8 @@ export const ChatToolCallSchema = Type.Object({
   function: Type.Object({ name: Type.String(), arguments: Type.String({ description: 'JSON' }) }),
 });
 
+const ChatFunctionCallSchema = ChatToolCallSchema.properties.function;
+
 export const ChatRequestSchema = Type.Object({
   messages: Type.Array(ChatMessageSchema),
   model: Type.Optional(Type.String()),
@@ -54,6 +56,7 @@ export const ChatCompletionSchema = Type.Object({
         refusal: Type.Optional(Type.Null()),
         reasoning_content: Type.Optional(Type.String()),
         tool_calls: Type.Optional(Type.Array(ChatToolCallSchema)),
+        function_call: Type.Optional(ChatFunctionCallSchema),
       }),
       logprobs: Type.Optional(Type.Null()),
       finish_reason: FinishReason,
@@ -79,6 +82,7 @@ export const ChatCompletionChunkSchema = Type.Object({
         tool_calls: Type.Optional(
           Type.Array(Type.Intersect([Type.Object({ index: Count }), ChatToolCallSchema])),
         ),
+        function_call: Type.Optional(ChatFunctionCallSchema),
       }),
       finish_reason: FinishReason,
     }),

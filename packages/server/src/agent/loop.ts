@@ -51,19 +51,13 @@ export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
   }
 }
 
-/**
- * Undefined when the model has to try again. An answer of a set form is shown only now, in one piece: what was shown
- * cannot be taken back, and half of it may turn out to be wrong.
- */
+/** Undefined when the model has to try again. */
 async function acceptedAnswer(run: AgentRun, text: string): Promise<AgentAnswer | undefined> {
   const form = run.progress.request?.output_form;
   const output = maskSecrets(text, run.secrets);
   if (form === undefined) return { output };
   const read = readOutput(output, form);
-  if ('value' in read) {
-    await run.append({ event: 'message.delta', public: { delta: read.text } });
-    return { output: read.text, parsed: read.value };
-  }
+  if ('value' in read) return { output: read.text, parsed: read.value };
   if (run.progress.refusedAnswers >= MORE_TRIES) {
     const message = `After ${MORE_TRIES + 1} tries the answer still does not have the form that was asked for: ${read.problem}`;
     throw new RunFailure('invalid_output', message);

@@ -48,28 +48,58 @@ export function readOutput(answer: string, { schema }: OutputForm): ReadOutput {
 /** Why no answer can be checked against the schema; undefined where that works. */
 export function schemaProblem(schema: Record<string, unknown>): string | undefined {
   try {
-    for (const pattern of patternsIn(schema)) new RegExp(pattern, 'u');
-    bounded(() => Check(schema, {}));
+    bounded(() => Check(checkable(schema), {}));
     return undefined;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-/** A check compiles those alone that it gets to. */
-function* patternsIn(value: unknown): Generator<string> {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === 'pattern' && typeof inner === 'string') yield inner;
-    if (name === 'patternProperties') yield* Object.keys(inner ?? {});
-    yield* patternsIn(inner);
+/** Keywords that hold values rather than schemas, and those that hold schemas by names of the client's. */
+const VALUES: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
+const BY_NAME: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
+
+/** With its patterns compiled: a check would compile those alone that it gets to, and each in Unicode mode. */
+function checkable(schema: Record<string, unknown>): Record<string, unknown> {
+  return mapValues(schema, (inner, keyword) => {
+    if (VALUES.has(keyword)) return inner;
+    if (keyword === 'pattern' && typeof inner === 'string') return compiled(inner);
+    if (keyword === 'patternProperties')
+      for (const pattern of Object.keys(inner ?? {})) new RegExp(pattern, 'u');
+    const byName = BY_NAME.has(keyword) || keyword === 'patternProperties';
+    return byName && isObject(inner) ? mapValues(inner, checkableInner) : checkableInner(inner);
+  });
+}
+
+function checkableInner(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(checkableInner);
+  return isObject(value) ? checkable(value) : value;
+}
+
+/** Unicode mode refuses escapes that mean nothing, such as `\-`, which schemas written elsewhere have. */
+function compiled(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return new RegExp(pattern);
   }
+}
+
+function mapValues(
+  object: Record<string, unknown>,
+  map: (value: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value, name)]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function problemsOf(schema: Record<string, unknown>, value: unknown): string | undefined {
   try {
-    if (bounded(() => Check(schema, value))) return undefined;
-    const [, errors] = bounded(() => Errors(schema, value));
+    if (bounded(() => Check(checkable(schema), value))) return undefined;
+    const [, errors] = bounded(() => Errors(checkable(schema), value));
     const said = errors.slice(0, PROBLEMS_MAX).map(({ instancePath, message }) => {
       return `${instancePath === '' ? 'the value' : instancePath} ${message}`;
     });

@@ -105,6 +105,11 @@ export class Progress {
         break;
       case 'run.waiting':
         this.waitingIsTold = true;
+        for (const { tool_call_id, expires_at } of record.public.calls) {
+          this.#update(tool_call_id, (call) => {
+            call.expiresAt = expires_at * 1000;
+          });
+        }
         break;
       case 'run.context':
         if ('session' in record.private) {

@@ -8,6 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NO_USAGE } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
+import { callIds } from '../journal/messages.ts';
 import { maskSecrets, SecretFilter } from '../secret-filter.ts';
 import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
@@ -123,6 +124,7 @@ function stepRequest(run: AgentRun, signal: AbortSignal): StepRequest {
     ...(client?.parallel === false ? { parallelToolCalls: false } : {}),
     ...(settings === undefined ? {} : { settings }),
     ...(outputForm === undefined ? {} : { outputForm }),
+    usedCallIds: callIds(run.progress.conversation().messages),
     signal,
   };
 }

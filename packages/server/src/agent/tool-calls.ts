@@ -6,8 +6,8 @@
  * before it runs; a gated one is on record as started (it waits) and as executing before it runs. So a call on
  * record as running without an outcome may have had its effect, and is never run again.
  *
- * Of a step with more calls than `CALLS_MAX` the later ones are answered without being run: a model that has lost its
- * way could otherwise start as many processes at once as fit into one answer.
+ * Of a step with more calls of the server's tools than `CALLS_MAX` the later ones are answered without being run: a model
+ * that has lost its way could otherwise start as many processes at once as fit into one answer.
  */
 import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
 import { failpoint } from '../failpoints.ts';
@@ -65,9 +65,11 @@ export async function settleInterrupted(run: AgentRun): Promise<void> {
 
 /** Resolves when every call of the step has its outcome on record. */
 export async function runToolCalls(run: AgentRun): Promise<void> {
-  const planned = run.progress.calls.flatMap((call, index) => {
+  const ofServer = run.progress.calls.filter(({ call }) => !run.tools.isOfClient(call.tool));
+  const tooMany = new Set(ofServer.slice(CALLS_MAX));
+  const planned = run.progress.calls.flatMap((call) => {
     if (call.phase === 'done' || call.phase === 'waiting') return [];
-    return index < CALLS_MAX ? plan(run, call) : refused(call, TOO_MANY);
+    return tooMany.has(call) ? refused(call, TOO_MANY) : plan(run, call);
   });
   await recordIntents(run, oneAtATime(run, planned));
   const work: Promise<void>[] = [];
@@ -119,28 +121,30 @@ async function settleClientCalls(run: AgentRun): Promise<void> {
       if (outcomes.length > 0) await run.append(...outcomes);
       return;
     }
-    const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
-    const leftMs = untilMs - run.now();
-    if (leftMs <= 0) await giveUp(run, open);
-    else await waitForClient(run, open, untilMs, leftMs);
+    if (run.progress.waitingIsTold) await waitForClient(run, open);
+    else await tellWaiting(run, open);
   }
 }
 
-async function waitForClient(
-  run: AgentRun,
-  open: readonly ToolCallProgress[],
-  untilMs: number,
-  leftMs: number,
-): Promise<void> {
-  if (!run.progress.waitingIsTold) {
-    const calls = open.map((call) => toPendingCall(run, call));
-    failpoint('client-tool.before-waiting');
-    await run.append({ event: 'run.waiting', public: { calls, usage_so_far: run.progress.usage } });
-    failpoint('client-tool.after-waiting');
-  }
+/**
+ * Begins the time that the client has. OpenAI's dialects tell it of its calls only now, and whatever else the step did may
+ * have taken longer than that.
+ */
+async function tellWaiting(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
+  const expiresAt = run.now() + run.limits.clientToolTimeoutMs;
+  const calls = open.map((call) => toPendingCall(run, call, expiresAt));
+  failpoint('client-tool.before-waiting');
+  await run.append({ event: 'run.waiting', public: { calls, usage_so_far: run.progress.usage } });
+  failpoint('client-tool.after-waiting');
+}
+
+async function waitForClient(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
+  const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
+  const leftMs = untilMs - run.now();
   const holdsProcesses = run.tools.lostInRestart(run.progress.callsBefore()).length > 0;
-  if (!holdsProcesses) throw new Parked(untilMs);
-  await nextChange(run, leftMs);
+  if (leftMs <= 0) await giveUp(run, open);
+  else if (holdsProcesses) await nextChange(run, leftMs);
+  else throw new Parked(untilMs);
 }
 
 /** Nobody continues a chat whose client has gone; any other run is told, and can do without the output. */
@@ -340,7 +344,7 @@ function completed(
   };
 }
 
-function toPendingCall(run: AgentRun, { call, expiresAt = 0 }: ToolCallProgress): PendingCall {
+function toPendingCall(run: AgentRun, { call }: ToolCallProgress, expiresAt: number): PendingCall {
   return {
     tool_call_id: call.id,
     tool: run.mask(call.tool),

@@ -180,6 +180,7 @@ export class Engine {
     });
     switch (outcome.kind) {
       case 'created':
+        if (request.inline === true) await this.#stopAbandoned(owner, request.sessionId);
         return { run_id: runId, status: 'started', replayed: false };
       case 'replayed':
         return { run_id: outcome.runId, status: outcome.status, replayed: true };
@@ -329,6 +330,29 @@ export class Engine {
       (clientSettings as readonly string[]).includes(name),
     );
     return allowed.length === 0 ? undefined : Object.fromEntries(allowed);
+  }
+
+  /**
+   * A chat that says something else in its session while it owes the outputs of its tools does not send them any more. The
+   * run that waits for them would keep the next one of the session waiting until its time is up.
+   */
+  async #stopAbandoned(owner: string, sessionId: string | undefined): Promise<void> {
+    if (sessionId === undefined) return;
+    const { runs } = await this.#journal.listRuns({
+      owner,
+      sessionId,
+      status: 'waiting_for_tool',
+      limit: 1,
+      maxChars: LIST_CHARS_MAX,
+    });
+    for (const { runId, state } of runs) {
+      const [accepted] = await this.#journal.readLog(runId, -1, 1);
+      const isInline = accepted?.event === 'run.accepted' && accepted.private.inline === true;
+      if (!isInline || state.last_event !== 'run.waiting') continue;
+      await this.#journal.post(runId, { kind: 'stop' }).catch((error: unknown) => {
+        if (!(error instanceof TalariaError) || error.code !== 'run_not_active') throw error;
+      });
+    }
   }
 
   #queueFull(excess: number): TalariaError {

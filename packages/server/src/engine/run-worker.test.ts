@@ -9,6 +9,7 @@ import type { Model } from '../agent/model/model.ts';
 import { ToolSet } from '../agent/tools/tool.ts';
 import type { Claim, Journal, Lease } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
+import type { RunRequest } from '../journal/records.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import type { Log } from '../log.ts';
 import { noReport } from '../telemetry/facts.ts';
@@ -38,6 +39,22 @@ test('a steer accepted between the answer and the end is delivered', async () =>
     'message.delta',
     'run.completed',
   ]);
+});
+
+test('of two answers of a set form, with a steer between them, the last alone is shown', async () => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal, { output_form: {} });
+  await work(claim, answering('{"n":1}', '{"n":2}'), {
+    ...methods(journal),
+    getRun: once(journal.getRun.bind(journal), async (read) => {
+      await journal.post(claim.runId, { kind: 'steer', input: 'and then' });
+      await turns(3);
+      return read(claim.runId);
+    }),
+  });
+  const events = await journal.readEvents(claim.runId, -1, 100);
+  expect(events.map(({ event }) => event)).toEqual(['run.steered', 'message.delta', 'run.completed']);
+  expect(JSON.parse(events[1]!.payload)).toMatchObject({ delta: '{"n":2}' });
 });
 
 test('a stop accepted between the answer and the end cancels the run', async () => {
@@ -95,7 +112,7 @@ test('a steer that is in the log and heard of as a post is delivered once', asyn
 
 test('a run that was claimed again and again without progress fails before it is read', async () => {
   const journal = await openJournal();
-  let claim = await claimedRun(journal, ENDED_LEASE_MS);
+  let claim = await claimedRun(journal, { leaseMs: ENDED_LEASE_MS });
   for (let again = 0; again < 5; again += 1) claim = await claimNext(journal, ENDED_LEASE_MS);
   await journal.post(claim.runId, { kind: 'steer', input: 'seen by nobody' });
   await work(claim, hanging(), {
@@ -137,9 +154,12 @@ async function openJournal(): Promise<Journal> {
   return journal;
 }
 
-async function claimedRun(journal: Journal, leaseMs = LEASE_MS): Promise<Claim> {
+async function claimedRun(
+  journal: Journal,
+  { leaseMs = LEASE_MS, ...fields }: Partial<RunRequest> & { leaseMs?: number } = {},
+): Promise<Claim> {
   const runId = createRunId();
-  const request = { prompt: 'go', session_named: true };
+  const request = { prompt: 'go', session_named: true, ...fields };
   await journal.createRun(
     { runId, owner: 'ada', sessionId: runId, request },
     { maxQueued: 1, ownerShare: 1 },

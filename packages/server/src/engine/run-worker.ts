@@ -225,8 +225,10 @@ export class RunWorker {
       const { continues, settledPos, messages } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
       const recovered = await workspace.recover(messages, this.#abort.signal);
-      const news = workspaceNews(recovered, outcomes, (tool) => workspace.isUsedBy(tool));
-      const lost = tools.lostInRestart(this.#progress.callsBefore());
+      const all = this.#withClientTools(tools);
+      const usesFiles = (tool: string): boolean => workspace.isUsedBy(tool) && !all.isOfClient(tool);
+      const news = workspaceNews(recovered, outcomes, usesFiles);
+      const lost = all.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
         ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
@@ -308,7 +310,7 @@ export class RunWorker {
       // Looked at in the turn of the append, which covers every post up to `lastPostedPos`.
       else if (this.#progress.steers.length > 0) return false;
       try {
-        await this.#append([record], this.#endOptions(record));
+        await this.#append([...textBefore(record), record], this.#endOptions(record));
         failpoint('run.after-terminal');
         return true;
       } catch (error) {
@@ -329,13 +331,12 @@ export class RunWorker {
     const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
-    const clientTools = this.#progress.request?.client_tools;
     return {
       get progress() {
         return worker.#progress;
       },
       model,
-      tools: clientTools === undefined ? tools : tools.with(clientTools.tools),
+      tools: this.#withClientTools(tools),
       gate,
       limits,
       systemPrompt,
@@ -352,6 +353,11 @@ export class RunWorker {
       secrets,
       now,
     };
+  }
+
+  #withClientTools(tools: ToolSet): ToolSet {
+    const ofClient = this.#progress.request?.client_tools;
+    return ofClient === undefined ? tools : tools.with(ofClient.tools);
   }
 
   async #append(records: NewRecord[], options?: AppendOptions): Promise<LogRecord[]> {
@@ -441,6 +447,15 @@ export class RunWorker {
     timer = setTimeout(arm, 0);
     return () => clearTimeout(timer);
   }
+}
+
+/**
+ * An answer of a set form is shown with the end, in one piece. What was shown cannot be taken back, half of it may turn out
+ * to be wrong, and a run that is steered after its answer gives another one.
+ */
+function textBefore(end: NewRecord): NewRecord[] {
+  if (end.event !== 'run.completed' || end.public.output_parsed === undefined) return [];
+  return [{ event: 'message.delta', public: { delta: end.public.output } }];
 }
 
 /** Settles with the work, or with the signal's reason once the grace after an abort is over. */

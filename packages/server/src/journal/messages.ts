@@ -50,3 +50,9 @@ export function recentFrom(messages: readonly Message[], max: number): number {
   while (messages[from]?.role === 'tool') from += 1;
   return from;
 }
+
+/** The ids of the tool calls in these messages. */
+export function callIds(messages: readonly Message[]): string[] {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.content : []));
+  return parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []));
+}

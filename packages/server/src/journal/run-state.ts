@@ -106,6 +106,16 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       const { tool, tool_call_id } = record.public;
       return { pending_calls: [...state.pending_calls, { tool_call_id, tool, ...client }] };
     }
+    case 'run.waiting': {
+      // Their time begins anew.
+      const expiresAt = new Map(record.public.calls.map((call) => [call.tool_call_id, call.expires_at]));
+      return {
+        pending_calls: state.pending_calls.map((call) => ({
+          ...call,
+          expires_at: expiresAt.get(call.tool_call_id) ?? call.expires_at,
+        })),
+      };
+    }
     case 'tool.answered': {
       const { tool_call_id: answered } = record.private;
       return {

@@ -15,7 +15,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { Usage } from '@talaria/protocol';
-import type { FinishReason, Message } from '../../journal/messages.ts';
+import { callIds, type FinishReason } from '../../journal/messages.ts';
 import { callSettings, type ProviderDialect, toToolChoice } from './call-settings.ts';
 import type { Model, StepFinish, StepPart, StepRequest } from './model.ts';
 import { incompleteStreamError, toModelError } from './model-errors.ts';
@@ -46,7 +46,7 @@ export class AiSdkModel implements Model {
   }
 
   async *streamStep(step: StepRequest): AsyncGenerator<StepPart, void, undefined> {
-    const { messages, tools, signal } = step;
+    const { messages, tools, usedCallIds = [], signal } = step;
     const request = new AbortController();
     const abort = () => request.abort(signal.reason);
     if (signal.aborted) abort();
@@ -64,7 +64,8 @@ export class AiSdkModel implements Model {
         abortSignal: request.signal,
       });
       reader = stream.getReader();
-      for await (const part of readStep(reader, new StepAssembly(callIds(messages)), request.signal)) {
+      const assembly = new StepAssembly([...callIds(messages), ...usedCallIds]);
+      for await (const part of readStep(reader, assembly, request.signal)) {
         finished = part.type === 'finish';
         yield part;
       }
@@ -163,11 +164,4 @@ function toUsage(usage: LanguageModelV4Usage): Usage {
     ...(cached ? { input_tokens_details: { cached_tokens: cached } } : {}),
     ...(reasoning ? { output_tokens_details: { reasoning_tokens: reasoning } } : {}),
   };
-}
-
-function* callIds(messages: readonly Message[]): Generator<string> {
-  for (const message of messages) {
-    if (message.role !== 'assistant') continue;
-    for (const part of message.content) if (part.type === 'tool_call') yield part.id;
-  }
 }

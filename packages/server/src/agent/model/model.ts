@@ -27,6 +27,8 @@ export interface StepRequest {
   settings?: ModelSettings;
   /** The form of the final answer, for a provider that can hold the model to it beside its tools. */
   outputForm?: OutputForm;
+  /** Ids that no new call may have, beside those in `messages`: of calls that are left out there. */
+  usedCallIds?: Iterable<string>;
   signal: AbortSignal;
 }
 

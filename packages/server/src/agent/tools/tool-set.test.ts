@@ -36,3 +36,29 @@ test('tools that come and go are there for as long as they are', () => {
   expect(names(tools)).toEqual(['fixed']);
   expect(() => tools.prepare('further_1', '{}', none)).toThrow('further_1 is asleep');
 });
+
+test("a tool of the server is not told of the calls of a client's tool that has its name", () => {
+  const told: string[][] = [];
+  const listening: Tool = {
+    ...tool('process'),
+    prepare(args, callsBefore) {
+      told.push(callsBefore().map((call) => call.tool));
+      return tool('process').prepare(args, callsBefore);
+    },
+    lostInRestart(calls) {
+      told.push(calls.map((call) => call.tool));
+      return undefined;
+    },
+  };
+  const calls = ['terminal', 'other'].map((name) => ({
+    tool: name,
+    arguments: '{}',
+    failed: false,
+    output: '',
+  }));
+  const ofClient = { name: 'terminal', description: '', parameters: {} };
+  const tools = new ToolSet([tool('terminal'), listening]).with([ofClient]);
+  tools.prepare('process', '{}', () => calls);
+  tools.lostInRestart(calls);
+  expect(told).toEqual([['other'], ['other']]);
+});

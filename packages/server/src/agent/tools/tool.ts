@@ -93,6 +93,10 @@ export class ToolSet {
     return this.#client;
   }
 
+  isOfClient(name: string): boolean {
+    return this.#client.some((definition) => definition.name === name);
+  }
+
   /** What there is now: a step is given this, and the next one may be given something else. */
   get definitions(): ToolDefinition[] {
     return [...this.#present().map((tool) => tool.definition), ...this.#client];
@@ -100,7 +104,7 @@ export class ToolSet {
 
   /** Throws `InvalidArguments` also for an unknown tool and for arguments that are not a JSON object. */
   prepare(name: string, argumentsJson: string, callsBefore: () => PastCall[]): PreparedCall | ClientCall {
-    if (this.#client.some((definition) => definition.name === name)) {
+    if (this.isOfClient(name)) {
       // Whether they are the right ones is for whoever runs the tool to say.
       const args = parseArguments(argumentsJson);
       return { preview: oneLine(JSON.stringify(args)), client: { arguments: args } };
@@ -112,18 +116,24 @@ export class ToolSet {
         this.#further.whyMissing(name) ?? `There is no tool '${name}'. Tools: ${names.join(', ')}`,
       );
     }
-    return tool.prepare(parseArguments(argumentsJson), callsBefore);
+    return tool.prepare(parseArguments(argumentsJson), () => this.#ofServer(callsBefore()));
   }
 
   /** What the model has to know when the run goes on after a restart. */
   lostInRestart(calls: readonly PastCall[]): string[] {
-    const losses = this.#present().map((tool) => tool.lostInRestart?.(calls));
+    const ofServer = this.#ofServer(calls);
+    const losses = this.#present().map((tool) => tool.lostInRestart?.(ofServer));
     return losses.filter((loss) => loss !== undefined);
   }
 
   #present(): Tool[] {
-    const hidden = new Set(this.#client.map(({ name }) => name));
-    return [...this.#tools, ...this.#further.list()].filter(({ definition }) => !hidden.has(definition.name));
+    const all = [...this.#tools, ...this.#further.list()];
+    return all.filter(({ definition }) => !this.isOfClient(definition.name));
+  }
+
+  /** What a client's `terminal` has done says nothing about the processes here. */
+  #ofServer(calls: readonly PastCall[]): PastCall[] {
+    return calls.filter(({ tool }) => !this.isOfClient(tool));
   }
 }
 

@@ -61,17 +61,16 @@ export class ChatAnswer {
     const end = this.#end;
     if (end === undefined) throw new Error('The run has not ended');
     if ('failure' in end) return end;
-    const { finishReason, usage, toolCalls } = end;
+    const { finishReason, usage, calls } = end;
     const reasoning = textOf(this.#reasoning, '\n\n');
-    const called = toolCalls === undefined ? {} : { tool_calls: toolCalls };
     const content =
-      toolCalls === undefined ? (end.output ?? textOf(this.#shown)) : textOf(this.#beforeCalls ?? []) || null;
+      calls === undefined ? (end.output ?? textOf(this.#shown)) : textOf(this.#beforeCalls ?? []) || null;
     const message = {
       role: 'assistant' as const,
       content,
       refusal: null,
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-      ...called,
+      ...calls,
     };
     return {
       completion: {

@@ -19,7 +19,7 @@ import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
 import { dataFrame, namedFrame } from '../inline/sse-frames.ts';
 import type { StreamFormat } from '../stream-format.ts';
-import { type ChatPlace, toChatEnd } from './chat-end.ts';
+import { type ChatCalls, type ChatPlace, toChatEnd } from './chat-end.ts';
 import type { ChatHead } from './chat-head.ts';
 import type { TakenBack } from './taken-back.ts';
 
@@ -126,8 +126,7 @@ export class ChatChunks implements StreamFormat {
   #end(event: StoredEvent): string {
     const end = toChatEnd(event, this.#options);
     if ('failure' in end) return this.#failure(end.failure.body);
-    const calls = end.toolCalls?.map((call, index) => ({ index, ...call }));
-    const asked = calls === undefined ? '' : this.#chunk({ tool_calls: calls });
+    const asked = end.calls === undefined ? '' : this.#chunk(toDelta(end.calls));
     return `${asked}${this.#chunk({}, end.finishReason, { usage: end.usage })}${DONE}`;
   }
 
@@ -171,6 +170,11 @@ export class ChatChunks implements StreamFormat {
   #chunk(delta: object, finish_reason: string | null = null, more: object = {}): string {
     return dataFrame({ ...this.#head, choices: [{ index: 0, delta, finish_reason }], ...more });
   }
+}
+
+function toDelta(calls: ChatCalls): object {
+  if (!('tool_calls' in calls)) return calls;
+  return { tool_calls: calls.tool_calls.map((call, index) => ({ index, ...call })) };
 }
 
 const NOTHING_ADDED = { choices: [{ index: 0, delta: {}, finish_reason: null }] };

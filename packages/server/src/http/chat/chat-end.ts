@@ -17,13 +17,18 @@ import type { StoredEvent } from '../../journal/journal.ts';
 import { type RunFailure, toRunFailure } from '../inline/run-failure.ts';
 import { toChatUsage } from './chat-head.ts';
 
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls';
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'function_call';
 
 /** Which part of a run a completion is: all of it, or from a wait for the client on. */
 export interface ChatPlace {
   runId: string;
   usageBefore: Usage;
+  /** Whether its client knows calls by their older name, one at a time. */
+  asFunctions?: boolean;
 }
+
+/** What the client is to run, as part of the message. */
+export type ChatCalls = { tool_calls: ChatToolCall[] } | { function_call: ChatToolCall['function'] };
 
 const FINISH_REASONS: Record<string, FinishReason> = {
   output_truncated: 'length',
@@ -36,17 +41,19 @@ export type ChatEnd =
       finishReason: FinishReason;
       usage: ChatUsage;
       output: string | undefined;
-      toolCalls?: ChatToolCall[];
+      calls?: ChatCalls;
     }
   | { failure: RunFailure };
 
 /** Of the terminal event of the run, or of `run.waiting`. */
-export function toChatEnd(event: StoredEvent, { runId, usageBefore }: ChatPlace): ChatEnd {
+export function toChatEnd(event: StoredEvent, { runId, usageBefore, asFunctions }: ChatPlace): ChatEnd {
   const used = (usage: Usage = NO_USAGE): ChatUsage => toChatUsage(subtractUsage(usage, usageBefore));
   if (event.event === 'run.waiting') {
     const { calls, usage_so_far } = JSON.parse(event.payload) as EventPayload<'run.waiting'>;
-    const toolCalls = calls.map((call) => toChatToolCall(runId, call));
-    return { finishReason: 'tool_calls', usage: used(usage_so_far), output: undefined, toolCalls };
+    const tool_calls = calls.map((call) => toChatToolCall(runId, call));
+    const end = { usage: used(usage_so_far), output: undefined };
+    if (!asFunctions) return { ...end, finishReason: 'tool_calls', calls: { tool_calls } };
+    return { ...end, finishReason: 'function_call', calls: { function_call: tool_calls[0]!.function } };
   }
   if (event.event === 'run.completed') {
     const { output, usage } = JSON.parse(event.payload) as EventPayload<'run.completed'>;

@@ -43,7 +43,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
     const key = parseIdempotencyKey(header(request, 'idempotency-key'));
     const session = readSessionHeaders(request, keyConfigured);
     const asked = parseCreateChat(body);
-    const { model = modelName, stream, outputs } = asked;
+    const { model = modelName, stream, outputs, asFunctions } = asked;
     const before = outputs.length === 0 ? undefined : await continued.continue(owner, outputs);
     const started = await inline.start(reply, {
       owner,
@@ -66,6 +66,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
       const chunks = new ChatChunks({
         runId,
         usageBefore,
+        asFunctions,
         head,
         takenBack: isRepeated ? await readTakenBack(journal, runId) : [],
         namedFrames: hasNamedFrames(headers),
@@ -75,7 +76,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
       inline.stream(reply, started, chunks, { after: afterSeq });
       return;
     }
-    const answer = new ChatAnswer({ runId, usageBefore });
+    const answer = new ChatAnswer({ runId, usageBefore, asFunctions });
     if (!(await inline.readToEnd(reply, started, (event) => answer.take(event), afterSeq))) return;
     const result = answer.result(head);
     return 'failure' in result ? sendRunFailure(reply, result.failure) : result.completion;
@@ -89,7 +90,7 @@ function toSubmission(asked: CreateChat, sessionId: string | undefined): Submiss
     instructions,
     // A session that is named has its own transcript.
     history: sessionId === undefined && history.length > 0 ? history : undefined,
-    followUp: sessionId === undefined ? followUp : undefined,
+    followUp,
     sessionId,
     previousResponseId: undefined,
     clientTools,
