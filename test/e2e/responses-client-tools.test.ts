@@ -184,6 +184,29 @@ describe('a response with tools of its client', () => {
     expect(second.output_text).toBe('It snows');
     expect(runOf(second)).toBe(runOf(first));
     expect(JSON.stringify(subject.model.requests.at(-1)!.body.messages)).toContain('in Celsius');
+    // The same request again is the same response.
+    expect(await create(input, { previous_response_id: first.id })).toEqual(second);
+    const other = [...outputsFor(first, '3'), { role: 'user' as const, content: 'in Kelvin, please' }];
+    expect(runOf(await create(other, { previous_response_id: first.id }))).not.toBe(runOf(first));
+  });
+
+  test('is shown an image after the outputs, in a run of its own', async () => {
+    const first = await create(asksOnce());
+    const image = {
+      type: 'input_image' as const,
+      image_url: 'data:image/png;base64,AAAA',
+      detail: 'auto' as const,
+    };
+    const content = [{ type: 'input_text' as const, text: 'Like this?' }, image];
+    const input: ResponseInput = [...outputsFor(first, 'snow'), { role: 'user', content }];
+    const second = await create(input, { previous_response_id: first.id });
+    expect(runOf(second)).not.toBe(runOf(first));
+    expect(subject.model.requests.at(-1)!.body.messages.slice(1)).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+      { role: 'tool', content: 'snow' },
+      { role: 'user', content: [{ type: 'text', text: 'Like this?' }, { type: 'image_url' }] },
+    ]);
   });
 
   test('is not gone on from without its outputs', async () => {
