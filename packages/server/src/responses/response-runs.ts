@@ -260,13 +260,12 @@ export class ResponseRuns {
     return toInputItems(responseId, input, masking);
   }
 
-  /** An item of the response, or of what it was asked with. */
-  async findItem(owner: string, responseId: string, itemId: string): Promise<unknown> {
+  /** The items of the response, and those it was asked with; none when there is no such response. */
+  async itemsOf(owner: string, responseId: string): Promise<Item[]> {
     const stored = await this.#options.journal.responses.get(owner, responseId);
-    if (stored === undefined) return undefined;
-    const { output } = await this.get(owner, responseId);
-    const items: { id?: string }[] = [...output, ...(await this.inputItems(owner, responseId))];
-    return items.find(({ id }) => id === itemId);
+    if (stored === undefined) return [];
+    const { output } = snapshotOf(stored) ?? (await this.read(stored));
+    return [...(output as Item[]), ...(await this.inputItems(owner, responseId))];
   }
 
   async delete(owner: string, responseId: string): Promise<void> {
