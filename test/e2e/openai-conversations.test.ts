@@ -72,6 +72,21 @@ test('a conversation is made, described, gone on with and deleted', async () => 
   expect(await errorOf(openai().conversations.items.list(made.id))).toBeInstanceOf(NotFoundError);
 });
 
+test('items that are added at the same time are all there', async () => {
+  const { id } = await openai().conversations.create();
+  const client = new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1`, maxRetries: 0 });
+  const said = Array.from({ length: 10 }, (_, i) => `number ${i}`);
+  const added = await Promise.all(
+    said.map((content) =>
+      client.conversations.items.create(id, { items: [{ type: 'message', role: 'user', content }] }),
+    ),
+  );
+  expect(added.map(({ data }) => textsOf(data))).toEqual(said.map((text) => [text]));
+  const items = await itemsOf(id);
+  expect(textsOf(items).toSorted()).toEqual(said);
+  expect(added.map(({ first_id }) => first_id).toSorted()).toEqual(items.map((item) => item.id!).toSorted());
+});
+
 test('items are added, read and taken out, and the others keep their ids', async () => {
   const { id } = await openai().conversations.create();
   const { data } = await openai().conversations.items.create(id, {
