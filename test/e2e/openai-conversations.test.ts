@@ -153,6 +153,24 @@ test('the items a response was asked with are listed, and can be referred to', a
   expect(textOf(subject.model.requests.at(-1)!.body.messages[0]!)).toContain('Be brief.');
 });
 
+test('an item of a response is added to a conversation by its id, and an unknown one is refused', async () => {
+  const { output } = await openai().responses.create({ model, input: say('Snow.') });
+  const reference = (id: string) => ({ items: [{ type: 'item_reference' as const, id }] });
+  const { id } = await openai().conversations.create(reference(output[0]!.id!));
+  expect(textsOf(await itemsOf(id))).toEqual(['Snow.']);
+  await openai().conversations.items.create(id, reference(output[0]!.id!));
+  expect(textsOf(await itemsOf(id))).toEqual(['Snow.', 'Snow.']);
+  const refused = await errorOf(openai().conversations.items.create(id, reference('msg_unknown')));
+  expect(refused).toMatchObject({ status: 400, param: 'items[0]' });
+});
+
+test('a conversation keeps its metadata when none are given', async () => {
+  const made = await openai().conversations.create({ metadata: { topic: 'snow' } });
+  const refused = await errorOf(openai().conversations.update(made.id, {} as never));
+  expect(refused).toMatchObject({ status: 400, param: 'metadata' });
+  expect(await openai().conversations.retrieve(made.id)).toEqual(made);
+});
+
 test('the tokens of a request are estimated', async () => {
   const count = async (params: OpenAI.Responses.InputTokenCountParams) =>
     (await openai().responses.inputTokens.count({ model, ...params })).input_tokens;

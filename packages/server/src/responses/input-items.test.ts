@@ -46,8 +46,8 @@ describe('references to stored items', () => {
   test('are refused where they stand for more than a request may have', async () => {
     const long = itemIn(FIRST, 1, 'x'.repeat(400));
     const input = [reference(long), reference(long)];
-    expect(await resolveInput(stored(long), 'ada', input.slice(1), 1000)).toEqual([long]);
-    await expect(resolveInput(stored(long), 'ada', input, 1000)).rejects.toMatchObject({
+    expect(await resolveInput(stored(long), 'ada', input.slice(1), { maxChars: 1000 })).toEqual([long]);
+    await expect(resolveInput(stored(long), 'ada', input, { maxChars: 1000 })).rejects.toMatchObject({
       code: 'body_too_large',
     });
   });

@@ -34,7 +34,7 @@ export async function resolveInput(
   responses: Source,
   owner: string,
   input: unknown,
-  maxChars = REFERRED_CHARS_MAX,
+  { param = 'input', maxChars = REFERRED_CHARS_MAX } = {},
 ): Promise<unknown> {
   if (!Array.isArray(input)) return input;
   const wanted = new Map<string, Wanted>();
@@ -42,7 +42,7 @@ export async function resolveInput(
     const id = referenceIn(item);
     if (id === undefined) continue;
     const before = wanted.get(id);
-    if (before === undefined) wanted.set(id, { id, param: `input[${i}]`, times: 1 });
+    if (before === undefined) wanted.set(id, { id, param: `${param}[${i}]`, times: 1 });
     else before.times += 1;
   }
   const found = await findItems(responses, owner, [...wanted.values()], maxChars);
@@ -105,6 +105,6 @@ function itemNotFound(id: string, param: string): TalariaError {
 }
 
 function tooLong(maxChars: number): TalariaError {
-  const message = `The items that 'input' refers to have more than ${maxChars} characters together`;
-  return new TalariaError('body_too_large', { message, param: 'input' });
+  const message = `The items that are referred to have more than ${maxChars} characters together`;
+  return new TalariaError('body_too_large', { message });
 }
