@@ -72,6 +72,21 @@ test('a conversation is made, described, gone on with and deleted', async () => 
   expect(await errorOf(openai().conversations.items.list(made.id))).toBeInstanceOf(NotFoundError);
 });
 
+test('items that are added at the same time are all there', async () => {
+  const { id } = await openai().conversations.create();
+  const client = new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1`, maxRetries: 0 });
+  const said = Array.from({ length: 10 }, (_, i) => `number ${i}`);
+  const added = await Promise.all(
+    said.map((content) =>
+      client.conversations.items.create(id, { items: [{ type: 'message', role: 'user', content }] }),
+    ),
+  );
+  expect(added.map(({ data }) => textsOf(data))).toEqual(said.map((text) => [text]));
+  const items = await itemsOf(id);
+  expect(textsOf(items).toSorted()).toEqual(said);
+  expect(added.map(({ first_id }) => first_id).toSorted()).toEqual(items.map((item) => item.id!).toSorted());
+});
+
 test('items are added, read and taken out, and the others keep their ids', async () => {
   const { id } = await openai().conversations.create();
   const { data } = await openai().conversations.items.create(id, {
@@ -136,6 +151,24 @@ test('the items a response was asked with are listed, and can be referred to', a
   });
   expect(given()).toEqual([textsOf(data)[1], input]);
   expect(textOf(subject.model.requests.at(-1)!.body.messages[0]!)).toContain('Be brief.');
+});
+
+test('an item of a response is added to a conversation by its id, and an unknown one is refused', async () => {
+  const { output } = await openai().responses.create({ model, input: say('Snow.') });
+  const reference = (id: string) => ({ items: [{ type: 'item_reference' as const, id }] });
+  const { id } = await openai().conversations.create(reference(output[0]!.id!));
+  expect(textsOf(await itemsOf(id))).toEqual(['Snow.']);
+  await openai().conversations.items.create(id, reference(output[0]!.id!));
+  expect(textsOf(await itemsOf(id))).toEqual(['Snow.', 'Snow.']);
+  const refused = await errorOf(openai().conversations.items.create(id, reference('msg_unknown')));
+  expect(refused).toMatchObject({ status: 400, param: 'items[0]' });
+});
+
+test('a conversation keeps its metadata when none are given', async () => {
+  const made = await openai().conversations.create({ metadata: { topic: 'snow' } });
+  const refused = await errorOf(openai().conversations.update(made.id, {} as never));
+  expect(refused).toMatchObject({ status: 400, param: 'metadata' });
+  expect(await openai().conversations.retrieve(made.id)).toEqual(made);
 });
 
 test('the tokens of a request are estimated', async () => {

@@ -11,7 +11,7 @@ import { errorOf } from '../support/error-of.ts';
 import { type ScriptedTool, script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { toldOf } from './played-run.ts';
-import { ServerWithModel, terminal } from './server-with-model.ts';
+import { ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
 
 const KEY = 'sk-responses-client-tools';
 const model = 'gpt-whatever';
@@ -184,6 +184,29 @@ describe('a response with tools of its client', () => {
     expect(second.output_text).toBe('It snows');
     expect(runOf(second)).toBe(runOf(first));
     expect(JSON.stringify(subject.model.requests.at(-1)!.body.messages)).toContain('in Celsius');
+    // The same request again is the same response.
+    expect(await create(input, { previous_response_id: first.id })).toEqual(second);
+    const other = [...outputsFor(first, '3'), { role: 'user' as const, content: 'in Kelvin, please' }];
+    expect(runOf(await create(other, { previous_response_id: first.id }))).not.toBe(runOf(first));
+  });
+
+  test('is shown an image after the outputs, in a run of its own', async () => {
+    const first = await create(asksOnce());
+    const image = {
+      type: 'input_image' as const,
+      image_url: 'data:image/png;base64,AAAA',
+      detail: 'auto' as const,
+    };
+    const content = [{ type: 'input_text' as const, text: 'Like this?' }, image];
+    const input: ResponseInput = [...outputsFor(first, 'snow'), { role: 'user', content }];
+    const second = await create(input, { previous_response_id: first.id });
+    expect(runOf(second)).not.toBe(runOf(first));
+    expect(subject.model.requests.at(-1)!.body.messages.slice(1)).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+      { role: 'tool', content: 'snow' },
+      { role: 'user', content: [{ type: 'text', text: 'Like this?' }, { type: 'image_url' }] },
+    ]);
   });
 
   test('is not gone on from without its outputs', async () => {
@@ -214,6 +237,26 @@ describe('a response with tools of its client', () => {
     const next = await create(script([{ text: 'Bye' }]), { previous_response_id: other.id });
     expect(next.output_text).toBe('Bye');
     expect(subject.model.requests.at(-1)!.body.messages.slice(1)).toHaveLength(7);
+  });
+
+  test('is gone back to when its run had the outputs from elsewhere', async () => {
+    const first = await create(asksOnce());
+    const { pending_calls: pending } = await subject.api.run(runOf(first));
+    const { tool_call_id } = pending![0]!;
+    await subject.api.post(`/v1/runs/${runOf(first)}/tool_outputs`, {
+      outputs: [{ tool_call_id, output: 'snow' }],
+    });
+    await waitForStatus(subject.api, runOf(first), 'completed');
+    const other = await create(outputsFor(first, 'sun'), { previous_response_id: first.id });
+    expect(runOf(other)).not.toBe(runOf(first));
+    const told = subject.model.requests.at(-1)!.body.messages.slice(1);
+    expect(told.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+    expect(told.at(-1)).toMatchObject({ content: 'sun' });
+    const second = await create(outputsFor(first, 'snow'), { previous_response_id: first.id });
+    expect(second.output_text).toBe('It snows');
+    expect(runOf(second)).toBe(runOf(first));
+    const third = await create(script([{ text: 'Bye' }]), { previous_response_id: second.id });
+    expect(third.output_text).toBe('Bye');
   });
 
   test('begins a new run for outputs of calls that nobody waits for', async () => {

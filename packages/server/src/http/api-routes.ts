@@ -97,7 +97,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   installChatRoutes(app, { ...chat, continued, tellApprovals });
   installCompletionRoutes(app, chat);
   installEmbeddingRoutes(app, api.embeddings);
-  installConversationRoutes(app, responses.conversations);
+  installConversationRoutes(app, responses);
   installResponseRoutes(app, { engine, responses, inline, continued, keyConfigured, tellApprovals });
   return { watch };
 }

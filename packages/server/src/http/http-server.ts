@@ -123,12 +123,16 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   const budget = new BodyBudget({
     maxBytes: options.maxBodiesBytes,
-    maxBytesPerOwner: apiKeys.length > 1 ? options.maxBodiesBytes / 2 : options.maxBodiesBytes,
+    // One body has room in any case: where its length is not known, it is charged with the largest there may be.
+    maxBytesPerOwner:
+      apiKeys.length > 1 ? Math.max(options.maxBodiesBytes / 2, BODY_LIMIT_BYTES) : options.maxBodiesBytes,
   });
   app.decorateRequest('bodyCharge');
   app.addHook('preParsing', async (request, reply) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-    if (length === undefined && coding === undefined) return;
+    // What a GET brings is never read, and its answer may be a stream of hours.
+    const isRead = request.method !== 'GET' && request.method !== 'HEAD';
+    if (!isRead || (length === undefined && coding === undefined)) return;
     // What is packed may be as large as any other once it is unpacked.
     const isKnown = length !== undefined && request.headers['content-encoding'] === undefined;
     const bytes = isKnown ? Math.min(Number(length), BODY_LIMIT_BYTES) : BODY_LIMIT_BYTES;

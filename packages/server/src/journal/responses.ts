@@ -83,7 +83,10 @@ export interface Responses {
   context(owner: string, responseId: string): Promise<SessionRange>;
   /** Rejects with `response_not_found`, or `response_not_finished` while its run is unfinished. */
   delete(owner: string, responseId: string): Promise<void>;
-  /** Another response of the run that `previous` is of. Does nothing when there is one of that id already. */
+  /**
+   * Another response of the run that `previous` is of. Does nothing when there is one of that id already. Of a run that has
+   * completed by now it can be gone on from, as `previous` can.
+   */
   add(previous: StoredResponse, next: NextResponse): Promise<void>;
   /** The responses that the run is, in order. */
   ofRun(runId: string): Promise<StoredResponse[]>;

@@ -63,17 +63,25 @@ export class ConversationAccess {
     return found.item;
   }
 
-  /** The items as they were added. */
+  /** The items as they were added, after whatever is said there by then. */
   async addItems(owner: string, conversationId: string, items: readonly unknown[]): Promise<ItemList> {
-    const before = await this.#read(owner, conversationId);
     const messages = messagesOf(items);
-    const turn = { messages, replaces: false };
-    if (messages.length > 0) {
-      await this.#journal.conversations.add(owner, conversationId, turn, before.conversation.nextPos);
+    for (;;) {
+      const before = await this.#read(owner, conversationId);
+      try {
+        if (messages.length > 0) {
+          const turn = { messages, replaces: false };
+          await this.#journal.conversations.add(owner, conversationId, turn, before.conversation.nextPos);
+        }
+      } catch (error) {
+        // Somebody else was faster; the ids of the items follow from all that was said.
+        if (error instanceof TalariaError && error.code === 'session_active_turn') continue;
+        throw error;
+      }
+      const all = toConversationItems([...before.messages, ...messages], this.#masking);
+      const added = all.slice(before.items.length).map(({ item }) => item);
+      return listItems(added, { limit: Math.max(added.length, 1), order: 'asc', after: undefined });
     }
-    const all = toConversationItems([...before.messages, ...messages], this.#masking);
-    const added = all.slice(before.items.length).map(({ item }) => item);
-    return listItems(added, { limit: Math.max(added.length, 1), order: 'asc', after: undefined });
   }
 
   async deleteItem(owner: string, conversationId: string, itemId: string): Promise<Conversation> {

@@ -6,23 +6,50 @@ import { inputItemId, responseOfItem } from './response-ids.ts';
 import type { ResponseRuns } from './response-runs.ts';
 
 /** What OpenAI calls items of these types. */
-const PREFIXES: Record<string, string> = {
-  message: 'msg',
-  reasoning: 'rs',
-  function_call: 'fc',
-  function_call_output: 'fco',
-  mcp_call: 'mcp',
-};
+const PREFIXES: ReadonlyMap<string, string> = new Map([
+  ['message', 'msg'],
+  ['reasoning', 'rs'],
+  ['function_call', 'fc'],
+  ['function_call_output', 'fco'],
+  ['mcp_call', 'mcp'],
+]);
 
-/** The items of an input, with what stored ones are referred to instead of their ids. */
-export async function resolveInput(responses: ResponseRuns, owner: string, input: unknown): Promise<unknown> {
+/** As much as a body may have: references are no way around its limit. */
+const REFERRED_CHARS_MAX = 10_000_000;
+
+type Source = Pick<ResponseRuns, 'itemsOf'>;
+
+interface Wanted {
+  id: string;
+  /** Where the input names it first. */
+  param: string;
+  times: number;
+}
+
+/**
+ * The items of an input, with what stored ones are referred to instead of their ids. Clients refer to everything that was
+ * said in a chat, so each response is read once. What they refer to may be as long as what they could have sent.
+ */
+export async function resolveInput(
+  responses: Source,
+  owner: string,
+  input: unknown,
+  { param = 'input', maxChars = REFERRED_CHARS_MAX } = {},
+): Promise<unknown> {
   if (!Array.isArray(input)) return input;
-  const items: unknown[] = [];
+  const wanted = new Map<string, Wanted>();
   for (const [i, item] of input.entries()) {
     const id = referenceIn(item);
-    items.push(id === undefined ? item : await findItem(responses, owner, id, `input[${i}]`));
+    if (id === undefined) continue;
+    const before = wanted.get(id);
+    if (before === undefined) wanted.set(id, { id, param: `${param}[${i}]`, times: 1 });
+    else before.times += 1;
   }
-  return items;
+  const found = await findItems(responses, owner, [...wanted.values()], maxChars);
+  return input.map((item: unknown) => {
+    const id = referenceIn(item);
+    return id === undefined ? item : found.get(id);
+  });
 }
 
 /** As they are shown, each with an id. */
@@ -33,7 +60,9 @@ export function toInputItems(
 ): Item[] {
   if (input === null) return [];
   const items = JSON.parse(masking.text(input)) as unknown[];
-  return items.map((item, i) => toItem(item, (type) => inputItemId(responseId, PREFIXES[type] ?? 'item', i)));
+  return items.map((item, i) =>
+    toItem(item, (type) => inputItemId(responseId, PREFIXES.get(type) ?? 'item', i)),
+  );
 }
 
 /** An item as it was sent, with an id unless it has one, and with content in parts. */
@@ -48,10 +77,34 @@ export function toItem(item: unknown, idOf: (type: string) => string): Item {
   return { ...fields, id, type, role, status: 'completed', content: parts };
 }
 
-async function findItem(responses: ResponseRuns, owner: string, id: string, param: string): Promise<unknown> {
-  const responseId = responseOfItem(id);
-  const found = responseId && (await responses.findItem(owner, responseId, id));
-  if (found !== undefined) return found;
+async function findItems(
+  responses: Source,
+  owner: string,
+  wanted: readonly Wanted[],
+  maxChars: number,
+): Promise<Map<string, Item>> {
+  const found = new Map<string, Item>();
+  let chars = 0;
+  for (const [responseId, ofResponse] of Map.groupBy(wanted, ({ id }) => responseOfItem(id))) {
+    const items = responseId === undefined ? [] : await responses.itemsOf(owner, responseId);
+    const byId = new Map(items.map((item) => [item.id, item]));
+    for (const { id, param, times } of ofResponse) {
+      const item = byId.get(id);
+      if (item === undefined) throw itemNotFound(id, param);
+      chars += JSON.stringify(item).length * times;
+      if (chars > maxChars) throw tooLong(maxChars);
+      found.set(id, item);
+    }
+  }
+  return found;
+}
+
+function itemNotFound(id: string, param: string): TalariaError {
   const message = `Item with id '${id}' not found; it is not stored, or is no longer`;
-  throw new TalariaError('invalid_request', { message, param });
+  return new TalariaError('invalid_request', { message, param });
+}
+
+function tooLong(maxChars: number): TalariaError {
+  const message = `The items that are referred to have more than ${maxChars} characters together`;
+  return new TalariaError('body_too_large', { message });
 }

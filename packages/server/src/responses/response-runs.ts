@@ -94,16 +94,24 @@ export class ResponseRuns {
     options: SubmitOptions,
   ): Promise<RunCreated> {
     try {
-      return await this.#submit(owner, asked, settings, options);
+      return await this.#submit(owner, (await this.#branch(owner, asked)) ?? asked, settings, options);
     } catch (error) {
-      if (!(error instanceof TalariaError) || error.code !== 'previous_response_not_completed') throw error;
-      await this.#expectOutputs(owner, asked);
-      const previous = await this.find(owner, asked.previousResponseId!);
-      const branch =
-        asked.outputs.length === 0 ? undefined : await branchFrom(this.#options.journal, previous, asked);
-      if (branch === undefined) throw error;
-      return this.#submit(owner, branch, settings, options);
+      if (error instanceof TalariaError && error.code === 'previous_response_not_completed') {
+        await this.#expectOutputs(owner, asked);
+      }
+      throw error;
     }
+  }
+
+  /** The request as that for a new run, where it goes back to a response that asked for calls with their outputs. */
+  async #branch(owner: string, asked: CreateResponse): Promise<CreateResponse | undefined> {
+    const { previousResponseId: previous, outputs } = asked;
+    if (previous === undefined || outputs.length === 0) return undefined;
+    const { journal } = this.#options;
+    const stored = isResponseId(previous) ? await journal.responses.get(owner, previous) : undefined;
+    const branch = stored && (await branchFrom(journal, stored, asked));
+    if (branch !== undefined) await this.#expectOutputs(owner, asked);
+    return branch;
   }
 
   async #submit(
@@ -252,13 +260,12 @@ export class ResponseRuns {
     return toInputItems(responseId, input, masking);
   }
 
-  /** An item of the response, or of what it was asked with. */
-  async findItem(owner: string, responseId: string, itemId: string): Promise<unknown> {
+  /** The items of the response, and those it was asked with; none when there is no such response. */
+  async itemsOf(owner: string, responseId: string): Promise<Item[]> {
     const stored = await this.#options.journal.responses.get(owner, responseId);
-    if (stored === undefined) return undefined;
-    const { output } = await this.get(owner, responseId);
-    const items: { id?: string }[] = [...output, ...(await this.inputItems(owner, responseId))];
-    return items.find(({ id }) => id === itemId);
+    if (stored === undefined) return [];
+    const { output } = snapshotOf(stored) ?? (await this.read(stored));
+    return [...(output as Item[]), ...(await this.inputItems(owner, responseId))];
   }
 
   async delete(owner: string, responseId: string): Promise<void> {

@@ -30,7 +30,7 @@ export interface ContinuedRunsOptions {
 }
 
 export interface Continuing {
-  /** What the client says after the outputs. Then they are only given to a run that still waits for them. */
+  /** What the client says after the outputs. A run that no longer waits for them has been told so, or is not continued. */
   message?: string | undefined;
   /** Is called before a run that still waits is given its outputs, which may end it at once. */
   prepare?(found: ContinuedRun): Promise<void>;
@@ -40,6 +40,8 @@ interface Wait {
   seq: number;
   calls: PendingCall[];
   usage: Usage;
+  /** What the run was told since, up to its next wait. */
+  told: string[];
 }
 
 export class ContinuedRuns {
@@ -64,9 +66,10 @@ export class ContinuedRuns {
     const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
     const found = { run, afterSeq: wait.seq, usageBefore: wait.usage };
     const isWaiting = run.pending_calls !== undefined && run.pending_calls.length > 0;
-    if (message !== undefined && !isWaiting) return undefined;
+    const isTold = message === undefined || wait.told.includes(message);
+    if (!isTold && !isWaiting) return undefined;
     if (isWaiting) await prepare?.(found);
-    if (message !== undefined) await this.#options.engine.steer(owner, runId, message);
+    if (!isTold) await this.#options.engine.steer(owner, runId, message);
     const answers = outputs.map((output) => ({ ...output, toolCallId: own.get(output.toolCallId)! }));
     try {
       await this.#options.engine.answerCalls(owner, runId, answers);
@@ -80,11 +83,16 @@ export class ContinuedRuns {
   /** The time the run waited for all of these calls. */
   async #findWait(runId: string, outputs: readonly ToolOutput[]): Promise<Wait | undefined> {
     const log = await this.#options.journal.readLog(runId, -1);
+    let told: string[] = [];
     for (const record of log.reverse()) {
+      if (record.event === 'steer.requested') told.push(record.private.input);
       if (record.event !== 'run.waiting' || record.seq === null) continue;
       const { calls, usage_so_far: usage = NO_USAGE } = record.public;
       const ids = new Set(calls.map(({ tool_call_id: id }) => toClientCallId(runId, id)));
-      if (outputs.every(({ toolCallId }) => ids.has(toolCallId))) return { seq: record.seq, calls, usage };
+      if (outputs.every(({ toolCallId }) => ids.has(toolCallId))) {
+        return { seq: record.seq, calls, usage, told };
+      }
+      told = [];
     }
     return undefined;
   }

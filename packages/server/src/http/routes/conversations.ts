@@ -1,7 +1,8 @@
 /** `/v1/conversations`: sessions that clients of OpenAI's API make and add to (PROTOCOL.md). */
 import { invalid, parseMetadata, parseObject } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
-import type { ConversationAccess } from '../../responses/conversations.ts';
+import { resolveInput } from '../../responses/input-items.ts';
+import type { ResponseRuns } from '../../responses/response-runs.ts';
 import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
 import { itemPage } from '../responses/item-page.ts';
 
@@ -11,10 +12,14 @@ type ItemRoute = { Params: { conversation_id: string; item_id: string } };
 const PATH = '/v1/conversations';
 const ONE = `${PATH}/:conversation_id`;
 
-export function installConversationRoutes(app: FastifyInstance, conversations: ConversationAccess): void {
+export function installConversationRoutes(app: FastifyInstance, responses: ResponseRuns): void {
+  const { conversations } = responses;
+  const readItems = async (owner: string, items: unknown): Promise<unknown[]> =>
+    (await resolveInput(responses, owner, parseItems(items), { param: 'items' })) as unknown[];
+
   app.post(PATH, async ({ owner, body }) => {
     const { metadata, items } = parseObject(parseOptionalJsonBody(body) ?? {});
-    return conversations.create(owner, parseMetadata(metadata), parseItems(items ?? []));
+    return conversations.create(owner, parseMetadata(metadata), await readItems(owner, items ?? []));
   });
 
   app.get<ConversationRoute>(ONE, async ({ owner, params }) =>
@@ -23,6 +28,8 @@ export function installConversationRoutes(app: FastifyInstance, conversations: C
 
   app.post<ConversationRoute>(ONE, async ({ owner, params, body }) => {
     const { metadata } = parseObject(parseJsonBody(body));
+    // It takes the place of what there is: without it, everything would be lost.
+    if (metadata === undefined) throw invalid('metadata', "Missing 'metadata' field");
     return conversations.update(owner, params.conversation_id, parseMetadata(metadata));
   });
 
@@ -37,7 +44,7 @@ export function installConversationRoutes(app: FastifyInstance, conversations: C
 
   app.post<ConversationRoute>(`${ONE}/items`, async ({ owner, params, body }) => {
     const { items } = parseObject(parseJsonBody(body));
-    return conversations.addItems(owner, params.conversation_id, parseItems(items));
+    return conversations.addItems(owner, params.conversation_id, await readItems(owner, items));
   });
 
   app.get<ItemRoute>(`${ONE}/items/:item_id`, async ({ owner, params }) =>

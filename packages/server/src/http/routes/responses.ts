@@ -7,6 +7,7 @@ import {
   parseObject,
   type ResponseInputTokens,
   TalariaError,
+  textOfParts,
 } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
@@ -127,7 +128,9 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     { outputs, prompt, promptIsLast }: CreateResponse,
     prepare: (part: RunPart) => Promise<unknown>,
   ): Promise<ContinuedRun | undefined> => {
-    if (outputs.length === 0) return undefined;
+    // A run that is under way can be told text alone; what has images is said in a new one.
+    const isTellable = !promptIsLast || typeof prompt === 'string' || textOfParts(prompt) !== undefined;
+    if (outputs.length === 0 || !isTellable) return undefined;
     return continued.continue(owner, outputs, {
       message: promptIsLast ? outputText(prompt) : undefined,
       prepare: async (part) => void (await prepare(part)),

@@ -71,6 +71,21 @@ export function conversationsContract(subject: Subject): void {
       expect(await texts('conv_1')).toEqual([]);
     });
 
+    it('does not come back in a fork when all of it was taken out', async () => {
+      const fork = async (into: string, upTo?: number) => {
+        await subject.journal.sessions.fork({ owner: 'ada', from: 'conv_1', into, upTo });
+        return texts(into);
+      };
+      await create('conv_1', [said('a'), said('b')]);
+      await conversations().add('ada', 'conv_1', { messages: [], replaces: true }, 2);
+      expect(await fork('empty')).toEqual([]);
+      await conversations().add('ada', 'conv_1', { messages: [said('c')], replaces: false }, 2);
+      await conversations().add('ada', 'conv_1', { messages: [said('d')], replaces: false }, 3);
+      expect(await fork('whole')).toEqual(['c', 'd']);
+      expect(await fork('part', 3)).toEqual(['c']);
+      expect(await fork('before', 2)).toEqual(['a', 'b']);
+    });
+
     it('is not added to by whoever does not know what was said', async () => {
       await create('conv_1', [said('a')]);
       const turn = { messages: [said('b')], replaces: false };

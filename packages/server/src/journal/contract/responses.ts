@@ -262,6 +262,13 @@ export function responsesContract(subject: Subject): void {
       expect(await context(await answer(['c'], { previous: NEXT }))).toEqual(['a', 'b', 'c']);
     });
 
+    it('is gone on from by a response that was asked for after its end', async () => {
+      const first = await answer(['a', 'b']);
+      await subject.journal.responses.add((await get(first))!, next(4));
+      expect(await context(NEXT)).toEqual(['a', 'b']);
+      expect(await context(await answer(['c'], { previous: NEXT }))).toEqual(['a', 'b', 'c']);
+    });
+
     it('is the same response for the same part, as it was first asked for', async () => {
       const stored = (await get(await create()))!;
       await subject.journal.responses.add(stored, next(4));

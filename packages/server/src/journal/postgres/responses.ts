@@ -114,8 +114,9 @@ export class PostgresResponses implements Responses {
   add({ owner, responseId }: StoredResponse, next: NextResponse): Promise<void> {
     return this.#database.transaction(ASKED, async (tx) => {
       tx.send(
-        `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input)
-         SELECT $3, owner, run_id, $4, session, session_id, $5, $6, $7
+        `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input,
+                                context_from, context_to)
+         SELECT $3, owner, run_id, $4, session, session_id, $5, $6, $7, context_from, context_to
            FROM responses WHERE response_id = $1 AND owner = $2
              ON CONFLICT DO NOTHING`,
         [

@@ -55,9 +55,9 @@ export function addTurn(
                            tool_calls = tool_calls + $9, input_tokens = input_tokens + $10,
                            output_tokens = output_tokens + $11
         WHERE owner = $1 AND session_id = $2
-       RETURNING n, next_pos - $3 AS first_pos, turns - 1 AS turn)
+       RETURNING n, next_pos - $3 AS first_pos, turns - 1 AS turn, context_from)
      INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
-     SELECT n, first_pos + place - 1, turn, $6, $4, $5 AND place = 1, message
+     SELECT n, first_pos + place - 1, turn, $6, $4, first_pos + place - 1 = context_from, message
        FROM grown, unnest ($7::text[]) WITH ORDINALITY AS m (message, place)`,
     [
       owner,
@@ -138,11 +138,12 @@ export async function forkSession(
   );
   const [fork] = await tx.rows<SessionRow>(
     `UPDATE sessions SET (next_pos, context_from, turns, tool_calls) = (
-       SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0),
+       SELECT count(*), coalesce($2, max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0),
               count(*) FILTER (WHERE ${IS_TOOL_RESULT})
          FROM session_messages WHERE session = $1)
       WHERE n = $1 RETURNING *`,
-    [made.n],
+    // Also where nothing is left of what was said, and so no message begins it.
+    [made.n, upTo === undefined ? source.context_from : null],
   );
   return toStoredSession(fork!);
 }

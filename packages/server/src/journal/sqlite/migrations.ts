@@ -276,8 +276,8 @@ const MIGRATIONS: readonly string[] = [
 /** The newest schema there is. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Brings the database to the newest schema; refuses one written by a newer version. */
-export function migrate(db: DatabaseSync): void {
+/** Brings the database to the newest schema, or to the one that is named; refuses one written by a newer version. */
+export function migrate(db: DatabaseSync, schema = SCHEMA_VERSION): void {
   db.exec('BEGIN IMMEDIATE');
   try {
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
@@ -286,8 +286,8 @@ export function migrate(db: DatabaseSync): void {
         `it has schema ${version}, this version of the server knows up to ${SCHEMA_VERSION}; start the newer version or restore a backup`,
       );
     }
-    for (const step of MIGRATIONS.slice(version)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    for (const step of MIGRATIONS.slice(version, schema)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${schema}`);
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');

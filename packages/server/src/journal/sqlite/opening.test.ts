@@ -4,10 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { claimedRun, completed, createRun, delta } from '../testing.ts';
 import { waitFor } from '../testing-wait.ts';
+import { migrate } from './migrations.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing.ts';
 import { startFixture } from './testing-processes.ts';
 
+/** The schema in which a run was one response at most. */
+const BEFORE_PARTS = 10;
 /** The schema that had none of these columns of sessions. */
 const BEFORE_DETAILS = 11;
 const DETAILS =
@@ -137,6 +140,41 @@ describe('a database file', () => {
     expect(await again.sessions.get('ada', 's')).toMatchObject({ turns: 2, nextPos: 2, ...unknown });
     expect((await again.sessions.update('ada', 's', { title: 'told' })).title).toBe('told');
     await again.close();
+  });
+
+  it('of a version whose responses were whole runs keeps them, to read and to go on from', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const db = new DatabaseSync(path);
+    migrate(db, BEFORE_PARTS);
+    const settings = { model: 'm', metadata: { order: '7' }, background: false, store: true };
+    db.exec(`
+      INSERT INTO sessions (n, owner, session_id, created_at, used_at, place, next_pos, context_from, turns)
+        VALUES (3, 'ada', 's', 1, 2, 1, 2, 0, 1);
+      INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
+        VALUES (3, 0, 0, 'run_1', 1, 0, '{"role":"user","content":"a"}'), (3, 1, 0, 'run_1', 1, 0, '{"role":"user","content":"b"}');
+      INSERT INTO responses (n, response_id, owner, run_id, session, session_id, created_at, settings, context_from, context_to, snapshot)
+        VALUES (5, 'resp_1', 'ada', 'run_1', 3, 's', 1, '${JSON.stringify(settings)}', 0, 2, '{"id":"resp_1"}')`);
+    db.close();
+
+    const journal = await SqliteJournal.open({ path });
+    const { responses } = journal;
+    const stored = await responses.get('ada', 'resp_1');
+    expect(stored).toMatchObject({
+      runId: 'run_1',
+      afterSeq: -1,
+      sessionId: 's',
+      snapshot: '{"id":"resp_1"}',
+    });
+    // Its calls were shown as clients knew them then.
+    expect(stored!.settings).toMatchObject({ ...settings, tool_items: 'function_call', tools: [], used: {} });
+    expect(await responses.ofRun('run_1')).toEqual([stored]);
+    expect(await responses.input('ada', 'resp_1')).toBeNull();
+    expect(await responses.context('ada', 'resp_1')).toEqual({ sessionId: 's', from: 0, to: 2 });
+    const response = { responseId: 'resp_2', settings: stored!.settings, previous: 'resp_1', maxStored: 9 };
+    await createRun(journal, { sessionId: 'fork', response });
+    expect(await responses.get('ada', 'resp_2')).toMatchObject({ sessionId: 's' });
+    await journal.close();
   });
 
   it('that is no database is refused with the reason', async () => {

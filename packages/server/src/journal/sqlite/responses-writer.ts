@@ -51,11 +51,13 @@ export class ResponsesWriter {
     this.#pushOut(owner, response.maxStored);
   }
 
-  /** Another response of the run that an earlier one is of. */
+  /** Another response of the run that an earlier one is of. If the run has completed, that one has what is gone on from. */
   addNext({ owner, responseId }: StoredResponse, next: NextResponse, now: number): void {
     this.#run(
-      `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input)
-       SELECT ?, owner, run_id, ?, session, session_id, ?, ?, ? FROM responses WHERE response_id = ? AND owner = ?
+      `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input,
+                              context_from, context_to)
+       SELECT ?, owner, run_id, ?, session, session_id, ?, ?, ?, context_from, context_to
+         FROM responses WHERE response_id = ? AND owner = ?
            ON CONFLICT DO NOTHING`,
       next.responseId,
       next.afterSeq,

@@ -76,6 +76,7 @@ export class SessionsWriter {
     // A run that was accepted before sessions were stored finds none.
     if (this.#row(owner, sessionId) === undefined) this.use(owner, sessionId, runId, at);
     const row = this.#existing(owner, sessionId);
+    const contextFrom = replaces ? row.next_pos : row.context_from;
     for (const [i, message] of messages.entries()) {
       this.#run(
         `INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
@@ -85,7 +86,7 @@ export class SessionsWriter {
         row.turns,
         runId,
         at,
-        replaces && i === 0 ? 1 : 0,
+        row.next_pos + i === contextFrom ? 1 : 0,
         toMessageText(message),
       );
     }
@@ -94,7 +95,7 @@ export class SessionsWriter {
                            tool_calls = tool_calls + ?, input_tokens = input_tokens + ?, output_tokens = output_tokens + ?
         WHERE n = ?`,
       row.next_pos + messages.length,
-      replaces ? row.next_pos : row.context_from,
+      contextFrom,
       at,
       this.#nextPlace(owner),
       row.next_pos === 0 ? previewOf(turn) : row.preview,
@@ -148,10 +149,12 @@ export class SessionsWriter {
     );
     this.#run(
       `UPDATE sessions SET (next_pos, context_from, turns, tool_calls) = (
-         SELECT count(*), coalesce(max(pos) FILTER (WHERE begins_context = 1), 0), coalesce(max(turn) + 1, 0),
+         SELECT count(*), coalesce(?, max(pos) FILTER (WHERE begins_context = 1), 0), coalesce(max(turn) + 1, 0),
                 count(*) FILTER (WHERE ${IS_TOOL_RESULT})
            FROM session_messages WHERE session = sessions.n)
         WHERE n = ?`,
+      // Also where nothing is left of what was said, and so no message begins it.
+      upTo === undefined ? source.context_from : null,
       n,
     );
     return toStoredSession(this.#existing(owner, into));
