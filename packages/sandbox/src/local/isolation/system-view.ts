@@ -142,10 +142,14 @@ export function procFor({ proc }: SystemView, ownUsers: boolean): ProcView {
 
 function procViews(): SystemView['proc'] {
   const inProc = (names: readonly string[]) => names.map((name) => `/proc/${name}`).filter(exists);
-  const onlyRoots = readdirSync('/proc', { withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => `/proc/${name}`)
-    .filter((path) => (statSync(path).mode & READABLE_BY_OTHERS) === 0);
+  // By name first: a process whose directory is listed here may have ended before it is looked at.
+  const onlyRoots = readdirSync('/proc')
+    .filter((name) => !/^\d+$/.test(name))
+    .map((name) => `/proc/${name}`)
+    .filter((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found?.isFile() === true && (found.mode & READABLE_BY_OTHERS) === 0;
+    });
   return {
     forOthers: { readOnly: inProc(PROC_READ_ONLY), empty: inProc(PROC_EMPTY) },
     forRoot: { readOnly: inProc(PROC_READ_ONLY_FOR_ROOT), empty: [...inProc(PROC_EMPTY), ...onlyRoots] },

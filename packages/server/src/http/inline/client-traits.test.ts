@@ -7,7 +7,7 @@ test.each([
   'AzureOpenAI/Python 2.0.0',
   'OpenAI/JS 4.104.0',
   'langchainjs-openai/1.0.0 ((node/v24; linux))',
-  'ai/6.0.1 ai-sdk/openai/3.0.0 runtime/node.js/24',
+  'ai-sdk-openai/4.0.114 ai-sdk-provider-utils/5.0.79 node.js/24',
 ])('%s is given no names', (agent) => {
   expect(hasNamedFrames({ 'user-agent': agent })).toBe(false);
   expect(hasNamedFrames({ 'user-agent': agent, 'x-hermes-session-id': 'talk' })).toBe(true);
@@ -31,6 +31,6 @@ test('a client of OpenAI’s generator is given no names either', () => {
 });
 
 test('the AI SDK alone is told of an error without a chunk', () => {
-  expect(readsErrorsAlone({ 'user-agent': 'ai/7.0.1 ai-sdk/openai/4.0.0' })).toBe(true);
+  expect(readsErrorsAlone({ 'user-agent': 'ai-sdk-openai/4.0.114 ai-sdk-provider-utils/5.0.79 node.js/24' })).toBe(true);
   expect(readsErrorsAlone({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(false);
 });

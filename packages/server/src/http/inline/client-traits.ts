@@ -10,8 +10,8 @@ import { type ErrorBody, RUN_FAILURE_STATUS } from '@talaria/protocol';
  * send `X-Stainless-Lang`.
  */
 const OPENAI_KIN =
-  /(^|[\s(])(Async)?(Azure)?OpenAI\/|\bai-sdk\/|\blangchain|^litellm\/|^pydantic-ai\/|^instructor\//i;
-const AI_SDK = /\bai-sdk\//i;
+  /(^|[\s(])(Async)?(Azure)?OpenAI\/|\bai-sdk[-/]|\blangchain|^litellm\/|^pydantic-ai\/|^instructor\//i;
+const AI_SDK = /\bai-sdk[-/]/i;
 const LANGCHAIN_JS = /\blangchainjs/i;
 
 export function isHermesClient(headers: IncomingHttpHeaders): boolean {
