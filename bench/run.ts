@@ -24,6 +24,7 @@ import { gate } from './scenarios/gate.ts';
 import { memoryOfFinishedRuns } from './scenarios/memory-of-finished-runs.ts';
 import { memoryOfLateReaders } from './scenarios/memory-of-late-readers.ts';
 import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
+import { memoryOfWaitingRuns } from './scenarios/memory-of-waiting-runs.ts';
 import { modelToSubscriber } from './scenarios/model-to-subscriber.ts';
 import { replay } from './scenarios/replay.ts';
 import { restart } from './scenarios/restart.ts';
@@ -56,6 +57,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'memory-of-subscribers': memoryOfSubscribers,
   'memory-of-late-readers': memoryOfLateReaders,
   'memory-of-finished-runs': memoryOfFinishedRuns,
+  'memory-of-waiting-runs': memoryOfWaitingRuns,
   restart,
   start,
   command,
