@@ -24,7 +24,10 @@ interface Operation {
   /** Of the answer when all went well. */
   status?: number;
   answer?: TSchema;
-  contentType?: string;
+  /** Of the answer; JSON by default. */
+  contentType?: string | readonly string[];
+  /** Whether the answer can also be a stream of server-sent events. */
+  streams?: true;
   errors?: number[];
 }
 
@@ -43,10 +46,10 @@ const Path = Type.String({ description: 'Relative to the workspace; the workspac
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 const PATH_PARAMETERS: Record<string, TSchema> = {
-  run_id: Type.String({ description: 'run_ and 32 hex digits' }),
+  run_id: Type.String({ pattern: '^run_[0-9a-f]{32}$' }),
   session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
-  job_id: Type.String({ description: '12 hex digits' }),
-  response_id: Type.String({ description: 'resp_ and 28 hex digits' }),
+  job_id: Type.String({ pattern: '^[0-9a-f]{12}$' }),
+  response_id: Type.String({ pattern: '^resp_[0-9a-f]{28}$' }),
   conversation_id: Type.String({ description: 'conv_ and 32 hex digits, or the name of a session' }),
   item_id: Type.String({ description: 'As the list of items names it' }),
   model: Type.String({ description: 'As /v1/models names it' }),
@@ -62,10 +65,9 @@ const ERRORS: Record<number, string> = {
   416: 'The file has no bytes in that range',
   422: 'The run failed or was stopped: the same request again would be another run',
   429: 'Too many of these are waiting; where Retry-After is given, it says when to try again',
-  500: 'The run failed',
   502: 'The model provider failed',
   503: 'Not now; see Retry-After',
-  504: 'The run used all its time',
+  504: 'The model provider did not answer in time',
 };
 
 const OPERATIONS: Record<string, Operation> = {
@@ -139,6 +141,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/chat/completions': {
     tag: 'openai',
+    streams: true,
     summary: 'Answer a conversation',
     description:
       'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events: chunks of the ' +
@@ -151,10 +154,11 @@ const OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.ChatRequestSchema,
     answer: schemas.ChatCompletionSchema,
-    errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
+    errors: [400, 401, 403, 409, 413, 422, 429, 503],
   },
   'POST /v1/completions': {
     tag: 'openai',
+    streams: true,
     summary: 'Answer a prompt',
     description:
       'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events of the same shape, ' +
@@ -166,7 +170,7 @@ const OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.CompletionRequestSchema,
     answer: schemas.CompletionSchema,
-    errors: [400, 401, 403, 409, 413, 429, 500, 502, 503, 504],
+    errors: [400, 401, 403, 409, 413, 422, 429, 503],
   },
   'POST /v1/embeddings': {
     tag: 'openai',
@@ -178,6 +182,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/responses': {
     tag: 'openai',
+    streams: true,
     summary: 'Create a response',
     description:
       'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events named as their ' +
@@ -194,10 +199,11 @@ const OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.ResponseRequestSchema,
     answer: schemas.ResponseObjectSchema,
-    errors: [400, 401, 403, 404, 409, 413, 422, 429, 500, 503],
+    errors: [400, 401, 403, 404, 409, 413, 422, 429, 503],
   },
   'GET /v1/responses/{response_id}': {
     tag: 'openai',
+    streams: true,
     summary: 'Get a response, or its events',
     query: {
       stream: Type.Boolean({ default: false, description: 'Server-sent events, as when it was created' }),
@@ -378,7 +384,7 @@ const OPERATIONS: Record<string, Operation> = {
       }),
     },
     answer: Type.String(),
-    contentType: 'application/octet-stream',
+    contentType: ['application/gzip', 'application/x-tar', 'application/zip'],
     errors: [400, 401, 404],
   },
   'GET /api/sessions': {
@@ -455,7 +461,7 @@ const OPERATIONS: Record<string, Operation> = {
     headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
     body: schemas.SessionChatRequestSchema,
     answer: schemas.SessionChatCompletionSchema,
-    errors: [400, 401, 404, 409, 413, 429, 500, 502, 503, 504],
+    errors: [400, 401, 404, 409, 413, 422, 429, 503],
   },
   'POST /api/sessions/{session_id}/chat/stream': {
     tag: 'sessions',
@@ -559,7 +565,12 @@ export function openApiDocument(version: string): object {
 
 function describe(path: string, operation: Operation): object {
   const { tag, summary, description, open, body, status = 200, answer = AnyObject } = operation;
-  const { contentType = 'application/json', errors = [], optionalBody = false } = operation;
+  const { contentType = 'application/json', streams, errors = [], optionalBody = false } = operation;
+  const types = [...[contentType].flat(), ...(streams ? ['text/event-stream'] : [])];
+  const content = types.map((type) => [
+    type,
+    { schema: type === 'text/event-stream' ? Type.String() : answer },
+  ]);
   return {
     tags: [tag],
     summary,
@@ -568,7 +579,7 @@ function describe(path: string, operation: Operation): object {
     parameters: parameters(path, operation),
     ...(body === undefined ? {} : { requestBody: { required: !optionalBody, content: json(body) } }),
     responses: {
-      [status]: { description: 'As asked', content: { [contentType]: { schema: answer } } },
+      [status]: { description: 'As asked', content: Object.fromEntries(content) },
       ...Object.fromEntries(
         errors.map((error) => [
           error,
