@@ -31,6 +31,8 @@ test('a client of OpenAI’s generator is given no names either', () => {
 });
 
 test('the AI SDK alone is told of an error without a chunk', () => {
-  expect(readsErrorsAlone({ 'user-agent': 'ai-sdk-openai/4.0.114 ai-sdk-provider-utils/5.0.79 node.js/24' })).toBe(true);
+  expect(
+    readsErrorsAlone({ 'user-agent': 'ai-sdk-openai/4.0.114 ai-sdk-provider-utils/5.0.79 node.js/24' }),
+  ).toBe(true);
   expect(readsErrorsAlone({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(false);
 });
