@@ -10,6 +10,7 @@ import {
   waitForStatus,
 } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { talaria } from './talaria.ts';
 
 const RUN_ID = /^run_[0-9a-f]{32}$/;
@@ -118,7 +119,11 @@ describe('documents are one value:', () => {
     const tools = [{ type: 'function', function: { name: 'get' } }];
     const prompt = script([{ tools: [{ name: 'get', arguments: {} }] }, { text: 'done' }]);
     const runId = await world.api.create(prompt, { tools });
-    const { pending_calls } = await waitForStatus(world.api, runId, 'waiting_for_tool');
+    // The time of a call begins with `run.waiting`.
+    const { pending_calls } = await waitFor('the run to wait for its client', async () => {
+      const run = await world.api.run(runId);
+      return run.last_event === 'run.waiting' && run;
+    });
     expect(await ours('show', runId)).toMatchObject({ pending_calls });
     expect(await ours('answer', runId, '--output', 'x')).toEqual({
       object: 'hermes.run.tool_outputs',
