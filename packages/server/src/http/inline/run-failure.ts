@@ -53,7 +53,7 @@ export function interruption({ code, message }: TalariaError, runId: string): Ta
 
 /**
  * With an idempotency key the same request again is the same run, and the best thing to do. Without one it would be another
- * run beside the one that continues, so the status is one that no client repeats.
+ * run beside the one that continues, so the status is one that its client does not repeat.
  */
 export function sendInterruption(reply: FastifyReply, error: TalariaError, runId: string): FastifyReply {
   const repeatable = reply.request.headers['idempotency-key'] !== undefined;
