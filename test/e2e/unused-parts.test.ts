@@ -15,7 +15,7 @@ const USED = [
 const UNUSED = [
   '/packages/sandbox/src/docker/',
   '/packages/sandbox/src/pool/',
-  '/packages/sandbox/src/container-server/',
+  '/packages/sandbox/src/containers/',
   '/packages/server/src/journal/postgres/',
   '/packages/server/src/telemetry/opentelemetry/',
   '/packages/client/',

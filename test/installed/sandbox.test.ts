@@ -91,7 +91,7 @@ test('it holds what is built, depends on nothing, and brings the program that ru
   expectPackage(project, '@talaria/sandbox');
   expect(project.manifestOf('@talaria/sandbox')).toMatchObject({ engines: { node: '>=24' } });
   expect(project.manifestOf('@talaria/sandbox')).not.toHaveProperty('dependencies');
-  expect(project.filesOf('@talaria/sandbox')).toContain('dist/container-server/main.js');
+  expect(project.filesOf('@talaria/sandbox')).toContain('dist/containers/server/main.js');
 });
 
 test.each([

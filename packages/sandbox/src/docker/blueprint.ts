@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SOCKET_NAME } from './container-socket.ts';
+import { SOCKET_NAME } from '../containers/container-socket.ts';
 import { INSIDE } from './container-spec.ts';
 import type { DaemonInfo } from './docker-api.ts';
 import type { ContainerBlueprint } from './docker-driver.ts';
@@ -11,7 +11,7 @@ import { containerUser, type DockerBackendOptions, poolLimits } from './docker-o
 
 const PACKAGE = new URL('../..', import.meta.url);
 /** The server's program beside this file, in the form this file has: TypeScript here, JavaScript once it was built. */
-const ENTRY = new URL(`../container-server/main${extname(import.meta.url)}`, import.meta.url);
+const ENTRY = new URL(`../containers/server/main${extname(import.meta.url)}`, import.meta.url);
 
 export function blueprintOf(
   options: DockerBackendOptions,

@@ -10,7 +10,7 @@
  * kernel lets nobody mount a second /proc that shows more than the first. Without it a container is all there is
  * between a command and the host, so it keeps Docker's own profiles.
  */
-import type { ContainerServerConfig } from '../container-server/main.ts';
+import type { ContainerServerConfig } from '../containers/server/main.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { hasSecurityOption } from './check-daemon.ts';
 import type { DaemonInfo } from './docker-api.ts';

@@ -8,19 +8,19 @@
 import { randomUUID } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { BackendIsolation } from '../backend.ts';
-import type { Attached } from '../container-server/protocol.ts';
-import { SandboxClient } from '../container-server/sandbox-client.ts';
+import type { ContainerDirectory, SlotNote } from '../containers/container-directory.ts';
+import { connectThrough, openSocket } from '../containers/container-socket.ts';
+import type { HostDirectory } from '../containers/host-directory.ts';
+import { DockerContainer, type DockerSlot } from '../containers/running-container.ts';
+import type { Attached } from '../containers/server/protocol.ts';
+import { SandboxClient } from '../containers/server/sandbox-client.ts';
+import type { WorkspacePlaces } from '../containers/workspace-places.ts';
 import { SandboxError } from '../errors.ts';
 import { DEFAULT_OUTPUT_LIMIT_BYTES } from '../local/local-backend.ts';
-import { workspaceName } from '../local/workspaces.ts';
 import type { ContainerDriver, SlotRequest } from '../pool/container-driver.ts';
-import type { ContainerDirectory, SlotNote } from './container-directory.ts';
-import { connectThrough, openSocket } from './container-socket.ts';
+import { workspaceName } from '../workspace/workspaces.ts';
 import { type ContainerPlan, containerSpec, SERVER_KILLED } from './container-spec.ts';
 import type { ContainerState, DockerApi } from './docker-api.ts';
-import { DockerContainer, type DockerSlot } from './docker-container.ts';
-import type { HostDirectory } from './host-directory.ts';
-import type { WorkspacePlaces } from './workspace-places.ts';
 
 const READY_WITHIN_MS = 30_000;
 const END_WITHIN_MS = 1_000;

@@ -1,3 +1,3 @@
+export { DockerBackend } from '../containers/container-backend.ts';
 export { DockerApi } from './docker-api.ts';
-export { DockerBackend } from './docker-backend.ts';
 export type { DockerBackendOptions } from './docker-options.ts';

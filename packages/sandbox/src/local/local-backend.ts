@@ -41,12 +41,21 @@ import type {
   SurveyOptions,
   WorkspaceSurvey,
 } from '../snapshots.ts';
-import { Digests } from './artifacts/digests.ts';
-import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
-import { archiveArtifacts, listArtifacts, readArtifact } from './artifacts/slot-artifacts.ts';
+import { Digests } from '../workspace/artifacts/digests.ts';
+import { LocalWorkspaceReader } from '../workspace/artifacts/local-workspace-reader.ts';
+import { archiveArtifacts, listArtifacts, readArtifact } from '../workspace/artifacts/slot-artifacts.ts';
+import { InvalidPathError, WorkspacePathError } from '../workspace/files/workspace-path.ts';
+import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
+import { surveyTree } from '../workspace/snapshots/survey-tree.ts';
+import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
+import {
+  anonymousWorkspaceName,
+  type Workspace,
+  Workspaces,
+  workspaceName,
+} from '../workspace/workspaces.ts';
 import { ProcessError } from './background/background-processes.ts';
 import { SharedNetwork } from './background/shared-network.ts';
-import { InvalidPathError, WorkspacePathError } from './files/workspace-path.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
 import type { WantedUsers } from './isolation/slot-users.ts';
@@ -59,13 +68,9 @@ import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
 import { sweepMomentary } from './process/memory-dir.ts';
 import { PipeStock } from './process/pipe-stock.ts';
-import { restoreTree } from './snapshots/restore-tree.ts';
-import { surveyTree } from './snapshots/survey-tree.ts';
-import { takeSnapshot } from './snapshots/take-snapshot.ts';
 import { InvalidArgumentError } from './tools/arguments.ts';
 import { TOOLS } from './tools/index.ts';
 import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
-import { anonymousWorkspaceName, type Workspace, Workspaces, workspaceName } from './workspaces.ts';
 
 const DEFAULT_TIMEOUT_S = 180;
 export const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Slot, SlotState } from '../backend.ts';
+import type { Workspace } from '../workspace/workspaces.ts';
 import { BackgroundProcesses } from './background/background-processes.ts';
 import type { SharedNetwork } from './background/shared-network.ts';
 import type { SlotLimits } from './limits/slot-limits.ts';
-import type { Workspace } from './workspaces.ts';
 
 export type SlotParts = Pick<LocalSlot, 'workspace' | 'workspaceDir' | 'trajectoryId' | 'limits' | 'network'>;
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findProgram } from '../../local/system-path.ts';
+import { findProgram } from '../../host/system-path.ts';
 import { DockerApi } from '../docker-api.ts';
 import { parseDockerHost } from '../docker-host.ts';
 import { packTestRoot } from './test-image.ts';

@@ -7,7 +7,7 @@ import { cp, lstat, mkdir, mkdtemp, readlink, realpath, rm, symlink, writeFile }
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from '../../local/system-path.ts';
+import { findProgram } from '../../host/system-path.ts';
 
 const run = promisify(execFile);
 

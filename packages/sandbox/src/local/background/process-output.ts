@@ -5,9 +5,10 @@
  * `take` gives every byte at most once. What came faster than it was taken, and no longer fits into memory, is counted
  * and left to the file. Like OutputCapture, `write` returns a promise where the disk sets the pace.
  */
+
+import { completeLength, continuationLength } from '../../workspace/files/utf8.ts';
+import { writeAll } from '../../workspace/files/write-all.ts';
 import type { OutputLimits, Spool } from '../process/output-capture.ts';
-import { completeLength, continuationLength } from '../process/utf8.ts';
-import { writeAll } from '../process/write-all.ts';
 
 export interface NewOutput {
   text: string;

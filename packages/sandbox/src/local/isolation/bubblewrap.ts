@@ -8,9 +8,9 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
-import { findProgram, SYSTEM_PATH } from '../system-path.ts';
-import type { Workspace } from '../workspaces.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { keptOptions, readMounts } from './mounts.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';

@@ -4,9 +4,9 @@
  * shown by running a command at start (probe.ts).
  */
 import type { Isolation } from '../../backend.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import type { LaunchLimits } from '../limits/launch-limits.ts';
 import type { Launch } from '../process/run-command.ts';
-import type { Workspace } from '../workspaces.ts';
 import type { EntryPrograms } from './entry/entry-programs.ts';
 import type { ShellKind } from './shell.ts';
 import type { SlotNetwork } from './slot-network.ts';

@@ -3,9 +3,9 @@
  * environment and the best effort to end what a command started (process/terminate.ts).
  */
 import { createHash } from 'node:crypto';
-import { processToken, readUptime } from '../process/process-table.ts';
+import { processToken, readUptime } from '../../host/process-table.ts';
+import { findProgram } from '../../host/system-path.ts';
 import { endAbandoned, endMarked, MARKER_VARIABLE, signalMarked } from '../process/terminate.ts';
-import { findProgram } from '../system-path.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { findShell, shellArguments, shellEnvironment } from './shell.ts';
 import { SharedUser } from './slot-users.ts';

@@ -4,10 +4,11 @@
  * inside the sandbox because a variable such as LD_PRELOAD must not touch the programs that build it. `eval` keeps
  * the shell's messages those of `bash -c`.
  */
+
+import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
 import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { renderRlimits } from '../limits/rlimits.ts';
 import { inheritedDescriptors } from '../process/inherited.ts';
-import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 
 /** `close`: the numbers of descriptors that lead nowhere but are taken (process/inherited.ts). */
 const bashReader = (close: readonly number[]) => [

@@ -13,8 +13,8 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
 import { withoutInherited } from '../process/inherited.ts';
-import { findProgram, SYSTEM_PATH } from '../system-path.ts';
 
 const run = promisify(execFile);
 

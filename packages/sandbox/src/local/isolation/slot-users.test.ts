@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Workspaces } from '../workspaces.ts';
+import { Workspaces } from '../../workspace/workspaces.ts';
 import { rangeWithin, SlotUsers } from './slot-users.ts';
 
 const WHOLE = '         0          0 4294967295\n';

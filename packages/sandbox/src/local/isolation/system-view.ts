@@ -27,7 +27,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { SYSTEM_PATH } from '../system-path.ts';
+import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 const run = promisify(execFile);
 

@@ -1,8 +1,9 @@
 /** Commands that a backend runs before any other, to see what holds on this machine. */
+
+import { anonymousWorkspaceName, type Workspaces } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, NO_LIMITS } from '../limits/launch-limits.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 import { type OutputSink, runCommand } from '../process/run-command.ts';
-import { anonymousWorkspaceName, type Workspaces } from '../workspaces.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { renderScript } from './shell.ts';
 

@@ -15,10 +15,10 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findProgram } from '../../host/system-path.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
-import { findProgram } from '../system-path.ts';
-import type { Workspace } from '../workspaces.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
 import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';

@@ -8,7 +8,7 @@
  * of a user namespace, if there are any: a command could otherwise hide files in a directory without rights.
  */
 import { spawn } from 'node:child_process';
-import { SYSTEM_PATH } from '../system-path.ts';
+import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 export type DiskUsage = (dirs: readonly string[]) => Promise<number>;
 

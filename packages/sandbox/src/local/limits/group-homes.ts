@@ -8,7 +8,7 @@
  */
 import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { descendantsOf } from '../process/process-table.ts';
+import { descendantsOf } from '../../host/process-table.ts';
 import { isServerGroup, removeGroup, serverGroupName, sweepGroups } from './group-names.ts';
 import { type Controller, findOwnGroups } from './own-groups.ts';
 

@@ -5,7 +5,7 @@
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive, kill, processToken } from '../process/process-table.ts';
+import { isAlive, kill, processToken } from '../../host/process-table.ts';
 
 const NAME = /^talaria-(?<owner>\d+-[\d.]+)-(?<what>.+)$/;
 const SERVER = 'server';

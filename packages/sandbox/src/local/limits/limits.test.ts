@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BackendStats } from '../../backend.ts';
+import { processToken } from '../../host/process-table.ts';
 import { readMounts } from '../isolation/mounts.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
-import { processToken } from '../process/process-table.ts';
 import { removeGroup } from './group-names.ts';
 import { findOwnGroups } from './own-groups.ts';
 
@@ -238,7 +238,7 @@ function startServer(options: LocalBackendOptions, wrapper: readonly string[]) {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).pathname);
   const program = `
     import { LocalBackend } from ${module('../local-backend.ts')};
-    import { processToken } from ${module('../process/process-table.ts')};
+    import { processToken } from ${module('../../host/process-table.ts')};
     const backend = new LocalBackend(${JSON.stringify(options)});
     try {
       await backend.start();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreMissing } from '../files/workspace-path.ts';
+import { ignoreMissing } from '../../workspace/files/workspace-path.ts';
 import type { GroupHome } from './group-homes.ts';
 import { groupName, removeGroup } from './group-names.ts';
 import { type OomKills, oomKillsOf } from './oom-kills.ts';

@@ -2,7 +2,7 @@
  * The limits of one slot while it is held: its control group, made at its first command, and the space its workspace
  * takes. All its commands share them.
  */
-import type { CreatedWorkspace } from '../workspaces.ts';
+import type { CreatedWorkspace } from '../../workspace/workspaces.ts';
 import type { BackendLimits } from './backend-limits.ts';
 import { noRoom } from './limit-hits.ts';
 import { LimitedCommand } from './limited-command.ts';

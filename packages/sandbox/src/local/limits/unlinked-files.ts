@@ -4,7 +4,7 @@
  */
 import { readdirSync, type Stats, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { descendantsOf } from '../process/process-table.ts';
+import { descendantsOf } from '../../host/process-table.ts';
 
 const BLOCK_BYTES = 512;
 /** Descriptors looked at before other work gets its turn, and altogether: a command may hold very many. */

@@ -10,7 +10,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { livingTokens, processToken } from './process-table.ts';
+import { livingTokens, processToken } from '../../host/process-table.ts';
 
 const MEMORY_DIR = '/dev/shm';
 

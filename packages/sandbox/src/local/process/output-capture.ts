@@ -6,8 +6,8 @@
  * the caller has to wait before it reads on, which is what carries the pace of the disk back to the command.
  */
 import type { FileHandle } from 'node:fs/promises';
-import { completeLength, continuationLength } from './utf8.ts';
-import { writeAll } from './write-all.ts';
+import { completeLength, continuationLength } from '../../workspace/files/utf8.ts';
+import { writeAll } from '../../workspace/files/write-all.ts';
 
 export interface Spool {
   handle: FileHandle;

@@ -10,7 +10,7 @@ import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SYSTEM_PATH } from '../system-path.ts';
+import { SYSTEM_PATH } from '../../host/system-path.ts';
 import { inMemoryOr, momentaryName } from './memory-dir.ts';
 
 const run = promisify(execFile);

@@ -21,7 +21,7 @@ import {
   type ProcessEntry,
   readProcesses,
   readVariable,
-} from './process-table.ts';
+} from '../../host/process-table.ts';
 
 /** Names the execution a process belongs to, as `<server>:<workspaces>:<execution>`. */
 export const MARKER_VARIABLE = 'TALARIA_EXECUTION';

@@ -8,8 +8,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreMissing, WorkspacePathError, withFile } from '../files/workspace-path.ts';
-import type { Workspace } from '../workspaces.ts';
+import { ignoreMissing, WorkspacePathError, withFile } from '../../workspace/files/workspace-path.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import { STATE_END } from './stateful-script.ts';
 
 /** It is read by every stateful command. What is larger is data, and belongs into a file. */

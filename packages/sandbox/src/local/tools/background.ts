@@ -1,10 +1,10 @@
 /** Starts a command in the background and answers with its id, and with what it says or does at once. */
 import { posix } from 'node:path';
+import { createFile } from '../../workspace/files/workspace-path.ts';
 import { describeLog, report } from '../background/describe.ts';
 import { ProcessInput } from '../background/process-input.ts';
 import { ProcessOutput } from '../background/process-output.ts';
 import { settle } from '../background/settle.ts';
-import { createFile } from '../files/workspace-path.ts';
 import { runLimited } from '../limits/run-limited.ts';
 import type { Spool } from '../process/output-capture.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';

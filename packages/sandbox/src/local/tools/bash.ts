@@ -3,7 +3,7 @@
  * waits for its end or leaves it in the background.
  */
 import { posix } from 'node:path';
-import { pathComponents } from '../files/workspace-path.ts';
+import { pathComponents } from '../../workspace/files/workspace-path.ts';
 import { renderScript } from '../isolation/shell.ts';
 import {
   InvalidArgumentError,

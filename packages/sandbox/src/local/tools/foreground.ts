@@ -1,6 +1,6 @@
 /** Runs a script in the workspace while its call waits, and puts its end into words. */
 import { posix } from 'node:path';
-import { createFile } from '../files/workspace-path.ts';
+import { createFile } from '../../workspace/files/workspace-path.ts';
 import type { LimitHit } from '../limits/limit-hits.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { OutputCapture, type Spool } from '../process/output-capture.ts';

@@ -3,13 +3,20 @@
  * read and worked out before anything is written, so a call that fails has changed nothing; it names everything that
  * does not fit at once.
  */
+
+import {
+  changeFiles,
+  type FileChange,
+  fileExists,
+  type SeenFile,
+  seeFile,
+} from '../../workspace/files/file-changes.ts';
+import { inTurn } from '../../workspace/files/turns.ts';
+import { pathComponents, WorkspacePathError } from '../../workspace/files/workspace-path.ts';
 import { applyHunks } from '../edits/apply-hunks.ts';
 import { EditError } from '../edits/edit-error.ts';
 import { type FilePatch, PatchFormatError, parsePatch } from '../edits/parse-patch.ts';
 import { replaceText } from '../edits/replace-text.ts';
-import { changeFiles, type FileChange, fileExists, type SeenFile, seeFile } from '../files/file-changes.ts';
-import { inTurn } from '../files/turns.ts';
-import { pathComponents, WorkspacePathError } from '../files/workspace-path.ts';
 import {
   InvalidArgumentError,
   optionalBoolean,

@@ -1,8 +1,8 @@
 /** `read_file`: lines of a text file in the workspace. */
 
 import type { FileHandle } from 'node:fs/promises';
-import { type Lines, readLines } from '../files/read-lines.ts';
-import { pathComponents, withFile } from '../files/workspace-path.ts';
+import { type Lines, readLines } from '../../workspace/files/read-lines.ts';
+import { pathComponents, withFile } from '../../workspace/files/workspace-path.ts';
 import { optionalPositiveInteger, rejectUnknown, requiredString } from './arguments.ts';
 import type { Tool } from './tool.ts';
 

@@ -1,6 +1,6 @@
 /** `search_files`: lines by regular expression, or files by glob, in the workspace. */
 import { posix } from 'node:path';
-import { kindAt, pathComponents } from '../files/workspace-path.ts';
+import { kindAt, pathComponents } from '../../workspace/files/workspace-path.ts';
 import { renderScript } from '../isolation/shell.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { RecordReader } from '../search/record-reader.ts';

@@ -1,11 +1,11 @@
 import type { ExecutionMetadata } from '../../backend.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { SharedNetwork } from '../background/shared-network.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
-import type { Workspace } from '../workspaces.ts';
 
 /** What setTimeout can count; a longer timeout would fire at once. */
 export const LONGEST_TIMEOUT_S = 2_147_483;

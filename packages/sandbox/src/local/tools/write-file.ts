@@ -1,6 +1,6 @@
 /** `write_file`: puts a whole text file into the workspace, with the directories above it. */
-import { inTurn } from '../files/turns.ts';
-import { pathComponents, replaceFile } from '../files/workspace-path.ts';
+import { inTurn } from '../../workspace/files/turns.ts';
+import { pathComponents, replaceFile } from '../../workspace/files/workspace-path.ts';
 import { rejectUnknown, requiredString } from './arguments.ts';
 import type { Tool } from './tool.ts';
 

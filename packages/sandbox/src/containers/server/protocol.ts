@@ -20,8 +20,8 @@ import type {
   HardeningStatus,
   ProcessDescription,
   ProcessStatus,
-} from '../backend.ts';
-import type { LimitStatus } from '../limits.ts';
+} from '../../backend.ts';
+import type { LimitStatus } from '../../limits.ts';
 import { boolean, integer, listOf, number, object, oneOf, optional, shape, string } from './checks.ts';
 import { ProtocolError } from './frames.ts';
 

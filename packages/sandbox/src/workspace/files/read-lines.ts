@@ -3,7 +3,7 @@
  * the file is small enough to be read through.
  */
 import type { FileHandle } from 'node:fs/promises';
-import { completeLength } from '../process/utf8.ts';
+import { completeLength } from './utf8.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;

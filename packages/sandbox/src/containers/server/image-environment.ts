@@ -2,7 +2,7 @@
  * What an image says about the environment of its programs, such as where they lie: a command in a container finds it,
  * as it would in any other. What belongs to this process, and what every command gets from us, is left out.
  */
-import { SYSTEM_PATH } from '../local/system-path.ts';
+import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 const OURS = ['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', '_', 'TERM', 'TMPDIR', 'USER', 'LOGNAME'];
 

@@ -4,7 +4,7 @@
  * another, or to an instance that lives, whose lease is held.
  */
 import { dirname } from 'node:path';
-import type { DockerApi } from './docker-api.ts';
+import type { DockerApi } from '../docker/docker-api.ts';
 import { type HostDirectory, LABELS } from './host-directory.ts';
 import type { WorkspacePlaces } from './workspace-places.ts';
 

@@ -3,9 +3,9 @@
  * the driver, for whoever needs a container next.
  */
 import type { BackendIsolation } from '../backend.ts';
+import { type DockerDriver, NestingError } from '../docker/docker-driver.ts';
 import { SandboxError } from '../errors.ts';
 import type { LimitStatus } from '../limits.ts';
-import { type DockerDriver, NestingError } from './docker-driver.ts';
 
 export interface DriverChoice {
   driver: DockerDriver;

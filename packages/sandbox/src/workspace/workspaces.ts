@@ -16,9 +16,9 @@ import { chmod, chown, lstat, mkdir, readdir, realpath, rename } from 'node:fs/p
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
+import { isAlive, processToken } from '../host/process-table.ts';
+import { SYSTEM_PATH } from '../host/system-path.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
-import { isAlive, processToken } from './process/process-table.ts';
-import { SYSTEM_PATH } from './system-path.ts';
 
 const run = promisify(execFile);
 

@@ -12,7 +12,7 @@ import type {
   WorkspaceReader,
 } from '../../artifacts.ts';
 import { SandboxError } from '../../errors.ts';
-import { completeLength } from '../process/utf8.ts';
+import { completeLength } from '../files/utf8.ts';
 import { requireCount } from './local-workspace-reader.ts';
 
 const DEFAULT_READ_BYTES = 10_000_000;

@@ -8,7 +8,7 @@ import { type FileHandle, lstat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ignoreMissing, openDirectory, openReference } from '../local/files/workspace-path.ts';
+import { ignoreMissing, openDirectory, openReference } from '../workspace/files/workspace-path.ts';
 
 export const SOCKET_NAME = 'socket';
 const LOOK_EVERY_MS = 5;

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LocalBackend } from '../local/local-backend.ts';
+import { LocalBackend } from '../../local/local-backend.ts';
 import { MAX_FRAME_BYTES, type ToolResult } from './protocol.ts';
 import { SandboxClient } from './sandbox-client.ts';
 import { SandboxServer } from './sandbox-server.ts';

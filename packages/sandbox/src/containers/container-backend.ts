@@ -26,14 +26,10 @@ import type {
 } from '../backend.ts';
 import { checkCallOptions } from '../check-options.ts';
 import { checkTrajectoryId, slotIdOf } from '../check-request.ts';
+import { DockerApi } from '../docker/docker-api.ts';
+import { DEFAULT_DOCKER_HOST } from '../docker/docker-host.ts';
+import type { DockerBackendOptions } from '../docker/docker-options.ts';
 import { SandboxError } from '../errors.ts';
-import { Digests } from '../local/artifacts/digests.ts';
-import { LocalWorkspaceReader } from '../local/artifacts/local-workspace-reader.ts';
-import { archiveArtifacts, listArtifacts, readArtifact } from '../local/artifacts/slot-artifacts.ts';
-import { restoreTree } from '../local/snapshots/restore-tree.ts';
-import { surveyTree } from '../local/snapshots/survey-tree.ts';
-import { takeSnapshot } from '../local/snapshots/take-snapshot.ts';
-import { Workspaces, workspaceName } from '../local/workspaces.ts';
 import { notRun } from '../not-run.ts';
 import type {
   RestoredWorkspace,
@@ -42,11 +38,15 @@ import type {
   SurveyOptions,
   WorkspaceSurvey,
 } from '../snapshots.ts';
-import { DockerApi } from './docker-api.ts';
-import { DEFAULT_DOCKER_HOST } from './docker-host.ts';
-import type { DockerBackendOptions } from './docker-options.ts';
+import { Digests } from '../workspace/artifacts/digests.ts';
+import { LocalWorkspaceReader } from '../workspace/artifacts/local-workspace-reader.ts';
+import { archiveArtifacts, listArtifacts, readArtifact } from '../workspace/artifacts/slot-artifacts.ts';
+import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
+import { surveyTree } from '../workspace/snapshots/survey-tree.ts';
+import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
+import { Workspaces, workspaceName } from '../workspace/workspaces.ts';
 import { HostDirectory } from './host-directory.ts';
-import { RunningDocker } from './running-docker.ts';
+import { RunningDocker } from './running-backend.ts';
 import { sweep } from './sweep.ts';
 import { WorkspacePlaces } from './workspace-places.ts';
 

@@ -4,10 +4,10 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { containerUser } from '../docker/docker-options.ts';
 import { SlotUsers } from '../local/isolation/slot-users.ts';
-import { Workspaces } from '../local/workspaces.ts';
+import { Workspaces } from '../workspace/workspaces.ts';
 import { ContainerDirectory } from './container-directory.ts';
-import { containerUser } from './docker-options.ts';
 import { WorkspacePlaces } from './workspace-places.ts';
 
 const KEPT = { nobodys: false, trustedState: true };

@@ -3,7 +3,7 @@
  * its owner, and its container with it.
  */
 import { rename } from 'node:fs/promises';
-import { LocalBackend, type LocalBackendOptions } from '../local/local-backend.ts';
+import { LocalBackend, type LocalBackendOptions } from '../../local/local-backend.ts';
 import { imageEnvironment } from './image-environment.ts';
 import { SandboxServer } from './sandbox-server.ts';
 

@@ -1,4 +1,4 @@
-import { MAX_FRAME_BYTES } from '../container-server/protocol.ts';
+import { MAX_FRAME_BYTES } from './server/protocol.ts';
 
 /** Around the arguments of a call in its line. */
 const OVERHEAD_BYTES = 10_000;

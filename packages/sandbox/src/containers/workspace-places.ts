@@ -11,11 +11,11 @@
  * moment leaves a note by which the next start finds what has to be taken out.
  */
 import { lstat } from 'node:fs/promises';
-import { atPlace } from '../local/artifacts/workspace-place.ts';
-import { ignoreMissing } from '../local/files/workspace-path.ts';
-import { trajectoryOf, type Workspaces } from '../local/workspaces.ts';
+import type { ContainerUser } from '../docker/container-spec.ts';
+import { atPlace } from '../workspace/artifacts/workspace-place.ts';
+import { ignoreMissing } from '../workspace/files/workspace-path.ts';
+import { trajectoryOf, type Workspaces } from '../workspace/workspaces.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
-import type { ContainerUser } from './container-spec.ts';
 
 export class WorkspacePlaces {
   readonly #workspaces: Workspaces;

@@ -3,21 +3,21 @@
  * host trusts no name and follows no link in it; what the host has to know again after a crash lies beside it.
  *
  *   run/            mounted: the socket of the server inside
- *   workspaces/     mounted: the directories of the server inside, laid out as in local/workspaces.ts
+ *   workspaces/     mounted: the directories of the server inside, laid out as in workspace/workspaces.ts
  *   slots/<name>    not mounted: one file per workspace that was put in, a `SlotNote`
  */
 import { renameSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { ContainerUser } from '../docker/container-spec.ts';
 import {
   ignoreMissing,
   inside,
   openDirectory,
   openReference,
   WorkspacePathError,
-} from '../local/files/workspace-path.ts';
-import { giveTreeTo, removeTree, type Workspace } from '../local/workspaces.ts';
-import type { ContainerUser } from './container-spec.ts';
+} from '../workspace/files/workspace-path.ts';
+import { giveTreeTo, removeTree, type Workspace } from '../workspace/workspaces.ts';
 
 /** Where the server inside keeps what belongs to a workspace but not into it. */
 const STATES = ['.sandbox', 'slots'];

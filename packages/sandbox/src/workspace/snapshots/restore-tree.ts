@@ -17,7 +17,7 @@ import {
   openInside,
   WorkspacePathError,
 } from '../files/workspace-path.ts';
-import { writeAll } from '../process/write-all.ts';
+import { writeAll } from '../files/write-all.ts';
 import { ByteReader } from './byte-reader.ts';
 import { damaged, decodeNext, nameDamage } from './snapshot-format.ts';
 

@@ -1,10 +1,10 @@
 /** A container that runs, as the host knows it: its directory, the hold on the server inside, and its slots. */
 import type { FileHandle } from 'node:fs/promises';
-import type { SandboxClient } from '../container-server/sandbox-client.ts';
+import type { ContainerState } from '../docker/docker-api.ts';
 import { SandboxError } from '../errors.ts';
 import type { Container } from '../pool/container-driver.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
-import type { ContainerState } from './docker-api.ts';
+import type { SandboxClient } from './server/sandbox-client.ts';
 
 export interface DockerSlot {
   /** The name of its workspace. */

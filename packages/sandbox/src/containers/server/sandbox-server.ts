@@ -3,7 +3,7 @@
  * is in protocol.ts. A connection that breaks the protocol is closed; the others go on.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Slot, ToolBackend } from '../backend.ts';
+import type { Slot, ToolBackend } from '../../backend.ts';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
 import {
   type Attached,

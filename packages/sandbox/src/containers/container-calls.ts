@@ -9,13 +9,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
 import { slotIdOf, whyInvalid } from '../check-request.ts';
-import type { ClientCall } from '../container-server/sandbox-client.ts';
+import { type DockerDriver, wasOutOfMemory } from '../docker/docker-driver.ts';
 import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
 import type { SlotEnds, SlotPool } from '../pool/slot-pool.ts';
 import { whyNotSent } from './check-arguments.ts';
-import type { DockerContainer } from './docker-container.ts';
-import { type DockerDriver, wasOutOfMemory } from './docker-driver.ts';
+import type { DockerContainer } from './running-container.ts';
+import type { ClientCall } from './server/sandbox-client.ts';
 
 type Answer = Omit<ExecutionResult, 'slotId'>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SYSTEM_PATH } from '../local/system-path.ts';
+import { SYSTEM_PATH } from '../../host/system-path.ts';
 import { imageEnvironment } from './image-environment.ts';
 
 test("the image's variables, without this process's own", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { MAX_FRAME_BYTES } from '../container-server/protocol.ts';
 import { whyNotSent } from './check-arguments.ts';
+import { MAX_FRAME_BYTES } from './server/protocol.ts';
 
 test.each([
   [{ command: 'ls', timeout: 5, env: { A: '1' }, list: [1, null, true], missing: undefined }],

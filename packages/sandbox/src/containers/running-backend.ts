@@ -1,19 +1,19 @@
 /** A Docker backend between `start` and `stop`: everything that is there only then. */
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
+import { blueprintOf } from '../docker/blueprint.ts';
+import { checkDaemon } from '../docker/check-daemon.ts';
+import { INSIDE } from '../docker/container-spec.ts';
+import type { DockerApi } from '../docker/docker-api.ts';
+import { DockerDriver } from '../docker/docker-driver.ts';
+import { divideLimits } from '../docker/docker-limits.ts';
+import { type DockerBackendOptions, poolLimits } from '../docker/docker-options.ts';
 import { WORKSPACE_DIR } from '../local/isolation/system-view.ts';
-import { Workspaces } from '../local/workspaces.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
-import { blueprintOf } from './blueprint.ts';
-import { checkDaemon } from './check-daemon.ts';
+import { Workspaces } from '../workspace/workspaces.ts';
 import { chooseDriver, type DriverChoice } from './choose-driver.ts';
 import { ContainerCalls } from './container-calls.ts';
-import { INSIDE } from './container-spec.ts';
-import type { DockerApi } from './docker-api.ts';
-import type { DockerContainer } from './docker-container.ts';
-import { DockerDriver } from './docker-driver.ts';
-import { divideLimits } from './docker-limits.ts';
-import { type DockerBackendOptions, poolLimits } from './docker-options.ts';
 import { HostDirectory } from './host-directory.ts';
+import type { DockerContainer } from './running-container.ts';
 import { sweep } from './sweep.ts';
 import { WorkspacePlaces } from './workspace-places.ts';
 
