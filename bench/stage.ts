@@ -8,7 +8,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startPostgres, type TestPostgres } from '../packages/server/src/journal/postgres/testing.ts';
+import {
+  startPostgres,
+  type TestPostgres,
+} from '../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { ServerProcess, type ServerProcessOptions } from '../test/support/server-process.ts';
 
 const ANSWER_LIMIT_MS = 60_000;

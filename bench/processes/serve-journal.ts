@@ -9,8 +9,8 @@ import { QueuePace } from '../../packages/server/src/engine/pace.ts';
 import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
 import { ScheduledJobs } from '../../packages/server/src/jobs/scheduled-jobs.ts';
 import type { Journal } from '../../packages/server/src/journal/journal.ts';
-import { createMasking } from '../../packages/server/src/responses/masking.ts';
 import { ResponseRuns } from '../../packages/server/src/responses/response-runs.ts';
+import { createMasking } from '../../packages/server/src/secrets/masking.ts';
 import { noReport } from '../../packages/server/src/telemetry/facts.ts';
 
 /** Returns the port. */

@@ -8,7 +8,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
-import { createRun } from '../../packages/server/src/journal/testing.ts';
+import { createRun } from '../../packages/server/src/journal/testing/records.ts';
 import type { Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
 import { percentile } from '../statistics.ts';

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FAILPOINTS } from '../../packages/server/src/failpoints.ts';
+import { FAILPOINTS } from '../../packages/server/src/basics/failpoints.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { isOnPostgres } from '../support/store.ts';
 import { KillableServer, type Moment } from './killable-server.ts';

@@ -4,7 +4,7 @@
  */
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { expect } from 'vitest';
-import type { Failpoint } from '../../packages/server/src/failpoints.ts';
+import type { Failpoint } from '../../packages/server/src/basics/failpoints.ts';
 import { type Answer, Api, isConnectionLoss } from '../support/api.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { newStore } from '../support/store.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { markedSleep, processesWith } from '../e2e/server-with-model.ts';
 import { type Step, startModelServer } from '../support/model-server.ts';
 import { SeededRandom } from '../support/seeded-random.ts';

@@ -22,7 +22,7 @@ import {
   whyNoDocker,
 } from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
 import { listContainers } from '../../packages/sandbox/src/docker/testing/docker-fixture.ts';
-import { program } from '../../packages/server/src/mcp/testing.ts';
+import { program } from '../../packages/server/src/mcp/testing/running-servers.ts';
 import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { startHttpMcpServer } from '../support/mcp/http-server.ts';
 import { startModelServer } from '../support/model-server.ts';

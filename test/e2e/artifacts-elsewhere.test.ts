@@ -12,7 +12,10 @@ import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
-import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import {
+  startPostgres,
+  type TestPostgres,
+} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { talaria } from '../cli/talaria.ts';
 import { Api } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';

@@ -1,7 +1,7 @@
 /** A run in the middle of which the database is lost, and another takes its place. Starts two of them, so it may take long. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';

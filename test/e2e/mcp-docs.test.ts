@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { load } from '../../packages/server/src/config/testing.ts';
+import { load } from '../../packages/server/src/config/testing/load.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { call, inTurn, play } from './played-run.ts';
 import { ServerWithModel } from './server-with-model.ts';

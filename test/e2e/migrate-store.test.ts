@@ -5,7 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import type { SessionMessageList } from '@talaria/protocol';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import {
+  startPostgres,
+  type TestPostgres,
+} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { spawnTalaria, talaria } from '../cli/talaria.ts';
 import type { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';

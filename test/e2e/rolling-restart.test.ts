@@ -6,7 +6,7 @@
 import { Talaria } from '@talaria/client';
 import type { RunEvent } from '@talaria/protocol';
 import { expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';

@@ -5,7 +5,7 @@
  * the last heartbeat, and is found by a look that comes every second.
  */
 import { expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';

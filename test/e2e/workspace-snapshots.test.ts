@@ -6,7 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startPostgres, type TestPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import {
+  startPostgres,
+  type TestPostgres,
+} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { type ModelServer, type Step, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';

@@ -1,6 +1,6 @@
 /** Starts the Postgres that all tests of a vitest project share, each with a database of its own. */
 import type { TestProject } from 'vitest/node';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,7 +1,10 @@
 /** Before the first test in a clone: makes what many tests would else make, each for itself. */
 import { existsSync } from 'node:fs';
 import type { TestProject } from 'vitest/node';
-import { prepareCluster, startPostgres } from '../../packages/server/src/journal/postgres/testing.ts';
+import {
+  prepareCluster,
+  startPostgres,
+} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from './api.ts';
 import { startModelServer } from './model-server.ts';
 import { ServerProcess } from './server-process.ts';

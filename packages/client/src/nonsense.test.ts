@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { errorOf } from '../../../test/support/error-of.ts';
 import { ConnectionError } from './errors.ts';
 import type { Talaria } from './talaria.ts';
-import { json, serve } from './testing.ts';
+import { json, serve } from './testing/test-server.ts';
 
 const RUN = 'run_00000000000000000000000000000000';
 const ANSWERS = [

@@ -7,7 +7,7 @@ import { waitFor } from '../../../test/support/wait-for.ts';
 import { AnswerText } from './answer-text.ts';
 import { ConnectionError, NotFoundError } from './errors.ts';
 import type { ConnectionChange } from './follow-events.ts';
-import { busy, json, serve } from './testing.ts';
+import { busy, json, serve } from './testing/test-server.ts';
 
 const RUN = 'run_00000000000000000000000000000000';
 

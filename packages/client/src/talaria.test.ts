@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Talaria } from './talaria.ts';
-import { json, serve } from './testing.ts';
+import { json, serve } from './testing/test-server.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

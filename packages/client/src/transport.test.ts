@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { errorOf } from '../../../test/support/error-of.ts';
 import { ConnectionError, RateLimitError, ServerError, TimeoutError } from './errors.ts';
 import { Talaria } from './talaria.ts';
-import { type Asked, busy, hangUp, json, serve } from './testing.ts';
+import { type Asked, busy, hangUp, json, serve } from './testing/test-server.ts';
 
 const RUN = 'run_00000000000000000000000000000000';
 const FINISHED = { run_id: RUN, status: 'completed' };

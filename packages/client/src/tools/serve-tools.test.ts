@@ -2,7 +2,7 @@
 import type { PendingCall } from '@talaria/protocol';
 import { expect, it } from 'vitest';
 import { waitFor } from '../../../../test/support/wait-for.ts';
-import { busy, json, serve } from '../testing.ts';
+import { busy, json, serve } from '../testing/test-server.ts';
 import type { ServeOptions } from './serve-tools.ts';
 
 const RUN = 'run_00000000000000000000000000000000';

@@ -3,7 +3,7 @@
  * It works from `Progress` alone, so it starts a new run and resumes a cut-off one in the same way.
  */
 
-import { maskSecrets } from '../secret-filter.ts';
+import { maskSecrets } from '../secrets/secret-filter.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { readOutput } from './output-form.ts';
 import type { Answer } from './progress.ts';

@@ -7,9 +7,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NO_USAGE } from '@talaria/protocol';
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../basics/failpoints.ts';
 import { callIds } from '../journal/messages.ts';
-import { maskSecrets, SecretFilter } from '../secret-filter.ts';
+import { maskSecrets, SecretFilter } from '../secrets/secret-filter.ts';
 import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';

@@ -10,10 +10,10 @@
  * that has lost its way could otherwise start as many processes at once as fit into one answer.
  */
 import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
-import { redactValue } from '../redact-secrets.ts';
-import { maskSecrets, SecretFilter } from '../secret-filter.ts';
+import { redactValue } from '../secrets/redact-secrets.ts';
+import { maskSecrets, SecretFilter } from '../secrets/secret-filter.ts';
 import { type AgentRun, Handover, Parked, RunFailure } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';

@@ -4,7 +4,7 @@
  */
 import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
-import { missingHardening } from '../sandbox-hardening.ts';
+import { missingHardening } from '../start/sandbox-hardening.ts';
 
 export interface Running {
   readonly url: string;

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { version } from '../version.ts';
+import { version } from '../basics/version.ts';
 
 const bin = fileURLToPath(new URL('../../bin/talaria.js', import.meta.url));
 const oldNode = findOldNode();

@@ -1,5 +1,5 @@
 /** Which command the words of a command line name, and what is left of them. */
-import { didYouMean } from '../nearest.ts';
+import { didYouMean } from '../basics/nearest.ts';
 import { groupOf } from './command-spec.ts';
 import { type CommandKey, commandList, groups } from './commands.ts';
 import { UsageError } from './usage-error.ts';

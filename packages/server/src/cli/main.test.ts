@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { version } from '../version.ts';
+import { version } from '../basics/version.ts';
 import { commandList, commands, groups } from './commands.ts';
 import { findCommand, topWords, wordsOf } from './find-command.ts';
 import { main } from './main.ts';
 import { parseArguments } from './parse-arguments.ts';
-import { TestTerminal } from './testing.ts';
+import { TestTerminal } from './testing/test-terminal.ts';
 
 async function run(argv: string[], env: Record<string, string> = {}) {
   const terminal = new TestTerminal(env);

@@ -2,7 +2,7 @@
  * The command `talaria`: finds the command that was asked for and runs it. Answers with the exit code and never
  * exits by itself. Imports stay light, so that help and mistakes are answered at once.
  */
-import { version } from '../version.ts';
+import { version } from '../basics/version.ts';
 import { commands } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
 import { findCommand, isHelp } from './find-command.ts';

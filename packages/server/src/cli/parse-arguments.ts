@@ -5,7 +5,7 @@
  * names a flag, never its value: the value of a mistyped flag may be a secret.
  */
 import { parseArgs } from 'node:util';
-import { didYouMean } from '../nearest.ts';
+import { didYouMean } from '../basics/nearest.ts';
 import type { CommandSpec, OptionSpec, PositionalSpec } from './command-spec.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-const program = fileURLToPath(new URL('./fixtures/serve-stand-in.ts', import.meta.url));
+const program = fileURLToPath(new URL('./testing/serve-stand-in.ts', import.meta.url));
 
 describe('serve', () => {
   it('says where it listens, what it uses and what to type next', async () => {

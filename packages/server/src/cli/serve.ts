@@ -7,8 +7,8 @@
  * A signal during the start is kept and stops the server as soon as it is up, so that it never dies half-open.
  */
 import { flushCompileCache } from 'node:module';
+import { version } from '../basics/version.ts';
 import { type Config, ConfigError } from '../config/index.ts';
-import { version } from '../version.ts';
 import { banner, type Running } from './banner.ts';
 import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -28,7 +28,7 @@ export interface ServerHandle {
 export type StartServer = (config: Config) => Promise<ServerHandle>;
 
 /** Imported only here and only now: the server's modules are most of the start-up time, and help needs none. */
-const importStart = async (): Promise<StartServer> => (await import('../start.ts')).startServer;
+const importStart = async (): Promise<StartServer> => (await import('../start/start.ts')).startServer;
 
 export async function serve(
   { settings }: Arguments<'serve'>,

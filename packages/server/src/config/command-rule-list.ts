@@ -1,5 +1,5 @@
 /** A list of rules about commands, one in a line or between semicolons; in JSON an array of them. */
-import { parseRule } from '../command-rules.ts';
+import { parseRule } from '../agent/approvals/command-rules.ts';
 import { type Kind, type Read, showGiven } from './kinds.ts';
 
 export function commandRuleList(): Kind<readonly string[]> {

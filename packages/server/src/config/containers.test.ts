@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { load, problemsOf } from './testing.ts';
+import { load, problemsOf } from './testing/load.ts';
 
 const DOCKER = { TALARIA_BACKEND: 'docker', TALARIA_DOCKER_IMAGE: 'debian:stable' };
 

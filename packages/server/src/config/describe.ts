@@ -1,5 +1,5 @@
 /** Shows a configuration, and names the secrets in it so that others can keep them out of what they show. */
-import { eachHost } from '../postgres-hosts.ts';
+import { eachHost } from '../network/postgres-hosts.ts';
 import { type Config, SINGLE_KEY_NAME } from './config.ts';
 import { secretsInHeaders } from './header-list.ts';
 import type { Database } from './network-kinds.ts';

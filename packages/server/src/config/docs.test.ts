@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { configurationDocument, documentUrl } from './docs.ts';
 import { settingsHelp } from './help.ts';
 import { flagOf, settingList } from './settings.ts';
-import { load } from './testing.ts';
+import { load } from './testing/load.ts';
 
 it('keeps docs/configuration.md up to date', () => {
   const hint = 'run: npx node packages/server/src/config/write-docs.ts';

@@ -4,7 +4,7 @@
  * shared with other programs and other versions of this one.
  */
 
-import { didYouMean, nearest } from '../nearest.ts';
+import { didYouMean, nearest } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
 import { configFileOption, type SettingName, settingList } from './settings.ts';
 

@@ -4,7 +4,7 @@
  * leave its default in force.
  */
 import { dirname } from 'node:path';
-import { didYouMean } from '../nearest.ts';
+import { didYouMean } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
 import { type SettingName, settingList } from './settings.ts';
 

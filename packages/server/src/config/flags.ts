@@ -5,7 +5,7 @@
  * A message names a flag, never its value: the value of a mistyped `--api-kye` is still a key.
  */
 
-import { didYouMean } from '../nearest.ts';
+import { didYouMean } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
 import { HIDDEN, showGiven } from './kinds.ts';
 import { configFileOption, flagOf, type SettingName, settingList } from './settings.ts';

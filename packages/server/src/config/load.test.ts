@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { Config } from './index.ts';
 import { ConfigError } from './load.ts';
 import { type Setting, settingList } from './settings.ts';
-import { load, problemsOf } from './testing.ts';
+import { load, problemsOf } from './testing/load.ts';
 
 const FILE = '/home/ada/.talaria/config.json';
 

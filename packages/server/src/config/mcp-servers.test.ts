@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { configSecrets, describeConfig } from './describe.ts';
 import { secretsIn, secretsInArguments } from './plain-values.ts';
 import { resolveReferences } from './references.ts';
-import { load, problemsOf } from './testing.ts';
+import { load, problemsOf } from './testing/load.ts';
 
 const FILE = '/etc/talaria/t.json';
 

@@ -6,7 +6,7 @@
  * value here may be a secret.
  */
 import { isAbsolute } from 'node:path';
-import { didYouMean } from '../nearest.ts';
+import { didYouMean } from '../basics/nearest.ts';
 import {
   boolean,
   choice,

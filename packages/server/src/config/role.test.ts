@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { load, problemsOf } from './testing.ts';
+import { load, problemsOf } from './testing/load.ts';
 
 const POSTGRES = { TALARIA_DATABASE_URL: 'postgres://talaria@db.example.com/talaria' };
 

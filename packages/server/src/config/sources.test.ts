@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { load, problemsOf } from './testing.ts';
+import { load, problemsOf } from './testing/load.ts';
 
 const FILE = '/home/ada/.talaria/config.json';
 

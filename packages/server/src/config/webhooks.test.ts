@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { configSecrets, describeConfig } from './index.ts';
-import { load, problemsOf } from './testing.ts';
+import { load, problemsOf } from './testing/load.ts';
 
 const URL = 'https://hooks.example.com/t0ken?key=s3cret';
 const SECRET = 'sixteen-letters!';

@@ -13,9 +13,9 @@
  * live. Then ours are renewed first, and for half a lease nothing is claimed, so that the others can do the same.
  */
 import { Handover } from '../agent/agent-run.ts';
-import { atMost } from '../at-most.ts';
+import { atMost } from '../basics/at-most.ts';
+import type { Log } from '../basics/log.ts';
 import { type Claim, type Journal, LeaseLostError } from '../journal/journal.ts';
-import type { Log } from '../log.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
 const POLL_MS = 1_000;

@@ -26,7 +26,7 @@ import {
 } from '@talaria/protocol';
 import type { WorkspaceReader } from '@talaria/sandbox';
 import { schemaProblem } from '../agent/output-form.ts';
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../basics/failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
@@ -36,7 +36,7 @@ import type { RunRequest } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
-import { maskSecrets } from '../secret-filter.ts';
+import { maskSecrets } from '../secrets/secret-filter.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
 import { hashJson } from './hash-json.ts';

@@ -2,8 +2,9 @@
  * Evicts finished runs when their time is over: their workspaces first, then their records. In this order a crash in
  * between leaves a run that is found again, not a workspace that nobody knows of.
  */
+
+import type { Log } from '../basics/log.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Log } from '../log.ts';
 import { clearInBatches } from './clear-in-batches.ts';
 import { SweepTimer } from './sweep-timer.ts';
 

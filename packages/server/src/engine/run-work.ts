@@ -2,8 +2,9 @@
  * The work on runs in this process: claims them, gives back what it cannot finish, and clears away what has been kept
  * for its time. A process without it only takes and shows runs; those of another process work on them.
  */
+
+import type { Log } from '../basics/log.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Log } from '../log.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed } from '../telemetry/run-facts.ts';
 import { Dispatcher } from './dispatcher.ts';

@@ -7,11 +7,11 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Model } from '../agent/model/model.ts';
 import { ToolSet } from '../agent/tools/tool.ts';
+import type { Log } from '../basics/log.ts';
 import type { Claim, Journal, Lease } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
-import type { Log } from '../log.ts';
 import { noReport } from '../telemetry/facts.ts';
 import { RunWorker } from './run-worker.ts';
 

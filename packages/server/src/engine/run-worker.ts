@@ -25,8 +25,9 @@ import { runAgent } from '../agent/loop.ts';
 import type { Model } from '../agent/model/model.ts';
 import { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
-import { atMost } from '../at-most.ts';
-import { failpoint } from '../failpoints.ts';
+import { atMost } from '../basics/at-most.ts';
+import { failpoint } from '../basics/failpoints.ts';
+import type { Log } from '../basics/log.ts';
 import {
   type AppendOptions,
   type Claim,
@@ -38,8 +39,7 @@ import {
 import type { Message } from '../journal/messages.ts';
 import { cancelled, type Post } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
-import type { Log } from '../log.ts';
-import { isStoreError } from '../store-error.ts';
+import { isStoreError } from '../journal/store-error.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
 import { contextReach } from './context-reach.ts';

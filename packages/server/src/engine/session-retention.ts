@@ -1,6 +1,7 @@
 /** Deletes the sessions that nobody has used for long. */
+
+import type { Log } from '../basics/log.ts';
 import type { Sessions } from '../journal/sessions.ts';
-import type { Log } from '../log.ts';
 import { SweepTimer } from './sweep-timer.ts';
 
 /** Small, since a transcript may be long: a deletion never holds up the appends of running runs for long. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../journal/messages.ts';
 import type { StoredSession } from '../journal/sessions.ts';
-import { redactSecrets } from '../redact-secrets.ts';
-import { maskSecrets } from '../secret-filter.ts';
+import { redactSecrets } from '../secrets/redact-secrets.ts';
+import { maskSecrets } from '../secrets/secret-filter.ts';
 import { toWireMessage, toWireSession } from './wire-session.ts';
 
 const KEY = 'the-servers-own-key';

@@ -2,7 +2,7 @@
 import type { Session, SessionMessage } from '@talaria/protocol';
 import type { AssistantPart, Message } from '../journal/messages.ts';
 import { DEFAULT_SOURCE, type StoredMessage, type StoredSession } from '../journal/sessions.ts';
-import { redactJson } from '../redact-secrets.ts';
+import { redactJson } from '../secrets/redact-secrets.ts';
 
 export interface Masks {
   /** Masks secrets, and what looks like one: for what tools were given and gave. */

@@ -1,15 +1,14 @@
 /** Everything clients do with runs, sessions, jobs and responses: the routes beside health and metrics. */
 import type { FastifyInstance } from 'fastify';
-import { atMost } from '../at-most.ts';
+import { atMost } from '../basics/at-most.ts';
 import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import type { ResponseRuns } from '../responses/response-runs.ts';
-import { EventStreams } from './event-streams.ts';
-import { createForwardArtifacts } from './forward-artifacts.ts';
 import { ContinuedRuns } from './inline/continued-runs.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
+import { createForwardArtifacts } from './replies/forward-artifacts.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installCompletionRoutes } from './routes/completions.ts';
@@ -24,6 +23,7 @@ import { installResponseRoutes } from './routes/responses.ts';
 import { installRunRoutes } from './routes/runs.ts';
 import { installSessionChatRoutes } from './routes/session-chat.ts';
 import { installSessionRoutes } from './routes/sessions.ts';
+import { EventStreams } from './streams/event-streams.ts';
 
 export interface ApiOptions {
   jobs: ScheduledJobs;

@@ -16,21 +16,21 @@ import Fastify, {
 } from 'fastify';
 import type { ApiKey } from '../config/index.ts';
 import type { Report } from '../telemetry/facts.ts';
-import { AllowedMethods } from './allowed-methods.ts';
 import { type ApiOptions, type InstalledApi, installApiRoutes } from './api-routes.ts';
-import { createAuthenticate } from './auth.ts';
-import { BodyBudget, type BodyCharge, RequestBody } from './body-budget.ts';
-import { answerBrokenRequest, installBrokenRequests } from './broken-requests.ts';
-import { createAdmitOrigin, installCrossOrigin } from './cross-origin.ts';
-import { decodeBody } from './decode-body.ts';
-import { installErrorHandling, sendError, toTalariaError } from './errors.ts';
 import { NO_SCHEMAS } from './no-schemas.ts';
-import { installRequestReports } from './report-requests.ts';
-import { requestIdOf } from './request-id.ts';
+import { answerBrokenRequest, installBrokenRequests } from './replies/broken-requests.ts';
+import { installErrorHandling, sendError, toTalariaError } from './replies/errors.ts';
+import { SECURITY_HEADERS } from './replies/security-headers.ts';
+import { AllowedMethods } from './requests/allowed-methods.ts';
+import { createAuthenticate } from './requests/auth.ts';
+import { BodyBudget, type BodyCharge, RequestBody } from './requests/body-budget.ts';
+import { createAdmitOrigin, installCrossOrigin } from './requests/cross-origin.ts';
+import { decodeBody } from './requests/decode-body.ts';
+import { installRequestReports } from './requests/report-requests.ts';
+import { requestIdOf } from './requests/request-id.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
 /** For a request to arrive whole; the answer may take as long as it likes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredJob } from '../journal/jobs.ts';
-import { newJob } from '../journal/testing.ts';
+import { newJob } from '../journal/testing/records.ts';
 import { changeJob, pauseJob } from './change-job.ts';
 
 const NOW = Date.parse('2026-11-16T03:00:00Z');

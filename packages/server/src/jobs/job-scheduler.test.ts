@@ -1,16 +1,16 @@
 import { createRunId, TalariaError } from '@talaria/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Log } from '../basics/log.ts';
 import type { Jobs, NewJob, StoredJob } from '../journal/jobs.ts';
-import type { JournalFixture } from '../journal/journal-contract.ts';
-import { openTempJournal } from '../journal/sqlite/testing.ts';
-import { completed, counting, LEASE_MS, NO_LIMIT, newJob, newRun } from '../journal/testing.ts';
-import type { Log } from '../log.ts';
+import type { JournalFixture } from '../journal/journal.contract.ts';
+import { openTempJournal } from '../journal/sqlite/testing/temp-journal.ts';
+import { completed, counting, LEASE_MS, NO_LIMIT, newJob, newRun } from '../journal/testing/records.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { JobScheduler } from './job-scheduler.ts';
 import { nextRunOf } from './plan.ts';
 import { parseSchedule } from './schedule.ts';
 import type { StartJobRun } from './start-job-run.ts';
-import { TestTime } from './testing.ts';
+import { TestTime } from './testing/test-time.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -12,9 +12,9 @@
  * Whatever came due while no server was there is found at the first look and fires once.
  */
 import { TalariaError } from '@talaria/protocol';
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../basics/failpoints.ts';
+import type { Log } from '../basics/log.ts';
 import { isRunning, type Jobs, type StoredJob } from '../journal/jobs.ts';
-import type { Log } from '../log.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { correctedPlan, runAfter } from './plan.ts';
 import type { StartJobRun } from './start-job-run.ts';

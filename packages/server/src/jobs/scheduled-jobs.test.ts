@@ -1,12 +1,12 @@
 import { type CreateJob, createRunId, TalariaError } from '@talaria/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Jobs } from '../journal/jobs.ts';
-import type { JournalFixture } from '../journal/journal-contract.ts';
-import { openTempJournal } from '../journal/sqlite/testing.ts';
-import { completed, counting, LEASE_MS, NO_LIMIT, newRun } from '../journal/testing.ts';
+import type { JournalFixture } from '../journal/journal.contract.ts';
+import { openTempJournal } from '../journal/sqlite/testing/temp-journal.ts';
+import { completed, counting, LEASE_MS, NO_LIMIT, newRun } from '../journal/testing/records.ts';
 import { ScheduledJobs } from './scheduled-jobs.ts';
 import type { StartJobRun } from './start-job-run.ts';
-import { TestTime } from './testing.ts';
+import { TestTime } from './testing/test-time.ts';
 
 const REQUEST: CreateJob = {
   name: 'report',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Feeds } from './feeds.ts';
-import { counting } from './testing.ts';
-import { collect, ManualSource } from './testing-feeds.ts';
+import { collect, ManualSource } from './testing/feeds.ts';
+import { counting } from './testing/records.ts';
 
 let source: ManualSource;
 let feeds: Feeds;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Feeds, tail } from './feeds.ts';
+import type { JournalFixture } from './journal.contract.ts';
 import type { Claim, Journal } from './journal.ts';
-import type { JournalFixture } from './journal-contract.ts';
-import { openTempJournal } from './sqlite/testing.ts';
-import { claimedRun, completed, counting, delta, evictExpired, finishedRun } from './testing.ts';
-import { collect } from './testing-feeds.ts';
-import { waitFor } from './testing-wait.ts';
+import { openTempJournal } from './sqlite/testing/temp-journal.ts';
+import { collect } from './testing/feeds.ts';
+import { claimedRun, completed, counting, delta, evictExpired, finishedRun } from './testing/records.ts';
+import { waitFor } from './testing/wait.ts';
 
 let fixture: JournalFixture;
 let journal: Journal;

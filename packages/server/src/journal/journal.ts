@@ -1,5 +1,5 @@
 /**
- * The contract of the store. One suite (`journal-contract.ts`) tests it, and every driver passes that suite.
+ * The contract of the store. One suite (`journal.contract.ts`) tests it, and every driver passes that suite.
  *
  * Invariants
  * - A run is its records, in one order. `pos` counts them from 0 without gaps; `seq` counts the public ones

@@ -19,7 +19,7 @@ import {
   step,
   stopRequested,
   usage,
-} from './testing.ts';
+} from './testing/records.ts';
 
 const after = (...records: NewRecord[]): RunState => numbered(records).reduce(foldRecord, INITIAL_STATE);
 

@@ -1,11 +1,11 @@
 import { addUsage, isTerminalStatus, NO_USAGE, type RunStatus } from '@talaria/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JournalFixture } from './journal-contract.ts';
+import type { JournalFixture } from './journal.contract.ts';
 import type { LogRecord, NewRecord } from './records.ts';
 import { foldRecord, INITIAL_STATE, type RunState, type StoredRun, toWireRun } from './run-state.ts';
-import { openTempJournal } from './sqlite/testing.ts';
-import * as make from './testing.ts';
+import { openTempJournal } from './sqlite/testing/temp-journal.ts';
+import * as make from './testing/records.ts';
 
 const fold = (records: readonly LogRecord[], from = INITIAL_STATE): RunState =>
   records.reduce(foldRecord, from);

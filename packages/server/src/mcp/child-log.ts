@@ -2,8 +2,8 @@
  * What a server prints on its standard error: to the log at the level debug, line by line, without secrets and in
  * bounded amount. The last lines are kept, since they usually say why a server ended.
  */
-import type { Log } from '../log.ts';
-import { SecretFilter } from '../secret-filter.ts';
+import type { Log } from '../basics/log.ts';
+import { SecretFilter } from '../secrets/secret-filter.ts';
 
 const LINE_CHARS = 1_000;
 const LINES_PER_WINDOW = 100;

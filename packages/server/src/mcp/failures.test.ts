@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../../test/support/mcp/http-server.ts';
 import { waitFor } from '../../../../test/support/wait-for.ts';
-import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing.ts';
+import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing/running-servers.ts';
 
 describe('a server that dies', () => {
   test('in the middle of a call: the outcome is unknown, it is started again, the next call works', async () => {

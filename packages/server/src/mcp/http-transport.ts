@@ -18,7 +18,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import type { HttpConfig } from '../config/index.ts';
-import { patientFetch } from '../patient-fetch.ts';
+import { patientFetch } from '../network/patient-fetch.ts';
 import { limitBody } from './limited-body.ts';
 
 /** One answer; as for servers that are child processes. */

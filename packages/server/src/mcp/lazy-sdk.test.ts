@@ -25,6 +25,6 @@ function loadsSdk(file: string): boolean {
 }
 
 test('the SDK is loaded with the first connection, not with the server', () => {
-  expect(loadsSdk('../start.ts')).toBe(false);
+  expect(loadsSdk('../start/start.ts')).toBe(false);
   expect(loadsSdk('./session.ts')).toBe(true);
 });

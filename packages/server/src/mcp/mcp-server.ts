@@ -12,8 +12,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tool, ToolOutcome } from '../agent/tools/tool.ts';
+import type { Log } from '../basics/log.ts';
 import type { McpServerConfig } from '../config/index.ts';
-import type { Log } from '../log.ts';
 import { CallFailure, ConnectFailure } from './failures.ts';
 import { createMcpTool } from './mcp-tool.ts';
 import { renderResult } from './render-result.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { processesWith } from '../../../../test/e2e/server-with-model.ts';
 import { waitFor } from '../../../../test/support/wait-for.ts';
-import { httpServer, program, startServers } from './testing.ts';
+import { httpServer, program, startServers } from './testing/running-servers.ts';
 
 test('only the tools that the configuration names are offered; one that is missing is logged', async () => {
   const { ready, logged } = startServers({

@@ -1,6 +1,6 @@
 /** A tool of an MCP server as a tool of the agent. */
 import type { Tool, ToolOutcome } from '../agent/tools/tool.ts';
-import { redactValue } from '../redact-secrets.ts';
+import { redactValue } from '../secrets/redact-secrets.ts';
 import type { ListedTool } from './session.ts';
 import { toolName } from './tool-names.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { program, startServers } from './testing.ts';
+import { program, startServers } from './testing/running-servers.ts';
 
 describe('what a tool returns', () => {
   test('reaches the model as text, in bounded length', async () => {

@@ -11,9 +11,9 @@
  *   breaks off, and after a call that had no answer. The look is a listing of the tools, which is what changes anyway.
  */
 import { type CallToolResult, Client, type Tool, type Transport } from '@modelcontextprotocol/client';
+import type { Log } from '../basics/log.ts';
+import { version } from '../basics/version.ts';
 import type { McpServerConfig } from '../config/index.ts';
-import type { Log } from '../log.ts';
-import { version } from '../version.ts';
 import { ChildLog } from './child-log.ts';
 import { CallFailure, ConnectFailure } from './failures.ts';
 import { HttpTransport } from './http-transport.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../../test/support/wait-for.ts';
-import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing.ts';
+import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing/running-servers.ts';
 
 /** Of the example server. */
 const TOOLS = 18;

@@ -7,10 +7,10 @@
  */
 import { isRunId } from '@talaria/protocol';
 import type { ToolBackend } from '@talaria/sandbox';
+import type { Log } from '../basics/log.ts';
 import { clearInBatches } from '../engine/clear-in-batches.ts';
 import { SweepTimer } from '../engine/sweep-timer.ts';
 import type { WorkspacePlaces } from '../journal/peers.ts';
-import type { Log } from '../log.ts';
 
 const ADOPT_BATCH = 1_000;
 

@@ -2,8 +2,9 @@
  * Tells the others on the store that this server is there: when it starts, every few seconds while it lives, and when it
  * ends. A server that was not heard of for a month is forgotten, unless files lie there of a run that is kept.
  */
+
+import type { Log } from '../basics/log.ts';
 import type { NewServer, Servers } from '../journal/peers.ts';
-import type { Log } from '../log.ts';
 
 const BEAT_MS = 5_000;
 const FORGET_EVERY_MS = 3_600_000;

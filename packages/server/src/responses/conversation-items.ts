@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { AssistantPart, Message } from '../journal/messages.ts';
+import type { Masking } from '../secrets/masking.ts';
 import type { Item } from './item-lists.ts';
-import type { Masking } from './masking.ts';
 
 const ID_DIGITS = 40;
 

@@ -11,9 +11,9 @@ import { toMessages } from '../agent/progress.ts';
 import type { StoredConversation } from '../journal/conversations.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
+import type { Masking } from '../secrets/masking.ts';
 import { toConversationItems } from './conversation-items.ts';
 import { type Item, type ItemList, type ItemPage, listItems } from './item-lists.ts';
-import type { Masking } from './masking.ts';
 
 type Metadata = Record<string, string>;
 

@@ -1,7 +1,7 @@
 /** What responses were asked with: kept as it came, shown in OpenAI's shapes, and found again by the ids of items. */
 import { referenceIn, TalariaError } from '@talaria/protocol';
+import type { Masking } from '../secrets/masking.ts';
 import type { Item } from './item-lists.ts';
-import type { Masking } from './masking.ts';
 import { inputItemId, responseOfItem } from './response-ids.ts';
 import type { ResponseRuns } from './response-runs.ts';
 

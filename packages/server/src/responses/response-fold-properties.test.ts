@@ -7,7 +7,7 @@ import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
 import type { LogRecord } from '../journal/records.ts';
 import { ResponseFold } from './response-fold.ts';
-import { anyRun, HEAD, MASKING } from './testing.ts';
+import { anyRun, HEAD, MASKING } from './testing/runs.ts';
 
 /** The ways in which a run is shown. */
 const VIEWS = [{}, { tool_items: 'function_call' }, { tells_approvals: true }] as const;

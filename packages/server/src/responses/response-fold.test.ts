@@ -23,7 +23,7 @@ import {
   thought,
   toLog,
   waiting,
-} from './testing.ts';
+} from './testing/runs.ts';
 
 function fold(records: readonly NewRecord[], head = HEAD) {
   const folding = new ResponseFold(head, MASKING);

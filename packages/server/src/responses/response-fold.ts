@@ -37,8 +37,8 @@ import {
 } from '@talaria/protocol';
 import { approvalAnswerText, approvalText } from '../engine/approval-text.ts';
 import type { LogRecord, PrivatePayloads } from '../journal/records.ts';
+import type { Masking } from '../secrets/masking.ts';
 import { CallItems } from './call-items.ts';
-import type { Masking } from './masking.ts';
 import { MessageItems } from './message-items.ts';
 import { OutputItems } from './output-items.ts';
 import { ReasoningItems } from './reasoning-items.ts';

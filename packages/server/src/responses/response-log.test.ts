@@ -17,7 +17,7 @@ import {
   stepped,
   toLog,
   waiting,
-} from './testing.ts';
+} from './testing/runs.ts';
 
 function folded(log: readonly LogRecord[]) {
   const fold = new ResponseFold(HEAD, MASKING);

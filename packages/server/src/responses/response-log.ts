@@ -2,7 +2,7 @@
 import type { ResponseObject } from '@talaria/protocol';
 import type { Journal, StoredEvent } from '../journal/journal.ts';
 import type { LogRecord } from '../journal/records.ts';
-import type { Masking } from './masking.ts';
+import type { Masking } from '../secrets/masking.ts';
 import { type FoldedRecord, ResponseFold } from './response-fold.ts';
 import type { ResponseHead } from './response-object.ts';
 

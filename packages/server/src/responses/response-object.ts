@@ -10,7 +10,7 @@ import type {
   Usage,
 } from '@talaria/protocol';
 import type { ResponseSettings } from '../journal/responses.ts';
-import type { Masking } from './masking.ts';
+import type { Masking } from '../secrets/masking.ts';
 
 /** What is known of a response before its run has done anything. */
 export interface ResponseHead {

@@ -1,6 +1,6 @@
 /** Keeps what a stored response has come to, before its run is evicted. */
 import type { Journal } from '../journal/journal.ts';
-import type { Masking } from './masking.ts';
+import type { Masking } from '../secrets/masking.ts';
 import { readResponse } from './response-log.ts';
 
 export async function keepSnapshot(journal: Journal, masking: Masking, runId: string): Promise<void> {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Slot } from '@talaria/sandbox';
 import { LocalBackend } from '@talaria/sandbox/local';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Log } from '../basics/log.ts';
 import { type Lease, LeaseLostError } from '../journal/journal.ts';
 import type { StoredSnapshot, WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
-import type { Log } from '../log.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { RunSnapshots } from './run-snapshots.ts';
 

@@ -11,10 +11,10 @@
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import { SandboxError } from '@talaria/sandbox';
+import type { Log } from '../basics/log.ts';
 import { type Lease, LeaseLostError } from '../journal/journal.ts';
+import { isStoreError } from '../journal/store-error.ts';
 import type { WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
-import type { Log } from '../log.ts';
-import { isStoreError } from '../store-error.ts';
 import type { Report, SnapshotOutcome } from '../telemetry/facts.ts';
 
 /** A look at this many takes about as long as a run may be held up for. */

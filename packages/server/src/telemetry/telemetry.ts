@@ -2,7 +2,7 @@
  * Hands each fact to everyone who measures. Measuring never harms the work: whatever goes wrong there ends here, in one
  * log line for each who fails.
  */
-import type { Log } from '../log.ts';
+import type { Log } from '../basics/log.ts';
 import type { Fact, Report } from './facts.ts';
 
 export class Telemetry {

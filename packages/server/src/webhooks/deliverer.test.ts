@@ -1,12 +1,12 @@
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Behaviour, WebhookReceiver } from '../../../../test/support/webhook-receiver.ts';
+import type { JournalFixture } from '../journal/journal.contract.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { JournalFixture } from '../journal/journal-contract.ts';
 import type { WebhookSecret } from '../journal/outbox.ts';
-import { openTempJournal } from '../journal/sqlite/testing.ts';
-import { finishedRun, TestClock } from '../journal/testing.ts';
-import { waitFor } from '../journal/testing-wait.ts';
+import { openTempJournal } from '../journal/sqlite/testing/temp-journal.ts';
+import { finishedRun, TestClock } from '../journal/testing/records.ts';
+import { waitFor } from '../journal/testing/wait.ts';
 import { Deliverer, type DelivererOptions } from './deliverer.ts';
 
 const HOUR_MS = 3600 * 1000;

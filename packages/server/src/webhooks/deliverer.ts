@@ -5,9 +5,9 @@
  * poll, which finds what another server left behind. Nothing waits for it: not the runs, whose messages lie in the
  * store, and not one receiver for another, since each has but a share of the attempts that go on at the same time.
  */
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../basics/failpoints.ts';
+import type { Log } from '../basics/log.ts';
 import { type ClaimedMessage, type Outbox, receiverOf, type Settlement } from '../journal/outbox.ts';
-import type { Log } from '../log.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { PRIVATE_ADDRESSES } from './address-rules.ts';
 import { retryDelayMs } from './backoff.ts';

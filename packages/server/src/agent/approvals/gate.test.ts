@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRule } from '../../command-rules.ts';
+import { parseRule } from './command-rules.ts';
 import { createGate, type GatePolicy } from './gate.ts';
 
 const POLICIES: GatePolicy[] = [true, false].flatMap((isolated) =>

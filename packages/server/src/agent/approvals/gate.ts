@@ -4,8 +4,9 @@
  * The order of precedence: a rule of the operator that denies, what never runs, a rule that asks, a rule that allows,
  * what the matcher finds. Without isolation every command asks, unless that is switched off.
  */
-import type { CommandRules } from '../../command-rules.ts';
+
 import type { PreparedCall } from '../tools/tool.ts';
+import type { CommandRules } from './command-rules.ts';
 import { Budget } from './matcher/budget.ts';
 import { classifyCommand, isRuleKey, PATTERN_KEYS, type Verdict } from './matcher/classify.ts';
 import { DANGERS } from './matcher/families.ts';

@@ -10,7 +10,7 @@ import {
 import type { Message } from '../../journal/messages.ts';
 import { createModel } from './create-model.ts';
 import type { Model, ModelErrorCode } from './model.ts';
-import { collect, collectFailure, toRequest, withResults } from './model-test-kit.ts';
+import { collect, collectFailure, toRequest, withResults } from './testing/replay-server.ts';
 
 const KEY = 'key-5f1c8a7e';
 let server: ModelServer;

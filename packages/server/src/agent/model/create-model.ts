@@ -17,7 +17,7 @@
  * read the environment themselves.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { patientFetch } from '../../patient-fetch.ts';
+import { patientFetch } from '../../network/patient-fetch.ts';
 import { AiSdkModel } from './ai-sdk-model.ts';
 import {
   ANTHROPIC_DIALECT,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../journal/messages.ts';
 import { findCommands } from './demo-commands.ts';
 import { DemoModel } from './demo-model.ts';
-import { collect, collectFailure, withResults } from './model-test-kit.ts';
+import { collect, collectFailure, withResults } from './testing/replay-server.ts';
 
 describe('commands in a prompt', () => {
   test.each<[string, string[]]>([

@@ -9,7 +9,7 @@
  * An SDK error carries the whole request (prompt, headers), so it is never kept as the `cause`; a small summary is.
  */
 
-import { redactSecrets } from '../../redact-secrets.ts';
+import { redactSecrets } from '../../secrets/redact-secrets.ts';
 import { ModelError, type ModelErrorCode } from './model.ts';
 
 const MAX_MESSAGE_CHARS = 500;

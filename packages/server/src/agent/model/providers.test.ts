@@ -14,7 +14,7 @@ import {
   startReplayServer,
   toRequest,
   withResults,
-} from './model-test-kit.ts';
+} from './testing/replay-server.ts';
 
 const PROMPT: Message[] = [
   { role: 'system', content: 'Be brief.' },

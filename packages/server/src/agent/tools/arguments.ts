@@ -4,7 +4,7 @@
  *
  * Only what the schemas here use is understood, and only what every model provider takes.
  */
-import { didYouMean } from '../../nearest.ts';
+import { didYouMean } from '../../basics/nearest.ts';
 import { InvalidArguments } from './tool.ts';
 
 /** `pattern` for a text that says something. */

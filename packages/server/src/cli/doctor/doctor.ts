@@ -3,7 +3,7 @@
  * order; one that fails makes the command end with 1. Nothing it says holds a secret.
  */
 import { type Config, configSecrets } from '../../config/index.ts';
-import { redactSecrets } from '../../redact-secrets.ts';
+import { redactSecrets } from '../../secrets/redact-secrets.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { loadOrExplain } from '../load-or-explain.ts';

@@ -4,8 +4,8 @@ import { type Database, databaseSecrets, describeDatabase } from '../../config/i
 import { databaseUrl } from '../../config/network-kinds.ts';
 import { type Moved, moveStore } from '../../journal/moving/move-store.ts';
 import { MoveRefusedError } from '../../journal/moving/store-ends.ts';
-import { openSource, openTarget } from '../../moved-store.ts';
-import { redactSecrets } from '../../redact-secrets.ts';
+import { redactSecrets } from '../../secrets/redact-secrets.ts';
+import { openSource, openTarget } from '../../start/moved-store.ts';
 import { CommandError } from '../command-error.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes, signalExitCodes } from '../exit-codes.ts';

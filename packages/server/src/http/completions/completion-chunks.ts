@@ -19,8 +19,8 @@ import { toChatEnd } from '../chat/chat-end.ts';
 import type { ChatHead } from '../chat/chat-head.ts';
 import type { TakenBack } from '../chat/taken-back.ts';
 import { interruption } from '../inline/run-failure.ts';
-import { dataFrame } from '../inline/sse-frames.ts';
-import type { StreamFormat } from '../stream-format.ts';
+import { dataFrame } from '../streams/sse-frames.ts';
+import type { StreamFormat } from '../streams/stream-format.ts';
 
 const STEP_BREAK = '\n\n';
 const DONE = 'data: [DONE]\n\n';

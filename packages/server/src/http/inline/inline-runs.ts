@@ -11,8 +11,8 @@ import { isTerminalEvent, type Run, type RunCreated, TalariaError } from '@talar
 import type { FastifyReply } from 'fastify';
 import type { Engine, Idempotency } from '../../engine/engine.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
-import type { EventStreams, OpenStream } from '../event-streams.ts';
-import type { StreamFormat } from '../stream-format.ts';
+import type { EventStreams, OpenStream } from '../streams/event-streams.ts';
+import type { StreamFormat } from '../streams/stream-format.ts';
 import { type InlineReader, type InlineWatch, NO_READER } from './inline-watch.ts';
 import { sendInterruption } from './run-failure.ts';
 import { type SessionHeaders, sessionHeaders } from './session-headers.ts';

@@ -12,7 +12,7 @@
  * whether they have a reader of it; one that has is responsible for the run from then on (`takeUp`).
  */
 import { TalariaError } from '@talaria/protocol';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../basics/log.ts';
 
 export interface InlineWatchOptions {
   graceMs: number;

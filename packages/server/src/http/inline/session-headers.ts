@@ -4,7 +4,7 @@
  */
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyRequest } from 'fastify';
-import { header } from '../header.ts';
+import { header } from '../requests/header.ts';
 
 const MAX_CHARS = 256;
 

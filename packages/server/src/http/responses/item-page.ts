@@ -1,7 +1,7 @@
 /** Which page of a list of items is asked for, in OpenAI's terms. */
 import { TalariaError } from '@talaria/protocol';
 import type { ItemPage } from '../../responses/item-lists.ts';
-import { single } from '../query.ts';
+import { single } from '../requests/query.ts';
 
 const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 20;

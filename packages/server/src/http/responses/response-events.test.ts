@@ -20,7 +20,7 @@ import {
   storedEvents,
   toLog,
   waiting,
-} from '../../responses/testing.ts';
+} from '../../responses/testing/runs.ts';
 import { ResponseEvents } from './response-events.ts';
 
 function allEvents(log: readonly LogRecord[]): ResponseEvent[] {

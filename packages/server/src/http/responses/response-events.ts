@@ -16,8 +16,8 @@ import type { ResponseFold } from '../../responses/response-fold.ts';
 import { toDelta } from '../../responses/response-log.ts';
 import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
-import { namedFrame } from '../inline/sse-frames.ts';
-import type { StreamFormat } from '../stream-format.ts';
+import { namedFrame } from '../streams/sse-frames.ts';
+import type { StreamFormat } from '../streams/stream-format.ts';
 
 const PAGE = 1000;
 const PAGE_CHARS = 256 * 1024;

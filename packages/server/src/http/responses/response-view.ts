@@ -2,8 +2,8 @@
 import type { CreateResponse } from '@talaria/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { ResponseView } from '../../responses/response-settings.ts';
-import { header } from '../header.ts';
 import { isHermesClient } from '../inline/client-traits.ts';
+import { header } from '../requests/header.ts';
 
 export function viewFor(
   request: FastifyRequest,

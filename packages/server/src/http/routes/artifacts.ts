@@ -12,11 +12,11 @@ import { basename } from 'node:path';
 import { type ArtifactList, TalariaError } from '@talaria/protocol';
 import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader } from '@talaria/sandbox';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
-import { matchesTag, mayServeRange, parseRange } from '../byte-range.ts';
-import { attachment } from '../content-disposition.ts';
-import { header } from '../header.ts';
-import { leaving } from '../leaving.ts';
-import { single } from '../query.ts';
+import { attachment } from '../replies/content-disposition.ts';
+import { leaving } from '../replies/leaving.ts';
+import { matchesTag, mayServeRange, parseRange } from '../requests/byte-range.ts';
+import { header } from '../requests/header.ts';
+import { single } from '../requests/query.ts';
 
 const CONTENT_TYPES: Record<ArchiveFormat, string> = {
   'tar.gz': 'application/gzip',

@@ -13,14 +13,14 @@ import { ChatAnswer } from '../chat/chat-answer.ts';
 import { ChatChunks } from '../chat/chat-chunks.ts';
 import { chatHead } from '../chat/chat-head.ts';
 import { readTakenBack } from '../chat/taken-back.ts';
-import { header } from '../header.ts';
 import { hasNamedFrames, isHermesClient, readsErrorsAlone } from '../inline/client-traits.ts';
 import type { ContinuedRuns } from '../inline/continued-runs.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
-import { parseJsonBody } from '../json-body.ts';
-import { parseTraceparent } from '../traceparent.ts';
+import { header } from '../requests/header.ts';
+import { parseJsonBody } from '../requests/json-body.ts';
+import { parseTraceparent } from '../requests/traceparent.ts';
 
 export interface ChatRouteOptions {
   engine: Engine;

@@ -13,12 +13,12 @@ import { ChatAnswer } from '../chat/chat-answer.ts';
 import { type ChatHead, chatHead } from '../chat/chat-head.ts';
 import { readTakenBack } from '../chat/taken-back.ts';
 import { CompletionChunks } from '../completions/completion-chunks.ts';
-import { header } from '../header.ts';
 import { inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
-import { parseJsonBody } from '../json-body.ts';
-import { parseTraceparent } from '../traceparent.ts';
+import { header } from '../requests/header.ts';
+import { parseJsonBody } from '../requests/json-body.ts';
+import { parseTraceparent } from '../requests/traceparent.ts';
 import type { ChatRouteOptions } from './chat.ts';
 
 export type CompletionRouteOptions = Omit<ChatRouteOptions, 'continued' | 'tellApprovals'>;

@@ -3,7 +3,7 @@ import { invalid, parseMetadata, parseObject } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import { resolveInput } from '../../responses/input-items.ts';
 import type { ResponseRuns } from '../../responses/response-runs.ts';
-import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
+import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
 import { itemPage } from '../responses/item-page.ts';
 
 type ConversationRoute = { Params: { conversation_id: string } };

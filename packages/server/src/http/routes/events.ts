@@ -2,8 +2,8 @@
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
-import type { EventStreams } from '../event-streams.ts';
-import { runEventFormat } from '../run-event-format.ts';
+import type { EventStreams } from '../streams/event-streams.ts';
+import { runEventFormat } from '../streams/run-event-format.ts';
 
 export function installEventRoutes(app: FastifyInstance, engine: Engine, streams: EventStreams): void {
   app.get<{ Params: { run_id: string } }>(

@@ -2,8 +2,8 @@
 import { parseCreateJob, parsePauseReason, parseUpdateJob } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ScheduledJobs } from '../../jobs/scheduled-jobs.ts';
-import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
-import { flag } from '../query.ts';
+import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
+import { flag } from '../requests/query.ts';
 
 type JobRoute = { Params: { job_id: string } };
 

@@ -7,9 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenWorkspace } from '../../engine/engine.ts';
 import type { TakenUp } from '../../peers/ask-to-take-up.ts';
 import { PEER_HEADER, type PeerSeal } from '../../peers/peer-seal.ts';
-import type { Authenticate } from '../auth.ts';
-import { PEER_PREFIX } from '../forward-artifacts.ts';
 import type { InlineWatch } from '../inline/inline-watch.ts';
+import { PEER_PREFIX } from '../replies/forward-artifacts.ts';
+import type { Authenticate } from '../requests/auth.ts';
 import { installArtifactRoutes } from './artifacts.ts';
 
 /** While the digest of a large file is made, say, the other hears that this server is at it. */

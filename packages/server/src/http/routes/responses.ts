@@ -16,17 +16,17 @@ import { resolveInput } from '../../responses/input-items.ts';
 import { listItems } from '../../responses/item-lists.ts';
 import type { ResponseHead } from '../../responses/response-object.ts';
 import { headOf, type ResponseRuns, type RunPart } from '../../responses/response-runs.ts';
-import { header } from '../header.ts';
 import type { ContinuedRun, ContinuedRuns } from '../inline/continued-runs.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure, toRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
-import { parseJsonBody } from '../json-body.ts';
-import { single } from '../query.ts';
+import { header } from '../requests/header.ts';
+import { parseJsonBody } from '../requests/json-body.ts';
+import { single } from '../requests/query.ts';
+import { parseTraceparent } from '../requests/traceparent.ts';
 import { itemPage } from '../responses/item-page.ts';
 import { ResponseEvents } from '../responses/response-events.ts';
 import { viewFor } from '../responses/response-view.ts';
-import { parseTraceparent } from '../traceparent.ts';
 
 export interface ResponseRouteOptions {
   engine: Engine;

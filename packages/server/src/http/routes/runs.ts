@@ -12,10 +12,10 @@ import {
 } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
-import { header } from '../header.ts';
-import { parseJsonBody } from '../json-body.ts';
-import { pageLimit, single } from '../query.ts';
-import { parseTraceparent } from '../traceparent.ts';
+import { header } from '../requests/header.ts';
+import { parseJsonBody } from '../requests/json-body.ts';
+import { pageLimit, single } from '../requests/query.ts';
+import { parseTraceparent } from '../requests/traceparent.ts';
 
 type RunRoute = { Params: { run_id: string } };
 

@@ -9,13 +9,13 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
-import { header } from '../header.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure, toRunFailure } from '../inline/run-failure.ts';
 import { readSessionHeaders } from '../inline/session-headers.ts';
-import { parseJsonBody } from '../json-body.ts';
+import { header } from '../requests/header.ts';
+import { parseJsonBody } from '../requests/json-body.ts';
+import { parseTraceparent } from '../requests/traceparent.ts';
 import { SessionChatEvents } from '../session-chat/session-chat-events.ts';
-import { parseTraceparent } from '../traceparent.ts';
 import { createSessionExists, type SessionRoute } from './sessions.ts';
 
 export interface SessionChatOptions {

@@ -9,8 +9,8 @@ import {
 } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { MessagePage, SessionAccess } from '../../engine/session-access.ts';
-import { parseJsonBody, parseOptionalJsonBody } from '../json-body.ts';
-import { flag, pageLimit, single } from '../query.ts';
+import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
+import { flag, pageLimit, single } from '../requests/query.ts';
 
 export type SessionRoute = { Params: { session_id: string } };
 

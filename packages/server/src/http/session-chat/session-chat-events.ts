@@ -16,8 +16,8 @@ import {
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
 import { interruption } from '../inline/run-failure.ts';
-import { namedFrame } from '../inline/sse-frames.ts';
-import type { StreamFormat } from '../stream-format.ts';
+import { namedFrame } from '../streams/sse-frames.ts';
+import type { StreamFormat } from '../streams/stream-format.ts';
 
 type EventOf<N> = Extract<SessionChatEvent, { event: N }>;
 /** Without what every event has. */

@@ -6,16 +6,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { PostgresJournal } from '../postgres/postgres-journal.ts';
 import { PostgresSource } from '../postgres/postgres-source.ts';
 import { PostgresTarget } from '../postgres/postgres-target.ts';
-import { startPostgres, type TestPostgres } from '../postgres/testing.ts';
+import { startPostgres, type TestPostgres } from '../postgres/testing/start-postgres.ts';
 import { SqliteJournal } from '../sqlite/sqlite-journal.ts';
 import { SqliteSource } from '../sqlite/sqlite-source.ts';
 import { SqliteTarget } from '../sqlite/sqlite-target.ts';
-import { type TempDirectory, tempDirectory } from '../sqlite/testing.ts';
-import { claimedRun, createRun, delta } from '../testing.ts';
+import { type TempDirectory, tempDirectory } from '../sqlite/testing/temp-journal.ts';
+import { claimedRun, createRun, delta } from '../testing/records.ts';
 import { type MoveOptions, moveStore } from './move-store.ts';
 import { movedTables, NOT_IN_SQLITE, NOT_MOVED } from './moved-tables.ts';
 import type { BatchLimits, SourceEnd, StoreShape, TargetEnd } from './store-ends.ts';
-import { dumpPostgres, dumpSqlite, fillStore } from './testing.ts';
+import { dumpPostgres, dumpSqlite, fillStore } from './testing/filled-stores.ts';
 
 const SMALL: BatchLimits = { rows: 3, chars: 1_000 };
 

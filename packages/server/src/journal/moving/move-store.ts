@@ -8,7 +8,7 @@
  * The state is the mark in the target. Whatever ends the command, the same command goes on from the mark: with the row
  * behind the last one that is there, or with the comparison, which always begins at its beginning.
  */
-import { failpoint } from '../../failpoints.ts';
+import { failpoint } from '../../basics/failpoints.ts';
 import { Adaptation } from './adapted-rows.ts';
 import { type ComparedTable, compareStores } from './compare-stores.ts';
 import { movedTables, NEVER_EMPTY } from './moved-tables.ts';

@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { atMost } from '../../at-most.ts';
+import { atMost } from '../../basics/at-most.ts';
 import { Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
 import { joinServers } from './in-use.ts';

@@ -7,7 +7,7 @@
  * then, one with a statement under way when that takes too long.
  */
 import pg from 'pg';
-import { eachHost } from '../../postgres-hosts.ts';
+import { eachHost } from '../../network/postgres-hosts.ts';
 import { Away, inWords, isAway } from './failures.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -3,8 +3,8 @@ import dns from 'node:dns';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Database, type Patience, type Transaction } from './database.ts';
-import { startPostgres, type TestPostgres } from './testing.ts';
-import { CuttingProxy } from './testing-proxy.ts';
+import { CuttingProxy } from './testing/cutting-proxy.ts';
+import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
 const PATIENT: Patience = { waitMs: 20_000 };
 

@@ -12,7 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
-import { atMost } from '../../at-most.ts';
+import { atMost } from '../../basics/at-most.ts';
 import { ANSWER_MS, Connection, type ConnectionOptions, Hosts } from './connection.ts';
 import { Away, isAway, isConflict, isConnectionLoss, isStale, isUnanswered } from './failures.ts';
 import { toQuery } from './prepared.ts';

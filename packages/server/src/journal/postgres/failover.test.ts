@@ -1,11 +1,11 @@
 /** A primary that is lost and a standby that takes its place, both real. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimedRun, delta } from '../testing.ts';
+import { claimedRun, delta } from '../testing/records.ts';
 import { Database, type Patience } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres, type TestStandby } from './testing.ts';
-import { CuttingProxy } from './testing-proxy.ts';
+import { CuttingProxy } from './testing/cutting-proxy.ts';
+import { startPostgres, type TestPostgres, type TestStandby } from './testing/start-postgres.ts';
 
 const PATIENT: Patience = { waitMs: 20_000 };
 

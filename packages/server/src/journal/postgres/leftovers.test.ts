@@ -1,9 +1,9 @@
 /** Very long runs and sessions are deleted and copied without anybody else having to wait for it. */
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { claimedRun, completed, delta, finishedRun } from '../testing.ts';
+import { claimedRun, completed, delta, finishedRun } from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing.ts';
+import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
 const LONG = 5_000;
 

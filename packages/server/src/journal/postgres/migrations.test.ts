@@ -1,10 +1,10 @@
 /** Upgrades: many servers start together, and old ones meet a schema that is newer than they are. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimedRun, completed, reasoning } from '../testing.ts';
+import { claimedRun, completed, reasoning } from '../testing/records.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing.ts';
+import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
 let postgres: TestPostgres;
 beforeAll(async () => {

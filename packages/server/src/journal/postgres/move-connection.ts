@@ -5,7 +5,7 @@
  * have written. The command ends, and the same command goes on.
  */
 import pg from 'pg';
-import { eachHost } from '../../postgres-hosts.ts';
+import { eachHost } from '../../network/postgres-hosts.ts';
 import { MoveRefusedError } from '../moving/store-ends.ts';
 import type { Transaction } from './database.ts';
 import { inWords } from './failures.ts';

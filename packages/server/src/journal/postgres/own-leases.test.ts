@@ -1,9 +1,9 @@
 /** What a server held when it died is free as soon as it is back; what others hold stays theirs. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LeaseLostError } from '../journal.ts';
-import { claimedRun, LEASE_MS, reasoning } from '../testing.ts';
+import { claimedRun, LEASE_MS, reasoning } from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing.ts';
+import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
 let postgres: TestPostgres;
 beforeAll(async () => {

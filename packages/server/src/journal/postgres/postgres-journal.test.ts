@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { describeJournalContract, type OpenJournal } from '../journal-contract.ts';
+import { describeJournalContract, type OpenJournal } from '../journal.contract.ts';
 import type { RunRow } from '../rows.ts';
 import {
   approvalRequest,
@@ -14,11 +14,11 @@ import {
   newJob,
   newRun,
   TestClock,
-} from '../testing.ts';
+} from '../testing/records.ts';
 import { SUSPECT_LOCK } from './claims.ts';
 import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing.ts';
+import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 import { lockForWrites, performWrites, type Write } from './writes.ts';
 
 let postgres: TestPostgres;

@@ -1,7 +1,7 @@
 /** The driver for many servers: one Postgres, any number of processes. See HOW_IT_WORKS.md beside this file. */
 import { randomBytes } from 'node:crypto';
-import { atMost } from '../../at-most.ts';
-import { failpoint } from '../../failpoints.ts';
+import { atMost } from '../../basics/at-most.ts';
+import { failpoint } from '../../basics/failpoints.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
 import { CURSOR_KEY_BYTES, Cursors } from '../cursors.ts';

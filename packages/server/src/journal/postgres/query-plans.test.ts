@@ -9,11 +9,11 @@ import { createRunId } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Claim, Lease, NewRun } from '../journal.ts';
 import type { ResponseSettings } from '../responses.ts';
-import { approvalRequest, completed, delta, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { approvalRequest, completed, delta, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing.ts';
-import { fillArchive } from './testing-archive.ts';
-import { explainAll, inOneLine, type Plan, type PlanNode, plansOf } from './testing-plans.ts';
+import { fillArchive } from './testing/archive.ts';
+import { explainAll, inOneLine, type Plan, type PlanNode, plansOf } from './testing/plans.ts';
+import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
 /** What waits, and what went wrong, may be counted; what is kept may not. */
 const ROWS_MAX = 2_000;

@@ -7,10 +7,10 @@
  * switch deletes them, or the end of the run. Chunks hold the row of the run, so that none is added to a run that is gone.
  */
 import { randomUUID } from 'node:crypto';
-import { AtATime } from '../../at-a-time.ts';
-import { failpoint } from '../../failpoints.ts';
+import { failpoint } from '../../basics/failpoints.ts';
 import { type Lease, LeaseLostError } from '../journal.ts';
 import type { StoredSnapshot, WorkspaceSnapshots } from '../workspace-snapshots.ts';
+import { AtATime } from './at-a-time.ts';
 import { ASKED, type Database, type Transaction, WORK } from './database.ts';
 
 /** What is in memory at a time, and the most that one statement carries. */

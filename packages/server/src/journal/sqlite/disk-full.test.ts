@@ -2,8 +2,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { tempDirectory } from './testing.ts';
-import { fixturePath } from './testing-processes.ts';
+import { fixturePath } from './testing/processes.ts';
+import { tempDirectory } from './testing/temp-journal.ts';
 
 const run = promisify(execFile);
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Journal } from '../journal.ts';
 import { foldRecord, INITIAL_STATE } from '../run-state.ts';
-import { counting, LEASE_MS } from '../testing.ts';
-import { waitFor } from '../testing-wait.ts';
+import { counting, LEASE_MS } from '../testing/records.ts';
+import { waitFor } from '../testing/wait.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
-import { tempDirectory } from './testing.ts';
-import { fixturePath, startFixture } from './testing-processes.ts';
+import { fixturePath, startFixture } from './testing/processes.ts';
+import { tempDirectory } from './testing/temp-journal.ts';
 
 /** The positions that were acknowledged, by run. A last line that was cut off was still acknowledged, but not read. */
 function acknowledged(output: string): Map<string, number[]> {

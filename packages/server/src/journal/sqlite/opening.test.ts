@@ -2,12 +2,12 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { claimedRun, completed, createRun, delta } from '../testing.ts';
-import { waitFor } from '../testing-wait.ts';
+import { claimedRun, completed, createRun, delta } from '../testing/records.ts';
+import { waitFor } from '../testing/wait.ts';
 import { migrate } from './migrations.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
-import { tempDirectory } from './testing.ts';
-import { startFixture } from './testing-processes.ts';
+import { startFixture } from './testing/processes.ts';
+import { tempDirectory } from './testing/temp-journal.ts';
 
 /** The schema in which a run was one response at most. */
 const BEFORE_PARTS = 10;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { approvalRequest, claimedRun, completed } from '../testing.ts';
+import { approvalRequest, claimedRun, completed } from '../testing/records.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
-import { tempDirectory } from './testing.ts';
+import { tempDirectory } from './testing/temp-journal.ts';
 
 const CLAIM = { leaseMs: 30_000, limit: 10, perReceiver: 10 };
 

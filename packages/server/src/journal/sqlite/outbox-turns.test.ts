@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { counting } from '../testing.ts';
+import { counting } from '../testing/records.ts';
 import { migrate } from './migrations.ts';
 import { OutboxWriter } from './outbox-writer.ts';
 import { statementsOf } from './statements.ts';

@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cursors } from '../cursors.ts';
 import type { ResponseSettings } from '../responses.ts';
-import { completed, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing.ts';
+import { completed, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing/records.ts';
 import { migrate } from './migrations.ts';
 import { SqliteReader } from './reader.ts';
-import { type TempDirectory, tempDirectory } from './testing.ts';
+import { type TempDirectory, tempDirectory } from './testing/temp-journal.ts';
 import { SqliteWriter } from './writer.ts';
 
 let directory: TempDirectory;

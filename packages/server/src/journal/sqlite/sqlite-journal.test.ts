@@ -1,4 +1,4 @@
-import { describeJournalContract } from '../journal-contract.ts';
-import { openTempJournal } from './testing.ts';
+import { describeJournalContract } from '../journal.contract.ts';
+import { openTempJournal } from './testing/temp-journal.ts';
 
 describeJournalContract('sqlite', openTempJournal);

@@ -1,8 +1,8 @@
 /** The embedded driver: one SQLite file, one process. See HOW_IT_WORKS.md beside this file. */
 import { dirname } from 'node:path';
-import { type FileLock, lockFile } from '../../file-lock.ts';
-import { makeDirectory } from '../../make-directory.ts';
-import { makePrivate } from '../../private-file.ts';
+import { type FileLock, lockFile } from '../../files/file-lock.ts';
+import { makeDirectory } from '../../files/make-directory.ts';
+import { makePrivate } from '../../files/private-file.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
 import type {

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { type FileLock, lockFile } from '../../file-lock.ts';
+import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import {
   BATCH,
   type BatchLimits,

@@ -1,9 +1,9 @@
 /** A SQLite store as the target of a move (`../moving/store-ends.ts`): its file is made, or goes on to be filled. */
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type FileLock, lockFile } from '../../file-lock.ts';
-import { makeDirectory } from '../../make-directory.ts';
-import { makePrivate } from '../../private-file.ts';
+import { type FileLock, lockFile } from '../../files/file-lock.ts';
+import { makeDirectory } from '../../files/make-directory.ts';
+import { makePrivate } from '../../files/private-file.ts';
 import {
   type Counters,
   type Key,

@@ -5,7 +5,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { failpoint } from '../../failpoints.ts';
+import { failpoint } from '../../basics/failpoints.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
 import { migrate } from './migrations.ts';
 import { moveState } from './move-mark.ts';

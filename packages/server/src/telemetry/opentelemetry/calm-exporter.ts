@@ -1,6 +1,6 @@
 /** Says once that spans cannot be sent, and once that they can again: a receiver that is down must not fill the log. */
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../basics/log.ts';
 
 type ResultCallback = Parameters<SpanExporter['export']>[1];
 

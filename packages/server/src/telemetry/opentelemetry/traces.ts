@@ -20,7 +20,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Usage } from '@talaria/protocol';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../basics/log.ts';
 import type { Fact, ObservedRun, Span } from '../facts.ts';
 import type { ToolNames } from '../tool-names.ts';
 import { CalmExporter } from './calm-exporter.ts';

@@ -8,7 +8,7 @@
  * - It never throws, and its work is bounded (budget.ts); what exceeds the bound asks.
  * - Findings are only ever added, so harmless company hides nothing.
  */
-import type { CommandRules } from '../../../command-rules.ts';
+import type { CommandRules } from '../command-rules.ts';
 import { Budget, MAX_COMMAND_CHARS, OutOfBudget } from './budget.ts';
 import { FAMILIES } from './families.ts';
 import { readings } from './readings.ts';

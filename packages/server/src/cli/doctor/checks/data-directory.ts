@@ -1,7 +1,7 @@
 /** The data directory: there or to be made, ours, private, with room, on a disk that SQLite can use. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { lockFile } from '../../../file-lock.ts';
+import { lockFile } from '../../../files/file-lock.ts';
 import { bytes } from '../../text/bytes.ts';
 import type { Finding } from '../finding.ts';
 

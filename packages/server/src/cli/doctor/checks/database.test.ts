@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { migrate } from '../../../journal/sqlite/migrations.ts';
 import { writeMark } from '../../../journal/sqlite/move-mark.ts';
-import { tempDirectory } from '../../../journal/sqlite/testing.ts';
+import { tempDirectory } from '../../../journal/sqlite/testing/temp-journal.ts';
 import { checkDatabase } from './database.ts';
 
 it.each([

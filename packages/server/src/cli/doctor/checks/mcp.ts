@@ -2,7 +2,7 @@
 import { type Config, configSecrets, type McpServerConfig } from '../../../config/index.ts';
 import { ConnectFailure } from '../../../mcp/failures.ts';
 import { tryServer } from '../../../mcp/try-server.ts';
-import { redactSecrets } from '../../../redact-secrets.ts';
+import { redactSecrets } from '../../../secrets/redact-secrets.ts';
 import type { Finding } from '../finding.ts';
 
 /** Of the tools of a server, so many are named. */

@@ -3,7 +3,7 @@
 import { type Model, ModelError, type ModelErrorCode } from '../../../agent/model/model.ts';
 import type { Config } from '../../../config/index.ts';
 import { ConfigError } from '../../../config/index.ts';
-import { configuredModel } from '../../../configured-model.ts';
+import { configuredModel } from '../../../start/configured-model.ts';
 import { duration } from '../../text/time.ts';
 import type { Finding } from '../finding.ts';
 

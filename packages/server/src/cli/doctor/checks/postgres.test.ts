@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startPostgres, type TestPostgres } from '../../../journal/postgres/testing.ts';
+import { startPostgres, type TestPostgres } from '../../../journal/postgres/testing/start-postgres.ts';
 import { checkPostgres } from './postgres.ts';
 
 let postgres: TestPostgres;

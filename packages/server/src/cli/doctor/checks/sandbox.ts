@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LimitUnenforceableError, limitTitle, type ToolBackend } from '@talaria/sandbox';
 import type { Config } from '../../../config/index.ts';
-import { configuredBackend } from '../../../configured-backend.ts';
-import { missingHardening } from '../../../sandbox-hardening.ts';
-import { unenforceable } from '../../../sandbox-limits.ts';
+import { configuredBackend } from '../../../start/configured-backend.ts';
+import { missingHardening } from '../../../start/sandbox-hardening.ts';
+import { unenforceable } from '../../../start/sandbox-limits.ts';
 import type { Finding } from '../finding.ts';
 
 const COMMAND_S = 20;

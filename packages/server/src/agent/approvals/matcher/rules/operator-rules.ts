@@ -1,5 +1,5 @@
 /** Compares rules of the operator (command-rules.ts) with a command that would run. */
-import type { CommandRule, CommandRules } from '../../../../command-rules.ts';
+import type { CommandRule, CommandRules } from '../../command-rules.ts';
 import { hasHole } from '../walk/marks.ts';
 
 export const NO_RULES: CommandRules = { allow: [], ask: [], deny: [] };

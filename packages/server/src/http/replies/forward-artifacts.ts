@@ -1,0 +1,123 @@
+/**
+ * Fetches what is asked for from the server that has the files of the run. Who may ask is settled before; the other server
+ * answers for the path, the range and the version, and its answer is passed on as it is, refusals too. Bytes go through
+ * as fast as the client takes them, and what breaks off there breaks off here. A server that is gone, or does not
+ * answer, is named in the refusal.
+ */
+import type { IncomingMessage } from 'node:http';
+import { TalariaError } from '@talaria/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Place } from '../../journal/peers.ts';
+import { askPeer, NoAnswerError } from '../../peers/ask-peer.ts';
+import type { PeerSeal } from '../../peers/peer-seal.ts';
+import { header } from '../requests/header.ts';
+import { leaving } from './leaving.ts';
+
+/** What clients ask under, and what peers ask under for them. */
+const CLIENT_PREFIX = '/v1/';
+export const PEER_PREFIX = '/peers/';
+
+const PASSED_ON = ['range', 'if-range', 'if-none-match'];
+const PASSED_BACK = [
+  'accept-ranges',
+  'cache-control',
+  'content-disposition',
+  'content-length',
+  'content-range',
+  'content-type',
+  'etag',
+  'last-modified',
+  'retry-after',
+];
+/** How long an answer may stand still that the client would take more of. */
+const IDLE_MS = 30_000;
+
+export type ForwardArtifacts = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  place: Place,
+) => Promise<FastifyReply>;
+
+export function createForwardArtifacts(seal: PeerSeal, idleMs = IDLE_MS): ForwardArtifacts {
+  return async (request, reply, place) => {
+    const answer = await ask(seal, request, leaving(reply), place);
+    reply.code(answer.statusCode ?? 500);
+    for (const name of PASSED_BACK) {
+      const value = answer.headers[name];
+      if (value !== undefined) reply.header(name, value);
+    }
+    if (request.method === 'HEAD') {
+      answer.resume();
+      return reply.send();
+    }
+    endWhenIdle(answer, reply, idleMs);
+    return reply.send(answer);
+  };
+}
+
+async function ask(
+  seal: PeerSeal,
+  request: FastifyRequest,
+  signal: AbortSignal,
+  { serverId, server }: Place,
+): Promise<IncomingMessage> {
+  if (server === undefined) throw unavailable(serverId, 'which is not known any more');
+  const name = `${serverId} at ${server.url}`;
+  if (server.stoppedAt !== null) throw unavailable(name, `which was stopped at ${iso(server.stoppedAt)}`);
+  try {
+    return await askPeer({
+      seal,
+      server,
+      method: request.method,
+      path: peerPath(request),
+      headers: Object.fromEntries(
+        PASSED_ON.flatMap((passed) => {
+          const value = header(request, passed);
+          return value === undefined ? [] : [[passed, value]];
+        }),
+      ),
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof NoAnswerError)) throw error;
+    throw unavailable(
+      name,
+      `which was last seen at ${iso(server.seenAt)} and does not answer: ${error.message}`,
+    );
+  }
+}
+
+/** Made from the route: a client can write the same path in many ways. */
+function peerPath({ routeOptions, params, url }: FastifyRequest): string {
+  const route = PEER_PREFIX + routeOptions.url!.slice(CLIENT_PREFIX.length);
+  const path = route.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent((params as Record<string, string>)[name]!),
+  );
+  return path + (/\?.*$/s.exec(url)?.[0] ?? '');
+}
+
+function unavailable(name: string, why: string): TalariaError {
+  return new TalariaError('workspace_unavailable', {
+    message: `The files of this run are on the server ${name}, ${why}`,
+  });
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Ends it when it is found twice at the same place, and it is not the client that takes nothing. */
+function endWhenIdle(answer: IncomingMessage, reply: FastifyReply, idleMs: number): void {
+  const { socket } = answer;
+  let place: number | undefined;
+  socket.setTimeout(idleMs / 2);
+  socket.on('timeout', () => {
+    const now = reply.raw.writableNeedDrain ? undefined : socket.bytesRead;
+    if (now !== undefined && now === place) {
+      answer.destroy(new NoAnswerError(`nothing came for ${idleMs / 1000} s`));
+    }
+    place = now;
+    socket.setTimeout(idleMs / 2);
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * One subscriber's stream of a run's events, in the words of a `StreamFormat`.
+ *
+ *   catching up ──at the end of the log──▶ live ──more than the bound unread──▶ behind ──all taken──▶ catching up
+ *
+ * What is unread stays bounded. While catching up, the next page is read only when the last one has left. A live
+ * reader with more than the bound to read is left out of the live events and catches up again from its cursor, so a
+ * burst costs a healthy reader nothing. One that takes nothing for a while is disconnected: it can come back with
+ * its cursor and loses nothing.
+ */
+import type { ServerResponse } from 'node:http';
+import { SSE_KEEPALIVE, TalariaError } from '@talaria/protocol';
+import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
+import type { StreamFormat } from './stream-format.ts';
+
+/** A reader that takes nothing for this long although something waits for it is gone. */
+const STALL_MS = 8_000;
+
+const KEEPALIVE = Buffer.from(SSE_KEEPALIVE);
+
+export interface EventStreamOptions {
+  format: StreamFormat;
+  /** The cursor: the last event the reader has had, -1 for none. */
+  after: number;
+  bufferBytes: number;
+  stallMs?: number;
+  /** Delivers the events after the cursor, then live ones, until what it returns is called. */
+  subscribe(after: number, subscriber: Subscriber): () => void;
+  /** Called when nothing more is to come from this side, whether or not the reader has it yet. */
+  onEnd?(): void;
+}
+
+export class EventStream implements Subscriber {
+  readonly #options: EventStreamOptions;
+  readonly #response: ServerResponse;
+  #after: number;
+  #behind = false;
+  #unsubscribe = (): void => {};
+  #lastWriteAt = performance.now();
+  #hasWritten = false;
+
+  constructor(response: ServerResponse, options: EventStreamOptions) {
+    this.#response = response;
+    this.#options = options;
+    this.#after = options.after;
+    response.on('error', () => {});
+    response.on('close', () => this.#unsubscribe());
+    // Fires when for so long nothing was written and nothing of what was written has left.
+    response.setTimeout(options.stallMs ?? STALL_MS, () => {
+      if (response.writableLength > 0) response.destroy();
+    });
+    response.write(options.format.open);
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#options.subscribe(this.#after, this);
+  }
+
+  deliver(batch: EventBatch): void {
+    if (this.#behind || this.#isOver) return;
+    const bound = Math.max(this.#options.bufferBytes, this.#response.writableHighWaterMark);
+    if (this.#response.writableLength > bound) {
+      this.#behind = true;
+      void this.#catchUp();
+      return;
+    }
+    const { bytes, ended } = this.#options.format.encode(batch);
+    this.#after = batch.at(-1)!.seq;
+    if (bytes.length > 0) {
+      this.#write(bytes);
+      this.#hasWritten = true;
+    }
+    if (ended) this.end();
+  }
+
+  /** Resolves when what was written has been taken, or the reader has gone. */
+  ready(): Promise<void> {
+    const response = this.#response;
+    if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        response.off('drain', done);
+        response.off('close', done);
+        resolve();
+      };
+      response.on('drain', done);
+      response.on('close', done);
+    });
+  }
+
+  /** Cuts the reader off; the run goes on. */
+  fail(error: unknown): void {
+    const reason =
+      error instanceof TalariaError ? error : new TalariaError('store_unavailable', { cause: error });
+    const lastWords = this.#options.format.interrupted?.(reason);
+    if (lastWords === undefined) this.#response.destroy();
+    else this.#finish(lastWords);
+  }
+
+  end(): void {
+    this.#finish(this.#options.format.closed);
+  }
+
+  /** Breaks a silence; a reader that has not taken what waits for it needs no more. */
+  keepAlive(silentMs: number): void {
+    const { writableEnded, writableLength } = this.#response;
+    if (writableEnded || writableLength > 0) return;
+    const keepalive = (this.#hasWritten ? this.#options.format.keepalive : undefined) ?? KEEPALIVE;
+    if (performance.now() - this.#lastWriteAt >= silentMs) this.#write(keepalive);
+  }
+
+  async #catchUp(): Promise<void> {
+    await this.ready();
+    // A turn of the event loop in any case: without one no byte leaves.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#behind = false;
+    this.#unsubscribe();
+    if (!this.#isOver) this.start();
+  }
+
+  get #isOver(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  #finish(lastBytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#unsubscribe();
+    this.#options.onEnd?.();
+    this.#response.end(lastBytes);
+  }
+
+  #write(bytes: Buffer): void {
+    this.#lastWriteAt = performance.now();
+    this.#response.write(bytes);
+  }
+}

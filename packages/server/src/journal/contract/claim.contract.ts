@@ -1,0 +1,274 @@
+/** Claiming: order, owners, sessions, and that no run is given out twice. */
+import { describe, expect, it } from 'vitest';
+import type { Subject } from '../journal.contract.ts';
+import type { Lease } from '../journal.ts';
+import {
+  approvalRequest,
+  claimedRun,
+  completed,
+  counting,
+  createRun,
+  failed,
+  LEASE_MS,
+  names,
+  step,
+} from '../testing/records.ts';
+
+export function claimContract(subject: Subject): void {
+  const { itTimed } = subject;
+  const claim = async (limit = 100, worker = 'w') =>
+    (await subject.journal.claim(worker, LEASE_MS, limit)).map(({ runId }) => runId);
+  /** The run under its present claim. */
+  const held = async (runId: string): Promise<Lease> => {
+    const claimed = (await subject.journal.readLog(runId, -1)).findLast(
+      ({ event }) => event === 'run.claimed',
+    );
+    if (claimed?.event !== 'run.claimed') throw new Error(`${runId} was never claimed`);
+    return { runId, epoch: claimed.private.epoch };
+  };
+  const finish = async (runId: string) => subject.journal.append(await held(runId), [completed()]);
+
+  it('gives nothing when nothing waits', async () => {
+    expect(await claim()).toEqual([]);
+  });
+
+  it('gives the oldest first, up to the limit', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await createRun(subject.journal));
+    expect(await claim(2)).toEqual(ids.slice(0, 2));
+    expect(await claim(1)).toEqual(ids.slice(2, 3));
+    expect(await claim(0)).toEqual([]);
+    expect(await claim()).toEqual(ids.slice(3));
+    expect(await claim()).toEqual([]);
+  });
+
+  describe('from several owners', () => {
+    /** As many runs as letters, each of the owner its letter names. */
+    const createBy = async (owners: string): Promise<string[]> => {
+      const ids: string[] = [];
+      for (const owner of owners) ids.push(await createRun(subject.journal, { owner }));
+      return ids;
+    };
+    const ownersOf = async (runIds: string[]): Promise<string> =>
+      (await Promise.all(runIds.map((runId) => subject.journal.getRun(runId))))
+        .map((run) => run?.owner)
+        .join('');
+
+    it('gives to each in turn, and of each the oldest', async () => {
+      const ids = await createBy('aaaabb');
+      expect(await claim(5)).toEqual([0, 4, 1, 5, 2].map((i) => ids[i]));
+      expect(await claim()).toEqual([ids[3]]);
+    });
+
+    it('goes on with the turns from call to call, also when nothing is worked on in between', async () => {
+      await createBy('aaabbc');
+      const given: string[] = [];
+      for (const _ of counting(6)) {
+        const [runId] = await claim(1);
+        given.push(runId!);
+        await finish(runId!);
+      }
+      expect(await ownersOf(given)).toBe('abcaba');
+    });
+
+    it('lets one who comes late not wait for the backlog of another', async () => {
+      await createBy('aaa');
+      await finish((await claim(1))[0]!);
+      const [late] = await createBy('b');
+      expect(await claim(1)).toEqual([late]);
+    });
+
+    it('gives first to the one with the fewest runs under a lease', async () => {
+      await createBy('aaaaa');
+      const [first, second] = await claim(3);
+      await createBy('bbbb');
+      expect(await ownersOf(await claim(2))).toBe('bb');
+      await finish(first!);
+      await finish(second!);
+      expect(await ownersOf(await claim(3))).toBe('aba');
+    });
+
+    it('passes over an owner whose sessions are all busy', async () => {
+      const { journal } = subject;
+      await claimedRun(journal, { owner: 'b', sessionId: 's' });
+      await createBy('aaa');
+      await claim(2);
+      await createRun(journal, { owner: 'b', sessionId: 's' });
+      expect(await ownersOf(await claim(1))).toBe('a');
+    });
+
+    it('gives those that have begun before those that have not, oldest first, whoever owns them', async () => {
+      const ids = await createBy('aaaab');
+      const begun = await subject.journal.claim('w', LEASE_MS, 3);
+      expect(begun.map(({ runId }) => runId)).toEqual([ids[0], ids[4], ids[1]]);
+      for (const lease of begun) await subject.journal.release(lease);
+      expect(await claim()).toEqual([0, 1, 4, 2, 3].map((i) => ids[i]));
+    });
+  });
+
+  describe('of runs whose workers die again and again', () => {
+    /** Claims whatever can be had, and again after those leases have ended, as often as it is told. */
+    const claimInVain = async (times: number): Promise<string[][]> => {
+      const claims: string[][] = [];
+      for (const _ of counting(times)) {
+        claims.push(await claim());
+        subject.clock.advance(LEASE_MS);
+      }
+      return claims;
+    };
+    const create = async (count: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (const _ of counting(count)) ids.push(await createRun(subject.journal));
+      return ids;
+    };
+    itTimed('gives them side by side twice, and from then on one at a time', async () => {
+      const ids = await create(3);
+      expect(await claimInVain(2)).toEqual([ids, ids]);
+      expect(await claim()).toEqual([ids[0]]);
+      expect(await claim()).toEqual([]);
+    });
+
+    itTimed('gives the next when the one before has got further', async () => {
+      const [first, second, third] = await create(3);
+      await claimInVain(2);
+      expect(await claim()).toEqual([first]);
+      await subject.journal.append(await held(first!), [step()]);
+      expect(await claim()).toEqual([second]);
+      await subject.journal.append(await held(second!), [failed()]);
+      expect(await claim()).toEqual([third]);
+    });
+
+    itTimed('gives the next also when the one before only waits for a person', async () => {
+      const [first, second] = await create(2);
+      await claimInVain(2);
+      await claim();
+      await subject.journal.append(await held(first!), [approvalRequest('a')]);
+      expect(await claim()).toEqual([second]);
+      // However often it waits in vain, and beside whatever.
+      subject.clock.advance(LEASE_MS);
+      expect(await claim()).toEqual([first, second]);
+    });
+
+    itTimed('gives the oldest again while it gets no further, and leaves the others out of it', async () => {
+      const [first, second] = await create(2);
+      expect(await claimInVain(5)).toEqual([[first, second], [first, second], [first], [first], [first]]);
+      expect((await subject.journal.getRun(second!))?.state.claims_without_progress).toBe(2);
+    });
+
+    itTimed('gives others beside it: new ones, and such as lost their worker once', async () => {
+      const suspects = await create(2);
+      await claimInVain(2);
+      const fresh = await create(2);
+      expect(await claimInVain(2)).toEqual([
+        [suspects[0], ...fresh],
+        [suspects[0], ...fresh],
+      ]);
+      expect(await claim()).toEqual([suspects[0]]);
+    });
+  });
+
+  it('records the claim with its epoch, without a public event, and shows the run as running', async () => {
+    const { journal } = subject;
+    const runId = await createRun(journal);
+    const [claimed] = await journal.claim('w', LEASE_MS, 1);
+    expect(claimed).toMatchObject({ runId, epoch: 1 });
+    expect(claimed?.run).toEqual(await journal.getRun(runId));
+    expect(claimed?.run.state).toMatchObject({
+      status: 'running',
+      claims_without_progress: 1,
+      last_event: '',
+    });
+    expect(await journal.readLog(runId, 0)).toMatchObject([
+      { event: 'run.claimed', private: { epoch: 1 }, pos: 1, seq: null },
+    ]);
+    expect(await journal.readEvents(runId, -1, 10)).toEqual([]);
+  });
+
+  it('gives one run of a session at a time, in the order they were created', async () => {
+    const { journal } = subject;
+    const [a1, a2, b1, a3] = [
+      await createRun(journal, { sessionId: 'a' }),
+      await createRun(journal, { sessionId: 'a' }),
+      await createRun(journal, { sessionId: 'b' }),
+      await createRun(journal, { sessionId: 'a' }),
+    ];
+    expect(await claim()).toEqual([a1, b1]);
+    expect(await claim()).toEqual([]);
+    await finish(a1);
+    expect(await claim()).toEqual([a2]);
+    expect(await claim()).toEqual([]);
+    await finish(a2);
+    expect(await claim()).toEqual([a3]);
+  });
+
+  it('keeps sessions of the same name but different owners apart', async () => {
+    const ada = await createRun(subject.journal, { owner: 'ada', sessionId: 's' });
+    const bob = await createRun(subject.journal, { owner: 'bob', sessionId: 's' });
+    expect(await claim()).toEqual([ada, bob]);
+  });
+
+  it('passes over a session that is busy without holding up those behind it', async () => {
+    const { journal } = subject;
+    await claimedRun(journal, { sessionId: 'busy' });
+    for (let i = 0; i < 3; i++) await createRun(journal, { sessionId: 'busy' });
+    const other = await createRun(journal);
+    expect(await claim(1)).toEqual([other]);
+  });
+
+  it('gives a run that was given back before the next of its session', async () => {
+    const { journal } = subject;
+    const first = await claimedRun(journal, { sessionId: 's' });
+    await createRun(journal, { sessionId: 's' });
+    await journal.release(first);
+    expect(await claim()).toEqual([first.runId]);
+  });
+
+  it('goes on with the session when its oldest run is stopped in the queue', async () => {
+    const { journal } = subject;
+    const first = await createRun(journal, { sessionId: 's' });
+    const second = await createRun(journal, { sessionId: 's' });
+    await journal.post(first, { kind: 'stop' });
+    expect(await claim()).toEqual([second]);
+  });
+
+  it('never gives a run to two who claim at once', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 30; i++) ids.push(await createRun(subject.journal, { sessionId: `s${i % 20}` }));
+    const claims = await Promise.all(counting(10).map((i) => claim(3, `worker ${i}`)));
+    const given = claims.flat();
+    expect(new Set(given).size).toBe(given.length);
+    expect(given.sort()).toEqual(ids.slice(0, 20).sort());
+  });
+
+  it('cancels runs on the way that were told to stop and were given back since, also with limit 0', async () => {
+    const { journal } = subject;
+    const stopped = await claimedRun(journal, { sessionId: 's' });
+    await journal.post(stopped.runId, { kind: 'stop' });
+    await journal.release(stopped);
+    const next = await createRun(journal, { sessionId: 's' });
+
+    expect(await claim(0)).toEqual([]);
+
+    expect((await journal.getRun(stopped.runId))?.state.status).toBe('cancelled');
+    expect(names(await journal.readEvents(stopped.runId, -1, 10))).toEqual(['run.cancelled']);
+    expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+    expect(await claim()).toEqual([next]);
+  });
+
+  it('gives the next of a session in the same call that cancels the one before it', async () => {
+    const { journal } = subject;
+    const stopped = await claimedRun(journal, { sessionId: 's' });
+    const next = await createRun(journal, { sessionId: 's' });
+    await journal.post(stopped.runId, { kind: 'stop' });
+    await journal.release(stopped);
+    expect(await claim()).toEqual([next]);
+  });
+
+  it('leaves a stopping run to its owner', async () => {
+    const { journal } = subject;
+    const owned = await claimedRun(journal);
+    await journal.post(owned.runId, { kind: 'stop' });
+    expect(await claim()).toEqual([]);
+    expect((await journal.getRun(owned.runId))?.state.status).toBe('stopping');
+  });
+}

@@ -1,0 +1,90 @@
+/** What the tests of this folder share: MCP servers from a configuration, called as the agent calls them. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { type HttpKind, startHttpMcpServer } from '../../../../../test/support/mcp/http-server.ts';
+import { waitFor } from '../../../../../test/support/wait-for.ts';
+import { ToolSet } from '../../agent/tools/tool.ts';
+import { configSecrets } from '../../config/index.ts';
+import { load } from '../../config/testing/load.ts';
+import { redactSecrets } from '../../secrets/redact-secrets.ts';
+import type { McpServerHealth } from '../mcp-server.ts';
+import { McpServers } from '../mcp-servers.ts';
+
+const SUPPORT = new URL('../../../../../test/support/mcp/', import.meta.url);
+
+export function program(name: 'stdio-server' | 'broken-server' | 'http-server', ...args: string[]) {
+  return { command: process.execPath, args: [fileURLToPath(new URL(`${name}.ts`, SUPPORT)), ...args] };
+}
+
+export interface Running {
+  servers: McpServers;
+  /** Everything that was logged, as text. */
+  logged(): string;
+  health(name?: string): McpServerHealth;
+  ready(name?: string): Promise<McpServerHealth>;
+  failed(name?: string): Promise<McpServerHealth>;
+  /** Calls a tool by the name the model knows it by. */
+  call(
+    tool: string,
+    args?: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<{ output: string; isError: boolean }>;
+}
+
+/** Starts them, and ends them after the test. The first one is what is meant where no name is given. */
+export function startServers(
+  entries: Record<string, Record<string, unknown>>,
+  environment: Record<string, string> = { PATH: process.env.PATH ?? '' },
+): Running {
+  const { config } = load({ env: { TALARIA_MCP_SERVERS: JSON.stringify(entries), ...environment } });
+  const secrets = configSecrets(config);
+  const lines: string[] = [];
+  const write = (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message }));
+  const servers = new McpServers(config.mcpServers, {
+    environment,
+    toolTimeoutSeconds: 20,
+    secrets,
+    mask: (text) => redactSecrets(text, secrets),
+    log: { debug: write, info: write, warn: write, error: write },
+  });
+  onTestFinished(() => servers.close());
+  servers.start();
+  const first = config.mcpServers[0]!.name;
+  const tools = new ToolSet([], servers);
+  const health = (name = first) => servers.health().find((server) => server.name === name)!;
+  const reached = (status: McpServerHealth['status'], name: string) =>
+    waitFor(`${name} to be ${status}`, () => health(name).status === status && health(name));
+  return {
+    servers,
+    health,
+    logged: () => lines.join('\n'),
+    ready: (name = first) => reached('ready', name),
+    failed: (name = first) => reached('failed', name),
+    async call(tool, args = {}, signal = new AbortController().signal) {
+      const prepared = tools.prepare(tool, JSON.stringify(args), () => []);
+      if ('client' in prepared) throw new Error(`${tool} is a tool of the client`);
+      return prepared.execute(signal);
+    },
+  };
+}
+
+export function temporaryDirectory(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'talaria-mcp-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** The lines of a file that a tool writes; none while there is no such file. */
+export function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+}
+
+/** The example server over HTTP, until the end of the test. */
+export async function httpServer(kind: HttpKind) {
+  const server = await startHttpMcpServer(kind);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}

@@ -1,0 +1,42 @@
+/**
+ * The sandbox the settings name; the drivers of the others are not loaded. `onTrouble` is told, in a sentence for a log,
+ * what goes wrong with it later.
+ */
+import type { ToolBackend } from '@talaria/sandbox';
+import type { Config } from '../config/index.ts';
+import { configuredLimits } from './sandbox-limits.ts';
+
+export async function configuredBackend(
+  config: Config,
+  workspacesDir: string,
+  onTrouble: (message: string) => void,
+): Promise<ToolBackend> {
+  const common = {
+    workspacesDir,
+    defaultTimeoutS: config.toolTimeoutSeconds,
+    allowNetwork: config.allowNetwork,
+    ...configuredLimits(config),
+  };
+  if (config.backend === 'local') {
+    const { LocalBackend } = await import('@talaria/sandbox/local');
+    return new LocalBackend({
+      ...common,
+      isolation: config.sandboxIsolation,
+      users: config.sandboxUsers,
+      hiddenPaths: [config.dataDir],
+    });
+  }
+  const { DockerBackend } = await import('@talaria/sandbox/docker');
+  return new DockerBackend({
+    ...common,
+    // The configuration has none without an image.
+    image: config.dockerImage ?? '',
+    dockerHost: config.dockerHost,
+    slotsPerContainer: config.slotsPerContainer,
+    minContainers: config.minContainers,
+    maxContainers: config.maxContainers,
+    warmSlots: config.warmSlots,
+    acquireTimeoutS: config.acquireTimeoutSeconds,
+    onTrouble,
+  });
+}

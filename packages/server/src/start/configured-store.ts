@@ -1,0 +1,34 @@
+/** The store the settings name. */
+import { type Config, describeDatabase } from '../config/index.ts';
+import { whyNotPrivate } from '../files/private-file.ts';
+import type { Journal } from '../journal/journal.ts';
+import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import type { Report } from '../telemetry/facts.ts';
+
+export interface StoreOptions {
+  /** The name under which this server claims runs. */
+  serverId: string;
+  report: Report;
+  /** Called when the store has failed for good: no write will succeed. */
+  onFatal(error: Error): void;
+}
+
+export async function openConfiguredStore(
+  { database }: Pick<Config, 'database'>,
+  { serverId, report, onFatal }: StoreOptions,
+): Promise<Journal> {
+  if (database.kind === 'sqlite') return SqliteJournal.open({ path: database.path, report, onFatal });
+  // Not needed by most, and not loaded for them.
+  const { PostgresJournal } = await import('../journal/postgres/postgres-journal.ts');
+  return PostgresJournal.open({ url: database.url, worker: serverId, report });
+}
+
+export function storeName({ database }: Pick<Config, 'database'>): string {
+  return `${database.kind === 'sqlite' ? 'SQLite' : 'Postgres'}, ${describeDatabase(database)}`;
+}
+
+/** What somebody should know who runs a server on it. */
+export function storeWarnings({ database }: Pick<Config, 'database'>): string[] {
+  const open = database.kind === 'sqlite' ? whyNotPrivate(database.path) : undefined;
+  return open === undefined ? [] : [open];
+}

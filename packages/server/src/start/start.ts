@@ -1,0 +1,253 @@
+/**
+ * Puts a server together: the only place that names concrete drivers, beside workbench.ts and the configured-*.ts.
+ *
+ * What a process is made of follows from its role. Every one has the store, the engine and a port with health and
+ * metrics. One that serves clients has the API behind that port, one that works has a workbench, and with it claims
+ * runs, starts jobs and sends webhooks.
+ *
+ * Starting: the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and jobs and the MCP
+ * servers, which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
+ * connections, the MCP servers, the sandbox, the store.
+ */
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { embeddingsEndpoint } from '../agent/model/embeddings-endpoint.ts';
+import { version } from '../basics/version.ts';
+import { checkStore } from '../checks/check-store.ts';
+import type { ServerHandle } from '../cli/serve.ts';
+import { type Config, configSecrets } from '../config/index.ts';
+import { Engine, type OpenWorkspace } from '../engine/engine.ts';
+import { QueuePace } from '../engine/pace.ts';
+import { lockFile } from '../files/file-lock.ts';
+import { makeDirectory } from '../files/make-directory.ts';
+import { createHttpServer } from '../http/http-server.ts';
+import { OPEN_OWNER } from '../http/requests/auth.ts';
+import type { Check } from '../http/routes/health.ts';
+import { JobScheduler } from '../jobs/job-scheduler.ts';
+import { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
+import { patientFetch } from '../network/patient-fetch.ts';
+import { advertisedUrl } from '../peers/advertised-url.ts';
+import { PeerGroup } from '../peers/peer-group.ts';
+import { ResponseRuns } from '../responses/response-runs.ts';
+import { keepSnapshot } from '../responses/snapshots.ts';
+import { createMasking } from '../secrets/masking.ts';
+import { redactSecrets } from '../secrets/redact-secrets.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
+import { createToolNames } from '../telemetry/tool-names.ts';
+import { chooseWebhook } from '../webhooks/choose-webhook.ts';
+import { Deliverer } from '../webhooks/deliverer.ts';
+import { openConfiguredStore, storeName, storeWarnings } from './configured-store.ts';
+import { configuredTraces } from './configured-traces.ts';
+import { configuredWork } from './configured-work.ts';
+import { modelSettings } from './model-settings.ts';
+import { readServerId } from './server-id.ts';
+import { Workbench } from './workbench.ts';
+
+const SECOND_MS = 1000;
+
+export async function startServer(config: Config): Promise<ServerHandle> {
+  await using opened = new AsyncDisposableStack();
+  const { role } = config;
+  const secrets = configSecrets(config);
+  const mask = (text: string): string => redactSecrets(text, secrets);
+  // To stderr, so that what the command prints for people on stdout stays readable.
+  const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
+
+  const telemetry = new Telemetry(log);
+  const { report } = telemetry;
+
+  // Before anything is opened or made: settings that name no model are settled here.
+  const workbench =
+    role === 'http' ? undefined : await Workbench.make(config, { mask, secrets, log, report });
+
+  makeDirectory(config.dataDir);
+  const lock = lockFile(
+    join(config.dataDir, 'server.lock'),
+    `The data directory ${config.dataDir} is in use by another server: stop that one, or give this one its own TALARIA_DATA_DIR`,
+  );
+  opened.defer(() => lock.release());
+  const serverId = readServerId(config.dataDir);
+
+  const opening = openConfiguredStore(config, {
+    serverId,
+    report,
+    onFatal(error) {
+      log.fatal(
+        { err: error },
+        'the store has failed; the server ends, and unfinished runs go on after a restart',
+      );
+      process.exit(1);
+    },
+  });
+  // They take a while, mostly waiting for others: a thread, a first command. Time to load what measures them.
+  const loadingMetrics = import('../telemetry/prometheus/metrics.ts');
+  const [store, bench, measuring] = await Promise.allSettled([opening, workbench?.open(), loadingMetrics]);
+  if (store.status === 'fulfilled') opened.defer(() => store.value.close());
+  if (bench.status === 'fulfilled') opened.defer(() => workbench?.close());
+  for (const part of [store, bench, measuring]) if (part.status === 'rejected') throw part.reason;
+  const journal = await opening;
+
+  const { Metrics } = await loadingMetrics;
+  const toolNames = workbench?.toolNames ?? createToolNames([], () => []);
+  const metrics = new Metrics({
+    version,
+    role,
+    tools: toolNames,
+    gauges: {
+      load: () => engine.load(),
+      ...(workbench && { sandbox: () => workbench.sandbox(), mcpServers: () => workbench.mcpServers() }),
+    },
+  });
+  telemetry.add(metrics.report);
+  const traces = await configuredTraces(config, { tools: toolNames, mask, log });
+  if (traces !== undefined) {
+    telemetry.add(traces.report);
+    opened.defer(() => traces.close());
+  }
+
+  const peers =
+    journal.peers &&
+    new PeerGroup({
+      peers: journal.peers,
+      self: { serverId, role, version, maxRuns: workbench === undefined ? 0 : config.maxConcurrentRuns },
+      workspaces: workbench?.workspaces,
+      retentionMs: config.runRetentionSeconds * SECOND_MS,
+      log,
+    });
+  const snapshots = config.workspaceSnapshots === 'database' ? journal.snapshots : undefined;
+  const masking = createMasking(secrets);
+  const pace = new QueuePace(Date.now);
+  const work =
+    workbench &&
+    configuredWork(config, {
+      workbench,
+      serverId,
+      journal,
+      openTools: (lease) => workbench.openTools(lease, { shared: peers?.places, snapshots }),
+      beforeEviction: (runId) => keepSnapshot(journal, masking, runId),
+      pace,
+      mask,
+      secrets,
+      log,
+      report,
+    });
+
+  const webhooks = {
+    url: config.webhookUrl,
+    secret: config.webhookSecret,
+    allowPrivate: config.webhookAllowPrivate,
+  };
+  const openWorkspace: OpenWorkspace = async (runId) => workbench?.openWorkspace(runId);
+  const engine = new Engine({
+    journal,
+    modelName: config.modelName,
+    maxQueuedRuns: config.maxQueuedRuns,
+    owners: Math.max(1, config.apiKeys.length),
+    contextTokens: config.contextTokens,
+    mask,
+    secrets,
+    openWorkspace,
+    findElsewhere: async (runId) => peers?.findElsewhere(runId),
+    chooseWebhook: (request) => chooseWebhook(request, webhooks),
+    clientSettings: config.clientModelSettings,
+    pace,
+    work,
+    report,
+  });
+
+  const jobs = { store: journal.jobs, startRun: engine.startJobRun };
+  const owners = new Set(config.apiKeys.length === 0 ? [OPEN_OWNER] : config.apiKeys.map(({ name }) => name));
+  const scheduler =
+    work && new JobScheduler({ ...jobs, isServed: (owner) => owners.has(owner), log, report });
+  const deliverer =
+    work &&
+    new Deliverer({
+      outbox: journal.outbox,
+      defaultUrl: webhooks.url,
+      secret: webhooks.secret,
+      allowPrivate: webhooks.allowPrivate,
+      userAgent: `talaria/${version}`,
+      log,
+      report,
+    });
+  opened.defer(() => deliverer?.stop());
+
+  const http = createHttpServer({
+    engine,
+    role,
+    apiKeys: config.apiKeys,
+    corsOrigins: config.corsOrigins,
+    maxBodiesBytes: config.maxBodiesMb * 1_000_000,
+    version,
+    // What the framework has to say at the level info, the command has said in better words.
+    logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
+    mcpServers: () => workbench?.mcpServers() ?? [],
+    metrics,
+    report,
+    checks: async (): Promise<Record<string, Check>> => {
+      const [store, others] = await Promise.all([checkStore(journal, storeName(config)), peers?.check()]);
+      return { store, ...workbench?.checks(), ...(others && { peers: others }) };
+    },
+    peers: peers && {
+      ...peers.identity,
+      openWorkspace,
+      isTakenUp: (runId) => peers.isTakenUp(runId),
+    },
+    api:
+      role === 'work'
+        ? undefined
+        : {
+            responses: new ResponseRuns({
+              engine,
+              journal,
+              masking,
+              modelName: config.modelName,
+              maxStored: config.maxStoredResponses,
+            }),
+            jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
+            modelName: config.modelName,
+            embeddings: {
+              endpoint: embeddingsEndpoint(modelSettings(config)),
+              model: config.embeddingModel,
+              fetch: patientFetch,
+              mask,
+            },
+            subscriberBufferBytes: config.subscriberBufferBytes,
+            inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
+            tellApprovals: config.tellApprovals,
+            // Where runs are worked on here, the time has been given to them.
+            inlineDrainMs: work === undefined ? config.drainSeconds * SECOND_MS : 0,
+          },
+  });
+  // Asked by the others until the end, it says goodbye when nobody can ask any more.
+  opened.defer(() => peers?.stop());
+  opened.defer(() => http.close());
+  const { host } = config;
+  await peers?.checkAlone();
+  const url = await http.listen({ host, port: config.port });
+  const { port } = http.server.address() as AddressInfo;
+  await peers?.start(config.advertiseUrl ?? advertisedUrl({ host, port }));
+  workbench?.start();
+  for (const part of [work, deliverer, scheduler]) part?.start();
+
+  const stack = opened.move();
+  let closing: Promise<void> | undefined;
+  return {
+    url,
+    describe: () => ({
+      role,
+      store: storeName(config),
+      storeWarnings: storeWarnings(config),
+      work: workbench?.describe(),
+    }),
+    close() {
+      closing ??= (async () => {
+        engine.beginDraining();
+        await Promise.all([scheduler?.stop(), work?.drain(config.drainSeconds * SECOND_MS)]);
+        await stack.disposeAsync();
+      })();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * What the runs of this process are worked on with: the model, the sandbox, the MCP servers. A process that works on no
+ * runs has none.
+ *
+ * Made, it has opened nothing: what is wrong with the settings of the model is said by then. Opened, the sandbox takes
+ * commands. The MCP servers are connected by `start`, and nobody waits for them.
+ */
+import { join } from 'node:path';
+import {
+  type BackendStats,
+  LimitUnenforceableError,
+  type ToolBackend,
+  ToolExecutor,
+  type WorkspaceReader,
+} from '@talaria/sandbox';
+import { parseRule } from '../agent/approvals/command-rules.ts';
+import { createGate, type Gate } from '../agent/approvals/gate.ts';
+import type { Model } from '../agent/model/model.ts';
+import { createSandboxCall, type SandboxCall } from '../agent/tools/sandbox-call.ts';
+import { createSandboxTools } from '../agent/tools/sandbox-tools.ts';
+import { todo } from '../agent/tools/todo.ts';
+import { type Tool, ToolSet } from '../agent/tools/tool.ts';
+import type { Log } from '../basics/log.ts';
+import { checkMcp } from '../checks/check-mcp.ts';
+import { checkSandbox } from '../checks/check-sandbox.ts';
+import type { WorkDescription } from '../cli/banner.ts';
+import type { Config } from '../config/index.ts';
+import type { Toolbox } from '../engine/run-worker.ts';
+import type { Check } from '../http/routes/health.ts';
+import type { Lease } from '../journal/journal.ts';
+import type { WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
+import type { McpServerHealth } from '../mcp/mcp-server.ts';
+import { McpServers } from '../mcp/mcp-servers.ts';
+import type { LocalWorkspaces } from '../peers/left-workspaces.ts';
+import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
+import { RunSnapshots } from '../snapshots/run-snapshots.ts';
+import type { Report } from '../telemetry/facts.ts';
+import { createToolNames, type ToolNames } from '../telemetry/tool-names.ts';
+import { configuredBackend } from './configured-backend.ts';
+import { configuredModel } from './configured-model.ts';
+import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
+
+/** What is known of workspaces beyond this machine; nothing where no other server can have worked on a run. */
+export interface Elsewhere {
+  shared: SharedPlaces | undefined;
+  snapshots: WorkspaceSnapshots | undefined;
+}
+
+export interface WorkbenchOptions {
+  mask(text: string): string;
+  secrets: readonly string[];
+  log: Log;
+  report: Report;
+}
+
+export class Workbench {
+  readonly model: Model;
+  /** Those that metrics and traces may name. */
+  readonly toolNames: ToolNames;
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #report: Report;
+  readonly #backend: ToolBackend;
+  readonly #executor: ToolExecutor;
+  readonly #mcp: McpServers;
+
+  static async make(config: Config, options: WorkbenchOptions): Promise<Workbench> {
+    const { mask, log } = options;
+    const model = configuredModel(config);
+    const backend = await configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
+      log.warn({ part: 'sandbox' }, mask(message)),
+    );
+    return new Workbench(config, { model, backend, ...options });
+  }
+
+  private constructor(
+    config: Config,
+    { model, backend, mask, secrets, log, report }: WorkbenchOptions & { model: Model; backend: ToolBackend },
+  ) {
+    this.#config = config;
+    this.#log = log;
+    this.#report = report;
+    this.model = model;
+    this.#backend = backend;
+    this.#executor = new ToolExecutor(this.#backend);
+    this.#mcp = new McpServers(config.mcpServers, {
+      environment: process.env,
+      toolTimeoutSeconds: config.toolTimeoutSeconds,
+      secrets,
+      mask,
+      log,
+    });
+    this.toolNames = createToolNames(
+      this.#ownTools(createSandboxCall(this.#executor, '')).map(({ definition }) => definition.name),
+      () => this.#mcp.list().map(({ definition }) => definition.name),
+    );
+  }
+
+  /** Resolves when the sandbox takes commands; what it cannot enforce is a mistake in the configuration. */
+  async open(): Promise<void> {
+    try {
+      await this.#backend.start();
+    } catch (error) {
+      throw error instanceof LimitUnenforceableError ? unenforceable(error.limits) : error;
+    }
+  }
+
+  start(): void {
+    this.#mcp.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#mcp.close();
+    await this.#executor.stop();
+    await this.#backend.stop();
+  }
+
+  get gate(): Gate {
+    return createGate({
+      isolated: this.#isolated,
+      whenIsolated: this.#config.approvalsIsolated,
+      whenUnisolated: this.#config.approvalsUnisolated,
+      rules: {
+        allow: this.#config.approvalsAllow.map(parseRule),
+        ask: this.#config.approvalsAsk.map(parseRule),
+        deny: this.#config.approvalsDeny.map(parseRule),
+      },
+    });
+  }
+
+  sandbox(): BackendStats {
+    return this.#backend.stats();
+  }
+
+  mcpServers(): McpServerHealth[] {
+    return this.#mcp.health();
+  }
+
+  /** Undefined for a run that has no workspace here. */
+  openWorkspace(runId: string): Promise<WorkspaceReader | undefined> {
+    return this.#backend.openWorkspace(runId);
+  }
+
+  get workspaces(): LocalWorkspaces {
+    return this.#backend;
+  }
+
+  /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
+  async openTools(lease: Lease, { shared, snapshots }: Elsewhere): Promise<Toolbox> {
+    await this.#mcp.tried();
+    const { runId } = lease;
+    const place = new RunWorkspace(lease, { backend: this.#backend, shared });
+    const kept = snapshots && this.#snapshots(lease, snapshots);
+    const tools = this.#ownTools(createSandboxCall(this.#executor, runId, place.place));
+    const usesWorkspace = (name: string): boolean =>
+      name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
+    return {
+      tools: new ToolSet(tools, this.#mcp),
+      workspace: {
+        isUsedBy: usesWorkspace,
+        recover: async (conversation, signal) => {
+          const used = conversation.some(
+            (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
+          );
+          const lost = await place.isLost(used);
+          // One that is not here and not missed was to be restored by an owner who did not get so far.
+          const restored = (await this.openWorkspace(runId)) === undefined && (await kept?.restore(signal));
+          if (restored) return { kind: 'restored', ...restored };
+          return { kind: lost ? 'lost' : 'here' };
+        },
+        keep: async (pos, signal) => kept?.keep(pos, signal),
+        drop: async () => kept?.drop(),
+      },
+      // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
+      close: () =>
+        this.#executor.release(runId).catch((error: unknown) => {
+          this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be given back');
+        }),
+    };
+  }
+
+  #snapshots(lease: Lease, snapshots: WorkspaceSnapshots): RunSnapshots {
+    const maxBytes = this.#config.workspaceSnapshotMaxBytes;
+    const [backend, log, report] = [this.#backend, this.#log, this.#report];
+    return new RunSnapshots(lease, { backend, snapshots, maxBytes, log, report });
+  }
+
+  checks(): Record<string, Check> {
+    return {
+      sandbox: checkSandbox(this.sandbox()),
+      model: { status: 'ok', detail: this.model.name },
+      ...(this.#config.mcpServers.length === 0 ? {} : { mcp: checkMcp(this.mcpServers()) }),
+    };
+  }
+
+  describe(): WorkDescription {
+    const { isolation, limits } = this.sandbox();
+    return {
+      model: this.model.name,
+      sandbox: isolation.description,
+      isolated: this.#isolated,
+      hardening: isolation.hardening ?? [],
+      limits: limitsInBrief(limits),
+      unenforcedLimits: unenforcedLimits(limits),
+    };
+  }
+
+  get #isolated(): boolean {
+    return this.sandbox().isolation.kind !== 'none';
+  }
+
+  #ownTools(call: SandboxCall): Tool[] {
+    return [...createSandboxTools(call, this.#config.toolTimeoutSeconds), todo];
+  }
+}
