@@ -98,7 +98,7 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
         expect(calls.map(({ city }) => city).sort()).toEqual(['Oslo', 'Paris']);
         expect(toolResults(seen, 1)).toMatch(/21/);
         expect(toolResults(seen, 1)).toMatch(/12/);
-        if (seen.api === 'chat') expectRuns(seen, 1);
+        expectRuns(seen, 1);
       },
     },
     'client and server tools in one step': {
@@ -106,6 +106,21 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
       check(result, seen) {
         expectWeather(result, seen);
         expect(toolResults(seen, 1)).toMatch(/seen/);
+      },
+    },
+    'another agent takes over': {
+      turns: [[{ tools: [{ name: 'transfer_to_expert', arguments: {} }] }, { text: 'It is 21 degrees.' }]],
+      check(result, seen) {
+        expect(result).toEqual({ text: 'It is 21 degrees.', agent: 'expert' });
+        const [first, second] = seen.requests;
+        expect(said(first!.body.messages, 'system').join()).toContain('You are the receptionist.');
+        expect(toolNames(first!)).toContain('transfer_to_expert');
+        const told = said(second!.body.messages, 'system').join();
+        expect(told).toContain('You are the expert.');
+        expect(told).not.toContain('You are the receptionist.');
+        expect(toolNames(second!)).toContain('get_weather');
+        expect(toolNames(second!)).not.toContain('transfer_to_expert');
+        expectRuns(seen, 1);
       },
     },
     'JSON schema': {
@@ -189,8 +204,8 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
 function expectWeather(result: unknown, seen: Seen): void {
   expect(result).toEqual({ text: 'It is 21 degrees.', calls: [{ city: 'Paris' }] });
   expect(toolResults(seen, 1)).toMatch(/21/);
-  // A chat goes on in the run that asked; a response that answers a call is another one.
-  if (seen.api === 'chat') expectRuns(seen, 1);
+  // The outputs continue the run that asked for them.
+  expectRuns(seen, 1);
 }
 
 function expectValue(result: unknown, seen: Seen): void {
@@ -213,6 +228,10 @@ function toolResults({ requests }: Seen, step: number): string {
   const request = requests.find((candidate) => candidate.step === step);
   expect(request, `a request of the model at step ${step}`).toBeDefined();
   return said(request!.body.messages, 'tool').join('\n');
+}
+
+function toolNames({ body }: RecordedRequest): string[] {
+  return (body.tools ?? []).map((tool) => tool.function.name);
 }
 
 function said(messages: RecordedRequest['body']['messages'], role: string): string[] {

@@ -11,6 +11,7 @@ export const FEATURES = [
   'client tools in a stream',
   'parallel client tools',
   'client and server tools in one step',
+  'another agent takes over',
   'JSON schema',
   'typed answer by a tool',
   'JSON object',

@@ -150,6 +150,51 @@ describe('a completion that asks for tools of the client', () => {
     });
   });
 
+  test('works on what the latest request says', async () => {
+    const called = (name: string): OpenAI.ChatCompletionTool => ({ type: 'function', function: { name } });
+    const [prompt] = prompting(
+      { tools: [weather('Oslo')] },
+      { tools: [weather('Rome')] },
+      { text: '{"c": 3}' },
+    );
+    const first = await ask([{ role: 'system', content: 'Be A.' }, prompt!], { temperature: 0.5 });
+    const next = answered(
+      [{ role: 'system', content: 'Be B.' }, prompt!],
+      first.choice.message,
+      () => 'snow',
+    );
+    const form = { type: 'json_schema', json_schema: { name: 'c', schema: { required: ['c'] } } };
+    const second = await ask(next, {
+      tools: [...tools, called('other')],
+      tool_choice: 'required',
+      response_format: form,
+    });
+    const asked = world.model.requests.at(-1)!.body;
+    expect(asked).toMatchObject({ tool_choice: 'required' });
+    expect(asked.temperature).toBeUndefined();
+    expect(asked.tools?.map((tool) => tool.function.name)).toEqual(['get_weather', 'other']);
+    expect(asked.messages[0]!.content).toContain('Be B.');
+    expect(asked.messages[0]!.content).not.toContain('Be A.');
+
+    const last = answered(next, second.choice.message, () => 'rain');
+    const third = await ask(last, { tools: undefined });
+    expect(third.choice).toMatchObject({ finish_reason: 'stop', message: { content: '{"c": 3}' } });
+    const atLast = world.model.requests.at(-1)!.body;
+    expect(atLast.tools?.map((tool) => tool.function.name)).not.toContain('get_weather');
+    expect(atLast.messages[0]!.content).not.toContain('schema');
+    expect(new Set([first.runId, second.runId, third.runId]).size).toBe(1);
+  });
+
+  test('is refused a form that cannot be checked, and waits for outputs still', async () => {
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
+    const { choice, runId } = await ask(messages);
+    const next = answered(messages, choice.message, () => 'snow');
+    const schema = { type: 'string', pattern: '(' };
+    const response_format = { type: 'json_schema', json_schema: { name: 'none', schema } };
+    await expect(ask(next, { response_format })).rejects.toMatchObject({ code: 'invalid_output_schema' });
+    expect(await ask(next)).toMatchObject({ runId, choice: { message: { content: 'Snow.' } } });
+  });
+
   test('is continued after kill -9', async () => {
     await using restarted = await ServerWithModel.start();
     const of = () => new OpenAI({ baseURL: `${restarted.server.url}/v1`, apiKey: 'none' });

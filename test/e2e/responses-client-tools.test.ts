@@ -295,6 +295,30 @@ describe('a response with tools of its client', () => {
     });
   });
 
+  test('works on what the latest request says, also after kill -9', async () => {
+    const first = await create(asksOnce(), { instructions: 'Be A.', temperature: 0.5 });
+    const other = { ...WEATHER, name: 'other' };
+    const terms = { instructions: 'Be B.', top_p: 0.5 };
+    await subject.server.kill();
+    await subject.server.start();
+    const second = await create(outputsFor(first, 'snow'), {
+      previous_response_id: first.id,
+      tools: [other],
+      ...terms,
+    });
+    expect(second).toMatchObject({ ...terms, tools: [{ name: 'other' }], temperature: null });
+    expect(second.output_text).toBe('It snows');
+    expect(runOf(second)).toBe(runOf(first));
+    const { body } = subject.model.requests.at(-1)!;
+    expect(body.messages[0]!.content).toContain('Be B.');
+    expect(body.messages[0]!.content).not.toContain('Be A.');
+    expect(body).toMatchObject({ top_p: 0.5 });
+    expect(body.temperature).toBeUndefined();
+    const offered = body.tools?.map((tool) => tool.function.name);
+    expect(offered).toContain('other');
+    expect(offered).not.toContain('get_weather');
+  });
+
   test('is parsed when its answer has a set form, after calls of tools of both kinds', async () => {
     const format = {
       type: 'json_schema' as const,

@@ -67,6 +67,30 @@ function capabilitiesOf(api: Api): TestedClient['shows'] {
     return { text: result.finalOutput, calls };
   };
 
+  async function handedOver(task: Task) {
+    const { model } = task;
+    const getWeather = tool({
+      name: 'get_weather',
+      description: 'The temperature in a city',
+      parameters: z.object({ city: z.string() }),
+      execute: async (args) => celsius(args),
+    });
+    const expert = new Agent({
+      name: 'expert',
+      model,
+      instructions: 'You are the expert.',
+      tools: [getWeather],
+    });
+    const receptionist = new Agent({
+      name: 'receptionist',
+      model,
+      instructions: 'You are the receptionist.',
+      handoffs: [expert],
+    });
+    const { finalOutput, lastAgent } = await runnerOf(task).run(receptionist, task.prompts[0]!);
+    return { text: finalOutput, agent: lastAgent?.name };
+  }
+
   /** The items of the first turn are sent again with the second: those of the server's tools, too. */
   async function turns(task: Task) {
     const texts: unknown[] = [];
@@ -88,6 +112,7 @@ function capabilitiesOf(api: Api): TestedClient['shows'] {
     'client tools in a stream': withTools(true),
     'parallel client tools': withTools(false),
     'client and server tools in one step': withTools(true),
+    'another agent takes over': handedOver,
     async 'JSON schema'(task) {
       const agent = new Agent({ name: 'assistant', model: task.model, outputType: Weather });
       return { value: (await runnerOf(task).run(agent, task.prompts[0]!)).finalOutput };

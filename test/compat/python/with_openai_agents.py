@@ -72,6 +72,17 @@ async def with_tools_streamed(task):
     return {"text": result.final_output, "calls": calls}
 
 
+@shows_with_both("another agent takes over")
+async def handed_over(task):
+    model = task["model"]
+    expert = Agent(name="expert", model=model, instructions="You are the expert.", tools=[weather_tool([])])
+    receptionist = Agent(
+        name="receptionist", model=model, instructions="You are the receptionist.", handoffs=[expert]
+    )
+    result = await Runner.run(receptionist, task["prompts"][0], run_config=config(task))
+    return {"text": result.final_output, "agent": result.last_agent.name}
+
+
 @shows_with_both("JSON schema")
 async def schema(task):
     agent = agent_of(task, output_type=Weather)

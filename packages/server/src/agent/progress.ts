@@ -17,7 +17,8 @@ import {
   type Usage,
 } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
-import type { ContextRange, LogRecord, QueuedApproval, RunRequest } from '../journal/records.ts';
+import type { ContextRange, LogRecord, QueuedApproval, RunRequest, RunTerms } from '../journal/records.ts';
+import { withTerms } from '../journal/run-terms.ts';
 import type { Turn } from '../journal/sessions.ts';
 import type { Conversation } from './context/cut.ts';
 import type { PastCall } from './tools/tool.ts';
@@ -47,6 +48,8 @@ export interface Steer {
 
 export class Progress {
   request: RunRequest | undefined;
+  /** The first step that works on the present terms of the request, from 0. */
+  termsFromStep = 0;
   /** Earlier turns of the session; undefined until they were looked up. */
   context: Message[] | undefined;
   /** Where they stand in the session's transcript, if they do: whoever replays the run reads `context` from there. */
@@ -177,7 +180,8 @@ export class Progress {
         this.#closeStep();
         break;
       case 'tool.answered': {
-        const { tool_call_id, output, error: isError } = record.private;
+        const { tool_call_id, output, error: isError, terms } = record.private;
+        if (terms !== undefined) this.#changeTerms(terms);
         this.#update(tool_call_id, (call) => {
           call.answer = { output, isError, at: record.at };
         });
@@ -264,6 +268,13 @@ export class Progress {
       }
     }
     return past;
+  }
+
+  #changeTerms(terms: RunTerms): void {
+    if (this.request === undefined) return;
+    this.request = withTerms(this.request, terms);
+    this.termsFromStep = this.steps;
+    this.refusedAnswers = 0;
   }
 
   #stepCompleted(content: AssistantPart[], reason: FinishReason): void {

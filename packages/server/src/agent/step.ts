@@ -113,10 +113,11 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
 }
 
 function stepRequest(run: AgentRun, signal: AbortSignal): StepRequest {
-  const { request, steps } = run.progress;
+  const { request, steps, termsFromStep } = run.progress;
   const { client_tools: client, settings, output_form: outputForm } = request ?? {};
-  // What a client demands is a call of one of its own tools, and of the first step alone.
-  const choice = steps === 0 && client !== undefined && client.choice !== 'auto' ? client.choice : undefined;
+  // What a client demands is a call of one of its own tools, and of the first step after its request alone.
+  const isFirst = steps === termsFromStep;
+  const choice = isFirst && client !== undefined && client.choice !== 'auto' ? client.choice : undefined;
   return {
     messages: stepMessages(run),
     tools: choice === undefined ? run.tools.definitions : run.tools.clientDefinitions,

@@ -32,7 +32,7 @@ import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { Place } from '../journal/peers.ts';
-import type { RunRequest } from '../journal/records.ts';
+import type { RunRequest, RunTerms } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
@@ -100,6 +100,9 @@ export interface Submission extends CreateRun {
   response?: Omit<NewResponse, 'responseId'> | undefined;
 }
 
+/** How a client wants its run worked on. */
+export type AskedTerms = Pick<Submission, 'instructions' | 'clientTools' | 'outputForm' | 'settings'>;
+
 /** As it can be recorded. */
 interface CompleteSubmission extends Omit<Submission, 'context'> {
   copied?: CopiedContext;
@@ -161,10 +164,8 @@ export class Engine {
   ): Promise<RunCreated> {
     const runId = createRunId();
     const { response } = request;
-    checkForm(request.outputForm);
-    const settings = this.allowedSettings(request.settings);
-    const told = await this.#withSystemPrompt(owner, request);
-    const accepted = toRunRequest({ ...(await this.#withContext(owner, told)), settings });
+    const terms = await this.terms(owner, request, await this.#sessionOf(owner, request));
+    const accepted = { ...toRunRequest(await this.#withContext(owner, request)), ...terms };
     const outcome = await this.#create({
       runId,
       owner,
@@ -240,10 +241,15 @@ export class Engine {
    * Gives calls of client tools their outputs; resolves with how many of these the run has. The same output again changes
    * nothing, also when the run is long past it: a client that did not hear of its success may repeat itself.
    */
-  async answerCalls(owner: string, runId: string, outputs: readonly ToolOutput[]): Promise<RunToolOutputs> {
+  async answerCalls(
+    owner: string,
+    runId: string,
+    outputs: readonly ToolOutput[],
+    terms?: RunTerms,
+  ): Promise<RunToolOutputs> {
     await this.#find(owner, runId);
     const answer = (some: readonly ToolOutput[]) =>
-      this.#journal.post(runId, { kind: 'tool_outputs', outputs: some });
+      this.#journal.post(runId, { kind: 'tool_outputs', outputs: some, terms });
     try {
       await answer(outputs);
     } catch (error) {
@@ -323,6 +329,25 @@ export class Engine {
     };
   }
 
+  /**
+   * What a client asks for, as a run in the session keeps it: what the session tells its runs comes before what this one is
+   * told. Throws for a form that no answer can be checked against.
+   */
+  async terms(owner: string, asked: AskedTerms, sessionId: string | undefined): Promise<RunTerms> {
+    const { instructions: own, clientTools, outputForm } = asked;
+    checkForm(outputForm);
+    const settings = this.allowedSettings(asked.settings);
+    const ofSession =
+      sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
+    const told = [ofSession, own].filter((text) => text !== undefined);
+    return {
+      ...(told.length === 0 ? {} : { instructions: told.join('\n\n') }),
+      ...(clientTools === undefined ? {} : { client_tools: clientTools }),
+      ...(outputForm === undefined ? {} : { output_form: outputForm }),
+      ...(settings === undefined ? {} : { settings }),
+    };
+  }
+
   /** Those that clients may set here; undefined when none is left. */
   allowedSettings(settings: ModelSettings = {}): ModelSettings | undefined {
     const { clientSettings = MODEL_SETTING_NAMES } = this.#options;
@@ -364,15 +389,6 @@ export class Engine {
     failpoint('run.after-create');
     this.#report({ fact: 'run.submitted', outcome: outcome.kind });
     return outcome;
-  }
-
-  /** What the session tells its runs comes before what this one is told. */
-  async #withSystemPrompt(owner: string, request: Submission): Promise<Submission> {
-    const { instructions } = request;
-    const sessionId = await this.#sessionOf(owner, request);
-    const prompt = sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
-    if (prompt === undefined) return request;
-    return { ...request, instructions: instructions === undefined ? prompt : `${prompt}\n\n${instructions}` };
   }
 
   /** The session a run is in, or goes on from without being in it. A response may go on in a fork, named by then. */
@@ -421,9 +437,9 @@ export class Engine {
   }
 }
 
+/** But for its terms. */
 function toRunRequest(submission: CompleteSubmission): RunRequest {
-  const { prompt, history, leadIn, copied, maxContextMessages, instructions, sessionId } = submission;
-  const { clientTools, outputForm, settings, inline, followUp } = submission;
+  const { prompt, history, leadIn, copied, maxContextMessages, sessionId, inline, followUp } = submission;
   return {
     prompt,
     session_named: sessionId !== undefined,
@@ -432,10 +448,6 @@ function toRunRequest(submission: CompleteSubmission): RunRequest {
     ...(history === undefined ? {} : { history }),
     ...(leadIn === undefined ? {} : { lead_in: leadIn }),
     ...(followUp === undefined ? {} : { follow_up: followUp }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(clientTools === undefined ? {} : { client_tools: clientTools }),
-    ...(outputForm === undefined ? {} : { output_form: outputForm }),
-    ...(settings === undefined ? {} : { settings }),
     ...(inline === true ? { inline } : {}),
   };
 }

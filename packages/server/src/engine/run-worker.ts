@@ -15,6 +15,7 @@
 import {
   type ApiErrorCode,
   type ApprovalChoice,
+  type ClientTools,
   RUN_FAILURES,
   TalariaError,
   type ToolOutput,
@@ -225,7 +226,7 @@ export class RunWorker {
       const { continues, settledPos, messages } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
       const recovered = await workspace.recover(messages, this.#abort.signal);
-      const all = this.#withClientTools(tools);
+      const all = this.#clientToolsOver(tools)();
       const usesFiles = (tool: string): boolean => workspace.isUsedBy(tool) && !all.isOfClient(tool);
       const news = workspaceNews(recovered, outcomes, usesFiles);
       const lost = all.lostInRestart(this.#progress.callsBefore());
@@ -331,12 +332,15 @@ export class RunWorker {
     const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
+    const withClientTools = this.#clientToolsOver(tools);
     return {
       get progress() {
         return worker.#progress;
       },
       model,
-      tools: this.#withClientTools(tools),
+      get tools() {
+        return withClientTools();
+      },
       gate,
       limits,
       systemPrompt,
@@ -355,9 +359,16 @@ export class RunWorker {
     };
   }
 
-  #withClientTools(tools: ToolSet): ToolSet {
-    const ofClient = this.#progress.request?.client_tools;
-    return ofClient === undefined ? tools : tools.with(ofClient.tools);
+  /** The client may bring other tools with the outputs of those it has run, also while this worker holds the run. */
+  #clientToolsOver(tools: ToolSet): () => ToolSet {
+    let known: { ofClient: ClientTools | undefined; tools: ToolSet } = { ofClient: undefined, tools };
+    return () => {
+      const ofClient = this.#progress.request?.client_tools;
+      if (ofClient !== known.ofClient) {
+        known = { ofClient, tools: ofClient === undefined ? tools : tools.with(ofClient.tools) };
+      }
+      return known.tools;
+    };
   }
 
   async #append(records: NewRecord[], options?: AppendOptions): Promise<LogRecord[]> {

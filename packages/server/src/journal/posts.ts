@@ -10,7 +10,7 @@ import {
   TalariaError,
   type ToolOutput,
 } from '@talaria/protocol';
-import type { NewRecord } from './records.ts';
+import type { NewRecord, RunTerms } from './records.ts';
 import type { RunState } from './run-state.ts';
 
 /** Steers that may wait for the next step: what the model is given at once stays readable, and the log bounded. */
@@ -22,6 +22,8 @@ export type Post =
   | {
       kind: 'tool_outputs';
       outputs: readonly ToolOutput[];
+      /** What the client asks for from now on; absent leaves it as it is. */
+      terms?: RunTerms | undefined;
       /** Given by the owner of the run for want of an answer; it is part of its work. */
       reason?: 'timeout' | undefined;
     }
@@ -70,13 +72,14 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
       const stray = post.outputs.find(({ toolCallId }) => !pending.has(toolCallId));
       if (finished || state.stop_requested || stray !== undefined) throw new TalariaError('call_not_pending');
       return {
-        records: post.outputs.map(({ toolCallId, output, error }) => ({
+        records: post.outputs.map(({ toolCallId, output, error }, i) => ({
           event: 'tool.answered',
           private: {
             tool_call_id: toolCallId,
             output,
             error,
             ...(post.reason === undefined ? {} : { reason: post.reason }),
+            ...(post.terms === undefined || i > 0 ? {} : { terms: post.terms }),
           },
         })),
       };

@@ -20,15 +20,24 @@ import type {
 } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message } from './messages.ts';
 
+/** How a client wants its run worked on. A request that brings outputs of its tools may change all of it. */
+export interface RunTerms {
+  instructions?: string;
+  /** Tools the client runs itself. */
+  client_tools?: ClientTools;
+  output_form?: OutputForm;
+  /** Only those the server lets clients set. */
+  settings?: ModelSettings;
+}
+
 /** What the client asked for, as accepted. */
-export interface RunRequest {
+export interface RunRequest extends RunTerms {
   prompt: Content;
   history?: HistoryMessage[];
   /** Messages before the prompt that go on from what was said before, where `history` takes its place. */
   lead_in?: HistoryMessage[];
   /** What was said and called after the prompt before this run: a run that is not known any more is continued by another. */
   follow_up?: HistoryMessage[];
-  instructions?: string;
   /** What was said before, where it stands in another session: of a response that is gone on from. */
   context?: Message[];
   /** How many messages before `context` are out of reach of any model. */
@@ -39,13 +48,8 @@ export interface RunRequest {
   session_named: boolean;
   /** The trace the run is to be part of, in W3C form. */
   traceparent?: string;
-  /** Tools the client runs itself. */
-  client_tools?: ClientTools;
   /** The run was started for the answer to a request: with no output in time there is nobody to continue for. */
   inline?: true;
-  output_form?: OutputForm;
-  /** Only those the server lets clients set. */
-  settings?: ModelSettings;
 }
 
 /** Messages of the run's session by position; `to` is the one after the last. */
@@ -95,8 +99,17 @@ export interface PrivatePayloads {
   /** The intent to run a gated call, after its approval. */
   'tool.executing': { tool_call_id: string };
   'tool.completed': { output: string; interrupted?: boolean };
-  /** The output of a client tool; its outcome is `tool.completed`, which the owner of the run records. */
-  'tool.answered': { tool_call_id: string; output: string; error: boolean; reason?: 'timeout' };
+  /**
+   * The output of a client tool; its outcome is `tool.completed`, which the owner of the run records. `terms` hold from the
+   * next step on, in place of all that held before.
+   */
+  'tool.answered': {
+    tool_call_id: string;
+    output: string;
+    error: boolean;
+    reason?: 'timeout';
+    terms?: RunTerms;
+  };
   'stop.requested': Record<never, never>;
   'steer.requested': { input: string };
   'run.steered': { steer_pos: number };

@@ -34,7 +34,7 @@ import { ResponseFold } from './response-fold.ts';
 import { responseIdOf } from './response-ids.ts';
 import { readResponse } from './response-log.ts';
 import type { ResponseHead } from './response-object.ts';
-import { type ResponseView, type RunTerms, responseSettings } from './response-settings.ts';
+import { type ResponseView, responseSettings } from './response-settings.ts';
 
 /** A stop takes effect within five seconds; whoever asked for it is not kept waiting for longer. */
 const CANCEL_WAIT_MS = 5_000;
@@ -79,12 +79,10 @@ export class ResponseRuns {
     return this.#options.journal;
   }
 
-  /** As its run will be; of a run that is continued, `continue` says it. */
+  /** As its run will be, or as a run will be continued. */
   settings(asked: CreateResponse, view: Omit<ResponseView, 'model'>): ResponseSettings {
     const { engine, modelName: model } = this.#options;
-    const { clientTools, outputForm } = asked;
-    const settings = engine.allowedSettings(asked.settings);
-    return responseSettings(asked, { model, ...view }, { clientTools, outputForm, settings });
+    return responseSettings(asked, { model, ...view }, engine.allowedSettings(asked.settings));
   }
 
   async submit(
@@ -162,10 +160,9 @@ export class ResponseRuns {
     input: readonly unknown[],
     { run, afterSeq }: RunPart,
   ): Promise<ResponseHead> {
-    const { journal, maxStored, modelName: model } = this.#options;
-    const terms = await this.#termsOf(run.run_id);
+    const { journal, maxStored } = this.#options;
     const stored = asked.store ? await journal.responses.ofRun(run.run_id) : [];
-    const settings = responseSettings({ ...asked, store: stored.length > 0 }, { model, ...view }, terms);
+    const settings = this.settings({ ...asked, store: stored.length > 0 }, view);
     const head = { ...headOf(run, settings, afterSeq), createdAt: Date.now() };
     const { responseId } = head;
     const known = stored.find((response) => response.responseId === responseId);
@@ -174,14 +171,6 @@ export class ResponseRuns {
     const next = { responseId, afterSeq, settings, input: JSON.stringify(input), maxStored };
     await journal.responses.add(before, next);
     return (await journal.responses.get(before.owner, responseId)) ?? head;
-  }
-
-  /** What the run works with, whatever a request says that continues it. */
-  async #termsOf(runId: string): Promise<RunTerms> {
-    const [record] = await this.#options.journal.readLog(runId, -1, 1);
-    if (record?.event !== 'run.accepted') return {};
-    const { client_tools: clientTools, output_form: outputForm, settings } = record.private;
-    return { clientTools, outputForm, settings };
   }
 
   /** A response that asked for calls of its client is not gone on from without their outputs. */

@@ -1,5 +1,5 @@
 /** What a response says about how it was made: as it was asked for, and as the server let it be. */
-import type { ClientTools, CreateResponse, ModelSettings, OutputForm } from '@talaria/protocol';
+import type { CreateResponse, ModelSettings } from '@talaria/protocol';
 import type { ResponseSettings } from '../journal/responses.ts';
 
 /** How a response is shown to this client. */
@@ -9,19 +9,14 @@ export interface ResponseView {
   tellsApprovals: boolean;
 }
 
-/** What its run works with. */
-export interface RunTerms {
-  clientTools?: ClientTools | undefined;
-  outputForm?: OutputForm | undefined;
-  settings?: ModelSettings | undefined;
-}
-
 export function responseSettings(
   asked: CreateResponse,
   view: ResponseView,
-  { clientTools, outputForm, settings }: RunTerms,
+  /** Those of the asked ones that the server lets clients set. */
+  used: ModelSettings = {},
 ): ResponseSettings {
   const { previousResponseId, conversation, instructions, metadata, truncation, background, store } = asked;
+  const { clientTools, outputForm } = asked;
   return {
     model: asked.model ?? view.model,
     previous_response_id: previousResponseId ?? null,
@@ -31,7 +26,7 @@ export function responseSettings(
     truncation,
     background,
     store,
-    used: settings ?? {},
+    used,
     tools: clientTools?.tools ?? [],
     tool_choice: clientTools?.choice ?? 'auto',
     parallel_tool_calls: clientTools?.parallel ?? true,

@@ -1,6 +1,8 @@
 /**
  * Requests that bring the outputs of client tools, and so continue a run that waits for them. What such a request is
- * answered with begins after the `run.waiting` that asked for them.
+ * answered with begins after the `run.waiting` that asked for them. In these dialects a request says all that it wants, and
+ * so may want something else than the one before: when one agent hands over to another, it has other instructions and
+ * other tools. The run then works on what the latest request says.
  *
  * A run cannot be continued when it is gone, was not waiting for these calls, or had other outputs by now. Then the
  * request is one like any other: a new run is given the calls and their results as what was said before.
@@ -14,8 +16,11 @@ import {
   type Usage,
 } from '@talaria/protocol';
 import { runOfCallId, toClientCallId } from '../../engine/call-ids.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { AskedTerms, Engine } from '../../engine/engine.ts';
+import { hashJson } from '../../engine/hash-json.ts';
 import type { Journal } from '../../journal/journal.ts';
+import type { RunTerms } from '../../journal/records.ts';
+import { termsIn } from '../../journal/run-terms.ts';
 
 export interface ContinuedRun {
   run: Run;
@@ -25,11 +30,12 @@ export interface ContinuedRun {
 }
 
 export interface ContinuedRunsOptions {
-  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer'>;
+  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer' | 'terms'>;
   journal: Pick<Journal, 'readLog'>;
 }
 
 export interface Continuing {
+  asked: AskedTerms;
   /** What the client says after the outputs. A run that no longer waits for them has been told so, or is not continued. */
   message?: string | undefined;
   /** Is called before a run that still waits is given its outputs, which may end it at once. */
@@ -40,6 +46,8 @@ interface Wait {
   seq: number;
   calls: PendingCall[];
   usage: Usage;
+  /** What the run works on, up to now. */
+  terms: RunTerms;
   /** What the run was told since, up to its next wait. */
   told: string[];
 }
@@ -55,7 +63,7 @@ export class ContinuedRuns {
   async continue(
     owner: string,
     outputs: readonly ToolOutput[],
-    { message, prepare }: Continuing = {},
+    { asked, message, prepare }: Continuing,
   ): Promise<ContinuedRun | undefined> {
     const [runId, ...others] = new Set(outputs.map(({ toolCallId }) => runOfCallId(toolCallId)));
     if (runId === undefined || others.length > 0) return undefined;
@@ -63,6 +71,8 @@ export class ContinuedRuns {
     const wait = run && (await this.#findWait(runId, outputs));
     if (run === undefined || wait === undefined) return undefined;
     expectAll(run, wait, outputs);
+    const terms = await this.#options.engine.terms(owner, asked, run.session_id);
+    const changed = hashJson(terms) === hashJson(wait.terms) ? undefined : terms;
     const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
     const found = { run, afterSeq: wait.seq, usageBefore: wait.usage };
     const isWaiting = run.pending_calls !== undefined && run.pending_calls.length > 0;
@@ -72,7 +82,7 @@ export class ContinuedRuns {
     if (!isTold) await this.#options.engine.steer(owner, runId, message);
     const answers = outputs.map((output) => ({ ...output, toolCallId: own.get(output.toolCallId)! }));
     try {
-      await this.#options.engine.answerCalls(owner, runId, answers);
+      await this.#options.engine.answerCalls(owner, runId, answers, changed);
     } catch (error) {
       if (error instanceof TalariaError && error.code === 'call_not_pending') return undefined;
       throw error;
@@ -83,6 +93,7 @@ export class ContinuedRuns {
   /** The time the run waited for all of these calls. */
   async #findWait(runId: string, outputs: readonly ToolOutput[]): Promise<Wait | undefined> {
     const log = await this.#options.journal.readLog(runId, -1);
+    const terms = termsIn(log);
     let told: string[] = [];
     for (const record of log.reverse()) {
       if (record.event === 'steer.requested') told.push(record.private.input);
@@ -90,7 +101,7 @@ export class ContinuedRuns {
       const { calls, usage_so_far: usage = NO_USAGE } = record.public;
       const ids = new Set(calls.map(({ tool_call_id: id }) => toClientCallId(runId, id)));
       if (outputs.every(({ toolCallId }) => ids.has(toolCallId))) {
-        return { seq: record.seq, calls, usage, told };
+        return { seq: record.seq, calls, usage, terms, told };
       }
       told = [];
     }

@@ -44,7 +44,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
     const session = readSessionHeaders(request, keyConfigured);
     const asked = parseCreateChat(body);
     const { model = modelName, stream, outputs, asFunctions } = asked;
-    const before = outputs.length === 0 ? undefined : await continued.continue(owner, outputs);
+    const before = outputs.length === 0 ? undefined : await continued.continue(owner, outputs, { asked });
     const started = await inline.start(reply, {
       owner,
       session,

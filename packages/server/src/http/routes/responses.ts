@@ -125,13 +125,15 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
   /** The run that waits for the outputs of the request; undefined when there is none. */
   const continueRun = async (
     owner: string,
-    { outputs, prompt, promptIsLast }: CreateResponse,
+    asked: CreateResponse,
     prepare: (part: RunPart) => Promise<unknown>,
   ): Promise<ContinuedRun | undefined> => {
+    const { outputs, prompt, promptIsLast } = asked;
     // A run that is under way can be told text alone; what has images is said in a new one.
     const isTellable = !promptIsLast || typeof prompt === 'string' || textOfParts(prompt) !== undefined;
     if (outputs.length === 0 || !isTellable) return undefined;
     return continued.continue(owner, outputs, {
+      asked,
       message: promptIsLast ? outputText(prompt) : undefined,
       prepare: async (part) => void (await prepare(part)),
     });

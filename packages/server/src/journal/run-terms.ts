@@ -1,0 +1,27 @@
+/** Which terms a run works on: those it was accepted with, or the latest that came with outputs of client tools. */
+import type { LogRecord, RunRequest, RunTerms } from './records.ts';
+
+export function termsOf({ instructions, client_tools, output_form, settings }: RunRequest): RunTerms {
+  return {
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(client_tools === undefined ? {} : { client_tools }),
+    ...(output_form === undefined ? {} : { output_form }),
+    ...(settings === undefined ? {} : { settings }),
+  };
+}
+
+/** The request with other terms: what they do not name does not hold any more. */
+export function withTerms(request: RunRequest, terms: RunTerms): RunRequest {
+  const { instructions: _, client_tools: __, output_form: ___, settings: ____, ...rest } = request;
+  return { ...rest, ...terms };
+}
+
+/** Of a whole log. */
+export function termsIn(log: readonly LogRecord[]): RunTerms {
+  let terms: RunTerms = {};
+  for (const record of log) {
+    if (record.event === 'run.accepted') terms = termsOf(record.private);
+    if (record.event === 'tool.answered') terms = record.private.terms ?? terms;
+  }
+  return terms;
+}
