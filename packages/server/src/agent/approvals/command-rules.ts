@@ -6,12 +6,15 @@
 export interface CommandRule {
   /** As the operator wrote it. */
   text: string;
-  words: readonly RegExp[];
+  words: readonly WordPattern[];
   /** The program has no path: it is compared with the last part of one. */
   byName: boolean;
   /** Any further arguments may follow. */
   open: boolean;
 }
+
+/** A word of a rule, cut at its `*`. */
+export type WordPattern = readonly string[];
 
 export interface CommandRules {
   allow: readonly CommandRule[];
@@ -30,10 +33,33 @@ export function parseRule(text: string): CommandRule {
   if (program === '' || /^[*?]+$/.test(program)) throw new Error('it names no program');
   if (words.some((word) => word.includes('**')))
     throw new Error('`**` is a word of its own, and the last one');
-  return { text: text.trim(), words: words.map(pattern), byName: !program.includes('/'), open };
+  return {
+    text: text.trim(),
+    words: words.map((word) => word.split('*')),
+    byName: !program.includes('/'),
+    open,
+  };
 }
 
-function pattern(word: string): RegExp {
-  const escaped = word.replace(/[.+^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replaceAll('*', '[^]*').replaceAll('?', '[^]')}$`);
+/**
+ * Whether a word has the form of a pattern. It never goes back: the first place where a part fits leaves the most room
+ * for the others. A regular expression would try them all, which takes minutes for a long argument.
+ */
+export function matchesWord([first = '', ...parts]: WordPattern, word: string): boolean {
+  const last = parts.pop();
+  if (last === undefined) return word.length === first.length && fits(first, word, 0);
+  let at = first.length;
+  if (word.length < at + last.length || !fits(first, word, 0)) return false;
+  const end = word.length - last.length;
+  for (const part of parts) {
+    while (at + part.length <= end && !fits(part, word, at)) at++;
+    at += part.length;
+    if (at > end) return false;
+  }
+  return fits(last, word, end);
+}
+
+function fits(part: string, word: string, at: number): boolean {
+  for (let i = 0; i < part.length; i++) if (part[i] !== '?' && part[i] !== word[at + i]) return false;
+  return true;
 }

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not template strings
 import { describe, expect, it } from 'vitest';
+import { parseRule } from '../command-rules.ts';
 import { Budget, MAX_COMMAND_CHARS, MAX_WORK } from './budget.ts';
 import { classifyCommand } from './classify.ts';
 
@@ -94,6 +95,30 @@ describe('a verdict takes bounded work', () => {
       const command = make(n).slice(0, MAX_COMMAND_CHARS);
       expect(workFor(command)).toBeLessThan(WORK_BOUND);
     }
+  });
+
+  // Patterns that go back cost time and no counted work. These took seconds; a linear reading takes milliseconds of
+  // this thread's own processor time, whatever else the machine does.
+  const WILDCARDS = { allow: [], ask: [], deny: [parseRule('ls *a*a*a*b **')] };
+  it.each([
+    ['a statement that begins again and again', `psql -c "${'copy '.repeat(9_000)}"`],
+    ['braces that never close', `parallel '${'{a,'.repeat(16_000)}'`],
+    ['an argument against wildcards of the operator', `ls ${'a'.repeat(49_000)}`],
+  ])('%s: no pattern goes back', (_, command) => {
+    const before = process.threadCpuUsage();
+    classifyCommand(command, { rules: WILDCARDS });
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(150);
+  });
+
+  it('which includes the rules of the operator', () => {
+    const rule = parseRule('ls x*y **');
+    const budget = new Budget();
+    classifyCommand(`ls ${'a'.repeat(100)}`, { budget, rules: { allow: [], ask: [], deny: [rule] } });
+    const more = new Budget();
+    const deny = Array.from({ length: 10 }, () => rule);
+    classifyCommand(`ls ${'a'.repeat(100)}`, { budget: more, rules: { allow: [], ask: [], deny } });
+    expect(more.work - budget.work).toBeGreaterThan(9 * 100);
   });
 
   it('which is in proportion to the length of what is ordinary', () => {

@@ -21,11 +21,11 @@ const LOCAL_BIN = /(?:^|\/)\.?bin$/;
 /** `local`: a name that no row knows is a tool of the workspace. */
 export function runProgram(call: Call, local: boolean): string {
   const { scope } = call.host;
-  const { rules } = scope;
+  const { rules, budget } = scope;
   const argv = [call.name, ...call.args];
-  scope.denied ??= rules.deny.find((rule) => matchesRule(rule, argv, true))?.text;
-  for (const rule of rules.ask) if (matchesRule(rule, argv, true)) scope.askedRules.add(rule.text);
-  if (!rules.allow.some((rule) => matchesRule(rule, argv, false))) return identify(call, local);
+  scope.denied ??= rules.deny.find((rule) => matchesRule(rule, argv, true, budget))?.text;
+  for (const rule of rules.ask) if (matchesRule(rule, argv, true, budget)) scope.askedRules.add(rule.text);
+  if (!rules.allow.some((rule) => matchesRule(rule, argv, false, budget))) return identify(call, local);
   // What the operator allows may still never run, and contains nothing that is denied or asked for by a rule.
   const before = new Set(scope.keys);
   const output = identify(call, local);

@@ -100,21 +100,13 @@ export const KINDS: Record<string, Kind> = {
     if (!/^(?:dot|echo|bell|ttyout|sleep|totals)/.test(value)) KINDS.run!(value.replace(/^exec=/, ''), call);
   },
   sql: (value, { host }) => {
-    if (
-      /^\s*(?:\\!|\\copy.*program|\.(?:shell|system|sh)\b|system\s|\\[gow]?\s*\||\.(?:once|output|excel|import)\s+['"]?\|)/is.test(
-        value,
-      )
-    ) {
-      host.code(value.replace(/^\s*\S+\s*/, ''), 'argument');
+    host.scope.budget.charge(2 * value.length);
+    const words = new Set(value.toLowerCase().match(/\w+/g));
+    const escapes =
+      /^\s*(?:\\!|\.(?:shell|system|sh)\b|system\s|\\[gow]?\s*\||\.(?:once|output|excel|import)\s+['"]?\|)/i;
+    if (escapes.test(value)) host.code(value.replace(/^\s*\S+\s*/, ''), 'argument');
+    if (escapes.test(value) || SQL_OUTSIDE.some((needed) => needed.every((word) => words.has(word))))
       host.scope.report('program or code as an argument');
-    }
-    if (
-      /\b(?:copy\b.*\bprogram|load_extension|writefile|edit|into\s+(?:out|dump)file|sys_exec|xp_cmdshell)\b/is.test(
-        value,
-      )
-    ) {
-      host.scope.report('program or code as an argument');
-    }
     examineSql(value, host.scope);
   },
   /** A device or an image: what the program does to it is in its row. */
@@ -214,6 +206,18 @@ function asksFor(pattern: RegExp): Kind {
 }
 
 const UNKNOWN_INPUT = { text: HIDDEN, via: 'pipe' } as const;
+
+/** Words that together let a statement run a program or write a file. */
+const SQL_OUTSIDE = [
+  ['copy', 'program'],
+  ['into', 'outfile'],
+  ['into', 'dumpfile'],
+  ['load_extension'],
+  ['writefile'],
+  ['edit'],
+  ['sys_exec'],
+  ['xp_cmdshell'],
+];
 
 /** What `$(which rm)` prints. */
 const PROGRAM_NAMES = new Set('rm sh bash dash dd shred find busybox perl python3 env'.split(' '));

@@ -18,7 +18,7 @@ export function parallel({ host, input }: Call, { rest }: Given): string {
   const at = words.findIndex((word) => /^:::/.test(word));
   const command = at < 0 ? words : words.slice(0, at);
   const items = at < 0 ? itemsOf(input?.text, /\n/) : words.slice(at + 1);
-  const named = command.some((word) => /\{[^}]*\}/.test(word));
+  const named = command.some(hasPlace);
   // Without a command the items are commands.
   if (command.length === 0) return bulk(host, () => host.code(items.join('\n'), 'argument'));
   // One word is a text for a shell.
@@ -26,6 +26,12 @@ export function parallel({ host, input }: Call, { rest }: Given): string {
     return bulk(host, () => host.code(`${command[0]!.replaceAll('{}', items.join(' '))}`, 'argument'));
   }
   return runWith(command, items, named ? '{}' : undefined, host);
+}
+
+/** `{}`, `{.}`, `{/}` … */
+function hasPlace(word: string): boolean {
+  const open = word.indexOf('{');
+  return open >= 0 && word.indexOf('}', open) > 0;
 }
 
 function runWith(
