@@ -52,7 +52,7 @@ export function describeBadHttp(target: GetTarget): void {
       expectRefused(await exchange(url(), request(new URL(url()).host)), 400, 'invalid_request');
     });
 
-    it.each(['FOO', 'get', 'TRACE', 'PROPFIND', 'LOCK'])(
+    it.each(['FOO', 'get', 'TRACE', 'PROPFIND', 'LOCK', 'QUERY'])(
       'with the method %s is 405 and says which are allowed',
       async (method) => {
         const answer = await ask(method, '/v1/runs');

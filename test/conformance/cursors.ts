@@ -92,6 +92,12 @@ export function describeCursors(target: GetTarget): void {
       expectError(answer, { status: 400, code: 'invalid_cursor' });
     });
 
+    it('that is bad is refused beside one that takes precedence over it', async () => {
+      const headers = { 'last-event-id': '0' };
+      const answer = await api().request('GET', `/v1/runs/${runId}/events?last_seq=-1`, { headers });
+      expectError(answer, { status: 400, code: 'invalid_cursor' });
+    });
+
     it('that is given twice is refused', async () => {
       const answer = await api().get(`/v1/runs/${runId}/events?last_event_id=1&last_event_id=2`);
       expectError(answer, { status: 400, code: 'invalid_cursor' });

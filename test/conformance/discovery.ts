@@ -33,6 +33,7 @@ export const ROUTES: [string, string][] = [
   ['GET', '/v1/responses/{response_id}'],
   ['DELETE', '/v1/responses/{response_id}'],
   ['POST', '/v1/responses/{response_id}/cancel'],
+  ['POST', '/v1/responses/input_tokens'],
   ['GET', '/api/sessions'],
   ['POST', '/api/sessions'],
   ['GET', '/api/sessions/{session_id}'],

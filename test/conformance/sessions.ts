@@ -331,6 +331,7 @@ export function describeSessions(target: GetTarget): void {
       ['a long name', { session_id: 'x'.repeat(257) }, 'invalid_session_id'],
       ['a control character', { session_id: 'a\nb' }, 'invalid_session_id'],
       ['a number for a name', { session_id: 5 }, 'invalid_session_id'],
+      ['a number beside a name', { id: 'name', session_id: 5 }, 'invalid_session_id'],
       ['a number for a title', { title: 5 }, 'invalid_title'],
       ['no object', [], 'body_not_object'],
     ])('with %s is 400', async (_, body, code) => {

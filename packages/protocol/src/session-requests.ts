@@ -112,9 +112,12 @@ export function parseSessionChat(body: unknown): SessionChatInput {
 
 /** Of a session that is to be made, under either of the names clients know. */
 function parseNewName(fields: Record<string, unknown>): string | undefined {
-  const given = fields.id ?? fields.session_id ?? '';
   try {
-    return parseSessionName(optionalString({ id: given }, 'id')?.trim() ?? '', 'id');
+    // Both are read: a bad one is refused also where it would not count.
+    const [id, sessionId] = ['id', 'session_id'].map((name) =>
+      parseSessionName(optionalString(fields, name)?.trim() ?? '', 'id'),
+    );
+    return id ?? sessionId;
   } catch (error) {
     const message = error instanceof Error ? error.message : undefined;
     throw new TalariaError('invalid_session_id', {

@@ -5,6 +5,8 @@ import { UsageSchema } from './runs.ts';
 const Count = Type.Integer({ minimum: 0 });
 const EpochSeconds = Type.Number({ description: 'Seconds since the epoch, fractional' });
 const OrNull = Type.Union([Type.String(), Type.Null()]);
+const NewName = (description: string) =>
+  Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()], { description }));
 const CountOrNull = Type.Union([Count, Type.Null()], {
   description: 'null for a session that is older than the counting',
 });
@@ -115,8 +117,8 @@ export const SessionDeletedSchema = Type.Object({
 });
 
 export const CreateSessionRequestSchema = Type.Object({
-  id: Type.Optional(Type.String({ maxLength: 256, description: 'Its name; one is made up. Or session_id' })),
-  session_id: Type.Optional(Type.String({ maxLength: 256 })),
+  id: NewName('Its name; one is made up. Or session_id'),
+  session_id: NewName('The same as id'),
   title: Type.Optional(OrNull),
   system_prompt: Type.Optional(
     Type.Union([Type.String(), Type.Null()], { description: 'Told to every run in it, and never shown' }),
@@ -206,10 +208,12 @@ export const SessionChatEventSchema = Type.Union([
 ]);
 
 export const ForkSessionRequestSchema = Type.Object({
-  session_id: Type.Optional(Type.String({ description: 'The name of the new session; one is made up' })),
+  session_id: NewName('The name of the new session; one is made up'),
   messages: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'How many messages it begins with; all of them' }),
+    Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: 'How many messages it begins with; all of them',
+    }),
   ),
-  id: Type.Optional(Type.String({ description: 'The same as session_id' })),
+  id: NewName('The same as session_id'),
   title: Type.Optional(OrNull),
 });

@@ -120,6 +120,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (startsWork === true && engine.draining)
       throw new TalariaError('gateway_draining', { retryAfterS: 1 });
   });
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 && allowed.refuse(request.method, request.url.split('?', 1)[0] ?? ''))
+      reply.callNotFound();
+  });
 
   const budget = new BodyBudget({
     maxBytes: options.maxBodiesBytes,

@@ -26,6 +26,8 @@ interface Operation {
   answer?: TSchema;
   /** Of the answer; JSON by default. */
   contentType?: string | readonly string[];
+  /** Further answers that are no errors. */
+  also?: Record<number, string>;
   /** Whether the answer can also be a stream of server-sent events. */
   streams?: true;
   errors?: number[];
@@ -40,6 +42,12 @@ const ItemQuery = {
   order: Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' }),
   after: Type.String({ description: 'The id of an item: only those after it' }),
 };
+/** One event of a stream, read as the standard says: before OpenAPI 3.2 the schema of a stream is that of its events. */
+const StreamedEvent = Type.Object({
+  id: Type.Optional(Type.String()),
+  event: Type.Optional(Type.String()),
+  data: Type.String(),
+});
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
 /** What a route under `/api/jobs` refuses with; what is refused before any route is reached has the envelope there, too. */
@@ -54,6 +62,8 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
   item_id: Type.String({ description: 'As the list of items names it' }),
   model: Type.String({ description: 'As /v1/models names it' }),
 };
+
+const BODILESS: ReadonlySet<string> = new Set(['204', '304']);
 
 const ERRORS: Record<number, string> = {
   400: 'The request is not valid',
@@ -126,7 +136,7 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /api/model/options': {
     tag: 'discovery',
     summary: 'What a request may name as its model',
-    query: { refresh: Type.Integer({ description: 'Ignored: the answer is always up to date' }) },
+    query: { refresh: Type.Unknown({ description: 'Ignored: the answer is always up to date' }) },
     answer: schemas.ModelOptionsSchema,
     errors: [401],
   },
@@ -243,7 +253,7 @@ const OPERATIONS: Record<string, Operation> = {
   'POST /v1/conversations': {
     tag: 'openai',
     summary: 'Make a conversation, which is a session',
-    body: schemas.CreateConversationRequestSchema,
+    body: Type.Union([schemas.CreateConversationRequestSchema, Type.Null()]),
     optionalBody: true,
     answer: schemas.ConversationSchema,
     errors: [400, 401, 413],
@@ -317,10 +327,11 @@ const OPERATIONS: Record<string, Operation> = {
     description:
       'Server-sent events: the whole run from its first event, then live ones, until the terminal event. ' +
       'With a cursor, everything after it, once and in order.',
-    headers: { 'Last-Event-ID': Type.Integer({ minimum: 0 }) },
+    headers: { 'Last-Event-ID': Type.String({ pattern: '^[0-9]*$', description: 'Empty is none' }) },
     query: { last_event_id: Type.Integer({ minimum: 0 }), last_seq: Type.Integer({ minimum: 0 }) },
     answer: Type.String(),
     contentType: 'text/event-stream',
+    also: { 204: 'The run has ended, and nothing comes after the cursor' },
     errors: [400, 401, 404],
   },
   'POST /v1/runs/{run_id}/stop': {
@@ -372,6 +383,7 @@ const OPERATIONS: Record<string, Operation> = {
     required: ['path'],
     answer: Type.String(),
     contentType: 'application/octet-stream',
+    also: { 206: 'The range', 304: 'As the client has it' },
     errors: [400, 401, 404, 416],
   },
   'GET /v1/runs/{run_id}/artifacts/archive': {
@@ -478,7 +490,7 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'List jobs, oldest first',
     query: { include_disabled: Type.Boolean({ default: false, description: 'Paused ones as well' }) },
     answer: schemas.JobListSchema,
-    errors: [401],
+    errors: [400, 401],
   },
   'POST /api/jobs': {
     tag: 'jobs',
@@ -565,11 +577,17 @@ export function openApiDocument(version: string): object {
 
 function describe(path: string, operation: Operation): object {
   const { tag, summary, description, open, body, status = 200, answer = AnyObject } = operation;
-  const { contentType = 'application/json', streams, errors = [], optionalBody = false } = operation;
+  const {
+    contentType = 'application/json',
+    streams,
+    also = {},
+    errors = [],
+    optionalBody = false,
+  } = operation;
   const types = [...[contentType].flat(), ...(streams ? ['text/event-stream'] : [])];
   const content = types.map((type) => [
     type,
-    { schema: type === 'text/event-stream' ? Type.String() : answer },
+    { schema: type === 'text/event-stream' ? StreamedEvent : answer },
   ]);
   return {
     tags: [tag],
@@ -579,7 +597,12 @@ function describe(path: string, operation: Operation): object {
     parameters: parameters(path, operation),
     ...(body === undefined ? {} : { requestBody: { required: !optionalBody, content: json(body) } }),
     responses: {
-      [status]: { description: 'As asked', content: Object.fromEntries(content) },
+      ...Object.fromEntries(
+        Object.entries({ [status]: 'As asked', ...also }).map(([code, reason]) => [
+          code,
+          { description: reason, ...(BODILESS.has(code) ? {} : { content: Object.fromEntries(content) }) },
+        ]),
+      ),
       ...Object.fromEntries(
         errors.map((error) => [
           error,
@@ -602,6 +625,8 @@ function parameters(
       name,
       in: where,
       required: where === 'path' || required.includes(name),
+      // `?limit=` is no limit; see query.ts.
+      ...(where === 'query' && !required.includes(name) ? { allowEmptyValue: true } : {}),
       schema,
     }));
   return [

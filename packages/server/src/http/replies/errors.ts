@@ -29,7 +29,22 @@ export function installErrorHandling(
   unrouted: 'not_found' | 'no_api',
   allowed: Pick<AllowedMethods, 'of'>,
 ): void {
+  const answerUnrouted = (request: FastifyRequest, reply: FastifyReply) => {
+    const allow = allowed.of(request.url.split('?', 1)[0] ?? '');
+    if (allow !== undefined) {
+      reply.header('allow', allow);
+      const message = `${request.method} is not allowed here; allowed: ${allow}`;
+      return sendError(reply, new TalariaError('method_not_allowed', { message }));
+    }
+    const route = `${request.method} ${path(request.url)}`;
+    const message = unrouted === 'not_found' ? `No such route: ${route}` : API_ERRORS.no_api.message;
+    return sendError(reply, new TalariaError(unrouted, { message }));
+  };
+  app.setNotFoundHandler(answerUnrouted);
   app.setErrorHandler((error: FastifyError | TalariaError, request, reply) => {
+    // Fastify asks a QUERY for its content type even where no route takes one.
+    if ((error as FastifyError).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE')
+      return answerUnrouted(request, reply);
     const known = toTalariaError(error);
     if (known.code === 'internal_error' || known.code === 'store_unavailable') {
       request.log.error(
@@ -43,17 +58,6 @@ export function installErrorHandling(
       return;
     }
     return sendError(reply, known);
-  });
-  app.setNotFoundHandler((request, reply) => {
-    const allow = allowed.of(request.url.split('?', 1)[0] ?? '');
-    if (allow !== undefined) {
-      reply.header('allow', allow);
-      const message = `${request.method} is not allowed here; allowed: ${allow}`;
-      return sendError(reply, new TalariaError('method_not_allowed', { message }));
-    }
-    const route = `${request.method} ${path(request.url)}`;
-    const message = unrouted === 'not_found' ? `No such route: ${route}` : API_ERRORS.no_api.message;
-    return sendError(reply, new TalariaError(unrouted, { message }));
   });
 }
 

@@ -6,6 +6,7 @@ export const ANY_METHOD = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
 export class AllowedMethods {
   readonly #paths: { pattern: RegExp; methods: Set<string> }[] = [];
+  readonly #literal = new Map<string, Set<string>>();
 
   /** Knows the paths that `install` registers. */
   record(app: FastifyInstance, install: () => void): void {
@@ -19,14 +20,25 @@ export class AllowedMethods {
     });
     install();
     recording = false;
-    for (const [url, taken] of methods) this.#paths.push({ pattern: toPattern(url), methods: taken });
+    for (const [url, taken] of methods) {
+      this.#paths.push({ pattern: toPattern(url), methods: taken });
+      if (!url.includes(':')) this.#literal.set(url, taken);
+    }
   }
 
   /** As `Allow` lists them; undefined for a path that is not known. */
   of(path: string): string | undefined {
-    const found = this.#paths.filter(({ pattern }) => pattern.test(path));
+    const literal = this.#literal.get(path);
+    const found = literal
+      ? [literal]
+      : this.#paths.filter(({ pattern }) => pattern.test(path)).map(({ methods }) => methods);
     if (found.length === 0) return undefined;
-    return [...new Set(found.flatMap(({ methods }) => [...methods]))].join(', ');
+    return [...new Set(found.flatMap((methods) => [...methods]))].join(', ');
+  }
+
+  /** Whether a path is one of its own, without that method: then it is no parameter of a route that has it. */
+  refuse(method: string, path: string): boolean {
+    return this.#literal.get(path)?.has(method) === false;
   }
 }
 

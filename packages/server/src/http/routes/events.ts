@@ -29,13 +29,13 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, streams
 function parseCursor(request: FastifyRequest): number {
   const query = request.query as Record<string, unknown>;
   // An empty one is no cursor: browsers send the header so before the first event.
-  const given = [request.headers['last-event-id'], query.last_event_id, query.last_seq].find(
+  const given = [request.headers['last-event-id'], query.last_event_id, query.last_seq].filter(
     (value) => value !== undefined && value !== '',
   );
-  if (given === undefined) return -1;
-  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given)) {
+  // Also those that another one takes precedence over.
+  if (!given.every((value) => typeof value === 'string' && /^\d{1,15}$/.test(value))) {
     const message = 'The cursor must be the id of an event: a whole number';
     throw new TalariaError('invalid_cursor', { message, param: 'last_event_id' });
   }
-  return Number(given);
+  return given.length > 0 ? Number(given[0]) : -1;
 }
