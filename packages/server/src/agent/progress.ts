@@ -205,7 +205,15 @@ export class Progress {
         this.stopRequested = true;
         this.lastPostedPos = record.pos;
         break;
+      // What was shown stands in `step.completed`, and an ended run has no progress to make.
+      case 'message.delta':
+      case 'reasoning.available':
+      case 'run.completed':
+      case 'run.failed':
+      case 'run.cancelled':
+        break;
       default:
+        record satisfies never;
     }
   }
 

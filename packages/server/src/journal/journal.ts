@@ -16,7 +16,7 @@
  *   possibly more often; wake-ups carry no data, the store is the truth.
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
-import type { RunStatus } from '@talaria/protocol';
+import type { EventName, RunStatus } from '@talaria/protocol';
 import type { Conversations } from './conversations.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
@@ -81,7 +81,8 @@ export interface Claim extends Lease {
 /** An event as the stream shows it; `payload` is the JSON text of its public fields. */
 export interface StoredEvent {
   seq: number;
-  event: string;
+  /** A server of a later version may have written one that this one does not know. */
+  event: EventName;
   /** Milliseconds since the epoch. */
   at: number;
   payload: string;
@@ -211,15 +212,19 @@ export interface Journal {
 /** The run was claimed by another worker since: stop working on it. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
+  readonly runId: string;
   constructor(runId: string) {
     super(`The lease on ${runId} is lost`);
+    this.runId = runId;
   }
 }
 
 /** Somebody posted to the run and the owner has not seen it: read the posts, then try again. */
 export class UnseenPostError extends Error {
   override readonly name = 'UnseenPostError';
+  readonly runId: string;
   constructor(runId: string) {
     super(`A post to ${runId} was not seen yet`);
+    this.runId = runId;
   }
 }

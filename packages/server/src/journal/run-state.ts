@@ -151,7 +151,16 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       return { output: record.public.output, output_is_json: record.public.output_parsed !== undefined };
     case 'run.failed':
       return { error: record.public.error, error_code: record.public.error_code };
+    case 'message.delta':
+    case 'reasoning.available':
+    case 'answer.refused':
+    case 'tool.executing':
+    case 'run.noticed':
+    case 'run.resumed':
+    case 'run.cancelled':
+      return {};
     default:
+      record satisfies never;
       return {};
   }
 }

@@ -183,7 +183,23 @@ export class ResponseFold {
         this.#error = { code: 'run_cancelled', message: API_ERRORS.run_cancelled.message };
         this.#end('response.failed', 'cancelled');
         break;
+      // What the agent needs and nobody is shown. `apply` has dealt with `run.claimed`.
+      case 'run.accepted':
+      case 'run.claimed':
+      case 'run.released':
+      case 'run.context':
+      case 'run.noticed':
+      case 'context.cut':
+      case 'answer.refused':
+      case 'approval.queued':
+      case 'approval.waived':
+      case 'tool.executing':
+      case 'tool.answered':
+      case 'stop.requested':
+      case 'steer.requested':
+        break;
       default:
+        record satisfies never;
     }
   }
 

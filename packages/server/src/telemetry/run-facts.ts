@@ -100,8 +100,32 @@ export class RunFacts {
         this.#completed(id, outcome, record.at, report);
         break;
       }
+      case 'run.completed':
+      case 'run.failed':
+      case 'run.cancelled':
+        this.#ended(record, report);
+        break;
+      // Nothing that begins, ends or is waited for.
+      case 'run.accepted':
+      case 'run.claimed':
+      case 'run.released':
+      case 'run.context':
+      case 'run.noticed':
+      case 'run.resumed':
+      case 'run.steered':
+      case 'run.waiting':
+      case 'context.cut':
+      case 'message.delta':
+      case 'reasoning.available':
+      case 'step.completed':
+      case 'answer.refused':
+      case 'approval.waived':
+      case 'tool.answered':
+      case 'stop.requested':
+      case 'steer.requested':
+        break;
       default:
-        if (isEnd(record)) this.#ended(record, report);
+        record satisfies never;
     }
   }
 

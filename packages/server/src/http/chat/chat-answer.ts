@@ -1,5 +1,5 @@
 /** A chat completion in one piece: a fold of the run's events, or of those from one wait for its client to the next. */
-import { type ChatCompletion, type EventPayload, isTerminalEvent } from '@talaria/protocol';
+import type { ChatCompletion, EventPayload } from '@talaria/protocol';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { RunFailure } from '../inline/run-failure.ts';
 import { type ChatEnd, type ChatPlace, toChatEnd } from './chat-end.ts';
@@ -24,11 +24,13 @@ export class ChatAnswer {
   }
 
   take(event: StoredEvent): void {
-    if (isTerminalEvent(event.event) || event.event === 'run.waiting') {
-      this.#end = toChatEnd(event, this.#place);
-      return;
-    }
     switch (event.event) {
+      case 'run.completed':
+      case 'run.failed':
+      case 'run.cancelled':
+      case 'run.waiting':
+        this.#end = toChatEnd(event, this.#place);
+        break;
       case 'message.delta': {
         const { delta } = JSON.parse(event.payload) as EventPayload<'message.delta'>;
         this.#beforeCalls = undefined;
@@ -52,7 +54,14 @@ export class ChatAnswer {
         if (from === undefined) break;
         this.#shown = this.#shown.filter(({ seq }) => seq < from);
         this.#reasoning = this.#reasoning.filter(({ seq }) => seq < from);
+        break;
       }
+      case 'tool.completed':
+      case 'approval.request':
+      case 'approval.responded':
+        break;
+      default:
+        event.event satisfies never;
     }
   }
 

@@ -1,4 +1,4 @@
-import { NO_USAGE, TalariaError } from '@talaria/protocol';
+import { type EventName, NO_USAGE, TalariaError } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
 import { toClientCallId } from '../../engine/call-ids.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
@@ -12,7 +12,7 @@ const RUN_ID = `run_${'a'.repeat(32)}`;
 const HEAD = { id: 'chatcmpl-1', created: 7, model: 'm' };
 const USAGE = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
 
-type Told = [event: string, payload: object];
+type Told = [event: EventName, payload: object];
 const said = (delta: string): Told => ['message.delta', { delta }];
 const started = (id: string): Told => [
   'tool.started',

@@ -118,7 +118,11 @@ export class ChatChunks implements StreamFormat {
       case 'run.steered':
         this.#stepIsOver = true;
         return '';
+      // `encode` asks `#repeats` about it.
+      case 'run.resumed':
+        return '';
       default:
+        event.event satisfies never;
         return '';
     }
   }

@@ -1,4 +1,4 @@
-import { type Completion, TalariaError } from '@talaria/protocol';
+import { type Completion, type EventName, TalariaError } from '@talaria/protocol';
 import { expect, test } from 'vitest';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
@@ -8,7 +8,7 @@ import { CompletionChunks } from './completion-chunks.ts';
 const HEAD = { id: 'cmpl-1', created: 7, model: 'm' };
 const RUN_ID = `run_${'a'.repeat(32)}`;
 
-type Told = [event: string, payload: object];
+type Told = [event: EventName, payload: object];
 const said = (delta: string): Told => ['message.delta', { delta }];
 const COMPLETED: Told = [
   'run.completed',

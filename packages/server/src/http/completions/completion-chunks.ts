@@ -65,19 +65,37 @@ export class CompletionChunks implements StreamFormat {
   }
 
   #frames(event: StoredEvent): string {
-    if (isTerminalEvent(event.event)) {
-      const end = toChatEnd(event, { runId: this.#options.runId, usageBefore: NO_USAGE });
-      if ('failure' in end) return this.#failure(end.failure.body);
-      return this.#chunk('', end.finishReason, { usage: end.usage }) + DONE;
+    switch (event.event) {
+      case 'message.delta': {
+        const { delta } = JSON.parse(event.payload) as EventPayload<'message.delta'>;
+        const text = this.#stepIsOver && this.#saidSomething ? STEP_BREAK + delta : delta;
+        this.#lastShownSeq = event.seq;
+        this.#saidSomething = true;
+        this.#stepIsOver = false;
+        return this.#chunk(text);
+      }
+      case 'tool.started':
+      case 'run.steered':
+        this.#stepIsOver = true;
+        return '';
+      case 'run.completed':
+      case 'run.failed':
+      case 'run.cancelled': {
+        const end = toChatEnd(event, { runId: this.#options.runId, usageBefore: NO_USAGE });
+        if ('failure' in end) return this.#failure(end.failure.body);
+        return this.#chunk('', end.finishReason, { usage: end.usage }) + DONE;
+      }
+      case 'reasoning.available':
+      case 'tool.completed':
+      case 'approval.request':
+      case 'approval.responded':
+      case 'run.waiting':
+      case 'run.resumed':
+        return '';
+      default:
+        event.event satisfies never;
+        return '';
     }
-    if (event.event === 'tool.started' || event.event === 'run.steered') this.#stepIsOver = true;
-    if (event.event !== 'message.delta') return '';
-    const { delta } = JSON.parse(event.payload) as EventPayload<'message.delta'>;
-    const text = this.#stepIsOver && this.#saidSomething ? STEP_BREAK + delta : delta;
-    this.#lastShownSeq = event.seq;
-    this.#saidSomething = true;
-    this.#stepIsOver = false;
-    return this.#chunk(text);
   }
 
   #repeats({ event, payload }: StoredEvent): boolean {

@@ -7,7 +7,13 @@
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { isTerminalEvent, type Run, type RunCreated, TalariaError } from '@talaria/protocol';
+import {
+  isTerminalEvent,
+  type Run,
+  type RunCreated,
+  TalariaError,
+  type TerminalEventName,
+} from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 import type { Engine, Idempotency } from '../../engine/engine.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
@@ -161,7 +167,7 @@ export class InlineRuns {
 }
 
 /** The client has the next word, or nobody has. */
-export function endsAnswer(event: string): boolean {
+export function endsAnswer(event: string): event is TerminalEventName | 'run.waiting' {
   return isTerminalEvent(event) || event === 'run.waiting';
 }
 

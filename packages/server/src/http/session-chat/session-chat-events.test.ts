@@ -1,4 +1,4 @@
-import { type Run, type SessionChatEvent, TalariaError } from '@talaria/protocol';
+import { type EventName, type Run, type SessionChatEvent, TalariaError } from '@talaria/protocol';
 import { expect, test } from 'vitest';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
@@ -7,7 +7,7 @@ import { SessionChatEvents } from './session-chat-events.ts';
 const RUN = { run_id: `run_${'a'.repeat(32)}`, session_id: 's', created_at: 1.5 } as Run;
 const USAGE = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
 
-type Told = [event: string, payload: object];
+type Told = [event: EventName, payload: object];
 const said = (delta: string): Told => ['message.delta', { delta }];
 
 function parse(bytes: Buffer): SessionChatEvent[] {

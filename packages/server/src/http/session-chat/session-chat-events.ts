@@ -131,7 +131,11 @@ export class SessionChatEvents implements StreamFormat {
           this.#frame('done', {}, at)
         );
       }
+      // Turns of a session have no tools of the client's.
+      case 'run.waiting':
+        return '';
       default:
+        event satisfies never;
         return '';
     }
   }

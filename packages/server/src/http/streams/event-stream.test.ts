@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSseParser } from '@talaria/protocol';
+import { createSseParser, type EventName } from '@talaria/protocol';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { waitFor } from '../../../../../test/support/wait-for.ts';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
@@ -56,7 +56,7 @@ function ids(): number[] {
   return found;
 }
 
-function event(seq: number, name = 'message.delta', delta = 'x'): StoredEvent {
+function event(seq: number, name: EventName = 'message.delta', delta = 'x'): StoredEvent {
   return { seq, event: name, at: 0, payload: JSON.stringify({ delta }) };
 }
 

@@ -1,5 +1,5 @@
 /** Subscribers and a source of events under a test's control. */
-import { isTerminalEvent } from '@talaria/protocol';
+import { type EventName, isTerminalEvent } from '@talaria/protocol';
 import type { EventBatch, Feeds } from '../feeds.ts';
 import type { Journal, StoredEvent } from '../journal.ts';
 
@@ -72,7 +72,7 @@ export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'>
     return this.#listeners.size;
   }
 
-  append(count = 1, event = 'message.delta'): void {
+  append(count = 1, event: EventName = 'message.delta'): void {
     for (let i = 0; i < count; i++) {
       this.#events.push({ seq: this.#events.length, event, at: 0, payload: '{}' });
     }

@@ -1,5 +1,5 @@
 /** Runs for tests: the records a worker would write, in order. */
-import type { ApprovalRequest } from '@talaria/protocol';
+import type { ApprovalRequest, EventName } from '@talaria/protocol';
 import fc from 'fast-check';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { AssistantPart } from '../../journal/messages.ts';
@@ -228,6 +228,7 @@ export function journalOf(log: readonly LogRecord[], ahead: readonly LogRecord[]
 
 export function storedEvents(log: readonly LogRecord[]): StoredEvent[] {
   return log.flatMap(({ seq, event, at, public: payload }) =>
-    seq === null ? [] : [{ seq, event, at, payload: JSON.stringify(payload) }],
+    // Only records of events have a seq.
+    seq === null ? [] : [{ seq, event: event as EventName, at, payload: JSON.stringify(payload) }],
   );
 }
