@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import pg from 'pg';
 import { atMost } from '../../basics/at-most.ts';
-import { ANSWER_MS, Connection, type ConnectionOptions, Hosts } from './connection.ts';
+import { ANSWER_MS, Connection, Hosts } from './connection.ts';
 import { Away, isAway, isConflict, isConnectionLoss, isStale, isUnanswered } from './failures.ts';
 import { toQuery } from './prepared.ts';
 
@@ -93,15 +93,17 @@ export class Database {
 
   constructor({ url, connections, now, idleMs }: DatabaseOptions) {
     this.#now = now;
-    this.hosts = new Hosts(url);
-    const options: pg.PoolConfig & ConnectionOptions = {
-      hosts: this.hosts,
-      idleMs,
-      Client: Connection as unknown as NonNullable<pg.PoolConfig['Client']>,
+    const hosts = new Hosts(url);
+    this.hosts = hosts;
+    this.#pool = new pg.Pool({
+      Client: class extends Connection {
+        constructor() {
+          super({ hosts, idleMs });
+        }
+      },
       max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    };
-    this.#pool = new pg.Pool(options);
+    });
     // An idle connection that is lost is replaced when one is needed.
     this.#pool.on('error', (error) => this.#remember(error));
   }

@@ -1,18 +1,17 @@
 /** What a database consists of, as its catalog has it, and how its values are read and written as text (`Row`). */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Kind, StoreShape, TableShape } from '../moving/store-ends.ts';
+import { statementsOf } from './statements.ts';
 
 const KINDS: Readonly<Record<string, Kind>> = { INTEGER: 'integer', TEXT: 'text', BLOB: 'bytes' };
 
 export function readShape(db: DatabaseSync): StoreShape {
-  const rows = db
-    .prepare(
-      `SELECT t.name AS "table", t.sql, c.name AS "column", c.type, c.pk
-         FROM main.sqlite_schema t, pragma_table_info(t.name, 'main') c
-        WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-        ORDER BY t.name, c.cid`,
-    )
-    .all() as unknown as { table: string; sql: string; column: string; type: string; pk: number }[];
+  const rows = statementsOf(db)(
+    `SELECT t.name AS "table", t.sql, c.name AS "column", c.type, c.pk
+       FROM main.sqlite_schema t, pragma_table_info(t.name, 'main') c
+      WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+      ORDER BY t.name, c.cid`,
+  ).all<{ table: string; sql: string; column: string; type: string; pk: number }>();
   const tables = new Map<string, TableShape>();
   const counters = new Set<string>();
   for (const [name, columns] of Map.groupBy(rows, ({ table }) => table)) {

@@ -2,16 +2,16 @@
  * Which runs are given out next, and in which order (`Journal.claim`). Whoever takes the runs leases each before asking
  * for the next one: how many of an owner are under a lease decides whose turn it is.
  */
-import type { StatementSync } from 'node:sqlite';
 import { type RunRow, toState } from '../rows.ts';
 import { isSuspect } from '../run-state.ts';
 import type { QueueCounts } from './queue-counts.ts';
+import type { Statements } from './statements.ts';
 
 export class ClaimOrder {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
   readonly #queue: QueueCounts;
 
-  constructor(statement: (sql: string) => StatementSync, queue: QueueCounts) {
+  constructor(statement: Statements, queue: QueueCounts) {
     this.#statement = statement;
     this.#queue = queue;
   }
@@ -28,7 +28,7 @@ export class ClaimOrder {
       `SELECT * FROM runs INDEXED BY runs_begun
         WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND (lease_until IS NULL OR lease_until <= ?)
         ORDER BY n`,
-    ).all(now) as unknown as RunRow[];
+    ).all<RunRow>(now);
     const suspects = new Set(rows.filter((row) => isSuspect(toState(row), false)));
     const [first] = suspects;
     const next = first !== undefined && !this.#isSuspectAtWork(now) ? first : undefined;
@@ -39,7 +39,7 @@ export class ClaimOrder {
     const rows = this.#statement(
       `SELECT state FROM runs INDEXED BY runs_begun
         WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until > ?`,
-    ).all(now) as unknown as Pick<RunRow, 'state'>[];
+    ).all<Pick<RunRow, 'state'>>(now);
     return rows.some((row) => isSuspect(toState(row), true));
   }
 
@@ -71,6 +71,6 @@ export class ClaimOrder {
                            WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
                              AND e.finished_at IS NULL)
         ORDER BY r.n LIMIT ?`,
-    ).all(owner, limit) as unknown as RunRow[];
+    ).all<RunRow>(owner, limit);
   }
 }

@@ -1,15 +1,15 @@
 /** Every write to the conversations, asked for by name, as `conversations.<operation>`. */
-import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import type { NewConversation } from '../conversations.ts';
 import type { Turn } from '../sessions.ts';
 import type { SessionsWriter } from './sessions-writer.ts';
+import type { Statements } from './statements.ts';
 
 export class ConversationsWriter {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
   readonly #sessions: SessionsWriter;
 
-  constructor(statement: (sql: string) => StatementSync, sessions: SessionsWriter) {
+  constructor(statement: Statements, sessions: SessionsWriter) {
     this.#statement = statement;
     this.#sessions = sessions;
   }

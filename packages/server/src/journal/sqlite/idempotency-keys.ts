@@ -2,9 +2,9 @@
  * Which run a key stands for. A key is there as long as its run is unfinished and for its time after the end, also when
  * the run itself is evicted by then.
  */
-import type { StatementSync } from 'node:sqlite';
 import type { RunStatus } from '@talaria/protocol';
 import type { IdempotencyKey } from '../journal.ts';
+import type { Statements } from './statements.ts';
 
 const KEPT_MS = 24 * 3600 * 1000;
 
@@ -22,9 +22,9 @@ export interface KnownKey {
 }
 
 export class IdempotencyKeys {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
@@ -33,7 +33,7 @@ export class IdempotencyKeys {
       `SELECT i.body_hash, i.run_id, coalesce(r.status, i.status) AS status
          FROM idempotency i LEFT JOIN runs r ON r.run_id = i.run_id
         WHERE i.owner = ? AND i.key = ? AND (i.expires_at IS NULL OR i.expires_at > ?)`,
-    ).get(owner, key, now) as KeyRow | undefined;
+    ).get<KeyRow>(owner, key, now);
     if (row === undefined) return undefined;
     return { bodyHash: row.body_hash, runId: row.run_id, status: row.status ?? 'completed' };
   }

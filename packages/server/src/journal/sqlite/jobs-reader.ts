@@ -1,12 +1,12 @@
 /** Reads of the jobs, on the connection of `SqliteReader`. */
-import type { StatementSync } from 'node:sqlite';
 import { type JobRow, toStoredJob } from '../job-rows.ts';
 import type { Agenda, StoredJob } from '../jobs.ts';
+import type { Statements } from './statements.ts';
 
 export class JobsReader {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
@@ -26,7 +26,7 @@ export class JobsReader {
     );
     const { next_at: nextAt } = this.#statement(
       'SELECT min(next_run_at) AS next_at FROM jobs WHERE next_run_at > ?',
-    ).get(now) as { next_at: number | null };
+    ).get<{ next_at: number | null }>(now)!;
     return { now, due, nextAt };
   }
 
@@ -35,6 +35,8 @@ export class JobsReader {
   }
 
   #jobs(sql: string, ...values: (string | number)[]): StoredJob[] {
-    return (this.#statement(sql).all(...values) as unknown as JobRow[]).map(toStoredJob);
+    return this.#statement(sql)
+      .all<JobRow>(...values)
+      .map(toStoredJob);
   }
 }

@@ -2,24 +2,22 @@
  * Every write to the jobs. What has to happen together with a run is called by `SqliteWriter` in the transaction of that
  * run; the rest is asked for by name, as `jobs.<operation>`.
  */
-import type { StatementSync } from 'node:sqlite';
 import { type JobRow, toColumns, toStoredJob } from '../job-rows.ts';
 import type { JobChange, JobFiring, JobVersion, NewJob, StoredJob } from '../jobs.ts';
 import type { RunState } from '../run-state.ts';
+import type { Statements } from './statements.ts';
 
 export class JobsWriter {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
   create(job: NewJob, maxJobs: number, now: number): StoredJob | undefined {
-    const { count } = this.#statement('SELECT count(*) AS count FROM jobs WHERE owner = ?').get(
-      job.owner,
-    ) as {
+    const { count } = this.#statement('SELECT count(*) AS count FROM jobs WHERE owner = ?').get<{
       count: number;
-    };
+    }>(job.owner)!;
     if (count >= maxJobs) return undefined;
     this.#run(
       `INSERT INTO jobs (job_id, owner, version, name, prompt, skills, deliver, schedule, timezone, times, completed,
@@ -79,9 +77,9 @@ export class JobsWriter {
 
   /** A run has ended, of a job or not. */
   runEnded(runId: string, { status, error }: RunState): void {
-    const row = this.#statement('SELECT * FROM jobs WHERE last_run_id = ? AND last_status IS NULL').get(
-      runId,
-    ) as JobRow | undefined;
+    const row = this.#statement(
+      'SELECT * FROM jobs WHERE last_run_id = ? AND last_status IS NULL',
+    ).get<JobRow>(runId);
     if (row === undefined) return;
     const completed = row.completed + 1;
     if (row.times !== null && completed >= row.times) {
@@ -98,9 +96,7 @@ export class JobsWriter {
   }
 
   #job(jobId: string): StoredJob {
-    return toStoredJob(
-      this.#statement('SELECT * FROM jobs WHERE job_id = ?').get(jobId) as unknown as JobRow,
-    );
+    return toStoredJob(this.#statement('SELECT * FROM jobs WHERE job_id = ?').get<JobRow>(jobId)!);
   }
 
   #run(sql: string, ...values: (string | number | null)[]) {

@@ -1,6 +1,6 @@
 /** Reads of the outbox (`../outbox.ts`), on the reader's connection. */
-import type { StatementSync } from 'node:sqlite';
 import { DELAY_MAX_MS, type Due, FAILED_KEPT_MS, type OutboxCounts, type WebhookState } from '../outbox.ts';
+import type { Statements } from './statements.ts';
 
 interface StateRow extends OutboxCounts {
   url: string;
@@ -9,9 +9,9 @@ interface StateRow extends OutboxCounts {
 }
 
 export class OutboxReader {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
@@ -54,6 +54,6 @@ export class OutboxReader {
   }
 
   #get<T>(sql: string, ...values: (string | number)[]): T | undefined {
-    return this.#statement(sql).get(...values) as T | undefined;
+    return this.#statement(sql).get<T>(...values);
   }
 }

@@ -6,8 +6,8 @@
  * otherwise every receiver is looked at. So a claim costs the same however many receivers wait for another attempt, and
  * a receiver that is slow and gets many messages is in nobody's way.
  */
-import type { StatementSync } from 'node:sqlite';
 import type { MessageClaim } from '../outbox.ts';
+import type { Statements } from './statements.ts';
 
 export interface Turn {
   receiver: string;
@@ -19,13 +19,11 @@ export interface Turn {
 
 const LOOKED_AT = 256;
 
-type Statements = (sql: string) => StatementSync;
-
 export function findTurns(statement: Statements, claim: MessageClaim, now: number): Turn[] {
   const messages = statement(
     `SELECT receiver, due_at AS dueAt FROM webhook_messages
       WHERE failed_at IS NULL AND due_at <= ? ORDER BY due_at LIMIT ?`,
-  ).all(now, LOOKED_AT) as unknown as Omit<Turn, 'leased'>[];
+  ).all<Omit<Turn, 'leased'>>(now, LOOKED_AT);
   const firstOfEach = new Map(messages.toReversed().map(({ receiver, dueAt }) => [receiver, dueAt]));
   const turns = withRoom(statement, firstOfEach, claim, now);
   const idle = turns.filter(({ leased }) => leased === 0);
@@ -43,7 +41,7 @@ function withRoom(
   for (const [receiver, dueAt] of due) {
     const { leased } = statement(
       'SELECT count(*) AS leased FROM webhook_messages WHERE receiver = ? AND leased = 1 AND due_at > ?',
-    ).get(receiver, now) as { leased: number };
+    ).get<{ leased: number }>(receiver, now)!;
     if (leased < perReceiver) turns.push({ receiver, leased, dueAt });
   }
   return turns;
@@ -56,7 +54,7 @@ function dueOfEach(statement: Statements, now: number): Map<string, number> {
     const first = statement(
       `SELECT due_at FROM webhook_messages
         WHERE receiver = ? AND failed_at IS NULL AND due_at <= ? ORDER BY due_at LIMIT 1`,
-    ).get(receiver, now) as { due_at: number } | undefined;
+    ).get<{ due_at: number }>(receiver, now);
     if (first !== undefined) due.set(receiver, first.due_at);
     receiver = receiverAfter(statement, receiver);
   }
@@ -67,6 +65,6 @@ function receiverAfter(statement: Statements, receiver: string): string | undefi
   const next = statement(
     `SELECT receiver FROM webhook_messages
       WHERE failed_at IS NULL AND receiver > ? ORDER BY receiver LIMIT 1`,
-  ).get(receiver) as { receiver: string } | undefined;
+  ).get<{ receiver: string }>(receiver);
   return next?.receiver;
 }

@@ -4,7 +4,6 @@
  * A lease is a message that is due later: `due_at` is when it may be claimed, be it after a delay or because whoever
  * holds it had its time. So a lease that has ended needs nobody to notice.
  */
-import type { StatementSync } from 'node:sqlite';
 import { isTerminalEvent } from '@talaria/protocol';
 import {
   type ClaimedMessage,
@@ -20,6 +19,7 @@ import {
 } from '../outbox.ts';
 import type { LogRecord } from '../records.ts';
 import { findTurns } from './outbox-turns.ts';
+import type { Statements } from './statements.ts';
 
 interface MessageRow {
   n: number;
@@ -39,10 +39,10 @@ interface WebhookRow {
 }
 
 export class OutboxWriter {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
   /** No other process has the database open, so every lease in it belongs to a process that is dead. */
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
     this.#run('UPDATE webhook_messages SET leased = 0, due_at = created_at WHERE leased = 1');
   }
@@ -188,6 +188,6 @@ export class OutboxWriter {
   }
 
   #get<T>(sql: string, ...values: (string | number)[]): T | undefined {
-    return this.#statement(sql).get(...values) as T | undefined;
+    return this.#statement(sql).get<T>(...values);
   }
 }

@@ -2,7 +2,7 @@
  * Reads from the database on a connection of its own, in the server's thread: with a write-ahead log readers
  * never wait for the writer, and an indexed read costs less than asking another thread for it.
  */
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
@@ -14,13 +14,13 @@ import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import { SessionsReader } from './sessions-reader.ts';
 import { ConversationsReader } from './sqlite-conversations.ts';
-import { statementsOf } from './statements.ts';
+import { type Statements, statementsOf } from './statements.ts';
 
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
 export class SqliteReader {
   readonly #db: DatabaseSync;
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
   readonly #cursors: Cursors;
   readonly sessions: SessionsReader;
   readonly outbox: OutboxReader;
@@ -74,7 +74,7 @@ export class SqliteReader {
     }
     const sql = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ?`;
     // One more than asked for tells whether there are more. Read one by one: their states may be large.
-    const rows = this.#statement(sql).iterate(...values, limit + 1) as Iterable<RunRow>;
+    const rows = this.#statement(sql).iterate<RunRow>(...values, limit + 1);
     const runs: StoredRun[] = [];
     let chars = 0;
     for (const row of rows) {
@@ -102,7 +102,7 @@ export class SqliteReader {
       `SELECT seq, event, at, public AS payload FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
         ORDER BY pos LIMIT ?`,
-    ).iterate(runId, afterSeq, afterSeq, limit) as Iterable<StoredEvent>;
+    ).iterate<StoredEvent>(runId, afterSeq, afterSeq, limit);
     const events: StoredEvent[] = [];
     let chars = 0;
     for (const event of rows) {
@@ -164,11 +164,10 @@ export class SqliteReader {
       `SELECT pos, seq, event, at, public, private FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND ${condition} ORDER BY pos`,
     );
-    if (maxChars === undefined)
-      return (statement.all(runId, afterPos) as unknown as RecordRow[]).map(toLogRecord);
+    if (maxChars === undefined) return statement.all<RecordRow>(runId, afterPos).map(toLogRecord);
     const records: LogRecord[] = [];
     let chars = 0;
-    for (const row of statement.iterate(runId, afterPos) as Iterable<unknown> as Iterable<RecordRow>) {
+    for (const row of statement.iterate<RecordRow>(runId, afterPos)) {
       records.push(toLogRecord(row));
       chars += (row.public?.length ?? 0) + (row.private?.length ?? 0);
       if (chars >= maxChars) break;
@@ -177,6 +176,6 @@ export class SqliteReader {
   }
 
   #all<T>(sql: string, ...values: (string | number)[]): T[] {
-    return this.#statement(sql).all(...values) as T[];
+    return this.#statement(sql).all<T>(...values);
   }
 }

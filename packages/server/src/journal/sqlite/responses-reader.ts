@@ -1,13 +1,13 @@
 /** Reads stored responses on the reader's connection. */
-import type { StatementSync } from 'node:sqlite';
 import { previousTurn, RESPONSE_COLUMNS, type ResponseRow, toStoredResponse } from '../response-rows.ts';
 import type { StoredResponse } from '../responses.ts';
 import type { SessionRange } from '../sessions.ts';
+import type { Statements } from './statements.ts';
 
 export class ResponsesReader {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
@@ -17,10 +17,9 @@ export class ResponsesReader {
   }
 
   input(owner: string, responseId: string): string | null | undefined {
-    const row = this.#statement('SELECT input FROM responses WHERE response_id = ? AND owner = ?').get(
-      responseId,
-      owner,
-    ) as { input: string | null } | undefined;
+    const row = this.#statement('SELECT input FROM responses WHERE response_id = ? AND owner = ?').get<{
+      input: string | null;
+    }>(responseId, owner);
     return row?.input;
   }
 
@@ -28,23 +27,20 @@ export class ResponsesReader {
     const row = this.#row(owner, responseId);
     const found =
       row &&
-      (this.#statement('SELECT session_id FROM sessions WHERE n = ?').get(row.session) as
-        | { session_id: string }
-        | undefined);
+      this.#statement('SELECT session_id FROM sessions WHERE n = ?').get<{ session_id: string }>(row.session);
     const { session, from, to } = previousTurn(responseId, row, found);
     return { sessionId: session.session_id, from, to };
   }
 
   ofRun(runId: string): StoredResponse[] {
-    const rows = this.#statement(`SELECT ${RESPONSE_COLUMNS} FROM responses WHERE run_id = ? ORDER BY n`).all(
-      runId,
-    );
-    return (rows as unknown as ResponseRow[]).map(toStoredResponse);
+    return this.#statement(`SELECT ${RESPONSE_COLUMNS} FROM responses WHERE run_id = ? ORDER BY n`)
+      .all<ResponseRow>(runId)
+      .map(toStoredResponse);
   }
 
   #row(owner: string, responseId: string): ResponseRow | undefined {
     return this.#statement(
       `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE response_id = ? AND owner = ?`,
-    ).get(responseId, owner) as ResponseRow | undefined;
+    ).get<ResponseRow>(responseId, owner);
   }
 }

@@ -2,19 +2,19 @@
  * Every write to the stored responses. What has to happen together with a run is called by `SqliteWriter` in the
  * transaction of that run; the rest is asked for by name, as `responses.<operation>`.
  */
-import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
 import { previousTurn, RESPONSE_COLUMNS, type ResponseRow } from '../response-rows.ts';
 import type { NextResponse, StoredResponse } from '../responses.ts';
 import type { SessionRow } from '../session-rows.ts';
 import type { SessionsWriter } from './sessions-writer.ts';
+import type { Statements } from './statements.ts';
 
 export class ResponsesWriter {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
   readonly #sessions: SessionsWriter;
 
-  constructor(statement: (sql: string) => StatementSync, sessions: SessionsWriter) {
+  constructor(statement: Statements, sessions: SessionsWriter) {
     this.#statement = statement;
     this.#sessions = sessions;
   }
@@ -23,9 +23,7 @@ export class ResponsesWriter {
   sessionOf({ owner, sessionId, response }: NewRun, now: number): string {
     if (response?.previous === undefined) return sessionId;
     const row = this.#find(owner, response.previous);
-    const found =
-      row &&
-      (this.#statement('SELECT * FROM sessions WHERE n = ?').get(row.session) as SessionRow | undefined);
+    const found = row && this.#statement('SELECT * FROM sessions WHERE n = ?').get<SessionRow>(row.session);
     const { session, to } = previousTurn(response.previous, row, found);
     const isLast = session.next_pos === to && !this.#sessions.isBusy(owner, session.session_id);
     if (isLast) return session.session_id;
@@ -97,11 +95,9 @@ export class ResponsesWriter {
   }
 
   #pushOut(owner: string, maxStored: number): void {
-    const { stored } = this.#statement('SELECT count(*) AS stored FROM responses WHERE owner = ?').get(
-      owner,
-    ) as {
+    const { stored } = this.#statement('SELECT count(*) AS stored FROM responses WHERE owner = ?').get<{
       stored: number;
-    };
+    }>(owner)!;
     if (stored <= maxStored) return;
     this.#run(
       `DELETE FROM responses WHERE n IN (
@@ -116,7 +112,7 @@ export class ResponsesWriter {
   #find(owner: string, responseId: string): ResponseRow | undefined {
     return this.#statement(
       `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE response_id = ? AND owner = ?`,
-    ).get(responseId, owner) as ResponseRow | undefined;
+    ).get<ResponseRow>(responseId, owner);
   }
 
   #run(sql: string, ...values: (string | number | null)[]) {

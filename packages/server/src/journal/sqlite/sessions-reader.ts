@@ -1,5 +1,4 @@
 /** Reads of the sessions, on the connection of `SqliteReader`. */
-import type { StatementSync } from 'node:sqlite';
 import type { Cursors } from '../cursors.ts';
 import {
   type SessionMessageRow,
@@ -9,21 +8,22 @@ import {
 } from '../session-rows.ts';
 import type { MessageRange, SessionFilter, SessionPage, StoredMessage, StoredSession } from '../sessions.ts';
 import { DEFAULT_SOURCE } from '../sessions.ts';
+import type { Statements } from './statements.ts';
 
 export class SessionsReader {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
   readonly #cursors: Cursors;
 
-  constructor(statement: (sql: string) => StatementSync, cursors: Cursors) {
+  constructor(statement: Statements, cursors: Cursors) {
     this.#statement = statement;
     this.#cursors = cursors;
   }
 
   get(owner: string, sessionId: string): StoredSession | undefined {
-    const row = this.#statement('SELECT * FROM sessions WHERE owner = ? AND session_id = ?').get(
+    const row = this.#statement('SELECT * FROM sessions WHERE owner = ? AND session_id = ?').get<SessionRow>(
       owner,
       sessionId,
-    ) as SessionRow | undefined;
+    );
     return row && toStoredSession(row);
   }
 
@@ -35,7 +35,7 @@ export class SessionsReader {
         WHERE owner = ?1 AND place < ?2 AND (?3 OR hidden = 0)
           AND (?4 IS NULL OR coalesce(source, ?5) = ?4) AND (?6 IS NULL OR title = ?6)
         ORDER BY place DESC LIMIT ?7 OFFSET ?8`,
-    ).all(
+    ).all<SessionRow>(
       owner,
       before,
       includeHidden === true ? 1 : 0,
@@ -44,7 +44,7 @@ export class SessionsReader {
       title ?? null,
       limit + 1,
       offset ?? 0,
-    ) as unknown as SessionRow[];
+    );
     const page = rows.slice(0, limit);
     const sessions = page.map(toStoredSession);
     const last = page.at(-1);
@@ -67,7 +67,7 @@ export class SessionsReader {
       `SELECT pos, run_id, at, message FROM session_messages
         WHERE session = (SELECT n FROM sessions WHERE owner = ? AND session_id = ?) AND pos >= ? AND pos < ?
         ORDER BY pos ${latest ? 'DESC' : ''} LIMIT ?`,
-    ).iterate(owner, sessionId, from, to, limit) as Iterable<unknown> as Iterable<SessionMessageRow>;
+    ).iterate<SessionMessageRow>(owner, sessionId, from, to, limit);
     const messages: StoredMessage[] = [];
     let chars = 0;
     for (const row of rows) {

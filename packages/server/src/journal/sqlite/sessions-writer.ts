@@ -2,7 +2,6 @@
  * Every write to the sessions. What has to happen together with a run is called by `SqliteWriter` in the transaction
  * of that run; the rest is asked for by name, as `sessions.<operation>`.
  */
-import type { StatementSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import {
   changedColumns,
@@ -14,11 +13,12 @@ import {
   toStoredSession,
 } from '../session-rows.ts';
 import type { NewFork, NewSession, SessionChange, StoredSession, Turn } from '../sessions.ts';
+import type { Statements } from './statements.ts';
 
 export class SessionsWriter {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
@@ -172,7 +172,7 @@ export class SessionsWriter {
         WHERE used_at <= ? AND NOT EXISTS (
           SELECT 1 FROM runs r WHERE r.owner = s.owner AND r.session_id = s.session_id AND r.finished_at IS NULL)
         ORDER BY used_at LIMIT ?`,
-    ).all(now - unusedMs, limit) as unknown as SessionRow[];
+    ).all<SessionRow>(now - unusedMs, limit);
     for (const row of unused) this.#remove(row);
     return unused.length;
   }
@@ -189,7 +189,7 @@ export class SessionsWriter {
   #nextPlace(owner: string): number {
     const { place } = this.#statement(
       'SELECT coalesce(max(place), 0) + 1 AS place FROM sessions WHERE owner = ?',
-    ).get(owner) as { place: number };
+    ).get<{ place: number }>(owner)!;
     return place;
   }
 
@@ -200,10 +200,10 @@ export class SessionsWriter {
   }
 
   #row(owner: string, sessionId: string): SessionRow | undefined {
-    return this.#statement('SELECT * FROM sessions WHERE owner = ? AND session_id = ?').get(
+    return this.#statement('SELECT * FROM sessions WHERE owner = ? AND session_id = ?').get<SessionRow>(
       owner,
       sessionId,
-    ) as SessionRow | undefined;
+    );
   }
 
   #run(sql: string, ...values: (string | number | null)[]) {

@@ -1,5 +1,4 @@
 /** The part of the SQLite driver that keeps conversations. */
-import type { StatementSync } from 'node:sqlite';
 import {
   type ConversationRow,
   type Conversations,
@@ -9,20 +8,20 @@ import {
   toStoredConversation,
 } from '../conversations.ts';
 import type { Turn } from '../sessions.ts';
+import type { Statements } from './statements.ts';
 import type { WriterClient } from './writer-client.ts';
 
 export class ConversationsReader {
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
-  constructor(statement: (sql: string) => StatementSync) {
+  constructor(statement: Statements) {
     this.#statement = statement;
   }
 
   get(owner: string, conversationId: string): StoredConversation | undefined {
-    const row = this.#statement(`${FIND_CONVERSATION} WHERE s.owner = ? AND s.session_id = ?`).get(
-      owner,
-      conversationId,
-    ) as ConversationRow | undefined;
+    const row = this.#statement(
+      `${FIND_CONVERSATION} WHERE s.owner = ? AND s.session_id = ?`,
+    ).get<ConversationRow>(owner, conversationId);
     return row && toStoredConversation(row);
   }
 }
@@ -41,14 +40,14 @@ export class SqliteConversations implements Conversations {
   }
 
   create(conversation: NewConversation): Promise<void> {
-    return this.#writer.write('conversations.create', [conversation]);
+    return this.#writer.write.conversations.create(conversation);
   }
 
   describe(owner: string, conversationId: string, metadata: Record<string, string>): Promise<void> {
-    return this.#writer.write('conversations.describe', [owner, conversationId, metadata]);
+    return this.#writer.write.conversations.describe(owner, conversationId, metadata);
   }
 
   add(owner: string, conversationId: string, turn: Turn, atPos: number): Promise<void> {
-    return this.#writer.write('conversations.add', [owner, conversationId, turn, atPos]);
+    return this.#writer.write.conversations.add(owner, conversationId, turn, atPos);
   }
 }

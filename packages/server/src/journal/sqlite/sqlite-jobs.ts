@@ -18,7 +18,7 @@ export class SqliteJobs implements Jobs {
   }
 
   async create(job: NewJob, maxJobs: number): Promise<StoredJob | undefined> {
-    const created = await this.#writer.write<StoredJob | undefined>('jobs.create', [job, maxJobs]);
+    const created = await this.#writer.write.jobs.create(job, maxJobs);
     this.#wakeups.wakeJobs();
     return created;
   }
@@ -32,13 +32,13 @@ export class SqliteJobs implements Jobs {
   }
 
   async update(read: JobVersion, change: JobChange): Promise<StoredJob | undefined> {
-    const job = await this.#writer.write<StoredJob | undefined>('jobs.update', [read, change]);
+    const job = await this.#writer.write.jobs.update(read, change);
     this.#wakeups.wakeJobs();
     return job;
   }
 
   delete(jobId: string): Promise<boolean> {
-    return this.#writer.write('jobs.delete', [jobId]);
+    return this.#writer.write.jobs.delete(jobId);
   }
 
   async agenda(limit: number): Promise<Agenda> {

@@ -98,7 +98,7 @@ export class SqliteJournal implements Journal {
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
-    const outcome = await this.#writer.write<CreateOutcome>('createRun', [run, limits], run.runId);
+    const outcome = await this.#writer.write.createRun(run, limits);
     if (outcome.kind === 'created') this.#wakeups.wakeQueue();
     return outcome;
   }
@@ -116,13 +116,13 @@ export class SqliteJournal implements Journal {
     records: readonly NewRecord[],
     options: AppendOptions = {},
   ): Promise<LogRecord[]> {
-    const appended = await this.#writer.write<Appended>('append', [lease, records, options], lease.runId);
+    const appended = await this.#writer.write.append(lease, records, options);
     this.#wake(appended);
     return appended.records;
   }
 
   async post(runId: string, post: Post): Promise<LogRecord[]> {
-    const appended = await this.#writer.write<Appended>('post', [runId, post], runId);
+    const appended = await this.#writer.write.post(runId, post);
     this.#wake(appended);
     this.#reportEnd(appended);
     this.#wakeups.wakePosts(runId);
@@ -155,10 +155,7 @@ export class SqliteJournal implements Journal {
   }
 
   async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
-    const { claims, cancelled } = await this.#writer.write<{ claims: Claim[]; cancelled: Appended[] }>(
-      'claim',
-      [worker, leaseMs, limit],
-    );
+    const { claims, cancelled } = await this.#writer.write.claim(worker, leaseMs, limit);
     for (const appended of cancelled) {
       this.#wake(appended);
       this.#reportEnd(appended);
@@ -167,11 +164,11 @@ export class SqliteJournal implements Journal {
   }
 
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
-    return this.#writer.write('renew', [worker, leases, leaseMs]);
+    return this.#writer.write.renew(worker, leases, leaseMs);
   }
 
   async release(lease: Lease, parkMs?: number): Promise<void> {
-    const claimable = await this.#writer.write<boolean>('release', [lease, parkMs], lease.runId);
+    const claimable = await this.#writer.write.release(lease, parkMs);
     if (claimable) this.#wakeups.wakeQueue();
   }
 
@@ -181,11 +178,11 @@ export class SqliteJournal implements Journal {
   }
 
   expired(retentionMs: number, limit: number): Promise<string[]> {
-    return this.#writer.write('expired', [retentionMs, limit]);
+    return this.#writer.write.expired(retentionMs, limit);
   }
 
   evict(runIds: readonly string[]): Promise<void> {
-    return this.#writer.write('evict', [runIds]);
+    return this.#writer.write.evict(runIds);
   }
 
   async queueDepth(): Promise<QueueDepth> {
@@ -193,7 +190,7 @@ export class SqliteJournal implements Journal {
   }
 
   async checkHealth(): Promise<StoreHealth> {
-    const writable = await this.#writer.write('probe', []).then(
+    const writable = await this.#writer.write.probe().then(
       () => true,
       () => false,
     );

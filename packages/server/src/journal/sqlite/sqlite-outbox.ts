@@ -26,14 +26,14 @@ export class SqliteOutbox implements Outbox {
   }
 
   claim(claim: MessageClaim): Promise<ClaimedMessage[]> {
-    return this.#writer.write('outbox.claim', [claim]);
+    return this.#writer.write.outbox.claim(claim);
   }
 
   async settle(
     { id, epoch }: Pick<ClaimedMessage, 'id' | 'epoch'>,
     settlement: Settlement,
   ): Promise<boolean> {
-    const counted = await this.#writer.write<boolean>('outbox.settle', [{ id, epoch }, settlement]);
+    const counted = await this.#writer.write.outbox.settle({ id, epoch }, settlement);
     if (counted && settlement.kind === 'returned') this.#wakeups.wakeOutbox();
     return counted;
   }

@@ -26,11 +26,11 @@ export class SqliteResponses implements Responses {
   }
 
   delete(owner: string, responseId: string): Promise<void> {
-    return this.#writer.write('responses.delete', [owner, responseId]);
+    return this.#writer.write.responses.delete(owner, responseId);
   }
 
   add(previous: StoredResponse, next: NextResponse): Promise<void> {
-    return this.#writer.write('responses.addNext', [previous, next]);
+    return this.#writer.write.responses.addNext(previous, next);
   }
 
   async ofRun(runId: string): Promise<StoredResponse[]> {
@@ -38,6 +38,6 @@ export class SqliteResponses implements Responses {
   }
 
   keep(responseId: string, snapshot: string): Promise<void> {
-    return this.#writer.write('responses.keep', [responseId, snapshot]);
+    return this.#writer.write.responses.keep(responseId, snapshot);
   }
 }

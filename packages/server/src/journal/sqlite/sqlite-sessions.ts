@@ -35,22 +35,22 @@ export class SqliteSessions implements Sessions {
   }
 
   create(session: NewSession): Promise<StoredSession> {
-    return this.#writer.write('sessions.create', [session]);
+    return this.#writer.write.sessions.create(session);
   }
 
   update(owner: string, sessionId: string, change: SessionChange): Promise<StoredSession> {
-    return this.#writer.write('sessions.update', [owner, sessionId, change]);
+    return this.#writer.write.sessions.update(owner, sessionId, change);
   }
 
   fork(fork: NewFork): Promise<StoredSession> {
-    return this.#writer.write('sessions.fork', [fork]);
+    return this.#writer.write.sessions.fork(fork);
   }
 
   delete(owner: string, sessionId: string): Promise<void> {
-    return this.#writer.write('sessions.delete', [owner, sessionId]);
+    return this.#writer.write.sessions.delete(owner, sessionId);
   }
 
   sweep(unusedMs: number, limit: number): Promise<number> {
-    return this.#writer.write('sessions.sweep', [unusedMs, limit]);
+    return this.#writer.write.sessions.sweep(unusedMs, limit);
   }
 }

@@ -24,6 +24,7 @@ import { receiverOf } from '../outbox.ts';
 import { quoted, readCounters, readExpression, readShape, writeExpression } from './catalog.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 import { moveState } from './move-mark.ts';
+import { statementsOf } from './statements.ts';
 
 const COMPUTED = `
   CREATE TEMP VIEW owners AS SELECT DISTINCT owner, 0 AS turn FROM main.runs;
@@ -79,14 +80,13 @@ export class SqliteSource implements SourceEnd {
     const order = key.map(quoted).join(', ');
     const kinds = new Map(columns.map((column) => [column.name, column.kind]));
     const start = key.map((column) => writeExpression(kinds.get(column)!)).join(', ');
-    const statement = this.#db.prepare(
+    const statement = statementsOf(this.#db)(
       `SELECT ${columns.map((column) => readExpression(column.name, column.kind)).join(', ')} FROM ${quoted(name)}
         ${after === undefined ? '' : `WHERE (${order}) > (${start})`} ORDER BY ${order}`,
-    );
-    statement.setReturnArrays(true);
+    ).asArrays();
     let batch: Row[] = [];
     let chars = 0;
-    for (const row of statement.iterate(...(after ?? [])) as Iterable<unknown> as Iterable<Row>) {
+    for (const row of statement.iterate<Row>(...(after ?? []))) {
       batch.push(row);
       for (const value of row) chars += value?.length ?? 0;
       if (batch.length < this.#limits.rows && chars < this.#limits.chars) continue;

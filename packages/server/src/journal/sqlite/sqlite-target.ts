@@ -1,6 +1,6 @@
 /** A SQLite store as the target of a move (`../moving/store-ends.ts`): its file is made, or goes on to be filled. */
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import { makeDirectory } from '../../files/make-directory.ts';
 import { makePrivate } from '../../files/private-file.ts';
@@ -17,14 +17,14 @@ import {
 import { quoted, readCounters, readExpression, readShape, writeExpression } from './catalog.ts';
 import { migrate, SCHEMA_VERSION } from './migrations.ts';
 import { readMark, writeMark } from './move-mark.ts';
-import { statementsOf } from './statements.ts';
+import { type Statements, statementsOf } from './statements.ts';
 
 export class SqliteTarget implements TargetEnd {
   readonly takesZeroCharacters = true;
   readonly shape: StoreShape;
   readonly #db: DatabaseSync;
   readonly #lock: FileLock;
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
 
   static open(path: string): SqliteTarget {
     makeDirectory(dirname(path));
@@ -55,7 +55,7 @@ export class SqliteTarget implements TargetEnd {
   }
 
   async count({ name }: MovedTable): Promise<number> {
-    return this.#statement(`SELECT count(*) AS count FROM ${quoted(name)}`).get()!.count as number;
+    return this.#statement(`SELECT count(*) AS count FROM ${quoted(name)}`).get<{ count: number }>()!.count;
   }
 
   async counters(): Promise<Counters> {
@@ -110,11 +110,8 @@ export class SqliteTarget implements TargetEnd {
     const select = this.#statement(
       `SELECT ${columns.map((column) => readExpression(column.name, column.kind)).join(', ')} FROM ${quoted(name)}
         WHERE ${key.map((column) => `${quoted(column)} = ${writeExpression(kinds.get(column)!)}`).join(' AND ')}`,
-    );
-    select.setReturnArrays(true);
-    return keys
-      .map((values) => select.get(...values) as unknown as Row | undefined)
-      .filter((row) => row !== undefined);
+    ).asArrays();
+    return keys.map((values) => select.get<Row>(...values)).filter((row) => row !== undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

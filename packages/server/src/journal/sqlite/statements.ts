@@ -1,14 +1,49 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+/**
+ * The statements of a connection. Each is prepared once. A caller names the type of the rows it selects; this is the one
+ * place where what the database returns is taken to have that type.
+ */
+import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from 'node:sqlite';
 
-/** Prepares each statement of a connection once. */
-export function statementsOf(db: DatabaseSync): (sql: string) => StatementSync {
-  const prepared = new Map<string, StatementSync>();
+export type Statements = (sql: string) => Statement;
+
+export function statementsOf(db: DatabaseSync): Statements {
+  const prepared = new Map<string, Statement>();
   return (sql) => {
     let statement = prepared.get(sql);
     if (statement === undefined) {
-      statement = db.prepare(sql);
+      statement = new Statement(db.prepare(sql));
       prepared.set(sql, statement);
     }
     return statement;
   };
+}
+
+export class Statement {
+  readonly #prepared: StatementSync;
+
+  constructor(prepared: StatementSync) {
+    this.#prepared = prepared;
+  }
+
+  /** Its rows are arrays of their values from now on, in the order of the columns. */
+  asArrays(): this {
+    this.#prepared.setReturnArrays(true);
+    return this;
+  }
+
+  run(...values: SQLInputValue[]): StatementResultingChanges {
+    return this.#prepared.run(...values);
+  }
+
+  get<Row>(...values: SQLInputValue[]): Row | undefined {
+    return this.#prepared.get(...values) as Row | undefined;
+  }
+
+  all<Row>(...values: SQLInputValue[]): Row[] {
+    return this.#prepared.all(...values) as Row[];
+  }
+
+  iterate<Row>(...values: SQLInputValue[]): Iterable<Row> {
+    return this.#prepared.iterate(...values) as Iterable<Row>;
+  }
 }

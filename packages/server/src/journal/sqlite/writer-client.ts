@@ -6,19 +6,20 @@ import { TalariaError } from '@talaria/protocol';
 import type { Report } from '../../telemetry/facts.ts';
 import type { QueueDepth, StoreHealth } from '../journal.ts';
 import {
+  type Ask,
   type FromWriter,
   fromFailure,
   type ToWriter,
   type WriteFailure,
-  type WriteOp,
   type WriteRequest,
+  type Writes,
+  writesThrough,
 } from './writer-protocol.ts';
 
 /** The thread's program beside this file, in the form this file has: TypeScript here, JavaScript once it was built. */
 const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
 
 interface Pending {
-  runId: string;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -31,6 +32,8 @@ export interface WriterClientOptions {
 }
 
 export class WriterClient {
+  /** The operations of the writer, on its thread: `write.append(lease, records, options)`. */
+  readonly write: Writes = writesThrough((request) => this.#ask(request));
   readonly #worker: Worker;
   readonly #now: () => number;
   readonly #report: Report;
@@ -79,22 +82,21 @@ export class WriterClient {
     return this.#lastError;
   }
 
-  /** `runId` names the run in the error, where there is one. */
-  write<T>(op: WriteOp, args: unknown[], runId = ''): Promise<T> {
-    if (this.#gone !== undefined) return Promise.reject(this.#gone);
-    return new Promise<T>((resolve, reject) => {
-      const id = this.#nextId++;
-      this.#pending.set(id, { runId, resolve: resolve as (value: unknown) => void, reject });
-      this.#outbox.push({ id, op, args, now: this.#now() });
-      if (this.#outbox.length === 1) queueMicrotask(() => this.#flush());
-    });
-  }
-
   async close(): Promise<void> {
     this.#flush();
     this.#closing = true;
     this.#worker.postMessage({ type: 'close' } satisfies ToWriter);
     await this.#exited;
+  }
+
+  #ask(request: Parameters<Ask>[0]): Promise<unknown> {
+    if (this.#gone !== undefined) return Promise.reject(this.#gone);
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      this.#pending.set(id, { resolve, reject });
+      this.#outbox.push({ id, ...request, now: this.#now() });
+      if (this.#outbox.length === 1) queueMicrotask(() => this.#flush());
+    });
   }
 
   #flush(): void {
@@ -129,13 +131,13 @@ export class WriterClient {
       const pending = this.#pending.get(response.id);
       this.#pending.delete(response.id);
       if (pending === undefined) continue;
-      if ('error' in response) pending.reject(this.#toError(response.error, pending.runId));
+      if ('error' in response) pending.reject(this.#toError(response.error));
       else pending.resolve(response.value);
     }
   }
 
-  #toError(failure: WriteFailure, runId: string): Error {
-    const error = fromFailure(failure, runId);
+  #toError(failure: WriteFailure): Error {
+    const error = fromFailure(failure);
     if (error instanceof TalariaError && error.code === 'store_unavailable') this.#remember(failure.message);
     return error;
   }

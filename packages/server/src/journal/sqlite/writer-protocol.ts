@@ -4,31 +4,50 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** What the writer has put into a class of its own. */
-type Part = 'sessions' | 'conversations' | 'outbox' | 'responses' | 'jobs';
+const PARTS = ['sessions', 'conversations', 'outbox', 'responses', 'jobs'] as const;
+type Part = (typeof PARTS)[number];
 
-/** Operations of `SqliteWriter`, and of its parts as `<part>.<operation>`. */
-export type WriteOp =
-  | 'createRun'
-  | 'append'
-  | 'post'
-  | 'claim'
-  | 'renew'
-  | 'release'
-  | 'expired'
-  | 'evict'
-  | 'probe'
-  | `sessions.${'create' | 'update' | 'fork' | 'delete' | 'sweep'}`
-  | `conversations.${'create' | 'describe' | 'add'}`
-  | `outbox.${'claim' | 'settle'}`
-  | `responses.${'addNext' | 'delete' | 'keep'}`
-  | `jobs.${'create' | 'update' | 'delete'}`;
+/**
+ * What the thread can be asked for: the operations of `SqliteWriter` and of its parts, answered later and without `now`,
+ * their last parameter, which the store's clock fills in. The compiler sees through it to the operations themselves.
+ */
+export type Writes = Asked<SqliteWriter> & { readonly [P in Part]: Asked<SqliteWriter[P]> };
 
-/** The arguments of an operation, and when it was asked for by the store's clock. */
+type Operation = (...args: never[]) => unknown;
+type OperationName<T> = { [N in keyof T]: T[N] extends Operation ? N : never }[keyof T];
+type Untimed<A> = A extends [...infer Given, number] ? Given : A;
+type Asked<T, Names extends keyof T = OperationName<T>> = {
+  readonly [N in Names]: T[N] extends (...args: infer A) => infer R
+    ? (...args: Untimed<A>) => Promise<Awaited<R>>
+    : never;
+};
+
+/** An operation, its arguments, and when it was asked for by the store's clock. */
 export interface WriteRequest {
   id: number;
-  op: WriteOp;
+  part: Part | undefined;
+  operation: string;
   args: unknown[];
   now: number;
+}
+
+export type Ask = (request: Pick<WriteRequest, 'part' | 'operation' | 'args'>) => Promise<unknown>;
+
+/** Turns calls of operations into requests. The type says which there are, so no name is checked here. */
+export function writesThrough(ask: Ask): Writes {
+  const operationsOf = (part?: Part): object =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_, operation: string) =>
+          (...args: unknown[]) =>
+            ask({ part, operation, args }),
+      },
+    );
+  const parts = new Map<string | symbol, object>(PARTS.map((part) => [part, operationsOf(part)]));
+  const own = operationsOf();
+  return new Proxy(own, { get: (_, name) => parts.get(name) ?? Reflect.get(own, name) }) as Writes;
 }
 
 export type WriteResponse = { id: number; value: unknown } | { id: number; error: WriteFailure };
@@ -36,6 +55,8 @@ export type WriteResponse = { id: number; value: unknown } | { id: number; error
 export interface WriteFailure {
   name: string;
   message: string;
+  /** Which run a lost lease or an unseen post is about. */
+  runId?: string;
   code?: ApiErrorCode;
   param?: string | null;
 }
@@ -55,11 +76,11 @@ export interface CommitMeasure {
 
 export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'close' };
 
-export function perform(writer: SqliteWriter, { op, args, now }: WriteRequest): unknown {
-  const [name, part] = op.split('.').reverse() as [string, Part?];
+export function perform(writer: SqliteWriter, { part, operation, args, now }: WriteRequest): unknown {
   const holder = part === undefined ? writer : writer[part];
-  const operation = (holder as unknown as Record<string, (...values: unknown[]) => unknown>)[name]!;
-  return operation.call(holder, ...args, now);
+  const perform: unknown = Reflect.get(holder, operation);
+  if (typeof perform !== 'function') throw new Error(`The writer has no operation ${operation}`);
+  return perform.call(holder, ...args, now);
 }
 
 export function toFailure(error: unknown): WriteFailure {
@@ -67,12 +88,17 @@ export function toFailure(error: unknown): WriteFailure {
     const { name, message, code, param } = error;
     return { name, message, code, param };
   }
+  if (error instanceof LeaseLostError || error instanceof UnseenPostError) {
+    const { name, message, runId } = error;
+    return { name, message, runId };
+  }
   if (error instanceof Error) return { name: error.name, message: error.message };
   return { name: 'Error', message: String(error) };
 }
 
 /** The error the caller sees; anything that is not a refusal of ours is a store that did not take the write. */
-export function fromFailure(failure: WriteFailure, runId: string): Error {
+export function fromFailure(failure: WriteFailure): Error {
+  const { runId = '' } = failure;
   if (failure.name === 'LeaseLostError') return new LeaseLostError(runId);
   if (failure.name === 'UnseenPostError') return new UnseenPostError(runId);
   if (failure.code !== undefined) {

@@ -3,7 +3,7 @@
  * Each operation checks before it writes; an error it throws leaves nothing behind, because the caller runs it
  * in a savepoint of its own.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { advance } from '../advance.ts';
 import {
@@ -28,7 +28,7 @@ import { OutboxWriter } from './outbox-writer.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { ResponsesWriter } from './responses-writer.ts';
 import { SessionsWriter } from './sessions-writer.ts';
-import { statementsOf } from './statements.ts';
+import { type Statements, statementsOf } from './statements.ts';
 
 /** About what a step records: on a disk with room for less than that a run gets no further. */
 const PROBE_BYTES = 65_536;
@@ -50,7 +50,7 @@ export class SqliteWriter {
   readonly outbox: OutboxWriter;
   readonly responses: ResponsesWriter;
   readonly jobs: JobsWriter;
-  readonly #statement: (sql: string) => StatementSync;
+  readonly #statement: Statements;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
 
@@ -341,10 +341,10 @@ export class SqliteWriter {
   }
 
   #get<T>(sql: string, ...values: (string | number | null)[]): T | undefined {
-    return this.#statement(sql).get(...values) as T | undefined;
+    return this.#statement(sql).get<T>(...values);
   }
 
   #all<T>(sql: string, ...values: (string | number | null)[]): T[] {
-    return this.#statement(sql).all(...values) as T[];
+    return this.#statement(sql).all<T>(...values);
   }
 }
