@@ -11,7 +11,7 @@ const STATS: BackendStats = {
 };
 
 test('a sandbox that works says what it is made of', () => {
-  expect(checkSandbox(STATS)).toEqual({
+  expect(checkSandbox('docker', STATS)).toEqual({
     status: 'ok',
     detail: 'Docker.',
     backend: 'docker',
@@ -26,7 +26,7 @@ test('one whose system calls are not filtered is degraded, and tells it', () => 
   const description = 'not filtered (why)';
   const kind = 'unshare' as const;
   const withFilter = (holds: boolean) =>
-    checkSandbox({
+    checkSandbox('docker', {
       ...STATS,
       isolation: { kind, description: '', hardening: [{ name: 'system calls', holds, description }] },
     });
@@ -35,10 +35,10 @@ test('one whose system calls are not filtered is degraded, and tells it', () => 
 });
 
 test('one without isolation is degraded, and one that gives no slots has failed, with the reason', () => {
-  expect(checkSandbox({ ...STATS, isolation: { kind: 'none', description: 'none.' } }).status).toBe(
+  expect(checkSandbox('docker', { ...STATS, isolation: { kind: 'none', description: 'none.' } }).status).toBe(
     'degraded',
   );
-  expect(checkSandbox({ ...STATS, trouble: 'the daemon is gone' })).toMatchObject({
+  expect(checkSandbox('docker', { ...STATS, trouble: 'the daemon is gone' })).toMatchObject({
     status: 'failed',
     detail: expect.stringContaining('the daemon is gone'),
   });

@@ -1,11 +1,12 @@
 /** What `/health/detailed` says of the sandbox: what isolates and limits commands, and whether a run can have a place in it. */
 import type { BackendStats } from '@talaria/sandbox';
+import type { BackendName } from '../config/backends.ts';
 import type { Check } from '../http/routes/health.ts';
 import { hardeningInDetail, missingHardening } from '../start/sandbox-hardening.ts';
 import { limitsInDetail } from '../start/sandbox-limits.ts';
 
 export interface SandboxCheck extends Check {
-  backend: string;
+  backend: BackendName;
   /** What stands behind the isolation, or is missing there. */
   hardening: Record<string, string>;
   limits: Record<string, string>;
@@ -13,8 +14,9 @@ export interface SandboxCheck extends Check {
   containers?: NonNullable<BackendStats['containers']>;
 }
 
-export function checkSandbox(stats: BackendStats): SandboxCheck {
-  const { backend, isolation, limits, slots, containers, trouble } = stats;
+/** `backend` is the one the settings name. */
+export function checkSandbox(backend: BackendName, stats: BackendStats): SandboxCheck {
+  const { isolation, limits, slots, containers, trouble } = stats;
   const { kind, hardening = [] } = isolation;
   const isolated = kind === 'none' || missingHardening(hardening).length > 0 ? 'degraded' : 'ok';
   return {

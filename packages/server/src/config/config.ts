@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
-import { CONTAINER_SETTINGS, checkContainers, neededContainers } from './containers.ts';
+import { CONTAINER_SETTINGS, checkBackend, neededContainers } from './containers.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
@@ -110,14 +110,10 @@ export function assembleConfig(
         'set TALARIA_DATABASE_URL to a Postgres database, or leave it off',
     );
   }
-  if (
-    config.role !== 'http' &&
-    config.backend === 'docker' &&
-    !CONTAINER_SETTINGS.some((name) => failed.has(name))
-  ) {
-    const containers = checkContainers(config, label);
-    problems.push(...containers.problems);
-    warnings.push(...containers.warnings);
+  if (config.role !== 'http' && !CONTAINER_SETTINGS.some((name) => failed.has(name))) {
+    const backend = checkBackend(config, label);
+    problems.push(...backend.problems);
+    warnings.push(...backend.warnings);
   }
   if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {
     const webhooks = checkWebhooks(config, label);

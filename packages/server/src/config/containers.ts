@@ -1,4 +1,4 @@
-/** The settings of a backend with containers, where they only make sense together. */
+/** The settings of the backends, where they only make sense together. */
 import type { SettingName, SettingValues } from './settings.ts';
 
 type ContainerValues = Pick<SettingValues, (typeof CONTAINER_SETTINGS)[number]>;
@@ -20,14 +20,23 @@ export function neededContainers(values: ContainerValues): number {
   return Math.max(minContainers, Math.ceil(Math.max(maxConcurrentRuns, warmSlots) / slotsPerContainer));
 }
 
-export function checkContainers(
-  values: ContainerValues & { maxContainers: number },
-  label: (name: SettingName) => string,
-): { problems: string[]; warnings: string[] } {
-  const { dockerImage, dockerHost, slotsPerContainer, minContainers, maxContainers, warmSlots } = values;
-  const slots = maxContainers * slotsPerContainer;
+type Values = ContainerValues & { maxContainers: number };
+type Label = (name: SettingName) => string;
+type Found = { problems: string[]; warnings: string[] };
+
+export function checkBackend(values: Values, label: Label): Found {
+  switch (values.backend) {
+    case 'local':
+      return { problems: [], warnings: [] };
+    case 'docker': {
+      const { problems, warnings } = checkContainers(values, label);
+      return { problems: [...checkDocker(values, label), ...problems], warnings };
+    }
+  }
+}
+
+function checkDocker({ dockerImage, dockerHost }: Values, label: Label): string[] {
   const problems: string[] = [];
-  const warnings: string[] = [];
   if (dockerImage === undefined) {
     problems.push(
       `${label('backend')} is docker and no image is named; set ${label('dockerImage')} to one that is on this machine (docs/docker.md says what it needs)`,
@@ -38,6 +47,14 @@ export function checkContainers(
       `${label('dockerHost')} is "${dockerHost}"; allowed: unix:///path/to/docker.sock or tcp://host:port`,
     );
   }
+  return problems;
+}
+
+function checkContainers(values: Values, label: Label): Found {
+  const { slotsPerContainer, minContainers, maxContainers, warmSlots } = values;
+  const slots = maxContainers * slotsPerContainer;
+  const problems: string[] = [];
+  const warnings: string[] = [];
   if (minContainers > maxContainers) {
     problems.push(
       `${label('minContainers')} is ${minContainers} and ${label('maxContainers')} is ${maxContainers}; allowed: a minimum up to the maximum`,

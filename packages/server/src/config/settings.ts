@@ -8,6 +8,7 @@
  */
 
 import { MODEL_SETTING_NAMES } from '@talaria/protocol';
+import { BACKEND_NAMES, PLANNED_BACKENDS, whereToolsRun } from './backends.ts';
 import { commandRuleList } from './command-rule-list.ts';
 import { headerList } from './header-list.ts';
 import {
@@ -364,10 +365,10 @@ export const settings = {
   backend: define({
     env: 'TALARIA_BACKEND',
     key: 'backend',
-    kind: choice(['local', 'docker'], ['nomad', 'modal']),
+    kind: choice(BACKEND_NAMES, PLANNED_BACKENDS),
     default: 'local',
     group: 'Sandbox and approvals',
-    about: 'where tools run: on this machine, or in Docker containers (docs/docker.md)',
+    about: whereToolsRun(),
   }),
   dockerImage: define({
     env: 'TALARIA_DOCKER_IMAGE',

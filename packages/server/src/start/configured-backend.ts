@@ -17,26 +17,30 @@ export async function configuredBackend(
     allowNetwork: config.allowNetwork,
     ...configuredLimits(config),
   };
-  if (config.backend === 'local') {
-    const { LocalBackend } = await import('@talaria/sandbox/local');
-    return new LocalBackend({
-      ...common,
-      isolation: config.sandboxIsolation,
-      users: config.sandboxUsers,
-      hiddenPaths: [config.dataDir],
-    });
+  switch (config.backend) {
+    case 'local': {
+      const { LocalBackend } = await import('@talaria/sandbox/local');
+      return new LocalBackend({
+        ...common,
+        isolation: config.sandboxIsolation,
+        users: config.sandboxUsers,
+        hiddenPaths: [config.dataDir],
+      });
+    }
+    case 'docker': {
+      const { DockerBackend } = await import('@talaria/sandbox/docker');
+      return new DockerBackend({
+        ...common,
+        // The configuration has none without an image.
+        image: config.dockerImage ?? '',
+        dockerHost: config.dockerHost,
+        slotsPerContainer: config.slotsPerContainer,
+        minContainers: config.minContainers,
+        maxContainers: config.maxContainers,
+        warmSlots: config.warmSlots,
+        acquireTimeoutS: config.acquireTimeoutSeconds,
+        onTrouble,
+      });
+    }
   }
-  const { DockerBackend } = await import('@talaria/sandbox/docker');
-  return new DockerBackend({
-    ...common,
-    // The configuration has none without an image.
-    image: config.dockerImage ?? '',
-    dockerHost: config.dockerHost,
-    slotsPerContainer: config.slotsPerContainer,
-    minContainers: config.minContainers,
-    maxContainers: config.maxContainers,
-    warmSlots: config.warmSlots,
-    acquireTimeoutS: config.acquireTimeoutSeconds,
-    onTrouble,
-  });
 }

@@ -187,7 +187,7 @@ export class Workbench {
 
   checks(): Record<string, Check> {
     return {
-      sandbox: checkSandbox(this.sandbox()),
+      sandbox: checkSandbox(this.#config.backend, this.sandbox()),
       model: { status: 'ok', detail: this.model.name },
       ...(this.#config.mcpServers.length === 0 ? {} : { mcp: checkMcp(this.mcpServers()) }),
     };

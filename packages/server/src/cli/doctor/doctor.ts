@@ -2,6 +2,7 @@
  * `talaria doctor`: checks what a server with these settings needs here. The checks run side by side and are told in
  * order; one that fails makes the command end with 1. Nothing it says holds a secret.
  */
+import type { BackendName } from '../../config/backends.ts';
 import { type Config, configSecrets } from '../../config/index.ts';
 import { redactSecrets } from '../../secrets/redact-secrets.ts';
 import type { Arguments } from '../commands.ts';
@@ -23,9 +24,15 @@ import type { Finding } from './finding.ts';
 
 type Check = readonly [name: string, check: (config: Config) => Finding | Promise<Finding>];
 
+/** What a backend needs on this machine, before it is tried. It is told of those that are not used, too. */
+const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
+  local: undefined,
+  docker: ['docker', checkDocker],
+};
+
 /** What only a server needs that works on runs. */
 const WORK_CHECKS: readonly Check[] = [
-  ['docker', checkDocker],
+  ...Object.values(BACKEND_CHECKS).filter((check) => check !== undefined),
   ['sandbox', checkSandbox],
   ['model', checkModel],
   ['mcp', checkMcpServers],

@@ -6,6 +6,7 @@ import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LimitUnenforceableError, limitTitle, type ToolBackend } from '@talaria/sandbox';
+import { BACKENDS } from '../../../config/backends.ts';
 import type { Config } from '../../../config/index.ts';
 import { configuredBackend } from '../../../start/configured-backend.ts';
 import { missingHardening } from '../../../start/sandbox-hardening.ts';
@@ -106,12 +107,5 @@ function explain(error: unknown, { backend, sandboxUsers }: Config): Finding {
   if (backend === 'local' && typeof sandboxUsers === 'object') {
     return { status: 'failed', detail: (error as Error).message, mend: USERS };
   }
-  return {
-    status: 'failed',
-    detail: (error as Error).message,
-    mend:
-      backend === 'docker'
-        ? 'See docs/docker.md, or use TALARIA_BACKEND=local'
-        : 'Install bubblewrap, or let it choose with TALARIA_SANDBOX_ISOLATION=auto',
-  };
+  return { status: 'failed', detail: (error as Error).message, mend: BACKENDS[backend].fix };
 }

@@ -1,0 +1,34 @@
+/**
+ * The backends: where tools can run. The settings offer these names, and the documents, the doctor and `/health/detailed`
+ * show them. What else is needed for each is listed by name too, so the compiler asks for it: how its settings are
+ * checked (containers.ts), what the doctor looks at (cli/doctor) and how it is made (start/configured-backend.ts).
+ */
+interface BackendFacts {
+  /** Completes "where tools run: …". */
+  where: string;
+  /** What to do where it does not start. */
+  fix: string;
+}
+
+export const BACKENDS = {
+  local: {
+    where: 'on this machine',
+    fix: 'Install bubblewrap, or let it choose with TALARIA_SANDBOX_ISOLATION=auto',
+  },
+  docker: {
+    where: 'in Docker containers (docs/docker.md)',
+    fix: 'See docs/docker.md, or use TALARIA_BACKEND=local',
+  },
+} as const satisfies Record<string, BackendFacts>;
+
+export type BackendName = keyof typeof BACKENDS;
+
+export const BACKEND_NAMES = Object.keys(BACKENDS) as BackendName[];
+
+/** Named in the design and not built yet: whoever asks for one is told so. */
+export const PLANNED_BACKENDS: readonly string[] = ['nomad', 'modal'];
+
+export function whereToolsRun(): string {
+  const places = Object.values<BackendFacts>(BACKENDS).map(({ where }) => where);
+  return `where tools run: ${places.slice(0, -1).join(', ')}, or ${places.at(-1)}`;
+}
