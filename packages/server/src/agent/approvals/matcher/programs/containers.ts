@@ -40,7 +40,7 @@ bq ; posix any ; sub
 bq query ; any ; sql
 bq ls, bq show, bq head, bq load, bq mk, bq extract, bq version ; any ; text
 bq rm ; any ; text ; !shared
-pg_dump, pg_dumpall, pg_restore, pg_basebackup, pg_isready, pg_ctl, pgbench, initdb, createdb, createuser, vacuumdb, reindexdb, pg_controldata, pg_config, pg_lsclusters, pg_ctlcluster, mysqldump, mysqladmin, mysqlimport, mysqlshow, mysqlcheck, mariadb-dump, mongodump, mongorestore, mongoexport, mongoimport, sqldiff, sqlite3_analyzer, pg_activity, pg_top, mysqlslap, mytop, pt-query-digest, percona, redis-benchmark, etcdctl, sqlformat, pgloader, pgformatter, pg_format, atlas, dbmate, tern, sqitch, skeema ; any -f:text --file:text -o:text -c:text --clean -C --program:run -r:text -p:text --command:sql ; text ; when:drop:^drop$ when:service:^(?:stop|restart|shutdown|immediate)$
+pg_dump, pg_dumpall, pg_restore, pg_basebackup, pg_isready, pg_ctl, pgbench, initdb, createdb, createuser, vacuumdb, reindexdb, pg_controldata, pg_config, pg_lsclusters, pg_ctlcluster, mysqldump, mysqladmin, mysqlimport, mysqlshow, mysqlcheck, mariadb-dump, mongodump, mongorestore, mongoexport, mongoimport, sqldiff, sqlite3_analyzer, pg_activity, pg_top, mysqlslap, mytop, pt-query-digest, percona, redis-benchmark, etcdctl, sqlformat, pgloader, pgformatter, pg_format, atlas, dbmate, tern, sqitch, skeema ; any -f:write --file:write -o:text -c:text --clean -C --program:run -r:text -p:text --command:sql ; text ; when:drop:^drop$ when:service:^(?:stop|restart|shutdown|immediate)$
 dropdb, dropuser ; any ; text ; !drop
 cassandra-stress, nodetool ; any ; text
 `;

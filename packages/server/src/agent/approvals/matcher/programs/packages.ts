@@ -1,12 +1,13 @@
 /** Package managers and what they run. */
 export const PACKAGES = `
-npm ; posix any --prefix:text -C:text --workspace:text -w:text --script-shell:ask ; sub
+npm ; posix any --node-options:ask --shell:ask --prefix:write -C:text --workspace:text -w:text --script-shell:ask ; sub
 pnpm ; posix any -c!program --dir:text -C:text --filter:text -F:text --script-shell:ask --shell-mode!program ; sub
 yarn ; posix any --cwd:text ; sub
-npm run, npm run-script, npm test, npm t, npm tst, npm start, npm stop, npm restart, npm install, npm i, npm in, npm add, npm ci, npm install-test, npm it, npm install-ci-test, npm cit, npm clean-install, npm ic, npm update, npm up, npm upgrade, npm outdated, npm ls, npm list, npm ll, npm la, npm view, npm info, npm show, npm v, npm search, npm audit, npm fund, npm doctor, npm root, npm bin, npm prefix, npm pack, npm link, npm ln, npm version, npm init, npm create, npm explain, npm why, npm dedupe, npm ddp, npm prune, npm rebuild, npm rb, npm config, npm c, npm get, npm set, npm ping, npm whoami, npm login, npm logout, npm adduser, npm help, npm help-search, npm docs, npm repo, npm bugs, npm home, npm completion, npm diff, npm query, npm sbom, npm shrinkwrap, npm token, npm owner, npm dist-tag, npm team, npm access, npm profile, npm star, npm stars, npm publish, npm pkg, npm edit, npm find-dupes, npm -v ; any --script-shell:ask --prefix:text --shell:ask --node-options:ask --editor:run --git:run --viewer:text ; any ; when:program:script-shell|^shell=|node-options
+npm run, npm run-script, npm test, npm t, npm tst, npm start, npm stop, npm restart, npm install, npm i, npm in, npm add, npm ci, npm install-test, npm it, npm install-ci-test, npm cit, npm clean-install, npm ic, npm update, npm up, npm upgrade, npm outdated, npm ls, npm list, npm ll, npm la, npm view, npm info, npm show, npm v, npm search, npm audit, npm fund, npm doctor, npm root, npm bin, npm prefix, npm pack, npm link, npm ln, npm version, npm init, npm create, npm explain, npm why, npm dedupe, npm ddp, npm prune, npm rebuild, npm rb, npm config, npm c, npm get, npm set, npm ping, npm whoami, npm login, npm logout, npm adduser, npm help, npm help-search, npm docs, npm repo, npm bugs, npm home, npm completion, npm diff, npm query, npm sbom, npm shrinkwrap, npm owner, npm dist-tag, npm team, npm access, npm profile, npm star, npm stars, npm publish, npm pkg, npm edit, npm find-dupes, npm -v ; any --script-shell:ask --prefix:write --shell:ask --node-options:ask --editor:run --git:run --viewer:text ; any ; when:program:script-shell|^shell=|node-options
 npm uninstall, npm unlink, npm remove, npm rm, npm r, npm un ; any --dry-run~ ; text ; !uninstall
 npm unpublish, npm deprecate ; any --dry-run~ ; text ; !shared
 npm cache ; posix any ; text
+npm token ; any ; text ; !secret
 npm explore ; posix any ; skip-to-cmd
 npm exec, npm x ; posix -y --yes --no -c:run --call:run -p:text --package:text -w:text --workspace:text --workspaces --offline --prefer-offline --silent -s --loglevel:text --shell:ask --script-shell:ask ; tool
 npx ; posix -yq --yes --no --no-install --quiet --prefer-offline --offline --ignore-existing -c:run --call:run -p:text --package:text -w:text --workspace:text --workspaces --shell:ask --script-shell:ask --node-options:ask --node-arg:ask -n:ask --version~ --help~ --prefix:text --loglevel:text --silent -s ; tool
@@ -64,7 +65,7 @@ poetry *, pdm *, hatch *, rye *, pipenv *, flit *, conda *, mamba *, micromamba 
 mise *, rtx *, asdf *, pyenv *, rbenv *, nodenv *, goenv *, jenv *, fnm *, nvm *, volta *, n *, sdk *, rustup *, ghcup *, tfenv *, rvm *, chruby *, proto *, doppler *, infisical *, chamber * ; any ; text
 nox, invoke, inv, task, doit, rake, sbt, lein ; any -e:code --eval:code --shell:ask --shell-arg:ask --command:run -c:text -f:text ; texts ; when:drop:^db:(?:drop|reset|purge)
 just ; any --shell:ask --shell-arg:ask --command:run -c:run --justfile:read -f:read --set:text -d:text ; texts
-tox ; any -x:ask --override:ask ; texts
+tox ; any -x:ask --override:ask ; texts ; when:program:^exec$
 rails runner, rails r, mix eval, rails dbconsole ; any ; code ; !code
 rails db:drop, rails db:reset, rails db:purge ; any ; text ; !drop
 mix ecto.drop, mix ecto.reset ; any ; text ; !drop

@@ -1,6 +1,7 @@
 /** Shells, their builtins, and interpreters of other languages. */
 export const SHELL = `
-sh, bash, dash, zsh, ksh, mksh, ash, fish, rbash, yash, oksh ; posix -abefhiklmnprtuvxBCEHPTs + -c -o:text -O:text --norc --noprofile --login --posix --verbose --restricted --noediting --version~ --help~ --rcfile:run --init-file:run --debugger!unknown -D -q -f ; shell ; rule:shell
+sh, bash, dash, zsh, ksh, mksh, ash, rbash, yash, oksh ; posix -abefhiklmnprtuvxBCEHPTs + -c -o:text -O:text --norc --noprofile --login --posix --verbose --restricted --noediting --version~ --help~ --rcfile:run --init-file:run --debugger!unknown -D -q -f ; shell ; rule:shell
+fish ; posix -ilNnP -c -C:run --init-command:run -o:write -d:text --login --interactive --no-config --private --version~ --help~ ; shell ; rule:shell
 csh, tcsh, elvish, nu, nushell, xonsh, pwsh, powershell, rc, es, osh, ysh ; posix single -c:code -Command:code --command:code -e:code --commands:code ; script ; rule:interpreter
 eval ; posix ; shell ; rule:eval
 source, . ; posix ; script
@@ -27,8 +28,8 @@ compgen ; any -C:run -F!program -W:expanded -A:text ; text
 fc ; any -e:run -s!again ; text
 history ; any single -s!again -p!again -r:ask -w:write -a:write -n:ask ; text
 jobs ; any -x!program ; text
-python, python2, python3, pypy, pypy3, ipython ; any posix -c:code -m:pymodule -W:text -X:text -Q:text --check-hash-based-pycs:text ; script ; rule:python
-node, nodejs ; any posix -e:code -p:code --eval:code --print:code -r:module --require:module --import:module --loader:module --experimental-loader:module --env-file:read -C:text --conditions:text --title:text --input-type:text --test-reporter:text --test-name-pattern:text --max-old-space-size:num --inspect?:text --experimental-default-type:text --run:text --openssl-config:ask --redirect-warnings:write --watch-path:read ; script ; rule:interpreter
+python, python2, python3, pypy, pypy3, ipython ; any posix -i!code -c:code -m:pymodule -W:text -X:text -Q:text --check-hash-based-pycs:text ; script ; rule:python
+node, nodejs ; any posix -i!code --interactive!code -e:code -p:code --eval:code --print:code -r:module --require:module --import:module --loader:module --experimental-loader:module --env-file:read -C:text --conditions:text --title:text --input-type:text --test-reporter:text --test-name-pattern:text --max-old-space-size:num --inspect?:text --experimental-default-type:text --run:text --openssl-config:ask --redirect-warnings:write --watch-path:read ; script ; rule:interpreter
 perl ; posix -wWcvVTtuUh -I:read -i?:text -e:code -E:code -M:code -m:code -n -p -la0123456789 -F:text -s -S -x!code -d!code -D!code -C?:text ; script ; rule:interpreter
 ruby, jruby, irb, pry ; posix any -e:code -r:module -I:read -C:read -E:text -F:text -x?:ask -n -p ; script ; rule:interpreter
 php ; posix -vmilnhqwstaCH -f:read -r:code -R:code -B:code -E:code -F:code -d:phpini -c:read -S:text -t:read -z:ask --version --ini --info --rf:text --ri:text ; script ; rule:interpreter
@@ -49,7 +50,7 @@ bun test, bun install, bun add, bun build, bun init, bun create, bun update, bun
 bun remove, bun rm ; any ; text ; !uninstall
 bun * ; posix any ; texts
 python -m timeit, python -m code, python -m pdb, python -m asyncio, python -m idlelib, python -m pstats, python -m runpy, python -m webbrowser ; any ; text ; !code
-python -m cProfile, python -m profile, python -m trace, python -m coverage, python -m debugpy, python -m viztracer, python -m pyinstrument ; posix any -m:pymodule -o:write -s:text ; script
+python -m cProfile, python -m profile, python -m trace, python -m coverage, python -m debugpy, python -m viztracer, python -m pyinstrument ; posix any -m:pymodule -o:write -s:text ; script ; rule:python
 java ; single any -javaagent*!program -agentlib*!program -agentpath*!program -Xrun*!program -cp:text -classpath:text -jar:read -p:text -m:text --module-path:text -Xbootclasspath*!program ; texts ; when:program:^-XX:(?:OnError|OnOutOfMemoryError|Flags)
 javac, kotlinc, scalac, groovyc, javadoc, javap, jar, jdeps, jlink, jpackage, jstack, jmap, jps, jcmd, jstat, jconsole, keytool, jarsigner ; any single -J*!program -processor:text -d:write ; text
 `;

@@ -6,7 +6,8 @@
  * names     `cp gcp`, or with a subcommand `git push`
  * options   `any`: every option that is not listed is harmless. Without it an unlisted option asks.
  *           `-abc` flags; `-o:write` and `--out:write` take a value of that kind; `--out?:write` only after `=`.
- *           `!name` after an option: it asks as that finding. `~` after it: with it the program changes nothing.
+ *           `!name` after an option: it asks as that finding. `~` after it: with it the program changes nothing;
+ *           `^`: with it the program writes to its operands.
  *           `single`: long options have one dash. `posix`: the first operand ends the options.
  *           `assign`: operands are `name=value`, listed as `of=:write`.
  * operands  kinds in their order, the last repeats; `kind$` is the last operand where there are several
@@ -62,6 +63,8 @@ export interface Option extends Fate {
   optional?: boolean;
   /** With it the program changes nothing. */
   harmless?: boolean;
+  /** With it the operands are written to. */
+  inPlace?: boolean;
 }
 
 export interface Program {
@@ -158,13 +161,14 @@ function readProgram(row: string): Program {
 }
 
 function readOption(token: string, style: Program['style'], options: Map<string, Option>): void {
-  const [, written = '', optional, value, harmless, finding] =
-    /^([^:!~?]+|-\?)(\?)?(?::([\w-]+))?(~)?(?:!([\w-]+))?$/.exec(token) ?? [];
+  const [, written = '', optional, value, harmless, inPlace, finding] =
+    /^([^:!~^?]+|-\?)(\?)?(?::([\w-]+))?(~)?(\^)?(?:!([\w-]+))?$/.exec(token) ?? [];
   if (written === '') throw new Error(`The option '${token}' is not in the form of the table`);
   const option: Option = {
     ...(value === undefined ? {} : { value }),
     ...(optional ? { optional: true } : {}),
     ...(harmless ? { harmless: true } : {}),
+    ...(inPlace ? { inPlace: true } : {}),
     ...(finding === undefined ? {} : fateOf(finding)),
   };
   // `-abc` is three flags, except where one dash begins a long name.

@@ -20,11 +20,13 @@ sponge ; any ; write ; rule:tee >same
 less, more, most, pg ; any -o:write -O:write --log-file:write -k:ask --lesskey-file:ask --lesskey-src:ask -P:text + ; read ; when:program:^\+.*!
 man, info, apropos, whatis, tldr, cheat, help ; any -P:run --pager:run -H?:run --html?:run -M:read -C:ask --preprocessor:text -p:text ; text
 jq, gojq, jaq ; any -f:read -L:read --from-file:read --arg:text --slurpfile:text --rawfile:text --argjson:text ; text read
-yq, tomlq, xq, dasel, fx, gron, mlr, xsv, csvcut, csvgrep, csvlook, csvstat, csvsort, csvsql, csvkit, qsv, jless, htmlq, pup, xmllint, xmlstarlet, tidy, hjson ; any -o:text --output:write ; text read
+yq ; any -i^ --inplace^ --in-place^ -o:text --output:write ; text read
+tomlq, xq, dasel, fx, gron, mlr, xsv, csvcut, csvgrep, csvlook, csvstat, csvsort, csvsql, csvkit, qsv, jless, htmlq, pup, xmllint, xmlstarlet, tidy, hjson ; any -o:text --output:write ; text read
 nano, vi, vim, nvim, view, vimdiff, emacs, emacsclient, micro, helix, hx, pico, mcedit, joe ; -nRbuovpdwmMNZg -g --wait --help -c!program --cmd!program -S!program -s!program -e!program -E!program --eval!program -f!program -l!program -x!program --load!program --batch!program --script!program -u:ask -U:ask -i:ask --noplugin --clean -O -p + ; write ; when:program:^\+(?:\D.*)?[!(:a-z]
 code, subl, open, xdg-open, gedit, kate, mate, cursor, idea ; any --install-extension:ask -a:ask ; write
 ed, ex, red ; any + -c!program ; write ; stdin:code when:program:^\+
-envsubst, m4, gettext, msgfmt, xgettext ; any -o:write ; read
+m4 ; any -o:write ; conf ; stdin:code
+envsubst, gettext, msgfmt, xgettext ; any -o:write ; read
 pandoc ; any -o:write --output:write -F:run --filter:run -L:run --lua-filter:run --pdf-engine:sh --include-in-header:read --template:read -d:read --extract-media:write --data-dir:ask ; read
 cal, date, ncal ; any -I?:text -d:text -r:read -f:read -s!unknown --set!unknown ; text ; >text
 seq, jot, units, nproc, arch, uname, hostname, whoami, id, groups, logname, who, w, users, tty, uptime, locale, getconf, tput, stty, lsb_release, sw_vers, hostid, printenv, getent, last, lastlog, finger, cloc, tokei, scc, figlet, cowsay, lolcat, banner, toilet, ascii, qrencode, uuidgen, pwgen, neofetch, fastfetch, screenfetch ; any ; text ; >text

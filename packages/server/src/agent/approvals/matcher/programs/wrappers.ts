@@ -61,7 +61,10 @@ direnv ; posix ; sub
 direnv exec ; posix ; text cmd
 direnv allow, direnv status, direnv reload, direnv edit, direnv deny, direnv show_dump ; any ; text
 direnv hook, direnv export ; any ; text ; >setup
-nix-shell, nix ; any --run:sh --command:run -c:run -p:text -A:text -E:ask --expr:ask ; text
+nix-shell ; any --run:sh --command:run -c:run -p:text -A:text -E:ask --expr:ask ; text
+nix ; posix any ; sub
+nix run, nix shell, nix develop ; any -c!program --command!program --expr:ask ; text ; when:program:^--$
+nix * ; any -E:ask --expr:ask ; text
 run-parts ; any ; text ; !program
 pipexec, daemonize, daemon, nq, tsp, chronic, ifne, vipe, zrun, mispipe, lckdo, pee, combine ; posix any ; ask cmd
 at, batch ; any -f:ask -l -r -d -c -q:text -t:text -m -M ; text ; rule:at

@@ -17,6 +17,8 @@ export interface Given {
   kinds: string[];
   /** Options that the row does not list. */
   unknown: string[];
+  /** Values after the `=` of options that need not be listed. */
+  values: string[];
   /** From the first operand whose kind takes all that follows. */
   rest: { kind: string; words: string[] } | undefined;
   harmless: boolean;
@@ -50,6 +52,7 @@ export function readArguments(args: string[], program: Program): Given {
     operands: [],
     kinds: [],
     unknown: [],
+    values: [],
     rest: undefined,
     harmless: false,
     hidden: false,
@@ -61,7 +64,7 @@ export function readArguments(args: string[], program: Program): Given {
     const arg = args[at]!;
     if (!ended && isOption(arg, program)) {
       if (arg === '--') ended = true;
-      else if (HELP.test(arg) && style === 'gnu' && !posix) given.harmless = true;
+      else if (HELP.test(arg) && style === 'gnu' && (!posix || args.length === 1)) given.harmless = true;
       else at += readOption(arg, args[at + 1], program, given);
       // What follows code or a module belongs to it.
       if (posix && /^(?:code|pymodule|split)$/.test(given.options.at(-1)?.option.value ?? '')) {
@@ -83,6 +86,8 @@ export function readArguments(args: string[], program: Program): Given {
   const final = operands.find((kind) => kind.endsWith('$'));
   const named = given.options.some(({ name }) => name === '-t' || name === '--target-directory');
   if (final && !named && given.operands.length > 1) given.kinds[given.kinds.length - 1] = final.slice(0, -1);
+  if (given.options.some(({ option }) => option.inPlace))
+    given.kinds = given.kinds.map((kind) => (kind === 'read' ? 'write' : kind));
   return given;
 }
 
@@ -129,6 +134,7 @@ function readOption(arg: string, next: string | undefined, program: Program, giv
     const option = find(name);
     if (option === undefined) {
       if (!program.any) given.unknown.push(name);
+      else if (value !== undefined) given.values.push(value);
       return 0;
     }
     const takesNext = value === undefined && option.value !== undefined && !option.optional;

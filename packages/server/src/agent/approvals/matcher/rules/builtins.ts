@@ -13,10 +13,9 @@ const ASSIGNED = /^([A-Za-z_][\w%()]*)(?:\[[^\]]*\])?(\+?)=([\s\S]*)$/;
 export function declare({ args, host }: Call): void {
   for (const arg of args) {
     const [, name, append, value = ''] = ASSIGNED.exec(arg) ?? [];
-    if (name === undefined) {
-      if (isLoaded(arg)) host.scope.report('text evaluated again');
-      continue;
-    }
+    // A subscript is evaluated, in quotes too.
+    if (isLoaded(arg)) host.scope.report('text evaluated again');
+    if (name === undefined) continue;
     const old = append === '+' ? (host.scope.lookup(name)?.[0]?.[0] ?? '') : '';
     host.scope.assign(name, [old + value]);
     assignVariable(name, value, host);

@@ -3,13 +3,14 @@
  * workspace, or not at all, which asks.
  */
 import { PROGRAMS } from '../programs/index.ts';
-import { ENV, HOME, hasHole } from '../walk/marks.ts';
+import { ENV, HOME, hasGlob, hasHole } from '../walk/marks.ts';
 import type { Call } from './call.ts';
 import { judge } from './judge.ts';
 import { namesMetadata } from './metadata.ts';
 import { matchesRule } from './operator-rules.ts';
 import { placeOf } from './paths.ts';
 import { LOADER, rowOf } from './rows.ts';
+import { isOutside } from './sensitive-paths.ts';
 import { runScript } from './shells.ts';
 
 /** Places of programs that come with the machine: there a name is what it says. */
@@ -55,13 +56,14 @@ function identify(call: Call, local: boolean): string {
   const here = system || LOCAL_BIN.test(folder) || hasHole(path.slice(0, slash)) || path.startsWith(HOME);
   if (LOADER.test(name) && !here) return judge({ ...call, name: 'ld.so' }, 'ld.so', PROGRAMS.get('ld.so')!);
   if (row !== undefined && here) return judge({ ...call, name: row }, row, PROGRAMS.get(row)!);
-  if (system) scope.report('unknown program');
   if (
     base === '/' &&
     segments[0] === 'etc' &&
     /^(?:stop|restart|reload|force-reload)$/.test(call.args[0] ?? '')
   ) {
     scope.report('stop/restart system service');
+  } else if (system || (isOutside(path, scope.cwd) && !hasGlob(path))) {
+    scope.report('unknown program');
   }
   return runScript({ ...call, name }, path, call.args);
 }

@@ -4,7 +4,7 @@
 import { NEVER } from '../families.ts';
 import { ENV } from '../walk/marks.ts';
 import type { Call } from './call.ts';
-import { wipes } from './paths.ts';
+import { isAbsolute, wipes } from './paths.ts';
 import { readPath, writePath } from './sensitive-paths.ts';
 
 const RUNS = /^-(?:exec|execdir|ok|okdir)$/;
@@ -49,7 +49,9 @@ export function find({ args, host }: Call): string {
 
   /** `{}` is a path below a start; only without a test it is the start itself. */
   function runEach(words: string[]): void {
-    const found = whole ? starts.find((start) => wipes(start, scope.cwd))! : ENV;
+    const start = starts.find(isAbsolute);
+    const below = start === undefined ? ENV : `${start}/${ENV}`;
+    const found = whole ? starts.find((each) => wipes(each, scope.cwd))! : below;
     const argv = words.map((word) => word.replaceAll('{}', found));
     const before = scope.bulkDelete;
     scope.bulkDelete = 'find -exec rm';

@@ -41,7 +41,8 @@ export const KINDS: Record<string, Kind> = {
   delete: (value, { host }) => {
     const { scope } = host;
     if (scope.bulkDelete) scope.report(scope.bulkDelete);
-    if (isAbsolute(value) || isOutside(value, scope.cwd)) scope.report('delete in root path');
+    const found = scope.bulkDelete !== undefined && hasHole(value);
+    if (!found && (isAbsolute(value) || isOutside(value, scope.cwd))) scope.report('delete in root path');
     if (deviceAt(value, scope.cwd) === 'disk') scope.never = NEVER.disk;
   },
   /** Deleted with everything below it. */
@@ -60,6 +61,11 @@ export const KINDS: Record<string, Kind> = {
     if (/^(?:\/usr)?(?:\/local)?\/s?bin\/[^/]+$/.test(value) || PROGRAM_NAMES.has(value)) {
       host.scope.report('command hidden behind expansion');
     }
+  },
+  /** What is written to a link is written to what it names. */
+  linked: (value, call) => {
+    KINDS.copied!(value, call);
+    if (/^\/+(?:etc(?:\/|$)|$)/.test(value)) writePath(value, call.host);
   },
   /** Shell source that is fine where what it runs is. */
   sh: (value, { host, input }) => {
@@ -166,11 +172,16 @@ export const KINDS: Record<string, Kind> = {
   },
   /** A file of settings, which may name programs: one of the workspace is as good as its scripts. */
   conf: (value, { host }) => {
-    if (/^(?:-|\/dev\/fd)/.test(value) || host.read(value) !== undefined)
+    if (/^(?:-|\/dev\/|\/proc\/)/.test(value) || host.read(value) !== undefined)
       host.scope.report('program or code as an argument');
   },
-  gitremote: (value, { host }) => {
-    if (/^\w+::/.test(value)) host.scope.report('program or code as an argument');
+  /** `ext::command` is a transport that runs something; behind `--` a word that looks like an option still is one. */
+  gitremote: (value, call) => {
+    if (/^(?:\w+::|-)/.test(value)) call.host.scope.report('program or code as an argument');
+    KINDS.any!(value, call);
+  },
+  refspec: (value, { host }) => {
+    if (value.startsWith('+')) host.scope.report('git force push (rewrites remote history)');
   },
   method: (value, { host }) => {
     if (/^delete$/i.test(value)) host.scope.report('delete of shared resources');
@@ -188,7 +199,7 @@ export const KINDS: Record<string, Kind> = {
     /invoke|command|::run|dir::|proxy-auto|dpkg::(?:pre|post|tools)|acquire::.*::(?:dl|program)/i,
   ),
   ldflags: asksFor(/extld|plugin|-X\s*main.*sh\b/),
-  linkopt: asksFor(/linker|link-arg|plugin/),
+  linkopt: asksFor(/linker|link-arg|plugin|^-load$/),
   mountopt: asksFor(/bind|exec|command/),
   nshost: asksFor(/^host$/),
   /** What a container starts instead of its own program: rest.ts runs it. */

@@ -54,11 +54,12 @@ export const REST: Record<string, Rest> = {
     return argv.length > 0 && !argv[0]!.startsWith('-') ? host.run(argv, input, true) : '';
   },
   /** The first word that is a program begins the command. */
-  somewhere: ({ host, input }, words) => {
+  somewhere: (call, words) => {
+    const { host, input } = call;
     const at = words.findIndex((word) => rowOf(word.slice(word.lastIndexOf('/') + 1)) !== undefined);
     const code = words.findIndex((word) => /^-\w*c$|^--command$/.test(word));
     if (code >= 0 && (at < 0 || code < at)) return host.code(words[code + 1] ?? '', 'argument');
-    return at < 0 ? '' : host.run(words.slice(at), input);
+    return at < 0 ? shellInput(call) : host.run(words.slice(at), input);
   },
   /** The command is behind `--`, or after a version. */
   'skip-to-cmd': ({ host, input }, words) => {

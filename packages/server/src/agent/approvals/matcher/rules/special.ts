@@ -87,7 +87,8 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
       if (code.includes(HIDDEN)) host.scope.report('command hidden behind expansion');
       judgeAwk(code, host);
     }
-    for (const file of data) readPath(file, host);
+    const inPlace = files.some(({ value }) => value === 'inplace');
+    for (const file of data) (inPlace ? writePath : readPath)(file, host);
   },
   /** `tar xzf a.tgz`: the first word may be options without a dash. */
   tar: (call, { operands }) => {
@@ -129,13 +130,6 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
     }
     configure(key, value, host);
   },
-  /** A refspec that begins with `+` is forced. */
-  gitpush: ({ host }, { operands }) => {
-    if (operands.slice(1).some((ref) => ref.startsWith('+')))
-      host.scope.report('git force push (rewrites remote history)');
-    remoteHelper(operands, host);
-  },
-  gitremote: ({ host }, { operands }) => remoteHelper(operands, host),
   /** `command -v name` looks a program up; without it the words are run. */
   command: ({ host, input, args }, { options, rest }) => {
     const words = rest?.words ?? [];
@@ -215,11 +209,4 @@ function fileOfUrl(url: string): string {
       .split('/')
       .at(-1) || 'index.html'
   );
-}
-
-/** `ext::command` and `fd::` are transports that run something. */
-function remoteHelper(operands: string[], { scope }: Call['host']): void {
-  if (operands.some((operand) => /^(?:ext|fd|[a-z]+)::/.test(operand) || /^-/.test(operand))) {
-    scope.report('program or code as an argument');
-  }
 }

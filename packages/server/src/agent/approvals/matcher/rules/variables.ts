@@ -26,12 +26,12 @@ const STARTS_OTHERS =
   /^(?:\S*\/)?(?:(?!ssh\b)\w*sh|env|eval|exec|command|xargs|busybox|python\S*|perl|ruby|node|php|lua|awk|sed)(?:\s|$)/;
 
 /**
- * Whether a program that something else will start is a known one of the system, with options that would ask nothing. A
- * shell, an interpreter or a program of the workspace is not: what it is started for cannot be seen.
+ * Whether a program that something else will start, with a file as its argument, is a known one of the system and would
+ * ask nothing. A shell, an interpreter or a program of the workspace is not: what it is started for cannot be seen.
  */
 export function isPlainProgram(value: string, host: Host): boolean {
   const before = scopeSize(host);
-  host.code(value, 'argument');
+  host.code(`${value} /tmp/file`, 'argument');
   const asks = scopeSize(host) > before;
   const path = /^\S*\//.exec(value)?.[0];
   const elsewhere = path !== undefined && !/^\/(?:usr\/)?(?:local\/)?bin\/$/.test(path);

@@ -181,10 +181,18 @@ export const FRESH: Row[] = [
     'a() { (a) & (a) & }; a',
     'x(){ x|{ x; }& };x',
   ]),
+  ...ask(['recursive delete', 'write outside the workspace'], ['ln -s / r; cd r; rm -rf *']),
+  ...ask(
+    ['overwrite system config'],
+    ['ln -s /etc e; echo x > e/hosts', 'find /etc -name x -exec cp y {} +'],
+  ),
+  ...ask(['text evaluated again'], ["declare 'a[$(rm -rf x)]=1'", "typeset 'a[$(id)]=1'"]),
+  ...ask(['unknown option or argument'], ['mount /dev/sdb1 /mnt', 'losetup /dev/loop0 image']),
+  ...ask(['unknown program'], ['/opt/frob/run', '/opt/frob/bin/frob', '/usr/bin/frob', '/opt/odd/ls']),
+  ...ask(['credential or SSH path'], ['diff --to-file=/etc/shadow a', 'grep --exclude-from=/etc/shadow x y']),
   ...ask(
     ['recursive delete'],
     [
-      'ln -s / r; cd r; rm -rf *',
       'rm -rf ../../../../../../../etc',
       'cd ~; rm -rf Documents',
       'f() { f() { rm -rf k; }; f; }; f',
@@ -406,7 +414,6 @@ export const FRESH: Row[] = [
     'file -s /dev/sda1',
     'dumpe2fs -h /dev/sda1',
     'blkid /dev/sda1',
-    'mount /dev/sdb1 /mnt',
     'losetup -a',
     'df /dev/sda1',
     'shellcheck reboot.sh',
