@@ -1,8 +1,10 @@
 /**
- * Files that processes hold open after their last name is gone: they take space that no walk finds. What is only mapped
- * into memory is not found here either.
+ * Files that processes hold open, or mapped into memory, after their last name is gone: they take space that no walk finds.
+ * Of a file that is only mapped nobody but root can ask how many blocks it has, so it counts with what is mapped of it. One
+ * that lies in a socket, sent and not yet received, is not found.
  */
 import { readdirSync, type Stats, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { descendantsOf } from '../../host/process-table.ts';
 
@@ -10,13 +12,18 @@ const BLOCK_BYTES = 512;
 /** Descriptors looked at before other work gets its turn, and altogether: a command may hold very many. */
 const SLICE = 500;
 const MOST = 50_000;
+/** Read of each process's list of mappings: some ten thousand of them. */
+const MAPS_BYTES = 1024 * 1024;
+/** A range, rights, an offset, a device, an inode and the name it had. */
+const DELETED_MAPPING = /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/gm;
 
 /** Of the processes below these, on one file system. */
 export async function unlinkedBytes(roots: readonly number[], device: number): Promise<number> {
   const seen = new Set<number>();
   let bytes = 0;
   let looked = 0;
-  for (const pid of descendantsOf(roots)) {
+  const pids = descendantsOf(roots);
+  for (const pid of pids) {
     for (const fd of entriesOf(`/proc/${pid}/fd`)) {
       const file = statIfThere(`/proc/${pid}/fd/${fd}`);
       if (file?.isFile() && file.nlink === 0 && file.dev === device && !seen.has(file.ino)) {
@@ -27,7 +34,52 @@ export async function unlinkedBytes(roots: readonly number[], device: number): P
       if (looked % SLICE === 0) await nextTurn();
     }
   }
-  return bytes;
+  return bytes + (await mappedBytes(pids, device, seen));
+}
+
+/** Of files that are not among those `seen` already. */
+async function mappedBytes(
+  pids: Iterable<number>,
+  device: number,
+  seen: ReadonlySet<number>,
+): Promise<number> {
+  const mapped = new Map<number, number>();
+  for (const pid of pids) {
+    const ofProcess = new Map<number, number>();
+    for (const [, start, end, major, minor, inode] of (await readMaps(pid)).matchAll(DELETED_MAPPING)) {
+      if (deviceNumber(hex(major), hex(minor)) !== device || seen.has(Number(inode))) continue;
+      const length = hex(end) - hex(start);
+      ofProcess.set(Number(inode), (ofProcess.get(Number(inode)) ?? 0) + length);
+    }
+    // Processes share their mappings with those they start.
+    for (const [inode, bytes] of ofProcess) mapped.set(inode, Math.max(mapped.get(inode) ?? 0, bytes));
+  }
+  return [...mapped.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+async function readMaps(pid: number): Promise<string> {
+  try {
+    await using file = await open(`/proc/${pid}/maps`);
+    let text = '';
+    const buffer = Buffer.alloc(64 * 1024);
+    while (text.length < MAPS_BYTES) {
+      const { bytesRead } = await file.read(buffer);
+      if (bytesRead === 0) break;
+      text += buffer.toString('latin1', 0, bytesRead);
+    }
+    return text;
+  } catch {
+    return '';
+  }
+}
+
+function hex(digits: string | undefined): number {
+  return Number.parseInt(digits ?? '0', 16);
+}
+
+/** As stat(2) gives it. */
+function deviceNumber(major: number, minor: number): number {
+  return ((major & 0xfff) << 8) | (minor & 0xff) | ((minor & 0xfff00) << 12);
 }
 
 function statIfThere(path: string): Stats | undefined {

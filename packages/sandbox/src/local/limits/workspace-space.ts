@@ -159,7 +159,8 @@ export class WorkspaceSpace {
     if (pids.length === 0 || !this.#last) return 0;
     const unexplained = mostUsed(this.#last, reading) - foundBytes;
     if (unexplained < this.limitBytes * UNEXPLAINED) return 0;
-    return unlinkedBytes(pids, statSync(dir).dev);
+    // No more than was written: of a file that is mapped it is not known how much of it is empty.
+    return Math.min(unexplained, await unlinkedBytes(pids, statSync(dir).dev));
   }
 }
 
