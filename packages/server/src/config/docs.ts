@@ -1,9 +1,8 @@
-/** The settings as the document docs/configuration.md. `write-docs.ts` writes it; a test keeps it up to date. */
+/** The settings as the document docs/configuration.md. `npm run docs` writes it; test/docs checks that it is up to date. */
 import { readFileSync } from 'node:fs';
 import { defaultText } from './help.ts';
 import { flagOf, groups, type Setting, settingList } from './settings.ts';
 
-export const documentUrl = new URL('../../../../docs/configuration.md', import.meta.url);
 const introductionUrl = new URL('./docs-introduction.md', import.meta.url);
 
 export function configurationDocument(): string {

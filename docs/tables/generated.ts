@@ -1,0 +1,19 @@
+/** The documents that come from the code, whole or in part. Each is worked out from its present text. */
+import { configurationDocument } from '../../packages/server/src/config/docs.ts';
+import { apiErrorTable, runFailureTable } from './error-tables.ts';
+import { eventTable } from './event-table.ts';
+import { replaceMarkedPart } from './marked-part.ts';
+import { recordTable } from './record-table.ts';
+
+/** By path in the repository. */
+export const GENERATED: Readonly<Record<string, (present: string) => string>> = {
+  'docs/configuration.md': configurationDocument,
+  'docs/errors.md': (present) =>
+    replaceMarkedPart(
+      replaceMarkedPart(present, 'api-errors', apiErrorTable()),
+      'run-failures',
+      runFailureTable(),
+    ),
+  'PROTOCOL.md': (present) => replaceMarkedPart(present, 'events', eventTable()),
+  'ARCHITECTURE.md': (present) => replaceMarkedPart(present, 'records', recordTable()),
+};
