@@ -139,13 +139,21 @@ describe('what a run is asked for', () => {
       { type: 'text', text: 'b' },
       { type: 'input_text', text: 'c' },
       { type: 'output_text', text: 'd' },
+      { type: 'summary_text', text: 'e' },
+      { type: 'reasoning_text', text: 'f' },
       image('https://host/e.png'),
       { type: 'image_url', image_url: 'HTTP://host/f.png' },
       { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
+      { type: 'computer_screenshot', image_url: 'data:image/png;base64,BBBB' },
     ];
     expect(parseCreateRun({ input: [user(parts)] }).prompt).toEqual([
-      ...['a', 'b', 'c', 'd'].map((text) => ({ type: 'text', text })),
-      ...['https://host/e.png', 'HTTP://host/f.png', 'data:image/png;base64,AAAA'].map((url) => ({
+      ...['a', 'b', 'c', 'd', 'e', 'f'].map((text) => ({ type: 'text', text })),
+      ...[
+        'https://host/e.png',
+        'HTTP://host/f.png',
+        'data:image/png;base64,AAAA',
+        'data:image/png;base64,BBBB',
+      ].map((url) => ({
         type: 'image',
         url,
       })),

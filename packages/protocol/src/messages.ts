@@ -156,11 +156,12 @@ function parsePart(part: unknown, where: string): TextContent | ImageContent {
   if (typeof part === 'string') return { type: 'text', text: part };
   const fields = typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {};
   const { type, text } = fields;
-  if ((type === 'text' || type === 'input_text' || type === 'output_text') && typeof text === 'string') {
+  // Text has many names: text, input_text, output_text, summary_text, reasoning_text.
+  if (typeof type === 'string' && type.endsWith('text') && typeof text === 'string') {
     return { type: 'text', text };
   }
   if (type === 'refusal' && typeof fields.refusal === 'string') return { type: 'text', text: fields.refusal };
-  if (type === 'image_url' || type === 'input_image') {
+  if (type === 'image_url' || type === 'input_image' || type === 'computer_screenshot') {
     const image = fields.image_url;
     const url =
       typeof image === 'object' && image !== null && 'url' in image ? (image as { url: unknown }).url : image;
