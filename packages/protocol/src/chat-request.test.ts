@@ -158,6 +158,7 @@ describe('other fields', () => {
     expect(parse([user('x')], { response_format: { type: 'json_schema', json_schema } }).outputForm).toEqual({
       name: 'thing',
       schema,
+      strict: true,
     });
     expect(parse([user('x')], { response_format: { type: 'json_object' } }).outputForm).toEqual({});
   });

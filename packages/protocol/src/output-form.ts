@@ -10,6 +10,8 @@ export interface OutputForm {
   /** As the client calls it. */
   name?: string;
   description?: string;
+  /** The client wants its schema enforced while the model writes; it keeps to what OpenAI's strict mode can enforce. */
+  strict?: true;
 }
 
 /** `output_schema` of a run. */
@@ -29,11 +31,12 @@ export function parseOutputFormat(value: unknown, param: string): OutputForm | u
       return {};
     case 'json_schema': {
       const given = isObject(format.json_schema) ? format.json_schema : format;
-      const { name, description } = given;
+      const { name, description, strict } = given;
       return {
         schema: asSchema(given.schema ?? { type: 'object' }, param),
         ...(typeof name === 'string' ? { name } : {}),
         ...(typeof description === 'string' ? { description } : {}),
+        ...(strict === true ? { strict } : {}),
       };
     }
     default:

@@ -7,10 +7,15 @@ import type {
   LanguageModelV4ToolChoice,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import type { ModelSettings } from '@talaria/protocol';
+import type { ModelSettings, OutputForm } from '@talaria/protocol';
 import type { StepRequest } from './model.ts';
 
 type OptionValues = SharedV4ProviderOptions[string];
+
+interface HeldForm {
+  format?: NonNullable<LanguageModelV4CallOptions['responseFormat']>;
+  options?: OptionValues;
+}
 
 export interface ProviderDialect {
   /** The key its options stand under. */
@@ -18,8 +23,8 @@ export interface ProviderDialect {
   /** Sent with every request. */
   always?: OptionValues;
   options(settings: ModelSettings, parallelToolCalls: boolean): Record<string, unknown>;
-  /** Whether it holds an answer to a schema without keeping the model from its tools. */
-  holdsToSchema?: boolean;
+  /** How it is asked to hold an answer to a form, where that does not keep the model from its tools. */
+  hold?(form: OutputForm): HeldForm;
 }
 
 export function callSettings(
@@ -28,7 +33,8 @@ export function callSettings(
 ): Partial<LanguageModelV4CallOptions> {
   const { temperature, top_p, max_output_tokens, stop, seed, presence_penalty, frequency_penalty } = settings;
   const own = dialect === undefined ? {} : known(dialect.options(settings, parallelToolCalls));
-  const options = { ...dialect?.always, ...own };
+  const held = outputForm === undefined ? undefined : dialect?.hold?.(outputForm);
+  const options = { ...dialect?.always, ...own, ...held?.options };
   return {
     ...known({
       temperature,
@@ -42,9 +48,7 @@ export function callSettings(
     ...(dialect === undefined || Object.keys(options).length === 0
       ? {}
       : { providerOptions: { [dialect.name]: options as OptionValues } }),
-    ...(outputForm !== undefined && dialect?.holdsToSchema === true
-      ? { responseFormat: { type: 'json', ...known({ ...outputForm }) } }
-      : {}),
+    ...(held?.format === undefined ? {} : { responseFormat: held.format }),
   };
 }
 
@@ -57,7 +61,7 @@ export const OPENAI_DIALECT: ProviderDialect = {
   name: 'openai',
   // The journal is the only memory: nothing is kept at OpenAI, and reasoning comes back encrypted to be sent again.
   always: { store: false },
-  holdsToSchema: true,
+  hold: holdAtOpenAi,
   options: ({ reasoning_effort, verbosity, service_tier }, parallel) => ({
     reasoningEffort: reasoning_effort,
     textVerbosity: verbosity,
@@ -65,6 +69,24 @@ export const OPENAI_DIALECT: ProviderDialect = {
     parallelToolCalls: parallel ? undefined : false,
   }),
 };
+
+/** OpenAI's bounds. */
+const FORM_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * OpenAI refuses schemas of anything but an object, and in its strict mode most others that were not written for it. Strict is
+ * therefore what the client says is strict, and a schema that would be refused is not sent: the answer is checked anyway.
+ */
+function holdAtOpenAi({ schema, name = '', description, strict }: OutputForm): HeldForm {
+  if (schema === undefined) return { format: { type: 'json' } };
+  if (schema.type !== 'object') return {};
+  const called = FORM_NAME.test(name) ? { name } : {};
+  const about = description === undefined ? {} : { description };
+  return {
+    format: { type: 'json', schema, ...called, ...about },
+    options: { strictJsonSchema: strict === true },
+  };
+}
 
 export const ANTHROPIC_DIALECT: ProviderDialect = {
   name: 'anthropic',

@@ -309,6 +309,26 @@ describe('openai', () => {
     { type: 'response.output_item.done', output_index, item: { type: 'message', id: 'msg_1' } },
   ];
 
+  test.each([
+    [{}, { type: 'json_object' }],
+    [
+      { schema: { type: 'object', properties: { a: { type: 'string' } } }, name: 'thing' },
+      { type: 'json_schema', name: 'thing', strict: false },
+    ],
+    [
+      { schema: { type: 'object' }, name: 'no name for OpenAI', strict: true as const },
+      { type: 'json_schema', name: 'response', strict: true },
+    ],
+    [{ schema: { type: 'array' } }, undefined],
+    [{ schema: { anyOf: [{ type: 'object' }] } }, undefined],
+  ])('the form %j is asked for as far as OpenAI takes it', async (outputForm, format) => {
+    await using server = await startReplayServer([[created, ...message(0, '{}'), completed]]);
+    await collect(create(server), { messages: PROMPT, outputForm });
+    const { text } = server.requests[0]!.body as { text?: { format?: object } };
+    if (format === undefined) expect(text?.format).toBeUndefined();
+    else expect(text?.format).toMatchObject(format);
+  });
+
   test('encrypted reasoning, text and a tool call, with nothing stored at the provider', async () => {
     const call = {
       type: 'function_call',
