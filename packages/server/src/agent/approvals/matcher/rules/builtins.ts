@@ -5,7 +5,7 @@ import { ENV, HIDDEN, HOME, REMOTE } from '../walk/marks.ts';
 import type { Given } from './arguments.ts';
 import type { Call, Host } from './call.ts';
 import { pathKey } from './paths.ts';
-import { assignVariable, isLoaded } from './variables.ts';
+import { assignVariable, evaluate } from './variables.ts';
 
 const ASSIGNED = /^([A-Za-z_][\w%()]*)(?:\[[^\]]*\])?(\+?)=([\s\S]*)$/;
 
@@ -14,7 +14,7 @@ export function declare({ args, host }: Call): void {
   for (const arg of args) {
     const [, name, append, value = ''] = ASSIGNED.exec(arg) ?? [];
     // A subscript is evaluated, in quotes too.
-    if (isLoaded(arg)) host.scope.report('text evaluated again');
+    evaluate(arg, host);
     if (name === undefined) continue;
     const old = append === '+' ? (host.scope.lookup(name)?.[0]?.[0] ?? '') : '';
     host.scope.assign(name, [old + value]);
@@ -60,20 +60,20 @@ export function shift({ args, host }: Call): void {
 /** read, mapfile, getopts: their variables hold what they read. */
 export function readInto({ host, input, args }: Call, { operands }: Given): void {
   const text = input?.text ?? ENV;
-  if (isLoaded(text) || args.some(isLoaded)) host.scope.report('text evaluated again');
+  for (const word of [text, ...args]) evaluate(word, host);
   const value = text.includes(REMOTE) ? REMOTE : text.includes(ENV) ? ENV : HIDDEN;
   for (const name of operands.length > 0 ? operands : ['REPLY', 'MAPFILE']) unknown(name, value, host);
 }
 
 export function printfInto({ args, host }: Call): void {
   if (args[0] !== '-v') return;
-  if (args.some(isLoaded)) host.scope.report('text evaluated again');
+  for (const arg of args) evaluate(arg, host);
   unknown(args[1] ?? '', HIDDEN, host);
 }
 
 /** test, [ and let evaluate what is in their words. */
 export function evaluates({ args, host }: Call): void {
-  if (args.some(isLoaded)) host.scope.report('text evaluated again');
+  for (const arg of args) evaluate(arg, host);
 }
 
 function unknown(name: string, value: string, { scope }: Host): void {

@@ -16,14 +16,12 @@ import { deviceAt, wipes } from './paths.ts';
 import { REST } from './rest.ts';
 import { SPECIAL } from './special.ts';
 
-const PROGRAM = 'program or code as an argument';
-
 /** `key` is the row: the name of the program, or with its subcommand. Returns what the command prints. */
 export function judge(call: Call, key: string, program: Program): string {
   const { host } = call;
   const { scope } = host;
   scope.budget.charge(ARGUMENT_COST * call.args.length);
-  const asked = scope.keys.has(PROGRAM);
+  const opaque = scope.opaque;
   const given = readArguments(call.args, program);
   const runs = given.rest !== undefined && given.rest.kind !== 'sub' && given.rest.kind !== 'texts';
   if (given.harmless && !runs) return printed(call, 'text', []);
@@ -40,7 +38,7 @@ export function judge(call: Call, key: string, program: Program): string {
   if (program.disk && call.args.some((arg) => deviceAt(arg, scope.cwd) === 'disk')) {
     if (scope.keys.has('format filesystem')) scope.never = NEVER.disk;
   }
-  if (!asked && scope.keys.has(PROGRAM)) findNeverIn(call.args, host);
+  if (scope.opaque > opaque) findNeverIn(call.args, host);
   given.operands.forEach((operand, i) => {
     KINDS[given.kinds[i]!]?.(operand, call);
   });

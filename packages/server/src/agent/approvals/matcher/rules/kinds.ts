@@ -10,7 +10,7 @@ import { findNever } from './never.ts';
 import { deviceAt, isAbsolute, wipes } from './paths.ts';
 import { isOutside, readPath, writePath } from './sensitive-paths.ts';
 import { examineSql } from './sql.ts';
-import { assignVariable, isLoaded, isPlainProgram } from './variables.ts';
+import { assignVariable, evaluate, isPlainProgram } from './variables.ts';
 
 export type Kind = (value: string, call: Call) => void;
 
@@ -81,7 +81,7 @@ export const KINDS: Record<string, Kind> = {
   },
   /** Words that the shell expands once more. */
   expanded: (value, { host }) => {
-    if (isLoaded(value)) host.scope.report('text evaluated again');
+    evaluate(value, host);
   },
   /** The same, but nobody needs it every day. */
   run: (value, { host }) => {

@@ -5,8 +5,11 @@
 import type { Host } from './call.ts';
 import { rowOf } from './rows.ts';
 
-const STARTS_PROGRAMS = /system|exec|popen|spawn|subprocess|shell|`|\bsh\b|getline|[!|]/;
+const STARTS_PROGRAMS = /system|exec|popen|spawn|subprocess|shell|wrapper|program|`|\bsh\b|getline|[!|]/;
 const QUOTED = /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`|!\s*([^\n]+)/g;
+
+/** What may never run, inside a text of another language, up to where a string or a call of it ends. */
+const COMMANDS = /\b(?:rm|dd|mkfs[.\w]*|shutdown|reboot|poweroff|halt)[ ,][^"'`)\n]*/g;
 
 /** The texts that code hands to a shell. */
 export function findNever(code: string, host: Host): void {
@@ -23,9 +26,14 @@ export function findNever(code: string, host: Host): void {
 /** The command that begins somewhere in these words, or is one of them. */
 export function findNeverIn(words: readonly string[], host: Host): void {
   const at = words.findIndex((word) => rowOf(word.slice(word.lastIndexOf('/') + 1)) !== undefined);
+  const starts = STARTS_PROGRAMS.test(words.join(' '));
   neverOnly(host, () => {
     if (at >= 0) host.run(words.slice(at));
-    for (const word of words) if (word.includes(' ')) host.code(word.replace(/^[+:!|]+/, ''), 'argument');
+    for (const word of words) {
+      if (word.includes(' ')) host.code(word.replace(/^(?:\w*::|[+:!|]+)/, ''), 'argument');
+      if (!starts) continue;
+      for (const [command] of word.matchAll(COMMANDS)) host.code(command.replaceAll(',', ' '), 'argument');
+    }
   });
 }
 

@@ -11,7 +11,7 @@ const LOADED = /\$\(|`|\$\{[^}]*[@(`]/;
 export function assignVariable(name: string, value: string, host: Host): void {
   const { scope } = host;
   scope.budget.charge(value.length);
-  if (LOADED.test(value)) scope.report('text evaluated again');
+  evaluate(value, host);
   const fate = VARIABLES.find(({ names }) => names.test(name));
   if (fate === undefined || value === '' || fate.allowed?.test(value)) return;
   if (fate.runs) {
@@ -43,7 +43,9 @@ function scopeSize({ scope }: Host): number {
   return scope.keys.size;
 }
 
-/** Whether a word that some builtins evaluate holds commands in quotes. */
-export function isLoaded(word: string): boolean {
-  return LOADED.test(word);
+/** A word that the shell evaluates once more: commands in it ask, and some never run. */
+export function evaluate(word: string, host: Host): void {
+  if (!LOADED.test(word)) return;
+  host.scope.report('text evaluated again');
+  neverOnly(host, () => host.code(word, 'argument'));
 }

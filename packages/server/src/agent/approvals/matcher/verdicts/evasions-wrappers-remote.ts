@@ -138,8 +138,23 @@ export const EVASIONS_WRAPPERS_REMOTE: Row[] = [
     "sed -n '1e reboot' x",
   ]),
   ...ask(['text evaluated again'], ['echo rm -rf / | xargs -0 sh -c']),
-  ...ask(['program or code as an argument'], ['fd . -x rm -rf /', 'hash -p /bin/rm ls; ls -rf /']),
-  ...ask(['program or code as an argument', 'unknown program'], ["gdb -batch -ex 'shell rm -rf /'"]),
+  ...ask(['program or code as an argument'], ['hash -p /bin/rm ls; ls -rf /']),
+  ...never(NEVER.wipe, [
+    'fd . -x rm -rf /',
+    "gdb -batch -ex 'shell rm -rf /'",
+    "expect -c 'spawn rm -rf /'",
+    'x=\'$(rm -rf /)\'; echo "${x@P}"',
+    "[[ -v 'a[$(rm -rf /)]' ]]",
+    "declare 'a[$(rm -rf /)]=1'",
+    "git filter-branch --tree-filter 'rm -rf /' HEAD",
+    'python3 -m timeit \'import os; os.system("rm -rf /")\'',
+    'gcc -wrapper rm,-rf,/ x.c',
+    "vim -c '!ls'; gcc -wrapper rm,-rf,/ a.c",
+    "make --eval='$(shell rm -rf /)'",
+    'psql -c "copy t to program \'rm -rf /\'"',
+    'cmake -E rm -rf /',
+  ]),
+  ...ask(['interpreter with inline code'], ['python3 -c \'print("rm -rf /")\'']),
   ...ask(
     ['pipe decoded content to shell'],
     [
@@ -177,7 +192,6 @@ export const EVASIONS_WRAPPERS_REMOTE: Row[] = [
   ...ask(
     ['interpreter with inline code'],
     [
-      "expect -c 'spawn rm -rf /'",
       'python3 -c "import shutil; shutil.rmtree(\'/\')"',
       'perl -e \'exec "rm", "-rf", "/"\'',
       "sed 's/.*/rm -rf \\//e' x",

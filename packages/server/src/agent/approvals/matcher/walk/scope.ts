@@ -21,10 +21,18 @@ export interface Input {
 // More values than this come from generated lists; a rule needs to know no more than that they vary.
 const MAX_VALUES = 16;
 
+const OPAQUE = new Set<Family>([
+  'program or code as an argument',
+  'interpreter with inline code',
+  'unknown option or argument',
+]);
+
 export class Scope {
   readonly budget: Budget;
   readonly rules: CommandRules;
   readonly keys = new Set<Family>();
+  /** How often code or a program was found in an argument. */
+  opaque = 0;
   /** Rules of the operator that ask. */
   readonly askedRules = new Set<string>();
   never: NeverReason | undefined;
@@ -57,6 +65,7 @@ export class Scope {
   }
 
   report(family: Family): void {
+    if (OPAQUE.has(family)) this.opaque++;
     this.keys.add(family);
   }
 

@@ -19,7 +19,7 @@ import type { CodeOrigin, Host } from '../rules/call.ts';
 import { runProgram } from '../rules/commands.ts';
 import { pathKey } from '../rules/paths.ts';
 import { visibleCode } from '../rules/shells.ts';
-import { assignVariable, isLoaded } from '../rules/variables.ts';
+import { assignVariable, evaluate } from '../rules/variables.ts';
 import { CallGraph } from './bombs.ts';
 import { type ExpansionHost, expandFields, expandValue } from './expand.ts';
 import { ENV, REMOTE } from './marks.ts';
@@ -131,7 +131,7 @@ export class Shell implements Host, ExpansionHost {
   /** A word of arithmetic or of a test: what it quotes would be run. */
   #evaluated(word: Word): void {
     this.scope.budget.charge(ARGUMENT_COST);
-    if (expandFields(word, this).some(isLoaded)) this.scope.report('text evaluated again');
+    for (const text of expandFields(word, this)) evaluate(text, this);
   }
 
   #source(text: string, input: Input | undefined): string {
