@@ -32,6 +32,10 @@ export const API_ERRORS = {
     421,
     'This process only works on runs (TALARIA_ROLE is work); send the request to a server whose role is http or all',
   ),
+  no_sandbox: refused(
+    421,
+    'This process has no sandbox (TALARIA_ROLE is http); send the request to a server with --slots whose role is work or all',
+  ),
   model_not_found: refused(404, 'No such model'),
   embeddings_unavailable: refused(404, 'This server makes no embeddings'),
   method_not_allowed: refused(405, 'This route does not take that method'),
@@ -90,6 +94,16 @@ export const API_ERRORS = {
   invalid_path: refused(400, 'The path does not name a file or directory of the workspace'),
   artifact_not_found: refused(404, 'There is nothing at this path of the workspace'),
   range_not_satisfiable: refused(416, 'The file has no bytes in the range that was asked for'),
+  artifact_changed: refused(409, 'The file changed while it was read; read it again'),
+  artifact_too_large: refused(413, 'The archive is larger than was asked for'),
+  slots_unavailable: refused(
+    404,
+    'This server gives out no slots; it has to be started with --slots (TALARIA_SLOTS=true)',
+  ),
+  slot_not_found: refused(
+    404,
+    'Slot not found: it was released, was not used for too long, or the server was restarted; acquire one again',
+  ),
   invalid_job_id: refused(400, 'Invalid job ID format'),
   job_not_found: refused(404, 'Job not found'),
   missing_job_name: refused(400, 'Name is required'),
@@ -131,6 +145,12 @@ export const API_ERRORS = {
     retryable: true,
     message: 'The run has 32 steers waiting for its next step; try again when it has taken them',
   },
+  no_slot_free: {
+    status: 429,
+    type: 'rate_limit_error',
+    retryable: true,
+    message: 'No slot became free in time; release one, or try again later',
+  },
   gateway_draining: {
     status: 503,
     type: 'server_error',
@@ -154,6 +174,12 @@ export const API_ERRORS = {
     type: 'server_error',
     retryable: true,
     message: 'The server that has the files of this run does not answer',
+  },
+  sandbox_unavailable: {
+    status: 503,
+    type: 'server_error',
+    retryable: true,
+    message: 'The sandbox does not work at present',
   },
   internal_error: { status: 500, type: 'server_error', retryable: false, message: 'Internal server error' },
 } as const satisfies Record<string, ApiErrorEntry>;

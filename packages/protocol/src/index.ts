@@ -19,6 +19,8 @@ export * from './responses.ts';
 export * from './run.ts';
 export * from './session-requests.ts';
 export type * from './sessions.ts';
+export * from './slot-requests.ts';
+export type * from './slots.ts';
 export * from './sse.ts';
 export * from './tool-requests.ts';
 export type * from './typebox-value.ts';

@@ -15,4 +15,5 @@ export * from './jobs.ts';
 export * from './responses.ts';
 export * from './runs.ts';
 export * from './sessions.ts';
+export * from './slots.ts';
 export * from './webhooks.ts';

@@ -10,11 +10,12 @@ import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
 
 export type Config = Readonly<
-  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers' | 'timezone'> & {
+  Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers' | 'maxSlotsPerKey' | 'timezone'> & {
     /** Every key that is let in; empty means that no key is asked for. `API_SERVER_KEY` is named `default`. */
     apiKeys: readonly ApiKey[];
     database: Database;
     maxContainers: number;
+    maxSlotsPerKey: number;
     timezone: string;
     /** The file that was read, if one was. */
     configFile: string | undefined;
@@ -49,6 +50,8 @@ export function assembleConfig(
     apiKeys,
     database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
     maxContainers: values.maxContainers ?? neededContainers(values),
+    maxSlotsPerKey:
+      values.maxSlotsPerKey ?? (apiKeys.length > 1 ? Math.ceil(values.maxSlots / 2) : values.maxSlots),
     // Found out when a job needs it: a process's first question to Intl takes 20 ms.
     get timezone() {
       return values.timezone ?? machineTimeZone();

@@ -12,12 +12,20 @@ export const CONTAINER_SETTINGS = [
   'maxContainers',
   'warmSlots',
   'maxConcurrentRuns',
+  'slots',
+  'maxSlots',
 ] as const satisfies SettingName[];
 
-/** So that no run waits for a place while it could be worked on. */
+/** So that no run waits for a place while it could be worked on, and no client for a slot that it may have. */
 export function neededContainers(values: ContainerValues): number {
   const { maxConcurrentRuns, slotsPerContainer, minContainers, warmSlots } = values;
-  return Math.max(minContainers, Math.ceil(Math.max(maxConcurrentRuns, warmSlots) / slotsPerContainer));
+  const slots = Math.max(maxConcurrentRuns + clientSlots(values), warmSlots);
+  return Math.max(minContainers, Math.ceil(slots / slotsPerContainer));
+}
+
+/** How many slots clients may hold, beside those of runs. */
+function clientSlots({ slots, maxSlots }: ContainerValues): number {
+  return slots ? maxSlots : 0;
 }
 
 type Values = ContainerValues & { maxContainers: number };
@@ -65,7 +73,12 @@ function checkContainers(values: Values, label: Label): Found {
       `${label('warmSlots')} is ${warmSlots}, but ${label('maxContainers')} and ${label('slotsPerContainer')} make ${slots} slots; allowed: up to that many`,
     );
   }
-  if (slots < values.maxConcurrentRuns) {
+  // A run holds its slot to its end, and a client as long as it likes: without room for both, one starves the other.
+  if (values.slots && slots < values.maxConcurrentRuns + values.maxSlots) {
+    problems.push(
+      `${label('maxContainers')} and ${label('slotsPerContainer')} make ${slots} slots, too few for ${values.maxConcurrentRuns} runs and ${values.maxSlots} slots of clients at the same time; allowed: ${label('maxContainers')} up, or ${label('maxConcurrentRuns')} or ${label('maxSlots')} down`,
+    );
+  } else if (slots < values.maxConcurrentRuns) {
     warnings.push(
       `${values.maxConcurrentRuns} runs may be worked on at the same time, but ${label('maxContainers')} and ${label('slotsPerContainer')} make ${slots} slots; the others wait for one`,
     );

@@ -1,0 +1,98 @@
+import Type from 'typebox';
+
+/** The states of a slot as a client can see them; whoever holds a slot never meets a free one. */
+export const SlotStateSchema = Type.Union(
+  ['available', 'acquired', 'executing', 'releasing', 'error'].map((state) => Type.Literal(state)),
+);
+
+export const SlotSchema = Type.Object({
+  id: Type.String({ pattern: '^slot_[0-9a-f]{32}$' }),
+  trajectory_id: Type.Union([Type.String(), Type.Null()]),
+  container_id: Type.String({ description: "A container's id, or local" }),
+  workspace_dir: Type.String({ description: 'The workspace as commands in the slot see it' }),
+  state: SlotStateSchema,
+});
+
+export const AcquireSlotRequestSchema = Type.Object({
+  trajectory_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'Acquiring it again gives the same slot while it is held, and the same files afterwards',
+    }),
+  ),
+});
+
+export const SlotCallSchema = Type.Object({
+  slot_id: Type.String(),
+  tool: Type.String({ description: 'bash, read_file, write_file, patch, search_files or process' }),
+  args: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+
+export const ExecuteSlotsRequestSchema = Type.Object({
+  requests: Type.Array(SlotCallSchema, { minItems: 1, maxItems: 256 }),
+  timeout_s: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, description: 'For each of the calls; the server has a maximum' }),
+  ),
+});
+
+export const SlotResultSchema = Type.Object({
+  success: Type.Boolean(),
+  output: Type.String(),
+  error: Type.String({ description: 'Empty on success' }),
+  execution_id: Type.String(),
+  slot_id: Type.String(),
+  metadata: Type.Object({
+    exit_code: Type.Optional(Type.Integer()),
+    signal: Type.Optional(Type.String()),
+    duration_s: Type.Number({ minimum: 0 }),
+    timed_out: Type.Boolean(),
+    truncated: Type.Boolean(),
+    total_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
+    full_output_path: Type.Optional(Type.String()),
+    failure: Type.Optional(
+      Type.String({
+        description: 'timeout, aborted, oom, disk_full, gone, backend_down or invalid_request',
+      }),
+    ),
+  }),
+});
+
+export const SlotResultsSchema = Type.Object({ results: Type.Array(SlotResultSchema) });
+
+/** The data of an event `slot.result`. */
+export const SlotResultEventSchema = Type.Object({
+  index: Type.Integer({ minimum: 0, description: 'Which of the requests it answers' }),
+  result: SlotResultSchema,
+});
+
+export const ReleaseSlotRequestSchema = Type.Object({
+  reset_workspace: Type.Optional(Type.Boolean({ description: 'Whether the files are deleted' })),
+});
+
+export const SlotReleasedSchema = Type.Object({ id: Type.String(), released: Type.Literal(true) });
+
+export const SlotListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(SlotSchema, { description: 'The slots that this key holds, the oldest first' }),
+  stats: Type.Object({
+    backend: Type.String(),
+    held: Type.Integer({ minimum: 0, description: 'By this key' }),
+    waiting: Type.Integer({ minimum: 0, description: 'Acquires of this key that wait' }),
+    available: Type.Integer({ minimum: 0, description: 'What this key could acquire now without a wait' }),
+    max_slots: Type.Integer({ minimum: 1, description: 'Of all keys together' }),
+    max_slots_per_key: Type.Integer({ minimum: 1 }),
+    default_timeout_s: Type.Number({ description: 'Of a call that names none, and the longest it may name' }),
+    wait_seconds: Type.Number(),
+    idle_seconds: Type.Number(),
+  }),
+});
+
+export const SlotArtifactSchema = Type.Object({
+  path: Type.String(),
+  encoding: Type.Union([Type.Literal('text'), Type.Literal('base64')]),
+  content: Type.String(),
+  size: Type.Integer({ minimum: 0, description: 'Bytes of the whole file' }),
+  truncated: Type.Boolean(),
+  sha256: Type.Optional(Type.String()),
+});
