@@ -13,3 +13,4 @@ export type ReleaseSlotRequest = Static<typeof schemas.ReleaseSlotRequestSchema>
 export type SlotReleased = Static<typeof schemas.SlotReleasedSchema>;
 export type SlotList = Omit<Static<typeof schemas.SlotListSchema>, 'data'> & { data: Slot[] };
 export type SlotArtifact = Static<typeof schemas.SlotArtifactSchema>;
+export type SlotArtifactList = Static<typeof schemas.SlotArtifactListSchema>;

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { ArtifactSchema } from './runs.ts';
 
 /** The states of a slot as a client can see them; whoever holds a slot never meets a free one. */
 export const SlotStateSchema = Type.Union(
@@ -95,4 +96,11 @@ export const SlotArtifactSchema = Type.Object({
   size: Type.Integer({ minimum: 0, description: 'Bytes of the whole file' }),
   truncated: Type.Boolean(),
   sha256: Type.Optional(Type.String()),
+});
+
+export const SlotArtifactListSchema = Type.Object({
+  object: Type.Literal('list'),
+  slot_id: Type.String(),
+  data: Type.Array(ArtifactSchema),
+  truncated: Type.Boolean(),
 });

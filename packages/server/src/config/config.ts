@@ -50,8 +50,7 @@ export function assembleConfig(
     apiKeys,
     database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
     maxContainers: values.maxContainers ?? neededContainers(values),
-    maxSlotsPerKey:
-      values.maxSlotsPerKey ?? (apiKeys.length > 1 ? Math.ceil(values.maxSlots / 2) : values.maxSlots),
+    maxSlotsPerKey: slotsPerKey(values, apiKeys.length),
     // Found out when a job needs it: a process's first question to Intl takes 20 ms.
     get timezone() {
       return values.timezone ?? machineTimeZone();
@@ -124,6 +123,12 @@ export function assembleConfig(
     warnings.push(...webhooks.warnings);
   }
   return { config, problems, warnings };
+}
+
+/** None of several keys can take all there are, unless the operator says so. */
+function slotsPerKey({ maxSlots, maxSlotsPerKey }: SettingValues, keys: number): number {
+  const share = keys > 1 ? Math.ceil(maxSlots / 2) : maxSlots;
+  return Math.min(maxSlots, maxSlotsPerKey ?? share);
 }
 
 /** A machine may be set to something that is no zone; then its clock is read as UTC, here as elsewhere. */

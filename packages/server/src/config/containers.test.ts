@@ -36,6 +36,15 @@ describe('a backend with containers', () => {
     ]);
   });
 
+  it('has room for runs and for slots of clients, or does not start', () => {
+    const slots = { ...DOCKER, TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: '6' };
+    expect(load({ env: slots }).config.maxContainers).toBe(16);
+    expect(problemsOf({ env: { ...slots, TALARIA_MAX_CONTAINERS: '15' } })).toEqual([
+      'TALARIA_MAX_CONTAINERS and TALARIA_SLOTS_PER_CONTAINER make 15 slots, too few for 10 runs and 6 slots of clients at the same time; ' +
+        'allowed: TALARIA_MAX_CONTAINERS up, or TALARIA_MAX_CONCURRENT_RUNS or TALARIA_MAX_SLOTS down',
+    ]);
+  });
+
   it('looks at DOCKER_HOST only where it is used', () => {
     const env = { DOCKER_HOST: 'ssh://somebody@somewhere' };
     expect(load({ env }).config.backend).toBe('local');

@@ -41,6 +41,8 @@ export interface ApiOptions {
 export interface ApiContext extends ApiOptions {
   peers: Pick<PeerOptions, 'seal' | 'isTakenUp'> | undefined;
   mcpServers: InventoryOptions['mcpServers'];
+  /** Whether this process gives out slots. */
+  slots: boolean;
   version: string;
   apiKeys: readonly ApiKey[];
   corsOrigins: '*' | readonly string[];
@@ -74,14 +76,16 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     authRequired: keyConfigured,
     cors: corsOrigins === '*' || corsOrigins.length > 0,
     embeddings: 'url' in api.embeddings.endpoint,
+    slots: api.slots,
   });
   installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
   installArtifactRoutes(app, {
     prefix: '/v1/runs',
+    holder: 'run_id',
     options: {},
-    answer: async (request, reply, here) => {
-      const found = await engine.findWorkspace(request.owner, request.params.run_id);
+    answer: async ({ request, reply, id }, here) => {
+      const found = await engine.findWorkspace(request.owner, id);
       // What is elsewhere is on a peer.
       return 'reader' in found ? here(found.reader) : forwardArtifacts!(request, reply, found.place);
     },

@@ -1,7 +1,7 @@
 /**
  * The HTTP side. In order, for each request: security headers, origin, who is asking, draining, then the route.
  * Routes see the engine's facade and nothing behind it. Health and metrics are there in every role; what clients ask
- * for (api-routes.ts) only in a process that serves them.
+ * for (api-routes.ts) only in a process that serves them, and slots where there is a sandbox.
  *
  * Fastify is given no schemas (no-schemas.ts). Those of @talaria/protocol make the OpenAPI document
  * (openapi-document.ts), and the conformance suite checks answers against them; but which error comes first and in
@@ -31,6 +31,7 @@ import { requestIdOf } from './requests/request-id.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
+import { installSlotRoutes, type SlotSource } from './routes/slots.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
 /** For a request to arrive whole; the answer may take as long as it likes. */
@@ -62,12 +63,14 @@ export interface HttpServerOptions extends HealthOptions {
   logger: FastifyBaseLogger;
   /** What other servers on the store are served with; undefined where there are none. */
   peers: PeerOptions | undefined;
+  /** What clients use the sandbox without the agent with; undefined where these routes are not there at all. */
+  slots?: SlotSource | undefined;
   /** What clients are served with; undefined where they are served by other processes. */
   api: ApiOptions | undefined;
 }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { engine, apiKeys, corsOrigins, version, api, peers, mcpServers } = options;
+  const { engine, apiKeys, corsOrigins, version, api, peers, mcpServers, slots } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
@@ -154,8 +157,18 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   allowed.record(app, () => {
     installHealthRoutes(app, options);
     installMetricsRoute(app, options.metrics);
+    if (slots !== undefined) installSlotRoutes(app, slots);
     installed =
-      api && installApiRoutes(app, engine, { ...api, version, apiKeys, corsOrigins, peers, mcpServers });
+      api &&
+      installApiRoutes(app, engine, {
+        ...api,
+        version,
+        apiKeys,
+        corsOrigins,
+        peers,
+        mcpServers,
+        slots: typeof slots === 'object',
+      });
   });
   // Apart from the others: who is no peer is not even told which methods there are.
   if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });

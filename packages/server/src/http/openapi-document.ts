@@ -7,9 +7,10 @@
  */
 import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
+import { SLOT_OPERATIONS } from './slots/slot-operations.ts';
 
-interface Operation {
-  tag: 'runs' | 'openai' | 'sessions' | 'jobs' | 'discovery' | 'health';
+export interface Operation {
+  tag: 'runs' | 'slots' | 'openai' | 'sessions' | 'jobs' | 'discovery' | 'health';
   summary: string;
   description?: string;
   /** Needs no key. */
@@ -55,6 +56,7 @@ const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 const PATH_PARAMETERS: Record<string, TSchema> = {
   run_id: Type.String({ pattern: '^run_[0-9a-f]{32}$' }),
+  slot_id: Type.String({ pattern: '^slot_[0-9a-f]{32}$' }),
   session_id: Type.String({ description: 'The name of a session, percent-encoded' }),
   job_id: Type.String({ pattern: '^[0-9a-f]{12}$' }),
   response_id: Type.String({ pattern: '^resp_[0-9a-f]{28}$' }),
@@ -73,6 +75,7 @@ const ERRORS: Record<number, string> = {
   409: 'In conflict with what was asked before',
   413: 'The body is too large',
   416: 'The file has no bytes in that range',
+  421: 'This process has no sandbox; another one has',
   422: 'The run failed or was stopped: the same request again would be another run',
   429: 'Too many of these are waiting; where Retry-After is given, it says when to try again',
   502: 'The model provider failed',
@@ -366,7 +369,11 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /v1/runs/{run_id}/artifacts': {
     tag: 'runs',
     summary: "List the files of a run's workspace",
-    query: { path: Path, recursive: Type.Boolean({ default: false }) },
+    query: {
+      path: Path,
+      recursive: Type.Boolean({ default: false }),
+      max_entries: Type.Integer({ minimum: 1, maximum: 10_000, default: 10_000 }),
+    },
     answer: schemas.ArtifactListSchema,
     errors: [400, 401, 404],
   },
@@ -544,7 +551,7 @@ const OPERATIONS: Record<string, Operation> = {
 
 export function openApiDocument(version: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const [route, operation] of Object.entries(OPERATIONS)) {
+  for (const [route, operation] of Object.entries({ ...OPERATIONS, ...SLOT_OPERATIONS })) {
     const [method = '', path = ''] = route.split(' ');
     paths[path] = { ...paths[path], [method.toLowerCase()]: describe(path, operation) };
   }

@@ -13,9 +13,9 @@
  */
 import { createId, type SlotResult, type Slot as SlotView, TalariaError } from '@talaria/protocol';
 import type { Slot, ToolBackend } from '@talaria/sandbox';
-import { atMost } from '../at-most.ts';
+import { atMost } from '../basics/at-most.ts';
+import type { Log } from '../basics/log.ts';
 import { QueuePace } from '../engine/pace.ts';
-import type { Log } from '../log.ts';
 import { goneResult, toWireResult } from './execution-results.ts';
 import { KeptWorkspaces, namelessWorkspace, trajectoryWorkspace } from './kept-workspaces.ts';
 import { type GiveBack, SlotPlaces } from './slot-places.ts';
@@ -112,13 +112,18 @@ export class ClientSlots {
     }
   }
 
+  /** Throws `slot_not_found` where the key holds none of the slots that are named. */
+  expectKnown(owner: string, calls: readonly Pick<SlotCall, 'slotId'>[]): void {
+    if (!calls.some(({ slotId }) => this.#find(owner, slotId) !== undefined)) throw notFound();
+  }
+
   /**
    * The results, in the order of the calls. A call of a slot that the key does not hold is answered as `gone`, and never
    * spoils the others; a batch without any known slot is refused with `slot_not_found`.
    */
   async execute(owner: string, calls: readonly SlotCall[], options: ExecuteOptions): Promise<SlotResult[]> {
+    this.expectKnown(owner, calls);
     const known = calls.map(({ slotId }) => this.#find(owner, slotId));
-    if (known.every((held) => held === undefined)) throw notFound();
     const results: SlotResult[] = new Array(calls.length);
     const settle = (index: number, result: SlotResult): void => {
       results[index] = result;

@@ -7,8 +7,8 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { ToolBackend } from '@talaria/sandbox';
+import type { Log } from '../basics/log.ts';
 import { SweepTimer } from '../engine/sweep-timer.ts';
-import type { Log } from '../log.ts';
 
 const TRAJECTORY = /^traj_[0-9a-f]{64}$/;
 const NAMELESS = /^slotfiles_[0-9a-f]{32}$/;
@@ -81,7 +81,10 @@ export class KeptWorkspaces {
         await backend.discard(name);
         if (this.#dueAt.get(name) === dueAt) this.#dueAt.delete(name);
       } catch (error) {
-        log.warn({ workspace: name, err: error }, 'the files of a slot could not be deleted; this is retried');
+        log.warn(
+          { workspace: name, err: error },
+          'the files of a slot could not be deleted; this is retried',
+        );
       }
     }
   }

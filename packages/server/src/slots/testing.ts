@@ -22,6 +22,7 @@ export class FakeBackend {
   /** Acquires wait for this. */
   gate: Promise<void> = Promise.resolve();
   broken = false;
+  reason = 'The daemon does not answer.';
   starts = 0;
 
   /** What a `ToolBackend` has that nobody asks for here is missing. */
@@ -32,7 +33,7 @@ export class FakeBackend {
   async acquire(trajectoryId: string, { signal }: AcquireOptions = {}): Promise<Slot> {
     await this.gate;
     signal?.throwIfAborted();
-    if (this.broken) throw new SandboxError('backend_down', 'The daemon does not answer.');
+    if (this.broken) throw new SandboxError('backend_down', this.reason);
     this.starts += 1;
     const slot = {
       slotId: `slot_${randomUUID()}`,

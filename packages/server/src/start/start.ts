@@ -24,6 +24,7 @@ import { makeDirectory } from '../files/make-directory.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { OPEN_OWNER } from '../http/requests/auth.ts';
 import type { Check } from '../http/routes/health.ts';
+import type { SlotService, SlotSource } from '../http/routes/slots.ts';
 import { JobScheduler } from '../jobs/job-scheduler.ts';
 import { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import { patientFetch } from '../network/patient-fetch.ts';
@@ -37,6 +38,7 @@ import { Telemetry } from '../telemetry/telemetry.ts';
 import { createToolNames } from '../telemetry/tool-names.ts';
 import { chooseWebhook } from '../webhooks/choose-webhook.ts';
 import { Deliverer } from '../webhooks/deliverer.ts';
+import { configuredSlots } from './configured-slots.ts';
 import { openConfiguredStore, storeName, storeWarnings } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
 import { configuredWork } from './configured-work.ts';
@@ -87,6 +89,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   if (bench.status === 'fulfilled') opened.defer(() => workbench?.close());
   for (const part of [store, bench, measuring]) if (part.status === 'rejected') throw part.reason;
   const journal = await opening;
+  const slots = workbench && config.slots ? configuredSlots(config, workbench.backend, log) : undefined;
+  opened.defer(() => slots?.drain(0));
 
   const { Metrics } = await loadingMetrics;
   const toolNames = workbench?.toolNames ?? createToolNames([], () => []);
@@ -194,6 +198,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       openWorkspace,
       isTakenUp: (runId) => peers.isTakenUp(runId),
     },
+    slots: slotSource(role, slots && { slots, files: workbench!.backend, mask }),
     api:
       role === 'work'
         ? undefined
@@ -224,7 +229,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   opened.defer(() => peers?.stop());
   opened.defer(() => http.close());
   const { host } = config;
-  await peers?.checkAlone();
+  await Promise.all([peers?.checkAlone(), slots?.start()]);
   const url = await http.listen({ host, port: config.port });
   const { port } = http.server.address() as AddressInfo;
   await peers?.start(config.advertiseUrl ?? advertisedUrl({ host, port }));
@@ -244,10 +249,17 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     close() {
       closing ??= (async () => {
         engine.beginDraining();
-        await Promise.all([scheduler?.stop(), work?.drain(config.drainSeconds * SECOND_MS)]);
+        const drainMs = config.drainSeconds * SECOND_MS;
+        await Promise.all([scheduler?.stop(), work?.drain(drainMs), slots?.drain(drainMs)]);
         await stack.disposeAsync();
       })();
       return closing;
     },
   };
+}
+
+/** Slots are where the sandbox is: a process that only serves clients says so, one that only works has no route for them unless it gives some out. */
+function slotSource(role: Config['role'], service: SlotService | undefined): SlotSource | undefined {
+  if (service !== undefined) return service;
+  return role === 'work' ? undefined : role === 'http' ? 'no_sandbox' : 'slots_unavailable';
 }

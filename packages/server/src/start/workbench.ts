@@ -141,6 +141,11 @@ export class Workbench {
     return this.#backend.openWorkspace(runId);
   }
 
+  /** For what uses the sandbox without the agent. */
+  get backend(): ToolBackend {
+    return this.#backend;
+  }
+
   get workspaces(): LocalWorkspaces {
     return this.#backend;
   }

@@ -29,3 +29,13 @@ export function flag(query: unknown, name: string): boolean {
   if (value === 'true' || value === '1') return true;
   throw new TalariaError('invalid_request', { message: `'${name}' must be true or false`, param: name });
 }
+
+/** How many of something; undefined where the request does not say. */
+export function count(query: unknown, name: string, max: number): number | undefined {
+  const value = single(query, name);
+  if (value === undefined) return undefined;
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
+  if (number >= 1 && number <= max) return number;
+  const message = `'${name}' must be a whole number from 1 to ${max}`;
+  throw new TalariaError('invalid_request', { message, param: name });
+}

@@ -1,6 +1,7 @@
 /**
  * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md). Where several servers share a store, they may
- * lie on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts).
+ * lie on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts). The files of a slot
+ * are served by the same code.
  *
  * What a command wrote is never shown by a browser as a page of this server: everything is an attachment of no
  * particular type, beside the headers every answer has (nosniff, a policy that allows nothing).
@@ -9,74 +10,91 @@
  * are set so that what was cut off never looks whole.
  */
 import { basename } from 'node:path';
-import { type ArtifactList, TalariaError } from '@talaria/protocol';
+import { TalariaError } from '@talaria/protocol';
 import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader } from '@talaria/sandbox';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { attachment } from '../replies/content-disposition.ts';
 import { leaving } from '../replies/leaving.ts';
 import { matchesTag, mayServeRange, parseRange } from '../requests/byte-range.ts';
 import { header } from '../requests/header.ts';
-import { single } from '../requests/query.ts';
+import { count, flag, single } from '../requests/query.ts';
 
-const CONTENT_TYPES: Record<ArchiveFormat, string> = {
+export const CONTENT_TYPES: Record<ArchiveFormat, string> = {
   'tar.gz': 'application/gzip',
   tar: 'application/x-tar',
   zip: 'application/zip',
 };
 
-type RunRoute = { Params: { run_id: string } };
+/** A listing is one answer, held in memory. */
+const LISTED_MAX = 10_000;
+
+/** The one parameter is the id of the run or slot; its name is also the name of that id in answers. */
+type HolderRoute = { Params: Record<string, string> };
 
 /** Answers from a workspace of this server; undefined for a run that has no files yet. */
 type Answer<R> = (
   workspace: WorkspaceReader | undefined,
-  request: FastifyRequest<RunRoute>,
+  request: FastifyRequest<HolderRoute>,
   reply: FastifyReply,
 ) => Promise<R>;
 
+export type ArtifactQuestion = 'list' | 'content' | 'archive';
+
 export interface ArtifactRoutes {
-  /** What stands before the id of the run. */
+  /** What stands before the id of the run or slot. */
   prefix: string;
+  /** The name of that id. */
+  holder: 'run_id' | 'slot_id';
   /** What holds for all of them. */
   options: Pick<RouteShorthandOptions, 'config' | 'onRequest'>;
   /** Refuses, answers with `here` from a workspace of this server, or in another way. */
   answer(
-    request: FastifyRequest<RunRoute>,
-    reply: FastifyReply,
+    asked: { request: FastifyRequest; reply: FastifyReply; id: string; question: ArtifactQuestion },
     here: (workspace: WorkspaceReader | undefined) => Promise<unknown>,
   ): Promise<unknown>;
 }
 
 export function installArtifactRoutes(
   app: FastifyInstance,
-  { prefix, options, answer }: ArtifactRoutes,
+  { prefix, holder, options, answer }: ArtifactRoutes,
 ): void {
-  const install = (method: ['GET'] | ['GET', 'HEAD'], path: string, answerHere: Answer<unknown>): void => {
-    app.route<RunRoute>({
+  const install = (
+    method: ['GET'] | ['GET', 'HEAD'],
+    path: string,
+    question: ArtifactQuestion,
+    answerHere: Answer<unknown>,
+  ): void => {
+    app.route<HolderRoute>({
       method,
-      url: `${prefix}/:run_id/artifacts${path}`,
+      url: `${prefix}/:${holder}/artifacts${path}`,
       exposeHeadRoute: method.length === 1,
       ...options,
       handler: (request, reply) =>
-        answer(request, reply, (workspace) => withCodes(() => answerHere(workspace, request, reply))),
+        answer({ request, reply, id: request.params[holder]!, question }, (workspace) =>
+          withCodes(() => answerHere(workspace, request, reply)),
+        ),
     });
   };
-  install(['GET'], '', sendList);
-  install(['GET', 'HEAD'], '/content', sendContent);
-  install(['GET', 'HEAD'], '/archive', sendArchive);
+  install(['GET'], '', 'list', sendList);
+  install(['GET', 'HEAD'], '/content', 'content', sendContent);
+  install(['GET', 'HEAD'], '/archive', 'archive', sendArchive);
 }
 
-const sendList: Answer<ArtifactList> = async (workspace, request, reply) => {
-  const { run_id } = request.params;
+const sendList: Answer<object> = async (workspace, request, reply) => {
   const asked = single(request.query, 'path') ?? '';
-  const recursive = parseRecursive(single(request.query, 'recursive'));
+  const recursive = flag(request.query, 'recursive');
+  const maxEntries = count(request.query, 'max_entries', LISTED_MAX);
   // The tools of the run have not been used yet: there is a workspace to come, with nothing in it.
-  if (workspace === undefined && asked === '') return { object: 'list', run_id, data: [], truncated: false };
+  if (workspace === undefined && asked === '') {
+    return { object: 'list', ...request.params, data: [], truncated: false };
+  }
   const { entries, truncated } = await existing(workspace).list(asked, {
     recursive,
+    maxEntries,
     signal: leaving(reply),
   });
   const data = entries.map(({ modifiedAt, ...entry }) => ({ ...entry, modified_at: modifiedAt }));
-  return { object: 'list', run_id, data, truncated };
+  return { object: 'list', ...request.params, data, truncated };
 };
 
 const sendContent: Answer<FastifyReply> = async (workspace, request, reply) => {
@@ -93,7 +111,7 @@ const sendArchive: Answer<FastifyReply> = async (workspace, request, reply) => {
   const archive = await existing(workspace).archive(asked, { format });
   reply.headers({
     'content-type': CONTENT_TYPES[format],
-    'content-disposition': attachment(`${archiveName(asked) || request.params.run_id}.${format}`),
+    'content-disposition': attachment(`${archiveName(asked) || Object.values(request.params)[0]}.${format}`),
     'cache-control': 'private, no-store',
   });
   if (request.method === 'GET') return reply.send(archive);
@@ -155,14 +173,7 @@ async function withCodes<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function parseRecursive(value: string | undefined): boolean {
-  if (value === undefined || value === 'false' || value === '0') return false;
-  if (value === 'true' || value === '1') return true;
-  const message = "'recursive' must be true or false";
-  throw new TalariaError('invalid_request', { message, param: 'recursive' });
-}
-
-function parseFormat(value: string | undefined): ArchiveFormat {
+export function parseFormat(value: string | undefined): ArchiveFormat {
   if (value === undefined) return 'tar.gz';
   const format = ARCHIVE_FORMATS.find((known) => known === value);
   if (format !== undefined) return format;

@@ -9,6 +9,8 @@ export interface DiscoveryOptions {
   cors: boolean;
   /** Whether the provider makes any. */
   embeddings: boolean;
+  /** Whether clients may use the sandbox without the agent. */
+  slots: boolean;
 }
 
 const ENDPOINTS = {
@@ -51,6 +53,13 @@ const ENDPOINTS = {
   run_artifacts: { method: 'GET', path: '/v1/runs/{run_id}/artifacts' },
   run_artifact_content: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/content' },
   run_artifact_archive: { method: 'GET', path: '/v1/runs/{run_id}/artifacts/archive' },
+  slots: { method: 'GET', path: '/v1/slots' },
+  slot_acquire: { method: 'POST', path: '/v1/slots' },
+  slot_execute: { method: 'POST', path: '/v1/slots/execute' },
+  slot_release: { method: 'POST', path: '/v1/slots/{slot_id}/release' },
+  slot_artifacts: { method: 'GET', path: '/v1/slots/{slot_id}/artifacts' },
+  slot_artifact_content: { method: 'GET', path: '/v1/slots/{slot_id}/artifacts/content' },
+  slot_artifact_archive: { method: 'GET', path: '/v1/slots/{slot_id}/artifacts/archive' },
   sessions: { method: 'GET', path: '/api/sessions' },
   session_create: { method: 'POST', path: '/api/sessions' },
   session: { method: 'GET', path: '/api/sessions/{session_id}' },
@@ -71,7 +80,7 @@ const ENDPOINTS = {
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
-  const { version, modelName, authRequired, cors, embeddings } = options;
+  const { version, modelName, authRequired, cors, embeddings, slots } = options;
   const created = Math.floor(Date.now() / 1000);
 
   app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
@@ -127,6 +136,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_approval_response: true,
       run_idempotency: true,
       run_artifacts: true,
+      slots,
       sessions: true,
       session_resources: true,
       model_options: true,

@@ -52,8 +52,9 @@ export function installPeerRoutes(app: FastifyInstance, options: PeerRoutesOptio
   );
   installArtifactRoutes(app, {
     prefix: `${PEER_PREFIX}runs`,
+    holder: 'run_id',
     options: forPeers,
-    answer: async ({ params }, _, here) => here(await openWorkspace(params.run_id)),
+    answer: async ({ id }, here) => here(await openWorkspace(id)),
   });
 }
 

@@ -1,0 +1,66 @@
+/**
+ * The files of a slot in one answer, for programs that want them so: the content of a file as text or base64 in JSON, and
+ * an archive that is refused, rather than cut off, where it is larger than was asked for. What asks for neither is
+ * streamed as the files of a run are (routes/artifacts.ts).
+ */
+import { type SlotArtifact, TalariaError } from '@talaria/protocol';
+import type { Slot, ToolBackend } from '@talaria/sandbox';
+import type { FastifyReply } from 'fastify';
+import { count, flag, single } from '../requests/query.ts';
+import { CONTENT_TYPES, parseFormat } from '../routes/artifacts.ts';
+
+/** They are held in memory: what is larger is for the streamed forms. */
+const CONTENT_MAX_BYTES = 10_000_000;
+const ARCHIVE_MAX_BYTES = 64 * 1024 * 1024;
+const ARCHIVE_MAX_ENTRIES = 1_000_000;
+
+export type SlotFiles = Pick<ToolBackend, 'readArtifact' | 'archiveArtifacts'>;
+
+export function wantsJson(query: unknown): boolean {
+  return hasAny(query, ['encoding', 'max_bytes', 'include_sha256']);
+}
+
+export function wantsWholeArchive(query: unknown): boolean {
+  return hasAny(query, ['max_bytes', 'max_entries']);
+}
+
+export async function readAsJson(files: SlotFiles, slot: Slot, query: unknown): Promise<SlotArtifact> {
+  const path = single(query, 'path');
+  if (path === undefined) {
+    throw new TalariaError('invalid_path', { message: "'path' must name a file", param: 'path' });
+  }
+  return files.readArtifact(slot, path, {
+    encoding: parseEncoding(single(query, 'encoding')),
+    maxBytes: count(query, 'max_bytes', CONTENT_MAX_BYTES),
+    includeSha256: flag(query, 'include_sha256'),
+  });
+}
+
+export async function sendWholeArchive(
+  files: SlotFiles,
+  slot: Slot,
+  query: unknown,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const archiveFormat = parseFormat(single(query, 'format'));
+  const { content } = await files.archiveArtifacts(slot, single(query, 'path'), {
+    archiveFormat,
+    maxBytes: count(query, 'max_bytes', ARCHIVE_MAX_BYTES),
+    maxEntries: count(query, 'max_entries', ARCHIVE_MAX_ENTRIES),
+  });
+  return reply
+    .headers({ 'content-type': CONTENT_TYPES[archiveFormat], 'cache-control': 'private, no-store' })
+    .send(content);
+}
+
+function hasAny(query: unknown, names: readonly string[]): boolean {
+  return names.some((name) => single(query, name) !== undefined);
+}
+
+function parseEncoding(value: string | undefined): 'text' | 'base64' {
+  if (value === undefined || value === 'text' || value === 'base64') return value ?? 'text';
+  throw new TalariaError('invalid_request', {
+    message: "'encoding' must be text or base64",
+    param: 'encoding',
+  });
+}
