@@ -27,7 +27,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'all',
-          include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['packages/*/src/**/*.test.ts', 'scripts/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['test/compat/**', '**/node_modules/**'],
         },
       },
