@@ -10,7 +10,7 @@ import { createHttpServer } from '../../packages/server/src/http/http-server.ts'
 import { ScheduledJobs } from '../../packages/server/src/jobs/scheduled-jobs.ts';
 import type { Journal } from '../../packages/server/src/journal/journal.ts';
 import { ResponseRuns } from '../../packages/server/src/responses/response-runs.ts';
-import { createMasking } from '../../packages/server/src/secrets/masking.ts';
+import { Secrets } from '../../packages/server/src/secrets/secrets.ts';
 import { noReport } from '../../packages/server/src/telemetry/facts.ts';
 
 /** Returns the port. */
@@ -22,8 +22,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
     maxQueuedRuns: 1,
     owners: 1,
     contextTokens: 0,
-    mask: (text) => text,
-    secrets: [],
+    secrets: new Secrets([]),
     openWorkspace: async () => undefined,
     chooseWebhook: () => undefined,
     pace: new QueuePace(Date.now),
@@ -43,7 +42,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
       responses: new ResponseRuns({
         engine,
         journal,
-        masking: createMasking([]),
+        secrets: new Secrets([]),
         modelName: 'bench',
         maxStored: 1,
       }),

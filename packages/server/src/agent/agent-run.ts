@@ -4,6 +4,7 @@
  */
 import type { ApprovalChoice, RunFailureCode, ToolOutput } from '@talaria/protocol';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import type { StepEnded } from '../telemetry/facts.ts';
 import type { Gate } from './approvals/gate.ts';
 import type { Model } from './model/model.ts';
@@ -50,10 +51,7 @@ export interface AgentRun {
   nextPost(): Promise<void>;
   /** Tells those who measure of a call to the model, however it ended. */
   stepEnded(step: StepEnded): void;
-  /** Masks secrets, and what looks like one, in text that is shown. */
-  mask(text: string): string;
-  /** The secrets this server knows of; the model's own words are shown without them, and otherwise as they are. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   now(): number;
 }
 

@@ -3,7 +3,6 @@
  * It works from `Progress` alone, so it starts a new run and resumes a cut-off one in the same way.
  */
 
-import { maskSecrets } from '../secrets/secret-filter.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { readOutput } from './output-form.ts';
 import type { Answer } from './progress.ts';
@@ -54,7 +53,7 @@ export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
 /** Undefined when the model has to try again. */
 async function acceptedAnswer(run: AgentRun, text: string): Promise<AgentAnswer | undefined> {
   const form = run.progress.request?.output_form;
-  const output = maskSecrets(text, run.secrets);
+  const output = run.secrets.maskKnown(text);
   if (form === undefined) return { output };
   const read = readOutput(output, form);
   if ('value' in read) return { output: read.text, parsed: read.value };
@@ -71,7 +70,7 @@ async function deliverSteers(run: AgentRun): Promise<void> {
   for (const steer of [...run.progress.steers]) {
     await run.append({
       event: 'run.steered',
-      public: { input: maskSecrets(steer.input, run.secrets) },
+      public: { input: run.secrets.maskKnown(steer.input) },
       private: { steer_pos: steer.pos },
     });
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
+import { Secrets } from '../secrets/secrets.ts';
 import { type AgentRun, Handover, type Limits } from './agent-run.ts';
 import { type Model, ModelError, type StepPart, type StepRequest } from './model/model.ts';
 import { Progress } from './progress.ts';
@@ -54,8 +55,7 @@ function agentRun(
     isGranted: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),
     stepEnded: ({ outcome }) => outcomes.push(outcome),
-    mask: (text) => text.replaceAll('hush', '***'),
-    secrets: [],
+    secrets: new Secrets(['hush-hush']),
     now: () => 0,
     ...options,
     limits: {
@@ -182,8 +182,10 @@ describe('a step that fails', () => {
   });
 
   test('its message is masked', async () => {
-    const { run } = agentRun([fails(new ModelError('provider_error', 'key hush', { retryable: false }))]);
-    await expect(streamStep(run)).rejects.toThrow('key ***');
+    const { run } = agentRun([
+      fails(new ModelError('provider_error', 'key hush-hush', { retryable: false })),
+    ]);
+    await expect(streamStep(run)).rejects.toThrow('key [redacted]');
   });
 
   test('an error that is not the model’s is passed on as it is', async () => {

@@ -9,7 +9,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { NO_USAGE } from '@talaria/protocol';
 import { failpoint } from '../basics/failpoints.ts';
 import { callIds } from '../journal/messages.ts';
-import { maskSecrets, SecretFilter } from '../secrets/secret-filter.ts';
 import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';
@@ -41,7 +40,7 @@ export async function streamStep(run: AgentRun): Promise<void> {
       if (!(error instanceof ModelError)) throw error;
       if (error.code === 'context_overflow' && !shown.anything && (await shortenContext(run))) continue;
       if (!error.retryable || shown.anything || attempt >= run.limits.modelRetries) {
-        throw new RunFailure(error.code, run.mask(error.message));
+        throw new RunFailure(error.code, run.secrets.mask(error.message));
       }
       const interrupted = AbortSignal.any([run.signal, run.draining]);
       await delay(pauseMs(attempt, error.retryAfterMs), undefined, { signal: interrupted }).catch(() => {});
@@ -80,7 +79,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
     await run.append({ event: 'message.delta', public: { delta } });
     failpoint('step.after-delta');
   });
-  const filter = new SecretFilter(run.secrets);
+  const filter = run.secrets.filter();
   let finish: StepFinish | undefined;
   let characters = 0;
   failpoint('step.before-model');
@@ -141,7 +140,7 @@ async function showReasoning(
   shown.anything = true;
   await run.append({
     event: 'reasoning.available',
-    public: { text: maskSecrets(text, run.secrets) },
+    public: { text: run.secrets.maskKnown(text) },
   });
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
+import { Secrets } from '../secrets/secrets.ts';
 import type { AgentRun } from './agent-run.ts';
 import { Progress } from './progress.ts';
 import { runToolCalls } from './tool-calls.ts';
@@ -141,8 +142,7 @@ function agentRun(options: {
     answerCalls: () => expect.unreachable('nothing expires'),
     isGranted: async () => false,
     nextPost: () => new Promise((resolve) => (wake = resolve)),
-    mask: (text) => text,
-    secrets: [],
+    secrets: new Secrets([]),
     stepEnded: () => {},
     now: () => 0,
   };

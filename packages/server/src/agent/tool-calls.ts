@@ -12,8 +12,7 @@
 import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
-import { redactValue } from '../secrets/redact-secrets.ts';
-import { maskSecrets, SecretFilter } from '../secrets/secret-filter.ts';
+import { maskValue } from '../secrets/credential-patterns.ts';
 import { type AgentRun, Handover, Parked, RunFailure } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { ToolCallProgress } from './progress.ts';
@@ -203,7 +202,7 @@ function started(run: AgentRun, { progress, prepared, verdict }: Planned): NewRe
   return {
     event: 'tool.started',
     public: {
-      tool: run.mask(call.tool),
+      tool: run.secrets.mask(call.tool),
       preview: maskedStart(run, 'preview' in prepared ? prepared.preview : '', LINE_CHARS),
       tool_call_id: call.id,
       arguments: shownArguments(run, call.arguments),
@@ -333,7 +332,7 @@ function completed(
   return {
     event: 'tool.completed',
     public: {
-      tool: run.mask(call.call.tool),
+      tool: run.secrets.mask(call.call.tool),
       duration: Math.max(0, endedAt - call.startedAt) / 1000,
       error: outcome.isError,
       preview: maskedStart(run, outcome.output, PREVIEW_CHARS),
@@ -347,7 +346,7 @@ function completed(
 function toPendingCall(run: AgentRun, { call }: ToolCallProgress, expiresAt: number): PendingCall {
   return {
     tool_call_id: call.id,
-    tool: run.mask(call.tool),
+    tool: run.secrets.mask(call.tool),
     arguments: runnable(run, parseArguments(call.arguments)),
     expires_at: expiresAt / 1000,
   };
@@ -355,15 +354,15 @@ function toPendingCall(run: AgentRun, { call }: ToolCallProgress, expiresAt: num
 
 /** What the client is to run: whole, but without the secrets of this server. */
 function runnable(run: AgentRun, args: Record<string, unknown>): Record<string, unknown> {
-  return redactValue(args, (text) => maskSecrets(text, run.secrets)) as Record<string, unknown>;
+  return maskValue(args, run.secrets.maskKnown) as Record<string, unknown>;
 }
 
 function shownArguments(run: AgentRun, json: string): Record<string, unknown> {
   if (json.length > ARGUMENTS_CHARS) return { truncated: maskedStart(run, json, ARGUMENTS_CHARS) };
   try {
-    return redactValue(parseArguments(json), run.mask) as Record<string, unknown>;
+    return maskValue(parseArguments(json), run.secrets.mask) as Record<string, unknown>;
   } catch {
-    return { invalid: run.mask(json) };
+    return { invalid: run.secrets.mask(json) };
   }
 }
 
@@ -374,7 +373,7 @@ function shownArguments(run: AgentRun, json: string): Record<string, unknown> {
 function maskedStart(run: AgentRun, text: string, max: number): string {
   const start = text.slice(0, 4 * max);
   const whole = start.length === text.length;
-  const masked = run.mask(whole ? start : new SecretFilter(run.secrets).push(start));
+  const masked = run.secrets.mask(whole ? start : run.secrets.filter().push(start));
   if (whole && masked.length <= max) return masked;
   // Nor half of a character that takes two units.
   return `${masked.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

@@ -22,8 +22,8 @@ const run = {
 
 const job = { name: 'job', about: 'id of a job; its beginning is enough', completes: 'job' } as const;
 
-export const APPROVAL_CHOICES = ['once', 'session', 'always', 'deny'] as const;
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const APPROVAL_CHOICES = ['once', 'session', 'always', 'deny'] as const;
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export const commands = {
   serve: defineCommand({
@@ -365,7 +365,7 @@ export const commands = {
   }),
   doctor: defineCommand({
     name: 'doctor',
-    about: 'check everything a server needs here, and say how to fix it',
+    about: 'check everything a server needs here, and say how to mend it',
     details:
       'Takes the settings the server would get. Sends one short request to the model and connects to the MCP servers.',
     positionals: [],

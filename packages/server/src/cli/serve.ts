@@ -9,20 +9,14 @@
 import { flushCompileCache } from 'node:module';
 import { version } from '../basics/version.ts';
 import { type Config, ConfigError } from '../config/index.ts';
-import { banner, type Running } from './banner.ts';
+import type { ServerHandle } from '../start/server-handle.ts';
+import { banner } from './banner.ts';
 import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfigError, loadOrExplain } from './load-or-explain.ts';
 import { explainStartupError } from './startup-error.ts';
 import { stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
-
-export interface ServerHandle {
-  readonly url: string;
-  /** Drains, then closes. Resolves when nothing is left open. */
-  close(): Promise<void>;
-  describe(): Omit<Running, 'url' | 'version'>;
-}
 
 /** Throws a `ConfigError` for what only the parts themselves can tell of their settings. */
 export type StartServer = (config: Config) => Promise<ServerHandle>;

@@ -1,7 +1,9 @@
 import { TalariaError } from '@talaria/protocol';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Log } from '../basics/log.ts';
 import type { Journal } from '../journal/journal.ts';
 import { Dispatcher } from './dispatcher.ts';
+import type { WorkerDependencies } from './run-worker.ts';
 
 const LEASE_MS = 8_000;
 
@@ -31,14 +33,13 @@ beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   store = new Store();
   errors = [];
+  const note = (_: object, message: string) => errors.push(message);
+  const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: note };
   dispatcher = new Dispatcher({
     worker: 'worker_1',
-    journal: store.journal,
     maxConcurrent: 1,
     leaseMs: LEASE_MS,
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: (_, message) => errors.push(message) },
-    now: Date.now,
-    dependencies: {} as never,
+    dependencies: { journal: store.journal, log, now: Date.now } as WorkerDependencies,
     onClaim: () => {},
   });
   dispatcher.start();

@@ -14,8 +14,7 @@
  */
 import { Handover } from '../agent/agent-run.ts';
 import { atMost } from '../basics/at-most.ts';
-import type { Log } from '../basics/log.ts';
-import { type Claim, type Journal, LeaseLostError } from '../journal/journal.ts';
+import { type Claim, LeaseLostError } from '../journal/journal.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
 const POLL_MS = 1_000;
@@ -26,11 +25,9 @@ const ABANDON_MS = 4_000;
 
 export interface DispatcherOptions {
   worker: string;
-  journal: Journal;
   maxConcurrent: number;
   leaseMs: number;
-  log: Log;
-  now(): number;
+  /** What every worker gets. */
   dependencies: WorkerDependencies;
   /** Called whenever a run leaves the queue. */
   onClaim(claim: Claim): void;
@@ -52,17 +49,18 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#renewedAt = options.now();
+    this.#renewedAt = options.dependencies.now();
   }
 
   start(): void {
-    const { journal, leaseMs } = this.#options;
+    const { dependencies, leaseMs } = this.#options;
+    const { journal, now } = dependencies;
     this.#unwatch = journal.watchQueue(() => this.#wake());
     // Also without room: a claim of nothing still ends stopped runs that nobody holds.
     this.#poll = setInterval(() => this.#claimSoon(), POLL_MS);
     this.#heartbeat = setInterval(() => {
       if (this.#workers.size > 0) void this.#renew();
-      else this.#renewedAt = this.#options.now();
+      else this.#renewedAt = now();
     }, leaseMs / RENEWALS);
     this.#wake();
   }
@@ -106,12 +104,12 @@ export class Dispatcher {
   }
 
   async #claim(): Promise<void> {
-    const { journal, worker, leaseMs } = this.#options;
+    const { dependencies, worker, leaseMs } = this.#options;
     try {
       do {
         this.#again = false;
         if (!(await this.#mayClaim())) break;
-        const claims = await journal.claim(worker, leaseMs, this.room);
+        const claims = await dependencies.journal.claim(worker, leaseMs, this.room);
         for (const claim of claims) await this.#take(claim);
         if (claims.length > 0) this.#again = true;
       } while (this.#again && this.room > 0 && !this.#draining.signal.aborted);
@@ -124,7 +122,8 @@ export class Dispatcher {
 
   /** Whether a lease that has ended is one that nobody holds any more. */
   async #mayClaim(): Promise<boolean> {
-    const { leaseMs, now } = this.#options;
+    const { leaseMs, dependencies } = this.#options;
+    const { now } = dependencies;
     // After a stall our own leases may have ended; renew them before looking for ended leases.
     if (this.#awaySince !== undefined || now() - this.#renewedAt > leaseMs / 2) await this.#renew();
     return this.#awaySince === undefined && now() >= this.#claimsFrom;
@@ -133,7 +132,7 @@ export class Dispatcher {
   async #take(claim: Claim): Promise<void> {
     this.#options.onClaim(claim);
     // Claimed while the shutdown began: nobody waits for it any more.
-    if (this.#draining.signal.aborted) await this.#options.journal.release(claim);
+    if (this.#draining.signal.aborted) await this.#options.dependencies.journal.release(claim);
     else void this.#start(claim);
   }
 
@@ -151,7 +150,8 @@ export class Dispatcher {
   }
 
   async #renew(): Promise<void> {
-    const { journal, worker, leaseMs, now } = this.#options;
+    const { dependencies, worker, leaseMs } = this.#options;
+    const { journal, now } = dependencies;
     const claims = [...this.#workers.values()].map(({ claim: { runId, epoch } }) => ({ runId, epoch }));
     const startedAt = now();
     try {
@@ -169,12 +169,14 @@ export class Dispatcher {
 
   #noteFailure(error: unknown, message: string): void {
     // Told once for each time it is away: what follows is the same, every second.
-    if (this.#awaySince === undefined) this.#options.log.error({ err: error }, message);
-    this.#awaySince ??= this.#options.now();
+    const { log, now } = this.#options.dependencies;
+    if (this.#awaySince === undefined) log.error({ err: error }, message);
+    this.#awaySince ??= now();
   }
 
   #noteSuccess(): void {
-    const { leaseMs, now } = this.#options;
+    const { leaseMs, dependencies } = this.#options;
+    const { now } = dependencies;
     if (this.#awaySince === undefined) return;
     if (now() - this.#awaySince > leaseMs / RENEWALS) this.#claimsFrom = now() + leaseMs / 2;
     this.#awaySince = undefined;

@@ -36,7 +36,7 @@ import type { RunRequest, RunTerms } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
-import { maskSecrets } from '../secrets/secret-filter.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
 import { hashJson } from './hash-json.ts';
@@ -63,8 +63,7 @@ export interface EngineOptions {
   /** How much of what was said before a run is given, in tokens by estimate; 0 is all of it. */
   contextTokens: number;
   /** Of a text that is shown. */
-  mask(text: string): string;
-  secrets: readonly string[];
+  secrets: Secrets;
   openWorkspace: OpenWorkspace;
   /** The server that has the files of the run; undefined when this one has, or none has yet. */
   findElsewhere?(runId: string): Promise<Place | undefined>;
@@ -133,14 +132,14 @@ export class Engine {
   #draining = false;
 
   constructor(options: EngineOptions) {
-    const { journal, mask, secrets, work = NO_WORK, report = noReport } = options;
+    const { journal, secrets, work = NO_WORK, report = noReport } = options;
     this.#options = options;
     this.#report = report;
     this.#journal = journal;
     this.#work = work;
     this.sessions = new SessionAccess({
       sessions: journal.sessions,
-      masks: { mask, maskKnown: (text) => maskSecrets(text, secrets) },
+      secrets,
       modelName: options.modelName,
     });
     this.#feeds = new Feeds(journal);

@@ -3,9 +3,6 @@
  * for its time. A process without it only takes and shows runs; those of another process work on them.
  */
 
-import type { Log } from '../basics/log.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { Report } from '../telemetry/facts.ts';
 import { observed } from '../telemetry/run-facts.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { QueuePace } from './pace.ts';
@@ -29,20 +26,17 @@ export const NO_WORK: Workload = { room: 0, active: 0, maxActive: 0, waitingForA
 export interface RunWorkOptions {
   /** The name under which it claims runs. */
   serverId: string;
-  journal: Journal;
+  dependencies: WorkerDependencies;
   maxConcurrentRuns: number;
   leaseMs: number;
   retentionMs: number;
   /** After its last use; 0 is for ever. */
   sessionRetentionMs: number;
-  worker: Omit<WorkerDependencies, 'journal' | 'log' | 'now' | 'report'>;
   discardWorkspace(runId: string): Promise<void>;
   /** Keeps what is to outlive the run; it is evicted afterwards. */
   beforeEviction(runId: string): Promise<void>;
   /** Is told of every run that leaves the queue. */
   pace: QueuePace;
-  log: Log;
-  report: Report;
 }
 
 export class RunWork implements Workload {
@@ -52,23 +46,21 @@ export class RunWork implements Workload {
   readonly #sessionRetention: SessionRetention;
 
   constructor(options: RunWorkOptions) {
-    const { serverId, journal, maxConcurrentRuns, leaseMs, worker, pace, log, report } = options;
+    const { serverId, dependencies, maxConcurrentRuns, leaseMs, pace } = options;
+    const { journal, log, report } = dependencies;
     this.maxActive = maxConcurrentRuns;
     this.#dispatcher = new Dispatcher({
       worker: serverId,
-      journal,
       maxConcurrent: maxConcurrentRuns,
       leaseMs,
-      log,
-      now: Date.now,
-      dependencies: { ...worker, journal, log, report, now: Date.now },
+      dependencies,
       onClaim: ({ epoch, run }) => {
         pace.tick();
         report({ fact: 'run.claimed', run: observed(run), at: run.updatedAt, first: epoch === 1 });
       },
     });
-    this.#retention = new Retention(options);
-    this.#sessionRetention = new SessionRetention({ ...options, sessions: journal.sessions });
+    this.#retention = new Retention({ ...options, journal, log });
+    this.#sessionRetention = new SessionRetention({ ...options, sessions: journal.sessions, log });
   }
 
   get room(): number {

@@ -12,6 +12,7 @@ import type { Claim, Journal, Lease } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import { Secrets } from '../secrets/secrets.ts';
 import { noReport } from '../telemetry/facts.ts';
 import { RunWorker } from './run-worker.ts';
 
@@ -239,8 +240,7 @@ async function work(
         },
         close: async () => {},
       }),
-      mask: (text) => text,
-      secrets: [],
+      secrets: new Secrets([]),
       log,
       report: noReport,
       now: Date.now,

@@ -41,6 +41,7 @@ import type { Message } from '../journal/messages.ts';
 import { cancelled, type Post } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import { isStoreError } from '../journal/store-error.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
 import { contextReach } from './context-reach.ts';
@@ -91,8 +92,7 @@ export interface WorkerDependencies {
   limits: RunLimits;
   systemPrompt: string;
   openTools(lease: Lease): Promise<Toolbox>;
-  mask(text: string): string;
-  secrets: readonly string[];
+  secrets: Secrets;
   report: Report;
   log: Log;
   now(): number;
@@ -329,7 +329,7 @@ export class RunWorker {
   }
 
   #agentRun({ tools, workspace }: Toolbox): AgentRun {
-    const { model, gate, limits, systemPrompt, journal, mask, secrets, report, now } = this.#deps;
+    const { model, gate, limits, systemPrompt, journal, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
     const withClientTools = this.#clientToolsOver(tools);
@@ -353,7 +353,6 @@ export class RunWorker {
       isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
-      mask,
       secrets,
       now,
     };
@@ -429,7 +428,7 @@ export class RunWorker {
     return {
       event: 'run.failed',
       public: {
-        error: this.#deps.mask(message),
+        error: this.#deps.secrets.mask(message),
         error_code: code,
         ...(usage.total_tokens > 0 ? { usage_so_far: usage } : {}),
       },

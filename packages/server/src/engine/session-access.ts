@@ -13,14 +13,15 @@ import {
   type UpdateSession,
 } from '@talaria/protocol';
 import type { MessageRange, SessionFilter, Sessions, StoredSession } from '../journal/sessions.ts';
-import { type Masks, toWireMessage, toWireSession } from './wire-session.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+import { toWireMessage, toWireSession } from './wire-session.ts';
 
 /** A page is made in memory: it ends after this much, long before 200 long outputs of tools. */
 const PAGE_CHARS_MAX = 4_000_000;
 
 export interface SessionAccessOptions {
   sessions: Sessions;
-  masks: Masks;
+  secrets: Secrets;
   /** What the server is called by. */
   modelName: string;
 }
@@ -94,7 +95,7 @@ export class SessionAccess {
     return {
       object: 'list',
       session_id: sessionId,
-      data: messages.map((message) => toWireMessage(sessionId, message, this.#options.masks)),
+      data: messages.map((message) => toWireMessage(sessionId, message, this.#options.secrets)),
       has_more: more,
       next_cursor: more && !latest && after >= 0 ? String(after) : null,
       pagination: {
@@ -165,7 +166,7 @@ export class SessionAccess {
   }
 
   #toWire(session: StoredSession): Session {
-    return toWireSession(session, this.#options.modelName, this.#options.masks);
+    return toWireSession(session, this.#options.modelName, this.#options.secrets);
   }
 }
 

@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../journal/messages.ts';
 import type { StoredSession } from '../journal/sessions.ts';
-import { redactSecrets } from '../secrets/redact-secrets.ts';
-import { maskSecrets } from '../secrets/secret-filter.ts';
+import { Secrets } from '../secrets/secrets.ts';
 import { toWireMessage, toWireSession } from './wire-session.ts';
 
 const KEY = 'the-servers-own-key';
-const masks = {
-  mask: (text: string) => redactSecrets(text, [KEY]),
-  maskKnown: (text: string) => maskSecrets(text, [KEY]),
-};
-const wire = (message: Message) => toWireMessage('s', { pos: 3, runId: 'run_1', at: 1500, message }, masks);
+const secrets = new Secrets([KEY]);
+const wire = (message: Message) => toWireMessage('s', { pos: 3, runId: 'run_1', at: 1500, message }, secrets);
 
 test('a message says where and when it was said', () => {
   expect(wire({ role: 'user', content: 'hi' })).toEqual({
@@ -50,7 +46,7 @@ const SESSION: StoredSession = {
   outputTokens: 3,
 };
 const wireSession = (session: Partial<StoredSession>) =>
-  toWireSession({ ...SESSION, ...session }, 'the-model', masks);
+  toWireSession({ ...SESSION, ...session }, 'the-model', secrets);
 
 test('a session has the fields of ours and those of Hermes', () => {
   expect(wireSession({})).toEqual({

@@ -2,20 +2,13 @@
 import type { Session, SessionMessage } from '@talaria/protocol';
 import type { AssistantPart, Message } from '../journal/messages.ts';
 import { DEFAULT_SOURCE, type StoredMessage, type StoredSession } from '../journal/sessions.ts';
-import { redactJson } from '../secrets/redact-secrets.ts';
-
-export interface Masks {
-  /** Masks secrets, and what looks like one: for what tools were given and gave. */
-  mask(text: string): string;
-  /** Masks known secrets alone: people and models write about credentials, and that must stay. */
-  maskKnown(text: string): string;
-}
+import type { Secrets } from '../secrets/secrets.ts';
 
 /** How much of the first message is shown. */
 const PREVIEW_CHARS = 80;
 
 /** `model` is what the server is called by, for a session that was created for no other. */
-export function toWireSession(session: StoredSession, model: string, { maskKnown }: Masks): Session {
+export function toWireSession(session: StoredSession, model: string, { maskKnown }: Secrets): Session {
   const shown = (text: string | null): string | null => text && maskKnown(text);
   return {
     object: 'hermes.session',
@@ -60,9 +53,9 @@ function preview(text: string | null): string | null {
 export function toWireMessage(
   sessionId: string,
   { pos, runId, at, message }: StoredMessage,
-  masks: Masks,
+  secrets: Secrets,
 ): SessionMessage {
-  const said = toOpenAi(message, masks);
+  const said = toOpenAi(message, secrets);
   return {
     index: pos,
     ...said,
@@ -75,25 +68,25 @@ export function toWireMessage(
   };
 }
 
-function toOpenAi(message: Message, masks: Masks): Pick<SessionMessage, 'role' | 'content' | 'name'> {
+function toOpenAi(message: Message, secrets: Secrets): Pick<SessionMessage, 'role' | 'content' | 'name'> {
   switch (message.role) {
     case 'system':
-      return { role: 'system', content: masks.maskKnown(message.content) };
+      return { role: 'system', content: secrets.maskKnown(message.content) };
     case 'user':
-      return { role: 'user', content: userContent(message.content, masks) };
+      return { role: 'user', content: userContent(message.content, secrets) };
     case 'assistant':
-      return { role: 'assistant', ...assistantContent(message.content, masks) };
+      return { role: 'assistant', ...assistantContent(message.content, secrets) };
     case 'tool': {
       const { tool_call_id, tool, output } = message;
-      const named = { tool_call_id, name: masks.mask(tool) };
-      return { role: 'tool', content: masks.mask(output), ...named };
+      const named = { tool_call_id, name: secrets.mask(tool) };
+      return { role: 'tool', content: secrets.mask(output), ...named };
     }
   }
 }
 
 function userContent(
   content: Extract<Message, { role: 'user' }>['content'],
-  { maskKnown }: Masks,
+  { maskKnown }: Secrets,
 ): SessionMessage['content'] {
   if (typeof content === 'string') return maskKnown(content);
   return content.map((part) =>
@@ -106,7 +99,7 @@ function userContent(
 /** What the model thought is no part of what it said. */
 function assistantContent(
   parts: readonly AssistantPart[],
-  { mask, maskKnown }: Masks,
+  { mask, maskKnown, maskJson }: Secrets,
 ): Pick<SessionMessage, 'content' | 'tool_calls'> {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool_call');
@@ -118,7 +111,7 @@ function assistantContent(
           tool_calls: calls.map((call) => ({
             id: call.id,
             type: 'function',
-            function: { name: mask(call.tool), arguments: redactJson(call.arguments, mask) },
+            function: { name: mask(call.tool), arguments: maskJson(call.arguments) },
           })),
         }),
   };

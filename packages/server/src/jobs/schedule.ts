@@ -19,7 +19,7 @@ const UNIT_MINUTES = { m: 1, h: 60, d: 1440 };
 const MINUTES_MAX = 5_256_000;
 const SHOWN_CHARS = 60;
 
-export const ACCEPTED_SCHEDULES =
+const ACCEPTED_SCHEDULES =
   "a duration from now ('30m', '2h' or '1d'), a time ('2031-02-03T14:00:00Z'), an interval ('every 30m'), " +
   "or five fields of cron ('0 9 * * 1-5')";
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Feeds, tail } from './feeds.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Feeds } from './feeds.ts';
 import type { JournalFixture } from './journal.contract.ts';
-import type { Claim, Journal } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { openTempJournal } from './sqlite/testing/temp-journal.ts';
 import { collect } from './testing/feeds.ts';
 import { claimedRun, completed, counting, delta, evictExpired, finishedRun } from './testing/records.ts';
@@ -216,48 +216,6 @@ describe('a subscriber that is slow to catch up', () => {
     });
     await waitFor(() => expect(seen.failures).toMatchObject([{ code: 'run_not_found' }]));
     expect(seen.seqs()).toEqual(counting(seen.events.length));
-    expect(feeds.size).toBe(0);
-  });
-});
-
-describe('tail', () => {
-  let claim: Claim;
-  let feeds: Feeds;
-  beforeEach(async () => {
-    claim = await claimedRun(journal);
-    feeds = new Feeds(journal);
-  });
-
-  it('yields everything after the cursor and ends with the run', async () => {
-    await journal.append(claim, [delta(), delta()]);
-    const seqs: number[] = [];
-    for await (const { seq } of tail(feeds, claim.runId, 0)) {
-      seqs.push(seq);
-      if (seq === 1) await journal.append(claim, [delta(), completed()]);
-    }
-    expect(seqs).toEqual([1, 2, 3]);
-    expect(feeds.size).toBe(0);
-  });
-
-  it('detaches when the loop is left', async () => {
-    await journal.append(claim, [delta(), delta()]);
-    for await (const _ of tail(feeds, claim.runId, -1)) break;
-    expect(feeds.size).toBe(0);
-  });
-
-  it('ends when it is aborted, before and while it waits', async () => {
-    const abort = new AbortController();
-    const next = tail(feeds, claim.runId, -1, abort.signal).next();
-    await waitFor(() => expect(feeds.size).toBe(1));
-    abort.abort();
-    expect(await next).toEqual({ done: true, value: undefined });
-    expect(await tail(feeds, claim.runId, -1, abort.signal).next()).toEqual({ done: true, value: undefined });
-    expect(feeds.size).toBe(0);
-  });
-
-  it('throws when the journal cannot be read', async () => {
-    vi.spyOn(journal, 'readEvents').mockRejectedValueOnce(new Error('disk'));
-    await expect(tail(feeds, claim.runId, -1).next()).rejects.toThrow('disk');
     expect(feeds.size).toBe(0);
   });
 });

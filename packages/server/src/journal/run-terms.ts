@@ -1,7 +1,7 @@
 /** Which terms a run works on: those it was accepted with, or the latest that came with outputs of client tools. */
 import type { LogRecord, RunRequest, RunTerms } from './records.ts';
 
-export function termsOf({ instructions, client_tools, output_form, settings }: RunRequest): RunTerms {
+function termsOf({ instructions, client_tools, output_form, settings }: RunRequest): RunTerms {
   return {
     ...(instructions === undefined ? {} : { instructions }),
     ...(client_tools === undefined ? {} : { client_tools }),

@@ -3,7 +3,8 @@
  * bounded amount. The last lines are kept, since they usually say why a server ended.
  */
 import type { Log } from '../basics/log.ts';
-import { SecretFilter } from '../secrets/secret-filter.ts';
+import type { SecretFilter } from '../secrets/secret-filter.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 
 const LINE_CHARS = 1_000;
 const LINES_PER_WINDOW = 100;
@@ -13,8 +14,7 @@ const KEPT_LINES = 20;
 export interface ChildLogOptions {
   server: string;
   log: Log;
-  secrets: readonly string[];
-  mask(text: string): string;
+  secrets: Secrets;
   now?: () => number;
 }
 
@@ -32,7 +32,7 @@ export class ChildLog {
   constructor(options: ChildLogOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#filter = new SecretFilter(options.secrets);
+    this.#filter = options.secrets.filter();
   }
 
   push(text: string): void {
@@ -55,7 +55,7 @@ export class ChildLog {
     const lines = (this.#rest + text).split('\n');
     this.#rest = (lines.pop() ?? '').slice(0, LINE_CHARS);
     for (const line of lines) {
-      const shown = this.#options.mask(line.trim().slice(0, LINE_CHARS));
+      const shown = this.#options.secrets.mask(line.trim().slice(0, LINE_CHARS));
       if (shown !== '') this.#write(shown);
     }
   }

@@ -14,6 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tool, ToolOutcome } from '../agent/tools/tool.ts';
 import type { Log } from '../basics/log.ts';
 import type { McpServerConfig } from '../config/index.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { CallFailure, ConnectFailure } from './failures.ts';
 import { createMcpTool } from './mcp-tool.ts';
 import { renderResult } from './render-result.ts';
@@ -29,8 +30,7 @@ export interface McpServerOptions {
   environment: Readonly<Record<string, string | undefined>>;
   /** The limit of a call where the server has none of its own. */
   toolTimeoutSeconds: number;
-  secrets: readonly string[];
-  mask(text: string): string;
+  secrets: Secrets;
   log: Log;
 }
 

@@ -1,6 +1,6 @@
 /** A tool of an MCP server as a tool of the agent. */
 import type { Tool, ToolOutcome } from '../agent/tools/tool.ts';
-import { redactValue } from '../secrets/redact-secrets.ts';
+import { maskValue } from '../secrets/credential-patterns.ts';
 import type { ListedTool } from './session.ts';
 import { toolName } from './tool-names.ts';
 
@@ -22,7 +22,7 @@ export function createMcpTool({ server, tool, approval, call }: McpToolOptions):
       parameters: { properties: {}, ...tool.inputSchema },
     },
     prepare(args) {
-      const shown = JSON.stringify(redactValue(args, (text) => text));
+      const shown = JSON.stringify(maskValue(args, (text) => text));
       return {
         preview: shown === '{}' ? '' : shown,
         ...(approval === 'always' ? { question: { text: `${name} ${shown}`, key: name } } : {}),

@@ -14,6 +14,7 @@ import { type CallToolResult, Client, type Tool, type Transport } from '@modelco
 import type { Log } from '../basics/log.ts';
 import { version } from '../basics/version.ts';
 import type { McpServerConfig } from '../config/index.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { ChildLog } from './child-log.ts';
 import { CallFailure, ConnectFailure } from './failures.ts';
 import { HttpTransport } from './http-transport.ts';
@@ -44,8 +45,7 @@ export interface SessionOptions {
   environment: Readonly<Record<string, string | undefined>>;
   /** Whether to look for the newer protocol, which has no handshake, or to begin with the handshake of the older. */
   negotiation: 'auto' | 'legacy';
-  secrets: readonly string[];
-  mask(text: string): string;
+  secrets: Secrets;
   log: Log;
   /** Ends the attempt to connect. */
   signal: AbortSignal;
@@ -239,7 +239,7 @@ export class Session {
   }
 
   #shorten(text: string): string {
-    const masked = this.#options.mask(text);
+    const masked = this.#options.secrets.mask(text);
     return masked.length <= REASON_CHARS ? masked : `${masked.slice(0, REASON_CHARS - 1)}…`;
   }
 }

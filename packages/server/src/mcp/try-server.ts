@@ -2,7 +2,7 @@
 import type { McpServerConfig } from '../config/index.ts';
 import type { ListedTool, Session, SessionOptions } from './session.ts';
 
-export type TryOptions = Pick<SessionOptions, 'environment' | 'secrets' | 'mask'> & {
+export type TryOptions = Pick<SessionOptions, 'environment' | 'secrets'> & {
   config: McpServerConfig;
 };
 

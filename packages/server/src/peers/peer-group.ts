@@ -1,9 +1,9 @@
 /** This server among those that share its store: that it is there, who else is, and where the workspaces of runs are. */
 
 import type { Log } from '../basics/log.ts';
-import { checkPeers, type PeersCheck } from '../checks/check-peers.ts';
 import { isSilent, type Peers, type Place } from '../journal/peers.ts';
 import { askToTakeUp } from './ask-to-take-up.ts';
+import { checkPeers, type PeersCheck } from './check-peers.ts';
 import { findTwin } from './find-twin.ts';
 import { LeftWorkspaces, type LocalWorkspaces } from './left-workspaces.ts';
 import { PeerSeal } from './peer-seal.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { AssistantPart, Message } from '../journal/messages.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import type { Item } from './item-lists.ts';
 
 const ID_DIGITS = 40;
@@ -15,7 +15,7 @@ export interface ConversationItem {
   without(messages: readonly Message[]): Message[];
 }
 
-export function toConversationItems(messages: readonly Message[], masking: Masking): ConversationItem[] {
+export function toConversationItems(messages: readonly Message[], secrets: Secrets): ConversationItem[] {
   const seen = new Map<string, number>();
   const idOf = (prefix: string, said: unknown): string => {
     const text = JSON.stringify(said);
@@ -25,12 +25,12 @@ export function toConversationItems(messages: readonly Message[], masking: Maski
     return `${prefix}_${hash.slice(0, ID_DIGITS)}`;
   };
   return messages.flatMap((message, at) => {
-    if (message.role === 'assistant') return assistantItems(messages, at, message.content, masking, idOf);
+    if (message.role === 'assistant') return assistantItems(messages, at, message.content, secrets, idOf);
     // It stands with its call.
     if (message.role === 'tool') return [];
     const { role, content } = message;
     const id = idOf('msg', message);
-    const item = { id, type: 'message', status: 'completed', role, content: inputParts(content, masking) };
+    const item = { id, type: 'message', status: 'completed', role, content: inputParts(content, secrets) };
     return [{ item, without: (all: readonly Message[]) => all.filter((_, i) => i !== at) }];
   });
 }
@@ -39,13 +39,13 @@ function assistantItems(
   messages: readonly Message[],
   at: number,
   parts: readonly AssistantPart[],
-  masking: Masking,
+  secrets: Secrets,
   idOf: (prefix: string, said: unknown) => string,
 ): ConversationItem[] {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const items: ConversationItem[] = [];
   if (text !== '') {
-    const content = [{ type: 'output_text', text: masking.text(text), annotations: [] }];
+    const content = [{ type: 'output_text', text: secrets.maskKnown(text), annotations: [] }];
     const id = idOf('msg', { role: 'assistant', text });
     items.push({
       item: { id, type: 'message', status: 'completed', role: 'assistant', content },
@@ -56,7 +56,7 @@ function assistantItems(
     if (part.type !== 'tool_call') continue;
     const isResult = (message: Message) => message.role === 'tool' && message.tool_call_id === part.id;
     const result = messages.find((message, i) => i > at && isResult(message));
-    const output = result?.role === 'tool' ? masking.shown(result.output) : null;
+    const output = result?.role === 'tool' ? secrets.mask(result.output) : null;
     const failed = result?.role === 'tool' && result.is_error;
     items.push({
       item: {
@@ -65,7 +65,7 @@ function assistantItems(
         status: failed ? 'failed' : 'completed',
         server_label: 'talaria',
         name: part.tool,
-        arguments: masking.json(part.arguments),
+        arguments: secrets.maskJson(part.arguments),
         output: failed ? null : output,
         error: failed ? output : null,
       },
@@ -93,11 +93,14 @@ function withoutParts(
   });
 }
 
-function inputParts(content: Extract<Message, { role: 'user' | 'system' }>['content'], { text }: Masking) {
-  if (typeof content === 'string') return [{ type: 'input_text', text: text(content) }];
+function inputParts(
+  content: Extract<Message, { role: 'user' | 'system' }>['content'],
+  { maskKnown }: Secrets,
+) {
+  if (typeof content === 'string') return [{ type: 'input_text', text: maskKnown(content) }];
   return content.map((part) =>
     part.type === 'text'
-      ? { type: 'input_text', text: text(part.text) }
-      : { type: 'input_image', image_url: text(part.url), detail: 'auto', file_id: null },
+      ? { type: 'input_text', text: maskKnown(part.text) }
+      : { type: 'input_image', image_url: maskKnown(part.url), detail: 'auto', file_id: null },
   );
 }

@@ -11,7 +11,7 @@ import { toMessages } from '../agent/progress.ts';
 import type { StoredConversation } from '../journal/conversations.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { toConversationItems } from './conversation-items.ts';
 import { type Item, type ItemList, type ItemPage, listItems } from './item-lists.ts';
 
@@ -19,11 +19,11 @@ type Metadata = Record<string, string>;
 
 export class ConversationAccess {
   readonly #journal: Pick<Journal, 'conversations' | 'sessions'>;
-  readonly #masking: Masking;
+  readonly #secrets: Secrets;
 
-  constructor(journal: Pick<Journal, 'conversations' | 'sessions'>, masking: Masking) {
+  constructor(journal: Pick<Journal, 'conversations' | 'sessions'>, secrets: Secrets) {
     this.#journal = journal;
-    this.#masking = masking;
+    this.#secrets = secrets;
   }
 
   async create(owner: string, metadata: Metadata, items: readonly unknown[]): Promise<Conversation> {
@@ -78,7 +78,7 @@ export class ConversationAccess {
         if (error instanceof TalariaError && error.code === 'session_active_turn') continue;
         throw error;
       }
-      const all = toConversationItems([...before.messages, ...messages], this.#masking);
+      const all = toConversationItems([...before.messages, ...messages], this.#secrets);
       const added = all.slice(before.items.length).map(({ item }) => item);
       return listItems(added, { limit: Math.max(added.length, 1), order: 'asc', after: undefined });
     }
@@ -98,7 +98,7 @@ export class ConversationAccess {
     const range = { from: conversation.contextFrom, to: conversation.nextPos };
     const stored = await this.#journal.sessions.messages(owner, conversationId, range);
     const messages = stored.map(({ message }) => message);
-    return { conversation, messages, items: toConversationItems(messages, this.#masking) };
+    return { conversation, messages, items: toConversationItems(messages, this.#secrets) };
   }
 
   async #find(owner: string, conversationId: string): Promise<StoredConversation> {
@@ -109,12 +109,12 @@ export class ConversationAccess {
   }
 
   #toWire({ conversationId, createdAt, metadata }: StoredConversation): Conversation {
-    const { text } = this.#masking;
+    const { maskKnown } = this.#secrets;
     return {
       id: conversationId,
       object: 'conversation',
       created_at: Math.floor(createdAt / 1000),
-      metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(text))),
+      metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(maskKnown))),
     };
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Secrets } from '../secrets/secrets.ts';
 import { resolveInput, toInputItems } from './input-items.ts';
 
 const [FIRST, SECOND] = [`resp_${'a'.repeat(28)}`, `resp_${'b'.repeat(28)}`];
@@ -55,6 +56,6 @@ describe('references to stored items', () => {
 
 test('an item of a type that nobody knows has an id like any other', () => {
   const input = JSON.stringify([{ type: 'constructor' }]);
-  const [item] = toInputItems(FIRST, input, { text: (text) => text });
+  const [item] = toInputItems(FIRST, input, new Secrets([]));
   expect(item).toEqual({ id: `item_${'a'.repeat(28)}i000000`, type: 'constructor' });
 });

@@ -1,6 +1,6 @@
 /** What responses were asked with: kept as it came, shown in OpenAI's shapes, and found again by the ids of items. */
 import { referenceIn, TalariaError } from '@talaria/protocol';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import type { Item } from './item-lists.ts';
 import { inputItemId, responseOfItem } from './response-ids.ts';
 import type { ResponseRuns } from './response-runs.ts';
@@ -53,20 +53,16 @@ export async function resolveInput(
 }
 
 /** As they are shown, each with an id. */
-export function toInputItems(
-  responseId: string,
-  input: string | null,
-  masking: Pick<Masking, 'text'>,
-): Item[] {
+export function toInputItems(responseId: string, input: string | null, secrets: Secrets): Item[] {
   if (input === null) return [];
-  const items = JSON.parse(masking.text(input)) as unknown[];
+  const items = JSON.parse(secrets.maskKnown(input)) as unknown[];
   return items.map((item, i) =>
     toItem(item, (type) => inputItemId(responseId, PREFIXES.get(type) ?? 'item', i)),
   );
 }
 
 /** An item as it was sent, with an id unless it has one, and with content in parts. */
-export function toItem(item: unknown, idOf: (type: string) => string): Item {
+function toItem(item: unknown, idOf: (type: string) => string): Item {
   const fields = (typeof item === 'object' && item !== null ? item : { content: item }) as Partial<Item>;
   const { role = 'user', content } = fields;
   const type = fields.type ?? 'message';

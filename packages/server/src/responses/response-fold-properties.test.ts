@@ -7,7 +7,7 @@ import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
 import type { LogRecord } from '../journal/records.ts';
 import { ResponseFold } from './response-fold.ts';
-import { anyRun, HEAD, MASKING } from './testing/runs.ts';
+import { anyRun, HEAD, SECRETS } from './testing/runs.ts';
 
 /** The ways in which a run is shown. */
 const VIEWS = [{}, { tool_items: 'function_call' }, { tells_approvals: true }] as const;
@@ -15,7 +15,7 @@ const anyView = fc.constantFrom(...VIEWS);
 type View = (typeof VIEWS)[number];
 
 function fold(log: readonly LogRecord[], view: View) {
-  const folding = new ResponseFold({ ...HEAD, settings: { ...HEAD.settings, ...view } }, MASKING);
+  const folding = new ResponseFold({ ...HEAD, settings: { ...HEAD.settings, ...view } }, SECRETS);
   const events: ResponseEvent[] = folding.open();
   for (const record of log) events.push(...folding.apply(record));
   return { events, response: folding.response };

@@ -13,9 +13,9 @@ import {
   failed,
   finished,
   HEAD,
-  MASKING,
   resumed,
   SECRET,
+  SECRETS,
   said,
   started,
   startedByClient,
@@ -26,7 +26,7 @@ import {
 } from './testing/runs.ts';
 
 function fold(records: readonly NewRecord[], head = HEAD) {
-  const folding = new ResponseFold(head, MASKING);
+  const folding = new ResponseFold(head, SECRETS);
   const events: ResponseEvent[] = folding.open();
   for (const record of toLog(records)) events.push(...folding.apply(record));
   return { events, response: folding.response };
@@ -86,7 +86,7 @@ describe('the events of a response', () => {
       instructions: `Use ${SECRET} for it.`,
       metadata: { order: '7', [`with ${SECRET}`]: SECRET },
     };
-    const fold = new ResponseFold({ ...HEAD, settings }, MASKING);
+    const fold = new ResponseFold({ ...HEAD, settings }, SECRETS);
     const [created] = fold.open();
     expect(created).toMatchObject({
       response: {

@@ -37,7 +37,7 @@ import {
 } from '@talaria/protocol';
 import { approvalAnswerText, approvalText } from '../engine/approval-text.ts';
 import type { LogRecord, PrivatePayloads } from '../journal/records.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { CallItems } from './call-items.ts';
 import { MessageItems } from './message-items.ts';
 import { OutputItems } from './output-items.ts';
@@ -61,7 +61,7 @@ type EndType = 'response.completed' | 'response.incomplete' | 'response.failed';
 
 export class ResponseFold {
   readonly #head: ResponseHead;
-  readonly #masking: Masking;
+  readonly #secrets: Secrets;
   readonly #items: OutputItems;
   readonly #messages: MessageItems;
   readonly #reasoning: ReasoningItems;
@@ -83,9 +83,9 @@ export class ResponseFold {
   #incompleteReason: string | null = null;
   #completedAt: number | null = null;
 
-  constructor(head: ResponseHead, masking: Masking) {
-    this.#head = { ...head, settings: maskedSettings(head.settings, masking) };
-    this.#masking = masking;
+  constructor(head: ResponseHead, secrets: Secrets) {
+    this.#head = { ...head, settings: maskedSettings(head.settings, secrets) };
+    this.#secrets = secrets;
     this.#items = new OutputItems((type, payload) => this.#emit(type, payload));
     const digits = head.responseId.slice('resp_'.length);
     const itemId = (prefix: string, n: number) => `${prefix}_${digits}${n.toString(16).padStart(6, '0')}`;
@@ -146,7 +146,7 @@ export class ResponseFold {
         break;
       case 'tool.completed': {
         const { tool_call_id: id, error } = record.public;
-        this.#calls.complete(id, this.#masking.shown(record.private.output), error);
+        this.#calls.complete(id, this.#secrets.mask(record.private.output), error);
         break;
       }
       case 'approval.request':
@@ -214,7 +214,7 @@ export class ResponseFold {
   #completeStep({ content, usage }: PrivatePayloads['step.completed']): void {
     if (!this.#hasForm) {
       const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-      if (this.#messages.slot === undefined && text !== '') this.#say(this.#masking.text(text));
+      if (this.#messages.slot === undefined && text !== '') this.#say(this.#secrets.maskKnown(text));
       this.#messageIsSettled = true;
     }
     for (const part of content) {
@@ -229,7 +229,7 @@ export class ResponseFold {
     const { tool, tool_call_id: id } = started;
     const written = this.#arguments.get(id);
     this.#arguments.delete(id);
-    const shown = written === undefined ? JSON.stringify(started.arguments) : this.#masking.json(written);
+    const shown = written === undefined ? JSON.stringify(started.arguments) : this.#secrets.maskJson(written);
     this.#calls.start({ id, tool, arguments: shown });
   }
 

@@ -11,7 +11,7 @@ import {
   finished,
   HEAD,
   journalOf,
-  MASKING,
+  SECRETS,
   said,
   startedByClient,
   stepped,
@@ -20,13 +20,13 @@ import {
 } from './testing/runs.ts';
 
 function folded(log: readonly LogRecord[]) {
-  const fold = new ResponseFold(HEAD, MASKING);
+  const fold = new ResponseFold(HEAD, SECRETS);
   for (const record of log) fold.apply(record);
   return fold.response;
 }
 
 const read = (log: readonly LogRecord[], ahead?: readonly LogRecord[]) =>
-  readResponse(journalOf(log, ahead), HEAD, MASKING);
+  readResponse(journalOf(log, ahead), HEAD, SECRETS);
 
 /** A run, and a place in its log. */
 const cutRun = anyRun.chain((log) => fc.tuple(fc.constant(log), fc.integer({ min: 1, max: log.length })));
@@ -75,7 +75,7 @@ test('a run that waited for its client is several responses, each with its own p
     const texts: string[] = [];
     for (const afterSeq of parts) {
       const head = { ...HEAD, afterSeq };
-      const response = (await readResponse(journalOf(log), head, MASKING))!;
+      const response = (await readResponse(journalOf(log), head, SECRETS))!;
       const at = log.findIndex(({ seq }) => seq !== null && seq === afterSeq);
       expect(response).toEqual(folded(log.slice(at + 1)));
       texts.push(JSON.stringify(response.output));

@@ -2,7 +2,7 @@
 import type { ResponseObject } from '@talaria/protocol';
 import type { Journal, StoredEvent } from '../journal/journal.ts';
 import type { LogRecord } from '../journal/records.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { type FoldedRecord, ResponseFold } from './response-fold.ts';
 import type { ResponseHead } from './response-object.ts';
 
@@ -14,12 +14,12 @@ type Source = Pick<Journal, 'readLog' | 'readEvents' | 'firstShownAfter'>;
 export async function readResponse(
   journal: Source,
   head: ResponseHead,
-  masking: Masking,
+  secrets: Secrets,
 ): Promise<ResponseObject | undefined> {
   const whole = await journal.readLog(head.runId, -1);
   if (whole.length === 0) return undefined;
   const { log, beginPos } = partOf(whole, head.afterSeq);
-  const fold = new ResponseFold(head, masking);
+  const fold = new ResponseFold(head, secrets);
   // Complete steps have their whole text in the log; the deltas are needed of one alone that is not complete.
   const settled = log.findLastIndex(({ event }) => event === 'step.completed' || event === 'run.resumed');
   const rest = log.slice(settled + 1);

@@ -10,7 +10,7 @@ import type {
   Usage,
 } from '@talaria/protocol';
 import type { ResponseSettings } from '../journal/responses.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 
 /** What is known of a response before its run has done anything. */
 export interface ResponseHead {
@@ -78,13 +78,13 @@ export function responseObject(head: ResponseHead, state: ResponseState): Respon
   };
 }
 
-export function maskedSettings(settings: ResponseSettings, { text }: Masking): ResponseSettings {
+export function maskedSettings(settings: ResponseSettings, { maskKnown }: Secrets): ResponseSettings {
   const { instructions, metadata, tools, output_form: form } = settings;
-  const masked = <T>(value: T): T => JSON.parse(text(JSON.stringify(value))) as T;
+  const masked = <T>(value: T): T => JSON.parse(maskKnown(JSON.stringify(value))) as T;
   return {
     ...settings,
-    instructions: instructions === null ? null : text(instructions),
-    metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(text))),
+    instructions: instructions === null ? null : maskKnown(instructions),
+    metadata: Object.fromEntries(Object.entries(metadata).map((pair) => pair.map(maskKnown))),
     tools: tools.length === 0 ? tools : masked(tools),
     output_form: form === null ? null : masked(form),
   };

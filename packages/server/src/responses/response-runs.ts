@@ -25,7 +25,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { ResponseSettings, StoredResponse } from '../journal/responses.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { branchFrom } from './branch.ts';
 import { ConversationAccess } from './conversations.ts';
 import { toInputItems } from './input-items.ts';
@@ -42,7 +42,7 @@ const CANCEL_WAIT_MS = 5_000;
 export interface ResponseRunsOptions {
   engine: Engine;
   journal: Journal;
-  masking: Masking;
+  secrets: Secrets;
   modelName: string;
   /** How many are kept of each API key. */
   maxStored: number;
@@ -71,7 +71,7 @@ export class ResponseRuns {
 
   constructor(options: ResponseRunsOptions) {
     this.#options = options;
-    this.conversations = new ConversationAccess(options.journal, options.masking);
+    this.conversations = new ConversationAccess(options.journal, options.secrets);
   }
 
   /** Where the log of a run is read, for its events. */
@@ -200,8 +200,8 @@ export class ResponseRuns {
 
   /** The response as it is now. */
   async read(head: ResponseHead): Promise<ResponseObject> {
-    const { journal, masking } = this.#options;
-    const response = await readResponse(journal, head, masking);
+    const { journal, secrets } = this.#options;
+    const response = await readResponse(journal, head, secrets);
     if (response !== undefined) return response;
     // Evicted just now: a stored one has left a snapshot.
     const responses = await journal.responses.ofRun(head.runId);
@@ -212,7 +212,7 @@ export class ResponseRuns {
   }
 
   fold(head: ResponseHead): ResponseFold {
-    return new ResponseFold(head, this.#options.masking);
+    return new ResponseFold(head, this.#options.secrets);
   }
 
   async get(owner: string, responseId: string): Promise<ResponseObject> {
@@ -243,10 +243,10 @@ export class ResponseRuns {
 
   /** What it was asked with. */
   async inputItems(owner: string, responseId: string): Promise<Item[]> {
-    const { journal, masking } = this.#options;
+    const { journal, secrets } = this.#options;
     const input = isResponseId(responseId) ? await journal.responses.input(owner, responseId) : undefined;
     if (input === undefined) throw notFound(responseId);
-    return toInputItems(responseId, input, masking);
+    return toInputItems(responseId, input, secrets);
   }
 
   /** The items of the response, and those it was asked with; none when there is no such response. */

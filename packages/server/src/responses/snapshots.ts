@@ -1,12 +1,12 @@
 /** Keeps what a stored response has come to, before its run is evicted. */
 import type { Journal } from '../journal/journal.ts';
-import type { Masking } from '../secrets/masking.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { readResponse } from './response-log.ts';
 
-export async function keepSnapshot(journal: Journal, masking: Masking, runId: string): Promise<void> {
+export async function keepSnapshot(journal: Journal, secrets: Secrets, runId: string): Promise<void> {
   for (const stored of await journal.responses.ofRun(runId)) {
     if (stored.snapshot !== null) continue;
-    const response = await readResponse(journal, stored, masking);
+    const response = await readResponse(journal, stored, secrets);
     if (response !== undefined) await journal.responses.keep(stored.responseId, JSON.stringify(response));
   }
 }

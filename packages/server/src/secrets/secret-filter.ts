@@ -64,8 +64,3 @@ export class SecretFilter {
     return undefined;
   }
 }
-
-export function maskSecrets(text: string, secrets: readonly string[]): string {
-  const filter = new SecretFilter(secrets);
-  return filter.push(text) + filter.end();
-}

@@ -1,46 +1,70 @@
-/** The work on runs that the settings ask for, with the tools of a workbench. */
+/**
+ * The work on runs that the settings ask for, with the tools of a workbench. What a worker needs is put together here,
+ * once, and handed on whole.
+ */
 import { SYSTEM_PROMPT } from '../agent/system-prompt.ts';
+import type { Log } from '../basics/log.ts';
 import type { Config } from '../config/index.ts';
-import { RunWork, type RunWorkOptions } from '../engine/run-work.ts';
-import type { WorkerDependencies } from '../engine/run-worker.ts';
+import type { QueuePace } from '../engine/pace.ts';
+import { RunWork } from '../engine/run-work.ts';
+import type { Toolbox, WorkerDependencies } from '../engine/run-worker.ts';
+import type { Journal, Lease } from '../journal/journal.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+import type { Report } from '../telemetry/facts.ts';
 import type { Workbench } from './workbench.ts';
 
 const SECOND_MS = 1000;
 
-export interface WorkParts
-  extends Pick<RunWorkOptions, 'serverId' | 'journal' | 'beforeEviction' | 'pace' | 'log' | 'report'>,
-    Pick<WorkerDependencies, 'openTools' | 'mask' | 'secrets'> {
+export interface WorkParts {
   workbench: Workbench;
+  serverId: string;
+  journal: Journal;
+  openTools(lease: Lease): Promise<Toolbox>;
+  beforeEviction(runId: string): Promise<void>;
+  pace: QueuePace;
+  secrets: Secrets;
+  log: Log;
+  report: Report;
 }
 
-export function configuredWork(
-  config: Config,
-  { workbench, openTools, mask, secrets, ...parts }: WorkParts,
-): RunWork {
+export function configuredWork(config: Config, parts: WorkParts): RunWork {
+  const { workbench, serverId, beforeEviction, pace } = parts;
   return new RunWork({
-    ...parts,
+    serverId,
+    dependencies: workerDependencies(config, parts),
     maxConcurrentRuns: config.maxConcurrentRuns,
     leaseMs: config.leaseSeconds * SECOND_MS,
     retentionMs: config.runRetentionSeconds * SECOND_MS,
     sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => workbench.workspaces.discard(runId),
-    worker: {
-      model: workbench.model,
-      gate: workbench.gate,
-      systemPrompt: config.instructions ?? SYSTEM_PROMPT,
-      limits: {
-        maxSteps: config.maxSteps,
-        maxTokens: config.maxRunTokens,
-        contextTokens: config.contextTokens,
-        maxRunMs: config.maxRunSeconds * SECOND_MS,
-        modelRetries: config.modelRetries,
-        modelIdleMs: config.modelIdleSeconds * SECOND_MS,
-        approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
-        clientToolTimeoutMs: config.clientToolTimeoutSeconds * SECOND_MS,
-      },
-      openTools,
-      mask,
-      secrets,
-    },
+    beforeEviction,
+    pace,
   });
+}
+
+function workerDependencies(
+  config: Config,
+  { workbench, journal, openTools, secrets, log, report }: WorkParts,
+): WorkerDependencies {
+  return {
+    journal,
+    model: workbench.model,
+    gate: workbench.gate,
+    systemPrompt: config.instructions ?? SYSTEM_PROMPT,
+    limits: {
+      maxSteps: config.maxSteps,
+      maxTokens: config.maxRunTokens,
+      contextTokens: config.contextTokens,
+      maxRunMs: config.maxRunSeconds * SECOND_MS,
+      modelRetries: config.modelRetries,
+      modelIdleMs: config.modelIdleSeconds * SECOND_MS,
+      approvalTimeoutMs: config.approvalTimeoutSeconds * SECOND_MS,
+      clientToolTimeoutMs: config.clientToolTimeoutSeconds * SECOND_MS,
+    },
+    openTools,
+    secrets,
+    report,
+    log,
+    now: Date.now,
+  };
 }

@@ -13,9 +13,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { embeddingsEndpoint } from '../agent/model/embeddings-endpoint.ts';
+import type { Check } from '../basics/check.ts';
 import { version } from '../basics/version.ts';
-import { checkStore } from '../checks/check-store.ts';
-import type { ServerHandle } from '../cli/serve.ts';
 import { type Config, configSecrets } from '../config/index.ts';
 import { Engine, type OpenWorkspace } from '../engine/engine.ts';
 import { QueuePace } from '../engine/pace.ts';
@@ -23,7 +22,6 @@ import { lockFile } from '../files/file-lock.ts';
 import { makeDirectory } from '../files/make-directory.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { OPEN_OWNER } from '../http/requests/auth.ts';
-import type { Check } from '../http/routes/health.ts';
 import type { SlotService, SlotSource } from '../http/routes/slots.ts';
 import { JobScheduler } from '../jobs/job-scheduler.ts';
 import { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
@@ -32,17 +30,18 @@ import { advertisedUrl } from '../peers/advertised-url.ts';
 import { PeerGroup } from '../peers/peer-group.ts';
 import { ResponseRuns } from '../responses/response-runs.ts';
 import { keepSnapshot } from '../responses/snapshots.ts';
-import { createMasking } from '../secrets/masking.ts';
-import { redactSecrets } from '../secrets/redact-secrets.ts';
+import { Secrets } from '../secrets/secrets.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createToolNames } from '../telemetry/tool-names.ts';
 import { chooseWebhook } from '../webhooks/choose-webhook.ts';
 import { Deliverer } from '../webhooks/deliverer.ts';
+import { checkStore } from './checks/check-store.ts';
 import { configuredSlots } from './configured-slots.ts';
 import { openConfiguredStore, storeName, storeWarnings } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
 import { configuredWork } from './configured-work.ts';
 import { modelSettings } from './model-settings.ts';
+import type { ServerHandle } from './server-handle.ts';
 import { readServerId } from './server-id.ts';
 import { Workbench } from './workbench.ts';
 
@@ -51,8 +50,7 @@ const SECOND_MS = 1000;
 export async function startServer(config: Config): Promise<ServerHandle> {
   await using opened = new AsyncDisposableStack();
   const { role } = config;
-  const secrets = configSecrets(config);
-  const mask = (text: string): string => redactSecrets(text, secrets);
+  const secrets = new Secrets(configSecrets(config));
   // To stderr, so that what the command prints for people on stdout stays readable.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: true }));
 
@@ -60,8 +58,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const { report } = telemetry;
 
   // Before anything is opened or made: settings that name no model are settled here.
-  const workbench =
-    role === 'http' ? undefined : await Workbench.make(config, { mask, secrets, log, report });
+  const workbench = role === 'http' ? undefined : await Workbench.make(config, { secrets, log, report });
 
   makeDirectory(config.dataDir);
   const lock = lockFile(
@@ -104,7 +101,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     },
   });
   telemetry.add(metrics.report);
-  const traces = await configuredTraces(config, { tools: toolNames, mask, log });
+  const traces = await configuredTraces(config, { tools: toolNames, mask: secrets.mask, log });
   if (traces !== undefined) {
     telemetry.add(traces.report);
     opened.defer(() => traces.close());
@@ -120,7 +117,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       log,
     });
   const snapshots = config.workspaceSnapshots === 'database' ? journal.snapshots : undefined;
-  const masking = createMasking(secrets);
   const pace = new QueuePace(Date.now);
   const work =
     workbench &&
@@ -129,9 +125,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       serverId,
       journal,
       openTools: (lease) => workbench.openTools(lease, { shared: peers?.places, snapshots }),
-      beforeEviction: (runId) => keepSnapshot(journal, masking, runId),
+      beforeEviction: (runId) => keepSnapshot(journal, secrets, runId),
       pace,
-      mask,
       secrets,
       log,
       report,
@@ -149,7 +144,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     maxQueuedRuns: config.maxQueuedRuns,
     owners: Math.max(1, config.apiKeys.length),
     contextTokens: config.contextTokens,
-    mask,
     secrets,
     openWorkspace,
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
@@ -198,7 +192,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       openWorkspace,
       isTakenUp: (runId) => peers.isTakenUp(runId),
     },
-    slots: slotSource(role, slots && { slots, files: workbench!.backend, mask }),
+    slots: slotSource(role, slots && { slots, files: workbench!.backend, mask: secrets.mask }),
     api:
       role === 'work'
         ? undefined
@@ -206,7 +200,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             responses: new ResponseRuns({
               engine,
               journal,
-              masking,
+              secrets,
               modelName: config.modelName,
               maxStored: config.maxStoredResponses,
             }),
@@ -216,7 +210,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
               endpoint: embeddingsEndpoint(modelSettings(config)),
               model: config.embeddingModel,
               fetch: patientFetch,
-              mask,
+              mask: secrets.mask,
             },
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,

@@ -20,25 +20,26 @@ import { createSandboxCall, type SandboxCall } from '../agent/tools/sandbox-call
 import { createSandboxTools } from '../agent/tools/sandbox-tools.ts';
 import { todo } from '../agent/tools/todo.ts';
 import { type Tool, ToolSet } from '../agent/tools/tool.ts';
+import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
-import { checkMcp } from '../checks/check-mcp.ts';
-import { checkSandbox } from '../checks/check-sandbox.ts';
-import type { WorkDescription } from '../cli/banner.ts';
 import type { Config } from '../config/index.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
-import type { Check } from '../http/routes/health.ts';
 import type { Lease } from '../journal/journal.ts';
 import type { WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
 import { McpServers } from '../mcp/mcp-servers.ts';
 import type { LocalWorkspaces } from '../peers/left-workspaces.ts';
 import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { RunSnapshots } from '../snapshots/run-snapshots.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { createToolNames, type ToolNames } from '../telemetry/tool-names.ts';
+import { checkMcp } from './checks/check-mcp.ts';
+import { checkSandbox } from './checks/check-sandbox.ts';
 import { configuredBackend } from './configured-backend.ts';
 import { configuredModel } from './configured-model.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
+import type { WorkDescription } from './server-handle.ts';
 
 /** What is known of workspaces beyond this machine; nothing where no other server can have worked on a run. */
 export interface Elsewhere {
@@ -47,8 +48,7 @@ export interface Elsewhere {
 }
 
 export interface WorkbenchOptions {
-  mask(text: string): string;
-  secrets: readonly string[];
+  secrets: Secrets;
   log: Log;
   report: Report;
 }
@@ -65,17 +65,17 @@ export class Workbench {
   readonly #mcp: McpServers;
 
   static async make(config: Config, options: WorkbenchOptions): Promise<Workbench> {
-    const { mask, log } = options;
+    const { secrets, log } = options;
     const model = configuredModel(config);
     const backend = await configuredBackend(config, join(config.dataDir, 'workspaces'), (message) =>
-      log.warn({ part: 'sandbox' }, mask(message)),
+      log.warn({ part: 'sandbox' }, secrets.mask(message)),
     );
     return new Workbench(config, { model, backend, ...options });
   }
 
   private constructor(
     config: Config,
-    { model, backend, mask, secrets, log, report }: WorkbenchOptions & { model: Model; backend: ToolBackend },
+    { model, backend, secrets, log, report }: WorkbenchOptions & { model: Model; backend: ToolBackend },
   ) {
     this.#config = config;
     this.#log = log;
@@ -87,7 +87,6 @@ export class Workbench {
       environment: process.env,
       toolTimeoutSeconds: config.toolTimeoutSeconds,
       secrets,
-      mask,
       log,
     });
     this.toolNames = createToolNames(

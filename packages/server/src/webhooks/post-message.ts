@@ -142,4 +142,4 @@ function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException
 }
 
 /** Not which one: that would tell whoever asks what the names of this network stand for. */
-export const PRIVATE_ADDRESS = 'the receiver has an address that is not public';
+const PRIVATE_ADDRESS = 'the receiver has an address that is not public';

@@ -16,6 +16,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { Usage } from '@talaria/protocol';
 import { callIds, type FinishReason } from '../../journal/messages.ts';
+import type { Secrets } from '../../secrets/secrets.ts';
 import { callSettings, type ProviderDialect, toToolChoice } from './call-settings.ts';
 import type { Model, StepFinish, StepPart, StepRequest } from './model.ts';
 import { incompleteStreamError, toModelError } from './model-errors.ts';
@@ -32,7 +33,7 @@ export interface AiSdkModelOptions {
   /** How the provider is told what the common options have no name for. */
   dialect?: ProviderDialect;
   /** Values that must never appear in an error message: the API key. */
-  secrets?: readonly string[];
+  secrets?: Secrets;
 }
 
 export class AiSdkModel implements Model {

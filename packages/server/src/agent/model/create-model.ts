@@ -18,6 +18,7 @@
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { patientFetch } from '../../network/patient-fetch.ts';
+import { Secrets } from '../../secrets/secrets.ts';
 import { AiSdkModel } from './ai-sdk-model.ts';
 import {
   ANTHROPIC_DIALECT,
@@ -122,7 +123,7 @@ function providerModel(name: ProviderName, model: string, settings: ModelSetting
   return new AiSdkModel({
     name: `${name}/${model}`,
     load: () => provider.load({ apiKey, baseURL, fetch }, model),
-    secrets: [apiKey],
+    secrets: new Secrets([apiKey]),
     dialect: provider.dialect,
   });
 }
@@ -148,7 +149,7 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
       });
       return provider.chatModel(model);
     },
-    secrets: apiKey ? [apiKey] : [],
+    secrets: new Secrets(apiKey ? [apiKey] : []),
     dialect: COMPATIBLE_DIALECT,
   });
 }

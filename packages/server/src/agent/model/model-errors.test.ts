@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Secrets } from '../../secrets/secrets.ts';
 import { ModelError, type ModelErrorCode } from './model.ts';
 import { toModelError } from './model-errors.ts';
 
@@ -187,7 +188,7 @@ describe('message', () => {
   test('a key cut by the limit is not shown in part', () => {
     const secret = 'my-own-format-of-a-key-0123456789';
     const message = `${'x'.repeat(485)} ${secret}`;
-    const error = toModelError(apiError(400, { error: { message } }), { secrets: [secret] });
+    const error = toModelError(apiError(400, { error: { message } }), { secrets: new Secrets([secret]) });
     expect(error.message).not.toContain('my-own');
   });
 

@@ -9,7 +9,7 @@
  * An SDK error carries the whole request (prompt, headers), so it is never kept as the `cause`; a small summary is.
  */
 
-import { redactSecrets } from '../../secrets/redact-secrets.ts';
+import { Secrets } from '../../secrets/secrets.ts';
 import { ModelError, type ModelErrorCode } from './model.ts';
 
 const MAX_MESSAGE_CHARS = 500;
@@ -29,10 +29,13 @@ const BAD_KEY = /api[_ ]key[_ ](not valid|invalid|expired)|invalid[_ ]api[_ ]key
 
 export interface ErrorContext {
   signal?: AbortSignal | undefined;
-  secrets?: readonly string[] | undefined;
+  secrets?: Secrets | undefined;
 }
 
-export function toModelError(error: unknown, { signal, secrets = [] }: ErrorContext = {}): ModelError {
+export function toModelError(
+  error: unknown,
+  { signal, secrets = new Secrets([]) }: ErrorContext = {},
+): ModelError {
   if (error instanceof ModelError) return error;
   const make = (code: ModelErrorCode, message: string, retryable: boolean, retryAfterMs?: number) =>
     new ModelError(code, toShownMessage(message, secrets), {
@@ -264,8 +267,8 @@ function summarize(error: unknown): unknown {
   return { name: error instanceof Error ? error.name : 'object', status, code: systemCode(error) };
 }
 
-function toShownMessage(message: string, secrets: readonly string[]): string {
-  const line = redactSecrets(message, secrets).replace(/\s+/g, ' ').trim();
+function toShownMessage(message: string, secrets: Secrets): string {
+  const line = secrets.mask(message).replace(/\s+/g, ' ').trim();
   return line.length > MAX_MESSAGE_CHARS ? `${line.slice(0, MAX_MESSAGE_CHARS - 1)}…` : line;
 }
 

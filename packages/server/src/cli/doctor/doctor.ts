@@ -4,7 +4,7 @@
  */
 import type { BackendName } from '../../config/backends.ts';
 import { type Config, configSecrets } from '../../config/index.ts';
-import { redactSecrets } from '../../secrets/redact-secrets.ts';
+import { Secrets } from '../../secrets/secrets.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { loadOrExplain } from '../load-or-explain.ts';
@@ -53,8 +53,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
   const loaded = loadOrExplain(settings, terminal);
   if (loaded === undefined) return exitCodes.usage;
   const { config, warnings } = loaded;
-  const secrets = configSecrets(config);
-  const mask = (text: string): string => redactSecrets(text, secrets);
+  const { mask } = new Secrets(configSecrets(config));
 
   const pending = checksOf(config).map(async ([name, check]) => ({
     name,
@@ -84,30 +83,28 @@ async function run(check: Check[1], config: Config): Promise<Finding> {
 }
 
 function masked(finding: Finding, mask: (text: string) => string): Finding {
-  const { detail, facts, fix } = finding;
+  const { detail, facts, mend } = finding;
   return {
     ...finding,
     detail: mask(detail),
     ...(facts === undefined ? {} : { facts: facts.map(mask) }),
-    ...(fix === undefined ? {} : { fix: mask(fix) }),
+    ...(mend === undefined ? {} : { mend: mask(mend) }),
   };
 }
 
-function asText({ name, status, detail, facts = [], fix }: NamedFinding, { stdout }: Terminal): string {
+function asText({ name, status, detail, facts = [], mend }: NamedFinding, { stdout }: Terminal): string {
   const { good, careful, bad, faint, strong } = stdout.style;
   const mark = { ok: good('✓'), warning: careful('!'), failed: bad('✗') }[status];
   const indent = ' '.repeat(NAME_COLUMNS + 2);
   return [
     `${mark} ${strong(name.padEnd(NAME_COLUMNS))}${safeLine(detail)}`,
     ...facts.map((fact) => faint(`${indent}${safeLine(fact)}`)),
-    ...(fix === undefined ? [] : [`${indent}${status === 'ok' ? '' : '→ '}${safeLine(fix)}`]),
+    ...(mend === undefined ? [] : [`${indent}${status === 'ok' ? '' : '→ '}${safeLine(mend)}`]),
   ].join('\n');
 }
 
-function asJson({ name, status, detail, facts = [], fix = '' }: NamedFinding): object {
-  const shown = fix === '' ? null : fix;
-  // Earlier versions called it `mend`. The next version drops that name.
-  return { name, status, detail, facts, fix: shown, mend: shown };
+function asJson({ name, status, detail, facts = [], mend = '' }: NamedFinding): object {
+  return { name, status, detail, facts, mend: mend === '' ? null : mend };
 }
 
 function summary(findings: readonly Finding[]): string {
@@ -118,7 +115,7 @@ function summary(findings: readonly Finding[]): string {
   const warnings = count('warning');
   if (failed + warnings === 0) return `\nEverything is as it should be; next: ${next}`;
   const parts = [
-    ...(failed === 0 ? [] : [`${failed} to fix`]),
+    ...(failed === 0 ? [] : [`${failed} to mend`]),
     ...(warnings === 0 ? [] : [`${warnings} to know about`]),
   ];
   return `\n${parts.join(', ')}${failed === 0 ? `; next: ${next}` : ''}`;

@@ -4,7 +4,7 @@ import { type Database, databaseSecrets, describeDatabase } from '../../config/i
 import { databaseUrl } from '../../config/network-kinds.ts';
 import { type Moved, moveStore } from '../../journal/moving/move-store.ts';
 import { MoveRefusedError } from '../../journal/moving/store-ends.ts';
-import { redactSecrets } from '../../secrets/redact-secrets.ts';
+import { Secrets } from '../../secrets/secrets.ts';
 import { openSource, openTarget } from '../../start/moved-store.ts';
 import { CommandError } from '../command-error.ts';
 import type { Arguments } from '../commands.ts';
@@ -57,8 +57,8 @@ async function move(from: Database, to: Database, { startOver, stopping, termina
       onProgress: (progress) => screen.show(progress),
     });
   } catch (error) {
-    const secrets = [...databaseSecrets(from), ...databaseSecrets(to)];
-    const message = redactSecrets((error as Error).message, secrets);
+    const secrets = new Secrets([...databaseSecrets(from), ...databaseSecrets(to)]);
+    const message = secrets.mask((error as Error).message);
     if (error instanceof MoveRefusedError) throw new CommandError(message);
     const exitCode = error instanceof Stopped ? signalExitCodes[error.signal] : exitCodes.failed;
     // Until something was moved there is nothing to go on from.

@@ -12,7 +12,7 @@ import {
   finished,
   HEAD,
   journalOf,
-  MASKING,
+  SECRETS,
   said,
   started,
   startedByClient,
@@ -24,7 +24,7 @@ import {
 import { ResponseEvents } from './response-events.ts';
 
 function allEvents(log: readonly LogRecord[]): ResponseEvent[] {
-  const fold = new ResponseFold(HEAD, MASKING);
+  const fold = new ResponseFold(HEAD, SECRETS);
   return [...fold.open(), ...log.flatMap((record) => fold.apply(record))];
 }
 
@@ -37,7 +37,7 @@ function eventsOf(
   return new ResponseEvents({
     runId: HEAD.runId,
     afterSeq,
-    fold: new ResponseFold(HEAD, MASKING),
+    fold: new ResponseFold(HEAD, SECRETS),
     journal: journalOf(log),
     subscribe(after, subscriber) {
       let attached = true;
@@ -175,7 +175,7 @@ test('fail their reader when the log cannot be read', async () => {
   const failure = new Error('disk');
   const events = new ResponseEvents({
     runId: HEAD.runId,
-    fold: new ResponseFold(HEAD, MASKING),
+    fold: new ResponseFold(HEAD, SECRETS),
     journal: { ...journalOf(log!), readLog: () => Promise.reject(failure) },
     subscribe(_after, subscriber) {
       subscriber.deliver(storedEvents(log!) as unknown as EventBatch);
@@ -198,7 +198,7 @@ test('are read for a reader as far as it takes them', async () => {
   let read = 0;
   const events = new ResponseEvents({
     runId: HEAD.runId,
-    fold: new ResponseFold(HEAD, MASKING),
+    fold: new ResponseFold(HEAD, SECRETS),
     journal: {
       ...journal,
       async readLog(...asked) {

@@ -5,14 +5,10 @@
  * against it: it is away for every server, and one without any server behind it helps no client.
  */
 import type { FastifyInstance } from 'fastify';
+import type { Check } from '../../basics/check.ts';
 import type { Config } from '../../config/index.ts';
 import type { Engine, Load } from '../../engine/engine.ts';
 import type { McpServerHealth } from '../../mcp/mcp-server.ts';
-
-export interface Check {
-  status: 'ok' | 'degraded' | 'failed';
-  detail: string;
-}
 
 export interface HealthOptions {
   version: string;

@@ -216,7 +216,7 @@ interface Owner {
  * The next is always of the owner with the fewest under a lease; of several such the one served longest ago, and of
  * those that never were the one that waits longest.
  */
-export function inTurns(
+function inTurns(
   owners: readonly Owner[],
   waiting: ReadonlyMap<string, readonly Waiting[]>,
   limit: number,

@@ -9,7 +9,7 @@ import { waitFor } from '../../../../../test/support/wait-for.ts';
 import { ToolSet } from '../../agent/tools/tool.ts';
 import { configSecrets } from '../../config/index.ts';
 import { load } from '../../config/testing/load.ts';
-import { redactSecrets } from '../../secrets/redact-secrets.ts';
+import { Secrets } from '../../secrets/secrets.ts';
 import type { McpServerHealth } from '../mcp-server.ts';
 import { McpServers } from '../mcp-servers.ts';
 
@@ -40,14 +40,13 @@ export function startServers(
   environment: Record<string, string> = { PATH: process.env.PATH ?? '' },
 ): Running {
   const { config } = load({ env: { TALARIA_MCP_SERVERS: JSON.stringify(entries), ...environment } });
-  const secrets = configSecrets(config);
+  const secrets = new Secrets(configSecrets(config));
   const lines: string[] = [];
   const write = (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message }));
   const servers = new McpServers(config.mcpServers, {
     environment,
     toolTimeoutSeconds: 20,
     secrets,
-    mask: (text) => redactSecrets(text, secrets),
     log: { debug: write, info: write, warn: write, error: write },
   });
   onTestFinished(() => servers.close());

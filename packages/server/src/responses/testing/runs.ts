@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { AssistantPart } from '../../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../../journal/records.ts';
-import { createMasking } from '../../secrets/masking.ts';
+import { Secrets } from '../../secrets/secrets.ts';
 import type { ResponseHead } from '../response-object.ts';
 
 export const SECRET = 'known-secret-value';
-export const MASKING = createMasking([SECRET]);
+export const SECRETS = new Secrets([SECRET]);
 
 export const HEAD: ResponseHead = {
   responseId: `resp_${'a'.repeat(28)}`,

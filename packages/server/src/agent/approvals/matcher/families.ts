@@ -40,7 +40,7 @@ export const DANGERS = [
 ] as const;
 
 /** Why it cannot be told what a command would do. */
-export const UNKNOWNS = [
+const UNKNOWNS = [
   'interpreter with inline code',
   'program or code as an argument',
   'variable that changes what runs',

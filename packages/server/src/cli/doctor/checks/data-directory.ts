@@ -35,7 +35,7 @@ export function checkDataDirectory(path: string): Finding {
     return {
       status: 'warning',
       detail: `${path} is open to other users of this machine`,
-      fix: `chmod 700 ${path}`,
+      mend: `chmod 700 ${path}`,
     };
   }
   const used = isLocked(path) ? ', in use by a running server' : '';
@@ -43,7 +43,7 @@ export function checkDataDirectory(path: string): Finding {
 }
 
 /** Whether a server has it now. */
-export function isLocked(path: string): boolean {
+function isLocked(path: string): boolean {
   const lock = join(path, 'server.lock');
   if (!existsSync(lock)) return false;
   try {
@@ -86,13 +86,13 @@ function checkSpace(path: string): Finding {
     return {
       status: 'warning',
       detail: `${detail}, on a network file system (${network})`,
-      fix: `SQLite's locks do not hold there: put it on a local disk with TALARIA_DATA_DIR`,
+      mend: `SQLite's locks do not hold there: put it on a local disk with TALARIA_DATA_DIR`,
     };
   }
   if (free < FREE_FAILED_BYTES) return failed(detail, `Make room on its disk, ${CHOOSE}`);
   return { status: free < FREE_WARNING_BYTES ? 'warning' : 'ok', detail };
 }
 
-function failed(detail: string, fix: string): Finding {
-  return { status: 'failed', detail, fix };
+function failed(detail: string, mend: string): Finding {
+  return { status: 'failed', detail, mend };
 }

@@ -2,7 +2,7 @@
 import { type Config, configSecrets, type McpServerConfig } from '../../../config/index.ts';
 import { ConnectFailure } from '../../../mcp/failures.ts';
 import { tryServer } from '../../../mcp/try-server.ts';
-import { redactSecrets } from '../../../secrets/redact-secrets.ts';
+import { Secrets } from '../../../secrets/secrets.ts';
 import type { Finding } from '../finding.ts';
 
 /** Of the tools of a server, so many are named. */
@@ -11,7 +11,7 @@ const NAMED_TOOLS = 8;
 export async function checkMcpServers(config: Config): Promise<Finding> {
   const { mcpServers } = config;
   if (mcpServers.length === 0) return { status: 'ok', detail: 'none configured' };
-  const secrets = configSecrets(config);
+  const secrets = new Secrets(configSecrets(config));
   const wanted = mcpServers.filter(({ enabled }) => enabled);
   const findings = await Promise.all(wanted.map((server) => checkServer(server, secrets)));
   const connected = findings.filter(({ status }) => status !== 'failed').length;
@@ -20,14 +20,13 @@ export async function checkMcpServers(config: Config): Promise<Finding> {
     status: worst(findings.map(({ status }) => status)),
     detail: `${connected} of ${wanted.length} connected${off === 0 ? '' : `, ${off} switched off`}`,
     facts: findings.map(({ detail }) => detail),
-    ...joined(findings.flatMap(({ fix }) => fix ?? [])),
+    ...joined(findings.flatMap(({ mend }) => mend ?? [])),
   };
 }
 
-async function checkServer(config: McpServerConfig, secrets: readonly string[]): Promise<Finding> {
-  const mask = (text: string): string => redactSecrets(text, secrets);
+async function checkServer(config: McpServerConfig, secrets: Secrets): Promise<Finding> {
   try {
-    const listed = await tryServer({ config, secrets, mask, environment: process.env });
+    const listed = await tryServer({ config, secrets, environment: process.env });
     const names = listed.map(({ name }) => name);
     return describe(config, names);
   } catch (error) {
@@ -35,7 +34,7 @@ async function checkServer(config: McpServerConfig, secrets: readonly string[]):
     return {
       status: 'failed',
       detail: `${config.name}: ${error.message}`,
-      fix: fixOf(config, error.message),
+      mend: mendOf(config, error.message),
     };
   }
 }
@@ -49,11 +48,11 @@ function describe({ name, tools: wanted }: McpServerConfig, listed: readonly str
   return {
     status: 'warning',
     detail: `${detail}, but not ${missing.join(', ')}`,
-    fix: `Fix mcp_servers.${name}.tools: the server has ${shortList(listed)}`,
+    mend: `Mend mcp_servers.${name}.tools: the server has ${shortList(listed)}`,
   };
 }
 
-function fixOf({ name, transport }: McpServerConfig, reason: string): string {
+function mendOf({ name, transport }: McpServerConfig, reason: string): string {
   const entry = `mcp_servers.${name}`;
   if (/^answers HTTP 40[13]\b/.test(reason)) return `Check the key in ${entry}.headers`;
   if (reason.startsWith('did not complete')) {
@@ -72,6 +71,6 @@ function worst(statuses: readonly Finding['status'][]): Finding['status'] {
   return (['failed', 'warning'] as const).find((status) => statuses.includes(status)) ?? 'ok';
 }
 
-function joined(fixes: readonly string[]): { fix?: string } {
-  return fixes.length === 0 ? {} : { fix: fixes.join('; ') };
+function joined(mends: readonly string[]): { mend?: string } {
+  return mends.length === 0 ? {} : { mend: mends.join('; ') };
 }

@@ -46,7 +46,7 @@ export function readWord(source: Source): Word | undefined {
 }
 
 /** The argument of `${name:-…}`, up to and including its closer; single quotes are text when the whole is in double quotes. */
-export function readBraceArgument(
+function readBraceArgument(
   source: Source,
   inDouble: boolean,
   singleQuotes: boolean,
@@ -82,7 +82,7 @@ export function readHeredocText(source: Source): Word {
 }
 
 /** Everything up to the closing double quote, which is consumed. */
-export function readDoubleQuoted(source: Source, word: Word): void {
+function readDoubleQuoted(source: Source, word: Word): void {
   const parts = word.length;
   pushText(word, '', true);
   source.nested(() => readExpandingText(source, word, '"', ORDINARY_IN_DOUBLE), undefined);

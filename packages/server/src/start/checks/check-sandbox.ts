@@ -1,9 +1,9 @@
 /** What `/health/detailed` says of the sandbox: what isolates and limits commands, and whether a run can have a place in it. */
 import type { BackendStats } from '@talaria/sandbox';
-import type { BackendName } from '../config/backends.ts';
-import type { Check } from '../http/routes/health.ts';
-import { hardeningInDetail, missingHardening } from '../start/sandbox-hardening.ts';
-import { limitsInDetail } from '../start/sandbox-limits.ts';
+import type { Check } from '../../basics/check.ts';
+import type { BackendName } from '../../config/backends.ts';
+import { hardeningInDetail, missingHardening } from '../sandbox-hardening.ts';
+import { limitsInDetail } from '../sandbox-limits.ts';
 
 export interface SandboxCheck extends Check {
   backend: BackendName;

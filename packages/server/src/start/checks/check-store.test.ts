@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openTempJournal } from '../journal/sqlite/testing/temp-journal.ts';
+import { openTempJournal } from '../../journal/sqlite/testing/temp-journal.ts';
 import { checkStore } from './check-store.ts';
 
 test('a store that takes writes is ok', async () => {

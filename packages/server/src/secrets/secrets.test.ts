@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { redactSecrets, redactValue } from './redact-secrets.ts';
+import { maskValue } from './credential-patterns.ts';
+import { Secrets } from './secrets.ts';
+
+const mask = (text: string, known: readonly string[] = []): string => new Secrets(known).mask(text);
 
 test.each([
   ['Incorrect API key provided: sk-proj-abc123DEF456.', 'Incorrect API key provided: [redacted].'],
@@ -15,7 +18,7 @@ test.each([
   ['a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b', 'a [redacted] b'],
   ['eyJhbGciOiJI.eyJzdWIiOiIx.c2ln', '[redacted]'],
 ])('%s', (text, expected) => {
-  expect(redactSecrets(text)).toBe(expected);
+  expect(mask(text)).toBe(expected);
 });
 
 test.each([
@@ -23,16 +26,16 @@ test.each([
   'maximum context length is 8192 tokens, however you requested 9000 tokens',
   'Set task-runner and disk-cache to retry',
 ])('leaves ordinary words alone: %s', (text) => {
-  expect(redactSecrets(text)).toBe(text);
+  expect(mask(text)).toBe(text);
 });
 
 test('masks a known value of any shape, but not a word', () => {
-  expect(redactSecrets('key hello.world used', ['hello.world'])).toBe('key [redacted] used');
-  expect(redactSecrets('this is none of it', ['none', ''])).toBe('this is none of it');
+  expect(mask('key hello.world used', ['hello.world'])).toBe('key [redacted] used');
+  expect(mask('this is none of it', ['none', ''])).toBe('this is none of it');
 });
 
 test('masks the whole of a value that begins with another one', () => {
-  expect(redactSecrets('key abcdef-123 used', ['abcdef', 'abcdef-123'])).toBe('key [redacted] used');
+  expect(mask('key abcdef-123 used', ['abcdef', 'abcdef-123'])).toBe('key [redacted] used');
 });
 
 test('masks the strings inside a value, and whole fields with a telling name', () => {
@@ -42,10 +45,17 @@ test('masks the strings inside a value, and whole fields with a telling name', (
     n: 1,
     list: ['ok'],
   };
-  expect(redactValue(value, redactSecrets)).toEqual({
+  expect(maskValue(value, (text) => mask(text))).toEqual({
     command: 'curl -H "Authorization: Bearer [redacted]"',
     env: { MY_TOKEN: '[redacted]' },
     n: 1,
     list: ['ok'],
   });
+});
+
+test('masks inside JSON, which stays JSON, and what is none as text', () => {
+  const { maskJson, maskKnown } = new Secrets(['hello.world']);
+  expect(maskJson('{"a":"hello.world","token":"x"}')).toBe('{"a":"[redacted]","token":"[redacted]"}');
+  expect(maskJson('{"a":"hello.world')).toBe('{"a":"[redacted]');
+  expect(maskKnown('hello.world, sk-proj-abc123DEF456')).toBe('[redacted], sk-proj-abc123DEF456');
 });

@@ -1,7 +1,7 @@
 /** What `/health/detailed` says of the store: whether it takes a write now, and what last went wrong. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Check } from '../http/routes/health.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Check } from '../../basics/check.ts';
+import type { Journal } from '../../journal/journal.ts';
 
 /** A disk that hangs must not make whoever asks for the health hang with it. */
 const ANSWER_MS = 2_000;

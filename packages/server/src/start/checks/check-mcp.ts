@@ -1,6 +1,6 @@
 /** How many of the MCP servers are connected. One that is not takes nothing away but its tools. */
-import type { Check } from '../http/routes/health.ts';
-import type { McpServerHealth } from '../mcp/mcp-server.ts';
+import type { Check } from '../../basics/check.ts';
+import type { McpServerHealth } from '../../mcp/mcp-server.ts';
 
 export function checkMcp(servers: readonly McpServerHealth[]): Check {
   const wanted = servers.filter(({ status }) => status !== 'disabled');

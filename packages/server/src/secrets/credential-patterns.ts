@@ -1,11 +1,8 @@
 /**
- * Masks what looks like a credential in text that is shown: provider errors, tool arguments, previews.
- *
- * Values this server knows to be secret are masked wherever they occur; the patterns are for those it does not know,
- * such as the upstream key of a gateway that repeats it in its error. Better to mask an innocent word than to show
- * a key.
+ * What a credential looks like, for those this server does not know: such as the upstream key of a gateway that repeats it
+ * in its error.
  */
-import { MASK, maskSecrets } from './secret-filter.ts';
+import { MASK } from './secret-filter.ts';
 
 const PATTERNS: readonly [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, MASK],
@@ -26,30 +23,21 @@ const PATTERNS: readonly [RegExp, string][] = [
 const SECRET_NAME =
   /^(?:.*[-_])?(?:api[-_]?key|token|passw(?:or)?d|passphrase|secret|authorization|private[-_]?key)$/i;
 
-export function redactSecrets(text: string, secrets: readonly string[] = []): string {
-  let result = maskSecrets(text, secrets);
+export function maskCredentials(text: string): string {
+  let result = text;
   for (const [pattern, replacement] of PATTERNS) result = result.replace(pattern, replacement);
   return result;
 }
 
-/** The same for JSON text; also when it is malformed. */
-export function redactJson(json: string, redact: (text: string) => string): string {
-  try {
-    return JSON.stringify(redactValue(JSON.parse(json), redact));
-  } catch {
-    return redact(json);
-  }
-}
-
-/** The same for the strings inside a JSON value. */
-export function redactValue(value: unknown, redact: (text: string) => string): unknown {
-  if (typeof value === 'string') return redact(value);
-  if (Array.isArray(value)) return value.map((entry) => redactValue(entry, redact));
+/** `mask` for the strings inside a JSON value; a field with a telling name is masked whole. */
+export function maskValue(value: unknown, mask: (text: string) => string): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((entry) => maskValue(entry, mask));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, entry]) => [
-      redact(name),
-      SECRET_NAME.test(name) && typeof entry === 'string' ? MASK : redactValue(entry, redact),
+      mask(name),
+      SECRET_NAME.test(name) && typeof entry === 'string' ? MASK : maskValue(entry, mask),
     ]),
   );
 }
