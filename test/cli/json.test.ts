@@ -196,9 +196,7 @@ describe('documents are one value:', () => {
         status: expect.stringMatching(/^(ok|warning)$/),
         detail: expect.any(String),
         facts: expect.any(Array),
-        fix: check.fix === null ? null : expect.any(String),
-        // The name of earlier versions.
-        mend: check.fix,
+        mend: check.mend === null ? null : expect.any(String),
       });
     }
     const config = await talaria(world.server.url, ['config', '--json'], { env });

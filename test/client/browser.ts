@@ -24,7 +24,7 @@ const FLAGS = [
 ];
 
 /** The client as one script for browsers. */
-export async function bundleClient(): Promise<string> {
+async function bundleClient(): Promise<string> {
   await using bundle = await rolldown({ input: CLIENT, platform: 'browser' });
   const { output } = await bundle.generate({ format: 'esm', minify: true });
   if (output.length !== 1) throw new Error(`The client is ${output.length} files instead of one`);

