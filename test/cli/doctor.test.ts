@@ -35,7 +35,7 @@ interface Check {
   status: string;
   detail: string;
   facts: string[];
-  mend: string | null;
+  fix: string | null;
 }
 
 let directory: string;
@@ -93,7 +93,7 @@ describe('the data directory', () => {
   test('that others can read is a warning', async () => {
     chmodSync(directory, 0o755);
     const { check } = await doctor();
-    expect(check.data).toMatchObject({ status: 'warning', mend: `chmod 700 ${directory}` });
+    expect(check.data).toMatchObject({ status: 'warning', fix: `chmod 700 ${directory}` });
   });
 
   test('that is a file, or below one, is a failure', async () => {
@@ -104,7 +104,7 @@ describe('the data directory', () => {
       expect({ code, ok }).toEqual({ code: 1, ok: false });
       expect(check.data).toMatchObject({
         status: 'failed',
-        mend: expect.stringContaining('TALARIA_DATA_DIR'),
+        fix: expect.stringContaining('TALARIA_DATA_DIR'),
       });
     }
   });
@@ -121,7 +121,7 @@ describe('the database', () => {
     expect(check.database).toMatchObject({
       status: 'failed',
       detail: expect.stringMatching(/not a database/),
-      mend: expect.stringMatching(/Restore a backup/),
+      fix: expect.stringMatching(/Restore a backup/),
     });
   });
 
@@ -151,7 +151,7 @@ describe('Docker', () => {
   test('that is used and does not answer is one', async () => {
     const { code, check } = await doctor({ ...env, DOCKER_HOST: 'unix:///nonexistent/docker.sock' });
     expect(code).toBe(1);
-    expect(check.docker).toMatchObject({ status: 'failed', mend: expect.stringContaining('Start Docker') });
+    expect(check.docker).toMatchObject({ status: 'failed', fix: expect.stringContaining('Start Docker') });
     expect(check.sandbox).toMatchObject({ status: 'failed' });
   });
 
@@ -166,7 +166,7 @@ describe('Docker', () => {
 
       test('and has no such image is a failure', async () => {
         const { check } = await doctor({ ...env, DOCKER_HOST: daemon.host });
-        expect(check.docker).toMatchObject({ status: 'failed', mend: 'docker pull no-such-image:none' });
+        expect(check.docker).toMatchObject({ status: 'failed', fix: 'docker pull no-such-image:none' });
       });
 
       test('runs a command, and nothing of that is left', async () => {
@@ -192,7 +192,7 @@ describe('the sandbox', () => {
     expect(check.sandbox).toMatchObject({
       status: 'warning',
       detail: expect.stringMatching(/commands run as this user, every command asks first/),
-      mend: expect.stringMatching(/bubblewrap/),
+      fix: expect.stringMatching(/bubblewrap/),
     });
     expect(check.sandbox!.facts).toContainEqual(expect.stringMatching(/^file size: 7 MB .* by rlimit/));
     expect(check.sandbox!.facts).toContainEqual(expect.stringMatching(/^network: reachable/));
@@ -205,14 +205,14 @@ describe('the model', () => {
     expect(ok).toBe(true);
     expect(check.model).toMatchObject({
       status: 'warning',
-      mend: expect.stringContaining('OPENAI_BASE_URL'),
+      fix: expect.stringContaining('OPENAI_BASE_URL'),
     });
   });
 
   test('that cannot be reached is a failure that names the setting', async () => {
     const { code, check } = await doctor({ OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
     expect(code).toBe(1);
-    expect(check.model).toMatchObject({ status: 'failed', mend: expect.stringContaining('OPENAI_BASE_URL') });
+    expect(check.model).toMatchObject({ status: 'failed', fix: expect.stringContaining('OPENAI_BASE_URL') });
   });
 
   test('that refuses the key is one, and the key is not shown', async () => {
@@ -225,7 +225,7 @@ describe('the model', () => {
       const { check } = await doctor({ OPENAI_BASE_URL: url, OPENAI_API_KEY: 'sk-secret-0123456789' });
       expect(check.model).toMatchObject({
         status: 'failed',
-        mend: expect.stringContaining('OPENAI_API_KEY'),
+        fix: expect.stringContaining('OPENAI_API_KEY'),
       });
       expect(JSON.stringify(check)).not.toContain('sk-secret');
     } finally {
@@ -258,7 +258,7 @@ describe('MCP servers', () => {
       status: 'ok',
       detail: '1 of 1 connected, 1 switched off',
       facts: ['files: 1 tool (only)'],
-      mend: null,
+      fix: null,
     });
     expect(existsSync(`/proc/${readFileSync(pidFile, 'utf8').trim()}`)).toBe(false);
   });
@@ -269,7 +269,7 @@ describe('MCP servers', () => {
     expect(check.mcp).toMatchObject({ status: 'ok', detail: '1 of 1 connected' });
   });
 
-  test('that do not work are failures, each with how to mend it, and no key is shown', async () => {
+  test('that do not work are failures, each with how to fix it, and no key is shown', async () => {
     const { server, port } = await listen((request, response) => {
       response.writeHead(401).end(`the key ${request.headers.authorization} is wrong`);
     });
@@ -290,7 +290,7 @@ describe('MCP servers', () => {
         'silent: did not complete the handshake within 0.5 s',
         'good: 1 tool (only)',
       ]);
-      expect(check.mcp!.mend!.split('; ')).toEqual([
+      expect(check.mcp!.fix!.split('; ')).toEqual([
         'Check the key in mcp_servers.remote.headers',
         'Check mcp_servers.away.url, and that the server runs',
         'Run the command of mcp_servers.missing by hand to see what it says',
@@ -310,7 +310,7 @@ describe('MCP servers', () => {
     expect(check.mcp).toMatchObject({
       status: 'warning',
       facts: ['files: 1 tool (only), but not gone'],
-      mend: 'Mend mcp_servers.files.tools: the server has only',
+      fix: 'Fix mcp_servers.files.tools: the server has only',
     });
   });
 });
@@ -346,7 +346,7 @@ describe('the port', () => {
       expect(check.port).toMatchObject({
         status: 'failed',
         detail: `127.0.0.1 port ${port} is in use by another program`,
-        mend: expect.stringContaining('--port'),
+        fix: expect.stringContaining('--port'),
       });
     } finally {
       server.close();

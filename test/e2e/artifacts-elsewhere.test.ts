@@ -229,7 +229,7 @@ describe('a server without workspaces', () => {
       const found = checks.find(({ name }) => name === 'peers');
       expect(found).toMatchObject({
         status: 'warning',
-        mend: expect.stringContaining('TALARIA_ADVERTISE_URL'),
+        fix: expect.stringContaining('TALARIA_ADVERTISE_URL'),
       });
       expect(found?.facts).toEqual(
         expect.arrayContaining([

@@ -29,6 +29,6 @@ export interface LimitStatus {
   by: 'cgroup v2' | 'cgroup v1' | 'rlimit' | 'measurement' | 'container' | 'nothing';
   /** Whose use counts against the value. */
   per: 'slot' | 'workspace' | 'command' | 'process' | 'file' | 'container';
-  /** What holds, or why nothing does and how to mend it; a sentence for the log and `/health/detailed`. */
+  /** What holds, or why nothing does and how to fix it; a sentence for the log and `/health/detailed`. */
   description: string;
 }

@@ -365,7 +365,7 @@ export const commands = {
   }),
   doctor: defineCommand({
     name: 'doctor',
-    about: 'check everything a server needs here, and say how to mend it',
+    about: 'check everything a server needs here, and say how to fix it',
     details:
       'Takes the settings the server would get. Sends one short request to the model and connects to the MCP servers.',
     positionals: [],

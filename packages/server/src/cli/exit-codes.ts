@@ -4,25 +4,25 @@
  * What became of a run has codes of its own, so that a script can tell a run that failed from a command that did.
  */
 export const EXITS = {
-  ok: { code: 0, means: 'it was done; of `run` and `watch`: the run completed' },
+  ok: { code: 0, means: 'success; for `run` and `watch`: the run completed' },
   failed: {
     code: 1,
-    means: 'it could not be done: the server said no, a file is in the way, a check of `doctor` failed',
+    means: 'failure: the server refused, a file is in the way, a check of `doctor` failed',
   },
   usage: {
     code: 2,
-    means: 'it was asked for wrongly: an unknown command or flag, a configuration with problems',
+    means: 'wrong usage: an unknown command or flag, a configuration with problems',
   },
   runFailed: { code: 3, means: 'the run failed' },
   runCancelled: { code: 4, means: 'the run was cancelled' },
   unreachable: { code: 5, means: 'no server answered, or the connection was lost for too long' },
   refused: { code: 6, means: 'the server refused the API key, or asks for one' },
-  hungUp: { code: 129, means: 'the terminal went away; a run that was watched goes on' },
+  hungUp: { code: 129, means: 'the terminal closed; a watched run continues' },
   interrupted: {
     code: 130,
-    means: 'Ctrl-C; a run that was watched goes on. Of `serve`: a second signal ended it at once',
+    means: 'Ctrl-C; a watched run continues. For `serve`: a second signal ended it at once',
   },
-  terminated: { code: 143, means: 'as 130, by `SIGTERM`' },
+  terminated: { code: 143, means: 'like 130, by `SIGTERM`' },
 } as const;
 
 /** Just the codes, by name. */

@@ -1,6 +1,6 @@
 /**
  * What `/health/detailed` says of the other servers on the store. That one of them is silent, or that none works on runs, is
- * not for this one to mend: it makes no check of this one fail.
+ * not for this one to fix: it makes no check of this one fail.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Check } from '../basics/check.ts';

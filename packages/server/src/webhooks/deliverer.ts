@@ -149,7 +149,7 @@ export class Deliverer {
   async #send(message: ClaimedMessage): Promise<Settlement> {
     const { secret, allowPrivate, userAgent, attemptMs = ATTEMPT_MS, now = Date.now } = this.#options;
     const { signal } = this.#cut;
-    // The operator can mend that; to send the message unsigned would be a surprise for its receiver.
+    // The operator can fix that; to send the message unsigned would be a surprise for its receiver.
     if (message.secret.kind === 'configured' && secret === undefined) {
       return this.#postpone(message, 'the secret of the default webhook is not configured any more');
     }

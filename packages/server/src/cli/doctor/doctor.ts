@@ -83,28 +83,30 @@ async function run(check: Check[1], config: Config): Promise<Finding> {
 }
 
 function masked(finding: Finding, mask: (text: string) => string): Finding {
-  const { detail, facts, mend } = finding;
+  const { detail, facts, fix } = finding;
   return {
     ...finding,
     detail: mask(detail),
     ...(facts === undefined ? {} : { facts: facts.map(mask) }),
-    ...(mend === undefined ? {} : { mend: mask(mend) }),
+    ...(fix === undefined ? {} : { fix: mask(fix) }),
   };
 }
 
-function asText({ name, status, detail, facts = [], mend }: NamedFinding, { stdout }: Terminal): string {
+function asText({ name, status, detail, facts = [], fix }: NamedFinding, { stdout }: Terminal): string {
   const { good, careful, bad, faint, strong } = stdout.style;
   const mark = { ok: good('✓'), warning: careful('!'), failed: bad('✗') }[status];
   const indent = ' '.repeat(NAME_COLUMNS + 2);
   return [
     `${mark} ${strong(name.padEnd(NAME_COLUMNS))}${safeLine(detail)}`,
     ...facts.map((fact) => faint(`${indent}${safeLine(fact)}`)),
-    ...(mend === undefined ? [] : [`${indent}${status === 'ok' ? '' : '→ '}${safeLine(mend)}`]),
+    ...(fix === undefined ? [] : [`${indent}${status === 'ok' ? '' : '→ '}${safeLine(fix)}`]),
   ].join('\n');
 }
 
-function asJson({ name, status, detail, facts = [], mend = '' }: NamedFinding): object {
-  return { name, status, detail, facts, mend: mend === '' ? null : mend };
+function asJson({ name, status, detail, facts = [], fix = '' }: NamedFinding): object {
+  const shown = fix === '' ? null : fix;
+  // Earlier versions called it `mend`. The next version drops that name.
+  return { name, status, detail, facts, fix: shown, mend: shown };
 }
 
 function summary(findings: readonly Finding[]): string {
@@ -115,7 +117,7 @@ function summary(findings: readonly Finding[]): string {
   const warnings = count('warning');
   if (failed + warnings === 0) return `\nEverything is as it should be; next: ${next}`;
   const parts = [
-    ...(failed === 0 ? [] : [`${failed} to mend`]),
+    ...(failed === 0 ? [] : [`${failed} to fix`]),
     ...(warnings === 0 ? [] : [`${warnings} to know about`]),
   ];
   return `\n${parts.join(', ')}${failed === 0 ? `; next: ${next}` : ''}`;

@@ -6,7 +6,7 @@ export interface Finding {
   /** More about it, a line each. */
   readonly facts?: readonly string[];
   /** What to do about it. */
-  readonly mend?: string;
+  readonly fix?: string;
   /** The command to go on with, where that is not to start a server. */
   readonly next?: string;
 }

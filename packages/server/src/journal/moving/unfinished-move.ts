@@ -11,7 +11,7 @@ export const MARK_TABLE = `CREATE TABLE IF NOT EXISTS store_move (
 export interface UnfinishedMove {
   /** As the end of "The database … cannot be opened: ". */
   readonly problem: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** Undefined for a store that may be opened. */
@@ -20,17 +20,17 @@ export function unfinishedMove(state: Mark['state'] | undefined): UnfinishedMove
   if (state === 'different') {
     return {
       problem: 'it was to be a copy of another store, and is not the same',
-      mend: 'Begin again with talaria migrate-store --start-over, or go on with the other store',
+      fix: 'Begin again with talaria migrate-store --start-over, or go on with the other store',
     };
   }
   return {
     problem: 'another store is being moved into it, and not all of it is there',
-    mend: 'Give the same talaria migrate-store command again: it goes on where it was',
+    fix: 'Give the same talaria migrate-store command again: it goes on where it was',
   };
 }
 
 /** Throws for a store that may not be opened. */
 export function expectWhole(state: Mark['state'] | undefined): void {
   const move = unfinishedMove(state);
-  if (move !== undefined) throw new Error(`${move.problem}. ${move.mend}`);
+  if (move !== undefined) throw new Error(`${move.problem}. ${move.fix}`);
 }

@@ -140,7 +140,7 @@ async function expectPresentSchema(connection: MoveConnection): Promise<void> {
   }
   const move = unfinishedMove(await moveState(connection));
   if (move !== undefined)
-    throw new MoveRefusedError(`The source cannot be moved: ${move.problem}. ${move.mend}`);
+    throw new MoveRefusedError(`The source cannot be moved: ${move.problem}. ${move.fix}`);
 }
 
 /** A server that is cut off from the database, and so from its lock, still works on what it has under a lease. */

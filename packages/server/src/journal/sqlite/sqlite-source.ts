@@ -134,5 +134,5 @@ function expectPresentSchema(db: DatabaseSync, path: string): void {
   }
   const move = unfinishedMove(moveState(db));
   if (move !== undefined)
-    throw new MoveRefusedError(`The database ${path} cannot be moved: ${move.problem}. ${move.mend}`);
+    throw new MoveRefusedError(`The database ${path} cannot be moved: ${move.problem}. ${move.fix}`);
 }

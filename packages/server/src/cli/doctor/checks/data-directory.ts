@@ -35,7 +35,7 @@ export function checkDataDirectory(path: string): Finding {
     return {
       status: 'warning',
       detail: `${path} is open to other users of this machine`,
-      mend: `chmod 700 ${path}`,
+      fix: `chmod 700 ${path}`,
     };
   }
   const used = isLocked(path) ? ', in use by a running server' : '';
@@ -86,13 +86,13 @@ function checkSpace(path: string): Finding {
     return {
       status: 'warning',
       detail: `${detail}, on a network file system (${network})`,
-      mend: `SQLite's locks do not hold there: put it on a local disk with TALARIA_DATA_DIR`,
+      fix: `SQLite's locks do not hold there: put it on a local disk with TALARIA_DATA_DIR`,
     };
   }
   if (free < FREE_FAILED_BYTES) return failed(detail, `Make room on its disk, ${CHOOSE}`);
   return { status: free < FREE_WARNING_BYTES ? 'warning' : 'ok', detail };
 }
 
-function failed(detail: string, mend: string): Finding {
-  return { status: 'failed', detail, mend };
+function failed(detail: string, fix: string): Finding {
+  return { status: 'failed', detail, fix };
 }

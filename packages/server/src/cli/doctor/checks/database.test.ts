@@ -11,7 +11,7 @@ it.each([
   ['copying', 'failed', /Give the same talaria migrate-store command again/],
   ['different', 'failed', /--start-over/],
   ['verified', 'ok', undefined],
-] as const)('of a store that another one was moved into, and is %s, it says: %s', (state, status, mend) => {
+] as const)('of a store that another one was moved into, and is %s, it says: %s', (state, status, fix) => {
   using directory = tempDirectory();
   const path = join(directory.path, 'talaria.db');
   using db = new DatabaseSync(path);
@@ -21,7 +21,7 @@ it.each([
   const finding = checkDatabase(path);
   expect(finding).toMatchObject({
     status,
-    ...(mend === undefined ? {} : { mend: expect.stringMatching(mend) }),
+    ...(fix === undefined ? {} : { fix: expect.stringMatching(fix) }),
   });
 });
 
@@ -31,12 +31,12 @@ it('of one that others can read, or whose directory they can enter, it says what
   using db = new DatabaseSync(path);
   migrate(db);
   chmodSync(path, 0o644);
-  expect(checkDatabase(path)).toMatchObject({ status: 'warning', mend: `chmod 600 ${path}` });
+  expect(checkDatabase(path)).toMatchObject({ status: 'warning', fix: `chmod 600 ${path}` });
   chmodSync(path, 0o600);
   expect(checkDatabase(path).status).toBe('ok');
   chmodSync(directory.path, 0o711);
   expect(checkDatabase(path)).toMatchObject({
     status: 'warning',
-    mend: expect.stringContaining(`chmod 700 ${directory.path}`),
+    fix: expect.stringContaining(`chmod 700 ${directory.path}`),
   });
 });

@@ -22,17 +22,17 @@ export function checkDatabase(path: string): Finding {
       return {
         status: 'failed',
         detail: `${name}: made by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION})`,
-        mend: 'Start the newer version, or restore a backup from before it',
+        fix: 'Start the newer version, or restore a backup from before it',
       };
     }
     const move = unfinishedMove(moveState(db));
-    if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
+    if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, fix: move.fix };
     if (size <= CHECKED_MAX_BYTES) {
       const problem = (db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }).quick_check;
       if (problem !== 'ok') return damaged(name, problem);
     }
     const open = whyOpen(path);
-    if (open !== undefined) return { status: 'warning', detail: `${name}; ${open.what}`, mend: open.mend };
+    if (open !== undefined) return { status: 'warning', detail: `${name}; ${open.what}`, fix: open.fix };
     const unread = size > CHECKED_MAX_BYTES ? '; too large to be read through here' : '';
     return { status: 'ok', detail: `${name}${unread}` };
   } catch (error) {
@@ -41,15 +41,15 @@ export function checkDatabase(path: string): Finding {
 }
 
 /** A database made by an earlier version is open to others until a server opens it. */
-function whyOpen(path: string): { what: string; mend: string } | undefined {
+function whyOpen(path: string): { what: string; fix: string } | undefined {
   if ((statSync(path).mode & 0o077) !== 0) {
-    return { what: 'other users of this machine can read it', mend: `chmod 600 ${path}` };
+    return { what: 'other users of this machine can read it', fix: `chmod 600 ${path}` };
   }
   const directory = dirname(path);
   if ((statSync(directory).mode & 0o077) === 0) return undefined;
   return {
     what: `its directory is open to other users of this machine`,
-    mend: `chmod 700 ${directory}, or put it into one of its own`,
+    fix: `chmod 700 ${directory}, or put it into one of its own`,
   };
 }
 
@@ -57,6 +57,6 @@ function damaged(name: string, problem: string): Finding {
   return {
     status: 'failed',
     detail: `${name}: ${problem}`,
-    mend: 'Restore a backup, or move the file away to begin with an empty one (docs/operations.md)',
+    fix: 'Restore a backup, or move the file away to begin with an empty one (docs/operations.md)',
   };
 }

@@ -12,9 +12,8 @@ export async function checkDocker({ backend, dockerHost, dockerImage = '' }: Con
     version = (await api.info()).ServerVersion ?? 'of an unknown version';
   } catch (error) {
     if (!used) return { status: 'ok', detail: `${unused}; no daemon answers at ${dockerHost}` };
-    const mend =
-      'Start Docker, let this user reach its socket, or use TALARIA_BACKEND=local (docs/docker.md)';
-    return { status: 'failed', detail: (error as Error).message, mend };
+    const fix = 'Start Docker, let this user reach its socket, or use TALARIA_BACKEND=local (docs/docker.md)';
+    return { status: 'failed', detail: (error as Error).message, fix };
   }
   const name = `${version} at ${dockerHost}`;
   if (!used) return { status: 'ok', detail: `${unused}; ${name} answers` };
@@ -22,6 +21,6 @@ export async function checkDocker({ backend, dockerHost, dockerImage = '' }: Con
   return {
     status: 'failed',
     detail: `${name} has no image ${dockerImage}`,
-    mend: `docker pull ${dockerImage}`,
+    fix: `docker pull ${dockerImage}`,
   };
 }

@@ -20,7 +20,7 @@ export async function checkMcpServers(config: Config): Promise<Finding> {
     status: worst(findings.map(({ status }) => status)),
     detail: `${connected} of ${wanted.length} connected${off === 0 ? '' : `, ${off} switched off`}`,
     facts: findings.map(({ detail }) => detail),
-    ...joined(findings.flatMap(({ mend }) => mend ?? [])),
+    ...joined(findings.flatMap(({ fix }) => fix ?? [])),
   };
 }
 
@@ -34,7 +34,7 @@ async function checkServer(config: McpServerConfig, secrets: Secrets): Promise<F
     return {
       status: 'failed',
       detail: `${config.name}: ${error.message}`,
-      mend: mendOf(config, error.message),
+      fix: fixOf(config, error.message),
     };
   }
 }
@@ -48,11 +48,11 @@ function describe({ name, tools: wanted }: McpServerConfig, listed: readonly str
   return {
     status: 'warning',
     detail: `${detail}, but not ${missing.join(', ')}`,
-    mend: `Mend mcp_servers.${name}.tools: the server has ${shortList(listed)}`,
+    fix: `Fix mcp_servers.${name}.tools: the server has ${shortList(listed)}`,
   };
 }
 
-function mendOf({ name, transport }: McpServerConfig, reason: string): string {
+function fixOf({ name, transport }: McpServerConfig, reason: string): string {
   const entry = `mcp_servers.${name}`;
   if (/^answers HTTP 40[13]\b/.test(reason)) return `Check the key in ${entry}.headers`;
   if (reason.startsWith('did not complete')) {
@@ -71,6 +71,6 @@ function worst(statuses: readonly Finding['status'][]): Finding['status'] {
   return (['failed', 'warning'] as const).find((status) => statuses.includes(status)) ?? 'ok';
 }
 
-function joined(mends: readonly string[]): { mend?: string } {
-  return mends.length === 0 ? {} : { mend: mends.join('; ') };
+function joined(fixes: readonly string[]): { fix?: string } {
+  return fixes.length === 0 ? {} : { fix: fixes.join('; ') };
 }

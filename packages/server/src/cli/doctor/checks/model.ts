@@ -16,7 +16,7 @@ const TOOL = {
   parameters: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
 };
 
-const MENDS: Record<ModelErrorCode, string> = {
+const FIXES: Record<ModelErrorCode, string> = {
   provider_auth: 'Check the key: OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY',
   provider_rate_limit: 'Wait, or raise the quota at the provider',
   provider_unavailable: 'Check OPENAI_BASE_URL, that the endpoint runs, and the network',
@@ -32,13 +32,13 @@ export async function checkModel(config: Config): Promise<Finding> {
     model = configuredModel(config);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { status: 'failed', detail: error.problems.join('; '), mend: 'See talaria help serve, Model' };
+    return { status: 'failed', detail: error.problems.join('; '), fix: 'See talaria help serve, Model' };
   }
   if (model.name.startsWith('demo')) {
     return {
       status: 'warning',
       detail: `${model.name}: built in, and only runs the commands in backticks of a prompt`,
-      mend: 'Set OPENAI_BASE_URL or the key of a provider, and TALARIA_MODEL',
+      fix: 'Set OPENAI_BASE_URL or the key of a provider, and TALARIA_MODEL',
     };
   }
   const startedAt = performance.now();
@@ -46,7 +46,7 @@ export async function checkModel(config: Config): Promise<Finding> {
     await ask(model);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return { status: 'failed', detail: `${model.name}: ${error.message}`, mend: MENDS[error.code] };
+    return { status: 'failed', detail: `${model.name}: ${error.message}`, fix: FIXES[error.code] };
   }
   return {
     status: 'ok',

@@ -30,7 +30,7 @@ export async function checkPeers(databaseUrl: string): Promise<Finding> {
     ...(unreachable.length === 0
       ? {}
       : {
-          mend: 'Set TALARIA_ADVERTISE_URL of those to where this machine reaches them; until then the files of their runs are not given out here',
+          fix: 'Set TALARIA_ADVERTISE_URL of those to where this machine reaches them; until then the files of their runs are not given out here',
         }),
   };
 }

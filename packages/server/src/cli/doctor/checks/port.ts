@@ -22,8 +22,8 @@ export async function checkPort(config: Config): Promise<Finding> {
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
     const taken = failure.code === 'EADDRINUSE' ? await askServer(config) : undefined;
-    const [detail = '', ...mend] = explain(failure, config).split('; ');
-    return taken ?? { status: 'failed', detail, mend: mend.join('; ') };
+    const [detail = '', ...fix] = explain(failure, config).split('; ');
+    return taken ?? { status: 'failed', detail, fix: fix.join('; ') };
   }
 }
 
@@ -53,7 +53,7 @@ async function askServer(config: Config): Promise<Finding | undefined> {
     return {
       status: 'warning',
       detail: `${name} and has another key than this configuration`,
-      mend: 'Restart it with this configuration, or give this one the same API_SERVER_KEY',
+      fix: 'Restart it with this configuration, or give this one the same API_SERVER_KEY',
     };
   }
 }
@@ -66,6 +66,6 @@ function describe(name: string, { readiness }: HealthDetailed): Finding {
     status: 'failed',
     detail: `${name} and is ${safeLine(readiness.status)}`,
     facts: poor.map(([check, { detail }]) => `${safeLine(check)}: ${safeLine(detail)}`),
-    mend: 'Look into its log',
+    fix: 'Look into its log',
   };
 }

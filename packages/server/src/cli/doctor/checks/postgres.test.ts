@@ -26,6 +26,6 @@ it('says of one that is not in UTF8 how to make another', async () => {
   expect(await checkPostgres({ kind: 'postgres', url: new URL('/latin', url).href })).toEqual({
     status: 'failed',
     detail: expect.stringMatching(/: its encoding is LATIN1, not UTF8$/),
-    mend: 'Another one is needed: make it with createdb -E UTF8 -T template0',
+    fix: 'Another one is needed: make it with createdb -E UTF8 -T template0',
   });
 });

@@ -24,24 +24,24 @@ export async function checkPostgres(database: { kind: 'postgres'; url: string })
       return {
         status: 'failed',
         detail: `${name}: ${problem}`,
-        mend: `Another one is needed: ${ENCODING_REMEDY}`,
+        fix: `Another one is needed: ${ENCODING_REMEDY}`,
       };
     const move = unfinishedMove(state);
-    if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, mend: move.mend };
+    if (move !== undefined) return { status: 'failed', detail: `${name}: ${move.problem}`, fix: move.fix };
     if (version === 0)
       return { status: 'ok', detail: `${name}: empty; its tables will be made at the first start` };
     if (version <= SCHEMA_VERSION) return { status: 'ok', detail: name };
     return {
       status: 'failed',
       detail: `${name}: made by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION})`,
-      mend: 'Start the newer version',
+      fix: 'Start the newer version',
     };
   } catch (error) {
     const { cause } = error as Error;
     return {
       status: 'failed',
       detail: `${name}: ${cause instanceof Error ? cause.message : (error as Error).message}`,
-      mend: 'See that the database runs, that this machine can reach it, and that TALARIA_DATABASE_URL has its user and password',
+      fix: 'See that the database runs, that this machine can reach it, and that TALARIA_DATABASE_URL has its user and password',
     };
   } finally {
     await connection.close();

@@ -25,7 +25,7 @@ export async function checkSandbox(config: Config): Promise<Finding> {
     const problem = await tryCommand(backend);
     return problem === undefined
       ? describe(backend, config)
-      : { status: 'failed', detail: problem, mend: REPORT };
+      : { status: 'failed', detail: problem, fix: REPORT };
   } catch (error) {
     return explain(error, config);
   } finally {
@@ -71,12 +71,12 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
       status: 'warning',
       detail: `${name}; commands run as this user, ${asks}`,
       facts,
-      mend: 'Install bubblewrap, and allow user namespaces where they are forbidden (docs/operations.md)',
+      fix: 'Install bubblewrap, and allow user namespaces where they are forbidden (docs/operations.md)',
     };
   }
   const [unfiltered] = missingHardening(isolation.hardening ?? []);
   if (unfiltered !== undefined) {
-    return { status: 'warning', detail: `${name}; ${unfiltered}`, facts, mend: UNFILTERED };
+    return { status: 'warning', detail: `${name}; ${unfiltered}`, facts, fix: UNFILTERED };
   }
   if (loose.length > 0) {
     const names = loose.map(({ limit }) => limitTitle(limit)).join(', ');
@@ -84,7 +84,7 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
       status: 'warning',
       detail: `${name}; no limit on ${names}`,
       facts,
-      mend: LIMITS,
+      fix: LIMITS,
     };
   }
   return { status: 'ok', detail: name, facts };
@@ -102,10 +102,10 @@ const LIMITS =
 function explain(error: unknown, { backend, sandboxUsers }: Config): Finding {
   if (error instanceof LimitUnenforceableError) {
     const { problems } = unenforceable(error.limits);
-    return { status: 'failed', detail: problems.join('; '), mend: LIMITS };
+    return { status: 'failed', detail: problems.join('; '), fix: LIMITS };
   }
   if (backend === 'local' && typeof sandboxUsers === 'object') {
-    return { status: 'failed', detail: (error as Error).message, mend: USERS };
+    return { status: 'failed', detail: (error as Error).message, fix: USERS };
   }
-  return { status: 'failed', detail: (error as Error).message, mend: BACKENDS[backend].fix };
+  return { status: 'failed', detail: (error as Error).message, fix: BACKENDS[backend].fix };
 }
