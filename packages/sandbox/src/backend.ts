@@ -4,13 +4,13 @@
  * - A slot is an isolated workspace. One trajectory (for the server: one run) works in one slot, and
  *   acquiring again with the same trajectory id gives the same workspace, also after a restart of the process.
  * - `executeBatch` answers in the order of its requests. A request that fails, times out or names an unknown
- *   tool is a result with `success: false`; it never rejects the batch and never spoils another result. Nor does it
- *   delay one: `onResult` has each as soon as it is there.
- * - When a result has been returned nothing that its command started is alive, whether it ended by itself,
- *   timed out or was aborted. A command started in the background is the exception: it lives until it ends, is killed,
- *   or its slot is released; then nothing that it started is alive either.
- * - Nothing of the server reaches a command: it sees a clean environment and, where isolation holds, only its
- *   own workspace.
+ *   tool is a result with `success: false`. It never rejects the batch, and never spoils or delays another result:
+ *   `onResult` gets each one as soon as it exists.
+ * - Once a result is returned, no process of its command is alive, whether the command ended, timed out or was
+ *   aborted. The exception is a background command: it lives until it ends, is killed, or its slot is released. After
+ *   that no process of it is alive either.
+ * - Nothing of the server reaches a command: it has a clean environment and, with isolation, sees only its own
+ *   workspace.
  * - Files can be taken out of a workspace by whoever holds its slot (`readArtifact` and its like, limited in size and
  *   time) and by trajectory (`openWorkspace`, streamed), which needs no slot; artifacts.ts says what holds for both.
  *   They fail with a `SandboxError`.

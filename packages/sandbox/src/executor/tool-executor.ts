@@ -2,16 +2,16 @@
  * Runs the tool calls of many trajectories on a backend: a call names its trajectory and gets a result.
  *
  * - A trajectory gets its slot with its first call and keeps it until it is released.
- * - A call waits for its slot and, while others are going out to the same container, for a window of a few
- *   milliseconds (call-batcher.ts). It waits for no other call: not before it starts, and not for its result, however
- *   long the timeouts of the others are.
+ * - A call waits for its slot and, while other calls are being sent to the same container, for a window of a few
+ *   milliseconds (call-batcher.ts). Neither its start nor its result waits for another call, however long the timeouts
+ *   of the others are.
  * - A signal ends its own call. Releasing a trajectory, or stopping, ends every call of it; they come back as `aborted`.
  * - `execute` answers with a result whatever goes wrong with the sandbox. A call that got no slot has the failure
  *   `backend_down`, or `aborted`, and an empty slot id.
- * - A call that was under way when its container died comes back as `gone`. It is not run again: what it did before is
- *   not known. The next call of the trajectory gets a new slot with the workspace as it was saved.
- * - What a call may reach, such as the network, is set where the backend is made. There is no argument for it, and
- *   tools refuse arguments they do not know.
+ * - A call that was running when its container died comes back as `gone`. It is not run again, because its effects are
+ *   unknown. The next call of the trajectory gets a new slot with the saved workspace.
+ * - The backend's creator decides what a call may reach, such as the network. No argument changes that, and tools
+ *   refuse unknown arguments.
  */
 import type { ExecutionResult, ToolBackend } from '../backend.ts';
 import { aborted, notRun } from '../not-run.ts';

@@ -9,17 +9,17 @@
  *   opening, acquired, executing, releasing ─its container died→ error; those who waited for it go back to their places
  *
  * - A free slot is room in a ready container and has no id. An id is made for one acquire and ends with it.
- * - A trajectory occupies at most one slot, from `opening` until its workspace is out of the container: until it was
- *   released, or the container it died with is gone. Nobody is given that trajectory elsewhere before, so its
- *   workspace never exists twice.
- * - First come, first served, among those who can be served. A caller whose trajectory is still leaving its last slot
- *   keeps its place, and those whose trajectory is free pass it: that slot will be its room. Everyone who waits for one
- *   trajectory gets the same slot.
- * - A start that fails fails those who wait, but only when no container is left that could serve them and no other
- *   start is under way. A caller that comes while starts are held back (backoff.ts) waits for the next attempt.
- * - As many containers are aimed for as it takes for the slots in use, those waited for and `warmSlots`, within the
- *   minimum and the maximum. New slots spread over that many containers, oldest first, so that the others empty.
- * - A slot whose container died answers nothing any more. Releasing it, or anything twice, is harmless.
+ * - A trajectory occupies at most one slot, from `opening` until its workspace has left the container: until the slot
+ *   was released, or its dead container is gone. Before that nobody gets the trajectory elsewhere, so its workspace
+ *   never exists twice.
+ * - Callers are served in order of arrival. A caller whose trajectory is still leaving its last slot keeps its place,
+ *   but callers with free trajectories pass it: it will get the slot that its trajectory leaves. All callers that wait
+ *   for one trajectory get the same slot.
+ * - A failed container start fails the waiting callers, but only if no container is left that could serve them and no
+ *   other start is in progress. A caller that arrives while starts are delayed (backoff.ts) waits for the next attempt.
+ * - The target number of containers covers the slots in use, the waiting callers and `warmSlots`, within the minimum
+ *   and the maximum. New slots go to that many containers, oldest first, so that the others become empty.
+ * - A slot whose container died answers no call. Releasing it, or releasing anything twice, is harmless.
  */
 import type { AcquireOptions, Slot, SlotState } from '../backend.ts';
 import { SandboxError } from '../errors.ts';

@@ -1,31 +1,31 @@
 /**
- * Live tails of runs: replay from a cursor, then every new event, with no gap and no double between the two.
+ * Live tails of runs: replay from a cursor, then every new event, without a gap or a duplicate between the two.
  *
- * One `Feed` per run that somebody watches reads each new event from the journal once, however many watch.
- * A subscriber first catches up by itself, page by page at its own pace, and joins the feed when it has read
- * the last page. The feed goes on from whoever is furthest behind and was watching the journal before the
- * subscriber's first read, so nothing can fall between; what it delivers to a subscriber that is ahead is cut
- * by seq, so nothing comes twice.
+ * Each watched run has one `Feed`. It reads each new event from the journal once, for all subscribers. A new
+ * subscriber first catches up alone, page by page as fast as it reads, and joins the feed after the last page.
+ * There is no gap: the feed watches the journal before the subscriber's first read, and continues from the
+ * subscriber that is furthest behind. There is no duplicate: the feed drops events, by seq, that a subscriber
+ * already has.
  *
- * Bursts are coalesced: the first event goes out at once, then a window opens during which events gather and
- * leave together, because one write to a socket costs far more than the bytes in it. The window opens after
- * the flush, in a turn of its own: with a thousand subscribers the flush takes longer than the window, and a
- * window opened before it would already be over.
+ * Bursts are coalesced: the first event goes out at once, then events collect for a window and leave together,
+ * because one write to a socket costs far more than the bytes in it. The window opens after the flush, in a later
+ * turn of the event loop: with a thousand subscribers the flush takes longer than the window, so a window opened
+ * before the flush would already be over.
  */
 import { isTerminalEvent } from '@talaria/protocol';
 import type { Journal, StoredEvent } from './journal.ts';
 
 const WINDOW_MS = 5;
 const PAGE = 1000;
-/** What a subscriber can be given at once beyond its bound, however large the events are. */
+/** How far one page can take a subscriber over its bound, however large the events are. */
 const PAGE_CHARS = 256 * 1024;
 
 export type EventBatch = readonly [StoredEvent, ...StoredEvent[]];
 
 export interface Subscriber {
-  /** Events in order. After a batch that ends with a terminal event nothing follows. */
+  /** Gets events in order. Nothing follows a batch that ends with a terminal event. */
   deliver(batch: EventBatch): void;
-  /** Called between pages while catching up: resolves when more can be taken. */
+  /** Called between pages while catching up. Resolves when the subscriber can take more. */
   ready?(): Promise<void>;
   /** The journal could not be read; nothing follows. The subscriber may attach again at its cursor. */
   fail(error: unknown): void;

@@ -7,13 +7,12 @@
  * - When `createRun`, `append`, `post`, `claim` or `release` resolves, what it did is durable: it survives the
  *   death of the process and of the machine. When it rejects, it did nothing.
  * - A call is atomic: its records become visible together, together with the folded state of the run.
- * - `append` is fenced: it takes the epoch of the claim it belongs to, and is refused with `LeaseLostError`
- *   once the run was given back or claimed again. A run has at most one owner whose appends succeed.
- * - After a terminal record nothing is appended, by anyone. A terminal record is refused with
- *   `UnseenPostError` while a post exists that the owner had not seen: an accepted stop or steer is never
- *   overtaken by a completion.
- * - Readers see only durable records, in order. A watcher is woken after a record is durable, at least once,
- *   possibly more often; wake-ups carry no data, the store is the truth.
+ * - `append` is fenced: the caller passes the epoch of its claim. The store refuses it with `LeaseLostError`
+ *   once the run was released or claimed again. At most one owner's appends succeed.
+ * - Nobody can append after a terminal record. The store refuses a terminal record with `UnseenPostError` while
+ *   there is a post that the owner has not seen: no completion overtakes an accepted stop or steer.
+ * - Readers see only durable records, in order. The store wakes a watcher after a record is durable, at least once
+ *   and possibly more often. Wake-ups carry no data: watchers read the store.
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
 import type { EventName, RunStatus } from '@talaria/protocol';
@@ -38,11 +37,11 @@ export interface NewRun {
   webhook?: Webhook | undefined;
   /** For a run that is a stored response; its session has to be a named one. */
   response?: NewResponse | undefined;
-  /** The job it is a run of. */
+  /** The job that starts it. */
   job?: JobFiring | undefined;
 }
 
-/** The same key and body again is the same run, while that is unfinished and for `keptMs` (a day) after its end. */
+/** The same key and body return the same run, until `keptMs` (a day) after its end. */
 export interface IdempotencyKey {
   key: string;
   bodyHash: string;

@@ -1,5 +1,5 @@
 /**
- * The facts a run's journal can hold.
+ * The kinds of facts in a run's journal.
  *
  * A record has a public payload (it is an event of the stream and has a `seq`), a private one (what recovery
  * needs), or both. Records without a public payload are not part of the stream: they have a position in the
@@ -20,13 +20,13 @@ import type {
 } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message } from './messages.ts';
 
-/** How a client wants its run worked on. A request that brings outputs of its tools may change all of it. */
+/** The client's terms for its run. A request that brings outputs of client tools replaces them. */
 export interface RunTerms {
   instructions?: string;
-  /** Tools the client runs itself. */
+  /** Tools that the client runs. */
   client_tools?: ClientTools;
   output_form?: OutputForm;
-  /** Only those the server lets clients set. */
+  /** Only the settings that the server lets clients set. */
   settings?: ModelSettings;
 }
 
@@ -34,21 +34,21 @@ export interface RunTerms {
 export interface RunRequest extends RunTerms {
   prompt: Content;
   history?: HistoryMessage[];
-  /** Messages before the prompt that go on from what was said before, where `history` takes its place. */
+  /** Messages before the prompt that follow the earlier conversation; `history` would replace it. */
   lead_in?: HistoryMessage[];
-  /** What was said and called after the prompt before this run: a run that is not known any more is continued by another. */
+  /** Messages and calls after the prompt, from a run that no longer exists and that this run continues. */
   follow_up?: HistoryMessage[];
-  /** What was said before, where it stands in another session: of a response that is gone on from. */
+  /** The earlier conversation, if it is in another session: that of the response which this run continues. */
   context?: Message[];
-  /** How many messages before `context` are out of reach of any model. */
+  /** How many messages before `context` no model could take. */
   skipped?: number;
-  /** How many messages of its session the run is given at most. */
+  /** The maximum number of messages that the run gets from its session. */
   max_context_messages?: number;
   /** Whether the client named the session: only then may its transcript become the run's context. */
   session_named: boolean;
-  /** The trace the run is to be part of, in W3C form. */
+  /** The trace that the run belongs to, in W3C form. */
   traceparent?: string;
-  /** The run was started for the answer to a request: with no output in time there is nobody to continue for. */
+  /** A request waits for this run's answer. If outputs of client tools do not come in time, nobody is left to continue for. */
   inline?: true;
 }
 
@@ -65,10 +65,10 @@ export type QueuedApproval = Omit<ApprovalRequest, 'expires_at'>;
 export interface PrivatePayloads {
   'run.accepted': RunRequest;
   'run.claimed': { epoch: number };
-  /** The owner gave the run back unfinished, in good order. */
+  /** The owner released the unfinished run in an orderly way. */
   'run.released': {
     epoch: number;
-    /** It waits for its client: the next claim continues it, and recovers nothing. */
+    /** The run waits for its client: the next claim continues it and has nothing to recover. */
     parked?: true;
   };
   /**
@@ -82,10 +82,10 @@ export interface PrivatePayloads {
    * together) it is given those of the system and the prompt from now on, and not the `omitted` others.
    */
   'context.cut': { before: number; omitted: number };
-  /** What the server itself tells the model; it joins the conversation once no call waits for its result. */
+  /** The server's message to the model. It joins the conversation once no call waits for its result. */
   'run.noticed': { text: string };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };
-  /** The answer does not have the form the client asked for; the model is told what is wrong, and tries again. */
+  /** The answer does not match the client's schema. The model is told what is wrong and tries again. */
   'answer.refused': { problem: string };
   /**
    * A gated call is not running yet when it has started; an ungated one is. A call of a client tool waits for its output
@@ -93,15 +93,15 @@ export interface PrivatePayloads {
    */
   'tool.started': { gated: boolean; client?: { arguments: Record<string, unknown>; expires_at: number } };
   'approval.queued': { approvals: QueuedApproval[] };
-  /** A queued approval that need not be asked any more, since its pattern was granted meanwhile. */
+  /** A queued approval that is no longer needed, because its pattern was granted meanwhile. */
   'approval.waived': { request_id: string };
   'approval.responded': { request_ids: string[] };
   /** The intent to run a gated call, after its approval. */
   'tool.executing': { tool_call_id: string };
   'tool.completed': { output: string; interrupted?: boolean };
   /**
-   * The output of a client tool; its outcome is `tool.completed`, which the owner of the run records. `terms` hold from the
-   * next step on, in place of all that held before.
+   * The output of a client tool. The owner of the run then records the outcome as `tool.completed`. From the next step on
+   * `terms` replace all earlier ones.
    */
   'tool.answered': {
     tool_call_id: string;
@@ -127,7 +127,7 @@ export type NewRecord = { [N in RecordName]: { event: N } & Public<N> & Private<
 /** A record as read back: `pos` counts all records of the run from 0, `seq` only the public ones. */
 export type LogRecord = NewRecord & { pos: number; seq: number | null; at: number };
 
-/** Records anyone may add to a run, whoever owns it. */
+/** Records that anyone may add to a run, whoever owns it. */
 export type PostedName = 'stop.requested' | 'steer.requested' | 'approval.responded' | 'tool.answered';
 
 /** The index of posted records in a database names the same ones. */

@@ -1,9 +1,9 @@
 /**
  * The contract between the agent loop and a language model: one call, one step.
  *
- * - `streamStep` yields what the model says as it says it and ends with exactly one `finish` part, which
- *   carries the whole answer again. A driver never runs tools and never retries: both are the loop's.
- * - The id of a tool call is not empty and names one call of the conversation, whatever the provider sends.
+ * - `streamStep` yields the model's output as it arrives, and ends with exactly one `finish` part, which repeats
+ *   the whole answer. A driver never runs tools and never retries: the loop does both.
+ * - The id of a tool call is not empty and unique in the conversation, whatever the provider sends.
  * - Aborting `signal` ends the request to the provider and makes the iteration throw.
  * - Every failure is a `ModelError`; its message is safe to show (no key, no header, no request body).
  */
@@ -20,9 +20,9 @@ export interface ToolDefinition {
 export interface StepRequest {
   messages: readonly Message[];
   tools: readonly ToolDefinition[];
-  /** The step has to call a tool, or this one; by default it is free. */
+  /** Requires the step to call a tool, or this tool. By default the model decides. */
   toolChoice?: 'required' | { name: string };
-  /** False where one call at a time is wanted; a model may not know of that. */
+  /** False asks for one call at a time; some models ignore it. */
   parallelToolCalls?: boolean;
   settings?: ModelSettings;
   /** The form of the final answer, for a provider that can hold the model to it beside its tools. */
