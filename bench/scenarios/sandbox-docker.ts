@@ -8,7 +8,7 @@
  * command costs on this machine before any container is asked.
  */
 import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
-import { DockerBackend } from '../../packages/sandbox/src/containers/container-backend.ts';
+import { DockerBackend } from '../../packages/sandbox/src/docker/docker-backend.ts';
 import {
   openTestDaemon,
   TEST_IMAGE,

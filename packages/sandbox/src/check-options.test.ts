@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DockerBackend } from './containers/container-backend.ts';
+import { DockerBackend } from './docker/docker-backend.ts';
 import { LocalBackend } from './local/local-backend.ts';
 
 test.each([

@@ -1,5 +1,9 @@
-/** What every backend asks of the options it is made with. Limits of commands are checked where they are divided up. */
+/** What every backend asks of the options it is made with. */
 import { SandboxError } from './errors.ts';
+import type { SandboxLimits } from './limits.ts';
+
+export const DEFAULT_TIMEOUT_S = 180;
+export const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
 
 export interface CallOptions {
   defaultTimeoutS?: number | undefined;
@@ -21,6 +25,20 @@ export function checkCallOptions({ defaultTimeoutS, outputLimitBytes, spoolLimit
     (value) => isCount(value) && value > 0,
   );
   check('spoolLimitBytes', spoolLimitBytes, 'a whole number, 0 or more', isCount);
+}
+
+/** Only those that are there. */
+export function checkedLimits(limits: SandboxLimits): SandboxLimits {
+  const entries = Object.entries(limits).filter(([, value]) => value !== undefined);
+  for (const [limit, value] of entries) {
+    const isWhole = limit === 'cpus' || Number.isSafeInteger(value);
+    if (isWhole && Number.isFinite(value) && value > 0) continue;
+    throw new SandboxError(
+      'invalid_request',
+      `The limit ${limit} should be a number over 0, not ${value}; leave it out for none.`,
+    );
+  }
+  return Object.fromEntries(entries);
 }
 
 function isCount(value: number): boolean {

@@ -9,12 +9,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
 import { slotIdOf, whyInvalid } from '../check-request.ts';
-import { type DockerDriver, wasOutOfMemory } from '../docker/docker-driver.ts';
 import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
 import type { SlotEnds, SlotPool } from '../pool/slot-pool.ts';
 import { whyNotSent } from './check-arguments.ts';
-import type { DockerContainer } from './running-container.ts';
+import type { ContainerSlots } from './container-slots.ts';
+import type { RunningContainer } from './running-container.ts';
 import type { ClientCall } from './server/sandbox-client.ts';
 
 type Answer = Omit<ExecutionResult, 'slotId'>;
@@ -25,16 +25,16 @@ interface PendingCall {
   settle(answer: Answer | undefined): void;
 }
 
-type Batches = Map<DockerContainer, PendingCall[]>;
+type Batches = Map<RunningContainer, PendingCall[]>;
 
 export class ContainerCalls {
-  readonly #pool: SlotPool<DockerContainer>;
-  readonly #driver: DockerDriver;
+  readonly #pool: SlotPool<RunningContainer>;
+  readonly #slots: ContainerSlots;
   readonly #defaultTimeoutS: number;
 
-  constructor(pool: SlotPool<DockerContainer>, driver: DockerDriver, defaultTimeoutS: number) {
+  constructor(pool: SlotPool<RunningContainer>, slots: ContainerSlots, defaultTimeoutS: number) {
     this.#pool = pool;
-    this.#driver = driver;
+    this.#slots = slots;
     this.#defaultTimeoutS = defaultTimeoutS;
   }
 
@@ -80,7 +80,7 @@ export class ContainerCalls {
 
   /** Up to its first wait it has put the request into the batch of its container, or answered it. */
   async #call(
-    container: DockerContainer,
+    container: RunningContainer,
     { gone, released }: SlotEnds,
     [slot, tool, args]: ExecutionRequest,
     limits: Pick<ClientCall, 'signal' | 'longestS'>,
@@ -99,7 +99,7 @@ export class ContainerCalls {
     if (answer) return answer;
     // Whatever became of the container afterwards: whoever released its slot wanted the call to end.
     if (released.aborted) return fail('aborted', 'The slot was released.');
-    if (wasOutOfMemory(await this.#driver.endOf(container))) {
+    if ((await this.#slots.endOf(container))?.outOfMemory) {
       return fail('oom', 'The container of this slot ran out of memory and died; acquire again.');
     }
     const reason: Error = gone.aborted ? gone.reason : container.client.lost.reason;
@@ -114,7 +114,7 @@ export class ContainerCalls {
 }
 
 async function send(
-  { client }: DockerContainer,
+  { client }: RunningContainer,
   calls: readonly PendingCall[],
   timeoutS: number | undefined,
 ): Promise<void> {

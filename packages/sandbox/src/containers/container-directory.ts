@@ -9,7 +9,6 @@
 import { renameSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ContainerUser } from '../docker/container-spec.ts';
 import {
   ignoreMissing,
   inside,
@@ -17,7 +16,7 @@ import {
   openReference,
   WorkspacePathError,
 } from '../workspace/files/workspace-path.ts';
-import { giveTreeTo, removeTree, type Workspace } from '../workspace/workspaces.ts';
+import { giveTreeTo, type Owner, removeTree, type Workspace } from '../workspace/workspaces.ts';
 
 /** Where the server inside keeps what belongs to a workspace but not into it. */
 const STATES = ['.sandbox', 'slots'];
@@ -42,12 +41,13 @@ export class ContainerDirectory {
     this.#slotsDir = join(path, 'slots');
   }
 
-  async create(user: ContainerUser): Promise<void> {
+  /** `owner` has what is mounted; without one, whoever runs this does. */
+  async create(owner: Owner | undefined): Promise<void> {
     await mkdir(this.path, { mode: 0o700 });
     await mkdir(this.#slotsDir, { mode: 0o700 });
     for (const dir of [this.runDir, this.workspacesDir]) {
       await mkdir(dir, { mode: 0o700 });
-      await giveTo(dir, user);
+      if (owner) await giveTo(dir, owner);
     }
   }
 
@@ -78,11 +78,7 @@ export class ContainerDirectory {
   }
 
   /** `moved` is called in the same turn in which the workspace changes its place. */
-  async putIn(
-    { name, dir, stateDir, tmpDir }: Workspace,
-    user: ContainerUser,
-    moved: () => void,
-  ): Promise<void> {
+  async putIn({ name, dir, stateDir, tmpDir }: Workspace, user: Owner, moved: () => void): Promise<void> {
     // Its /tmp may have had another owner than the directory around it, where a slot has users of its own.
     for (const path of [dir, tmpDir, stateDir]) await giveTreeTo(path, user);
     await move(name, [dirname(stateDir)], [this.workspacesDir, ...STATES]);
@@ -132,6 +128,6 @@ async function orMissing<T>(opening: Promise<T>): Promise<T | undefined> {
   });
 }
 
-async function giveTo(path: string, { uid, gid }: ContainerUser): Promise<void> {
+async function giveTo(path: string, { uid, gid }: Owner): Promise<void> {
   if (process.getuid?.() === 0) await chown(path, uid, gid);
 }

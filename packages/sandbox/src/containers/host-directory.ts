@@ -1,9 +1,9 @@
 /**
- * The part of a workspaces directory that belongs to Docker.
+ * The part of a workspaces directory that belongs to the containers of one driver.
  *
- *   <workspacesDir>/.sandbox/docker/server                     who this is, also after a restart
- *   <workspacesDir>/.sandbox/docker/<instance>/lease           held by the process that is this instance (lease.ts)
- *   <workspacesDir>/.sandbox/docker/<instance>/<container>/    container-directory.ts
+ *   <workspacesDir>/.sandbox/<driver>/server                     who this is, also after a restart
+ *   <workspacesDir>/.sandbox/<driver>/<instance>/lease           held by the process that is this instance (lease.ts)
+ *   <workspacesDir>/.sandbox/<driver>/<instance>/<container>/    container-directory.ts
  *
  * Every container carries the server's id and the path of its instance's lease as labels. So a server that starts after
  * a crash knows which containers were its own, and which of those have nobody any more.
@@ -42,12 +42,12 @@ export class HostDirectory {
   }
 
   /** Whether containers were ever started from here. */
-  static async exists(workspacesDir: string): Promise<boolean> {
-    return (await ignoreMissing(lstat(join(dirOf(workspacesDir), SERVER)))) !== undefined;
+  static async exists(workspacesDir: string, driver: string): Promise<boolean> {
+    return (await ignoreMissing(lstat(join(dirOf(workspacesDir, driver), SERVER)))) !== undefined;
   }
 
-  static async open(workspacesDir: string): Promise<HostDirectory> {
-    const dir = dirOf(workspacesDir);
+  static async open(workspacesDir: string, driver: string): Promise<HostDirectory> {
+    const dir = dirOf(workspacesDir, driver);
     const id = randomUUID();
     const openingDir = join(dir, `opening-${id}`);
     await mkdir(openingDir, { recursive: true, mode: 0o700 });
@@ -100,8 +100,8 @@ export class HostDirectory {
   }
 }
 
-function dirOf(workspacesDir: string): string {
-  return join(workspacesDir, '.sandbox', 'docker');
+function dirOf(workspacesDir: string, driver: string): string {
+  return join(workspacesDir, '.sandbox', driver);
 }
 
 /** Written whole or not at all, and by the first of several. */

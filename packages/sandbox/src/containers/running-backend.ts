@@ -1,34 +1,34 @@
-/** A Docker backend between `start` and `stop`: everything that is there only then. */
+/** A backend of containers between `start` and `stop`: everything that is there only then. */
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
-import { blueprintOf } from '../docker/blueprint.ts';
-import { checkDaemon } from '../docker/check-daemon.ts';
-import { INSIDE } from '../docker/container-spec.ts';
-import type { DockerApi } from '../docker/docker-api.ts';
-import { DockerDriver } from '../docker/docker-driver.ts';
-import { divideLimits } from '../docker/docker-limits.ts';
-import { type DockerBackendOptions, poolLimits } from '../docker/docker-options.ts';
-import { WORKSPACE_DIR } from '../local/isolation/system-view.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
-import { Workspaces } from '../workspace/workspaces.ts';
-import { chooseDriver, type DriverChoice } from './choose-driver.ts';
+import { WORKSPACE_DIR, Workspaces } from '../workspace/workspaces.ts';
+import { chooseNesting, type NestingChoice } from './choose-nesting.ts';
 import { ContainerCalls } from './container-calls.ts';
+import type { ContainerDriver } from './container-driver.ts';
+import { type ContainerBackendOptions, poolLimits } from './container-options.ts';
+import { type ContainerBlueprint, ContainerSlots } from './container-slots.ts';
+import { type DividedLimits, divideLimits } from './divide-limits.ts';
 import { HostDirectory } from './host-directory.ts';
-import type { DockerContainer } from './running-container.ts';
+import { placesFor } from './places-for.ts';
+import type { RunningContainer } from './running-container.ts';
 import { sweep } from './sweep.ts';
-import { WorkspacePlaces } from './workspace-places.ts';
+import type { WorkspacePlaces } from './workspace-places.ts';
 
 const SWEEP_EVERY_MS = 60_000;
 
-interface Parts extends DriverChoice {
-  pool: SlotPool<DockerContainer>;
+export type RunningOptions = ContainerBackendOptions & { defaultTimeoutS: number };
+
+interface Parts extends NestingChoice {
+  driver: ContainerDriver;
+  pool: SlotPool<RunningContainer>;
   places: WorkspacePlaces;
   defaultTimeoutS: number;
   onTrouble(message: string): void;
   resources: AsyncDisposableStack;
 }
 
-export class RunningDocker {
-  readonly pool: SlotPool<DockerContainer>;
+export class RunningBackend {
+  readonly pool: SlotPool<RunningContainer>;
   readonly places: WorkspacePlaces;
   readonly #parts: Parts;
   readonly #calls: ContainerCalls;
@@ -39,45 +39,41 @@ export class RunningDocker {
     this.pool = parts.pool;
     this.places = parts.places;
     this.#parts = parts;
-    this.#calls = new ContainerCalls(parts.pool, parts.driver, parts.defaultTimeoutS);
+    this.#calls = new ContainerCalls(parts.pool, parts.slots, parts.defaultTimeoutS);
   }
 
-  static async start(
-    api: DockerApi,
-    options: DockerBackendOptions & { defaultTimeoutS: number },
-  ): Promise<RunningDocker> {
+  static async start(driver: ContainerDriver, options: RunningOptions): Promise<RunningBackend> {
     const { onTrouble = () => {} } = options;
-    const daemon = await checkDaemon(api, options.image);
-    const limits = divideLimits(options, daemon);
+    const limits = divideLimits(options, await driver.prepare());
     await using resources = new AsyncDisposableStack();
     const workspaces = await Workspaces.open(options.workspacesDir);
     resources.defer(() => workspaces.close());
-    const host = await HostDirectory.open(workspaces.baseDir);
+    const host = await HostDirectory.open(workspaces.baseDir, driver.name);
     resources.defer(() => host.close());
-    const places = new WorkspacePlaces(workspaces);
-    const sweepAll = (knows: (name: string) => boolean) => sweep({ api, host, places, knows, onTrouble });
+    const places = placesFor(driver, workspaces);
+    const sweepAll = (knows: (name: string) => boolean) => sweep({ driver, host, places, knows, onTrouble });
     await sweepAll(() => false);
 
-    let pool: SlotPool<DockerContainer> | undefined;
+    let pool: SlotPool<RunningContainer> | undefined;
     const create = (nested: boolean) =>
-      new DockerDriver({
-        ...{ api, host, places },
-        blueprint: blueprintOf(options, nested, daemon, limits),
+      new ContainerSlots({
+        ...{ driver, host, places, onTrouble },
+        blueprint: blueprintOf(options, nested, limits),
         onLost: (container, reason) => pool?.containerFailed(container, reason),
       });
     const pooling = poolLimits(options);
-    const choice = await chooseDriver(create, pooling.slotsPerContainer);
-    const { driver, nested } = choice;
-    resources.defer(() => driver.close());
-    pool = new SlotPool({ ...pooling, driver, singleUse: !nested, onTrouble });
+    const choice = await chooseNesting(driver, create, pooling.slotsPerContainer);
+    const { slots, nested } = choice;
+    resources.defer(() => slots.close());
+    pool = new SlotPool({ ...pooling, driver: slots, singleUse: !nested, onTrouble });
     await pool.start();
     resources.defer(() => pool.stop());
-    await driver.close();
+    await slots.close();
 
     let sweeping: Promise<void> | undefined;
     const sweeper = setInterval(() => {
-      // One at a time, however long the daemon takes.
-      sweeping ??= sweepAll((name) => driver.knows(name))
+      // One at a time, however long the driver takes.
+      sweeping ??= sweepAll((name) => slots.knows(name))
         .catch((error: Error) => onTrouble(error.message))
         .finally(() => {
           sweeping = undefined;
@@ -88,9 +84,9 @@ export class RunningDocker {
       clearInterval(sweeper);
       await sweeping;
     });
-    return new RunningDocker({
+    return new RunningBackend({
       ...{ ...choice, limits: [...choice.limits, ...limits.unenforced] },
-      ...{ pool, places, onTrouble, resources: resources.move() },
+      ...{ driver, pool, places, onTrouble, resources: resources.move() },
       defaultTimeoutS: options.defaultTimeoutS,
     });
   }
@@ -115,12 +111,33 @@ export class RunningDocker {
 
   stats(): BackendStats {
     const { slots, containers, startFailure } = this.pool.stats();
-    const { isolation, limits } = this.#parts;
+    const { driver, isolation, limits } = this.#parts;
     const trouble = containers.ready === 0 ? startFailure : undefined;
-    return { backend: 'docker', isolation, limits, slots, containers, trouble };
+    return { backend: driver.name, isolation, limits, slots, containers, trouble };
   }
 
   /** The workspace as commands in a slot see it. */
-  readonly workspaceDirOf = (name: string): string =>
-    this.#parts.nested ? WORKSPACE_DIR : `${INSIDE.workspaces}/${name}`;
+  workspaceDirOf(name: string): string {
+    const { nested, driver } = this.#parts;
+    return nested ? WORKSPACE_DIR : `${driver.workspacesDir}/${name}`;
+  }
+}
+
+function blueprintOf(options: RunningOptions, nested: boolean, limits: DividedLimits): ContainerBlueprint {
+  const { allowNetwork = false, defaultTimeoutS, outputLimitBytes, spoolLimitBytes } = options;
+  return {
+    ...{ nested, allowNetwork, limits: limits.container },
+    slots: poolLimits(options).slotsPerContainer,
+    backend: {
+      isolation: nested ? 'auto' : 'none',
+      ...{ allowNetwork, containerLimits: limits.container, ...limits.inside },
+      ...defined({ defaultTimeoutS, outputLimitBytes, spoolLimitBytes }),
+    },
+  };
+}
+
+type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

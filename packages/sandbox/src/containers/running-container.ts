@@ -1,44 +1,44 @@
 /** A container that runs, as the host knows it: its directory, the hold on the server inside, and its slots. */
-import type { FileHandle } from 'node:fs/promises';
-import type { ContainerState } from '../docker/docker-api.ts';
 import { SandboxError } from '../errors.ts';
-import type { Container } from '../pool/container-driver.ts';
-import type { ContainerDirectory, SlotNote } from './container-directory.ts';
+import type { Container } from '../pool/pool-driver.ts';
+import type { ContainerDirectory } from './container-directory.ts';
+import type { Examined, Reached } from './container-driver.ts';
 import type { SandboxClient } from './server/sandbox-client.ts';
+import type { PlacedWorkspace } from './workspace-places.ts';
 
-export interface DockerSlot {
-  /** The name of its workspace. */
-  workspace: string;
-  note: SlotNote;
+export interface ContainerSlot {
+  workspace: PlacedWorkspace;
   /** What the server inside calls it; empty until that has opened it. */
   innerSlotId: string;
 }
 
-export class DockerContainer implements Container {
+export interface ContainerParts {
+  containerId: string;
+  name: string;
+  directory: ContainerDirectory;
+  client: SandboxClient;
+  /** What the client connects through. */
+  reached: Reached;
+}
+
+export class RunningContainer implements Container {
   readonly containerId: string;
   readonly name: string;
   readonly directory: ContainerDirectory;
   readonly client: SandboxClient;
-  readonly slots = new Map<string, DockerSlot>();
+  readonly slots = new Map<string, ContainerSlot>();
   /** How it ended, once somebody has asked; undefined inside where nobody knows. */
-  end: Promise<ContainerState | undefined> | undefined;
-  readonly #socket: FileHandle;
+  end: Promise<Examined | undefined> | undefined;
+  readonly #reached: Reached;
   readonly #underWay = new Set<Promise<unknown>>();
   #released = false;
 
-  /** `socket` is what the client connects through. */
-  constructor(
-    containerId: string,
-    name: string,
-    directory: ContainerDirectory,
-    client: SandboxClient,
-    socket: FileHandle,
-  ) {
+  constructor({ containerId, name, directory, client, reached }: ContainerParts) {
     this.containerId = containerId;
     this.name = name;
     this.directory = directory;
     this.client = client;
-    this.#socket = socket;
+    this.#reached = reached;
   }
 
   /** For work on its slots, which has to be over before their workspaces are saved, and must not begin after. */
@@ -73,6 +73,6 @@ export class DockerContainer implements Container {
   /** Resolves when nothing works with it any more; after `release` nothing begins to. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
-    await this.#socket.close();
+    await this.#reached.close();
   }
 }

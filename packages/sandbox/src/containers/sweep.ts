@@ -4,12 +4,12 @@
  * another, or to an instance that lives, whose lease is held.
  */
 import { dirname } from 'node:path';
-import type { DockerApi } from '../docker/docker-api.ts';
+import type { ContainerDriver } from './container-driver.ts';
 import { type HostDirectory, LABELS } from './host-directory.ts';
 import type { WorkspacePlaces } from './workspace-places.ts';
 
 export interface SweepOptions {
-  api: DockerApi;
+  driver: ContainerDriver;
   host: HostDirectory;
   places: WorkspacePlaces;
   /** Whether this instance has a container of this name, or is about to. */
@@ -17,16 +17,15 @@ export interface SweepOptions {
   onTrouble(message: string): void;
 }
 
-export async function sweep({ api, host, places, knows, onTrouble }: SweepOptions): Promise<void> {
+export async function sweep({ driver, host, places, knows, onTrouble }: SweepOptions): Promise<void> {
   /** Instances with a container that could not be removed and may still be writing. */
   const spared = new Set<string>();
-  for (const { Id, Names, Labels } of await api.listContainers(`${LABELS.server}=${host.serverId}`)) {
-    const owner = await host.ownerOf(Labels);
-    // The daemon puts a slash before a name.
-    if (owner === 'other' || (owner === 'this' && Names.some((name) => knows(name.slice(1))))) continue;
-    await api.removeContainer(Id).catch((error: Error) => {
-      spared.add(dirname(Labels[LABELS.lease] ?? ''));
-      onTrouble(`The abandoned container ${Id} could not be removed: ${error.message}`);
+  for (const { name, labels } of await driver.list(LABELS.server, host.serverId)) {
+    const owner = await host.ownerOf(labels);
+    if (owner === 'other' || (owner === 'this' && knows(name))) continue;
+    await driver.remove(name).catch((error: Error) => {
+      spared.add(dirname(labels[LABELS.lease] ?? ''));
+      onTrouble(`The abandoned container ${name} could not be removed: ${error.message}`);
     });
   }
   for (const instance of await host.abandoned()) {

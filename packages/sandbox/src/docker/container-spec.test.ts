@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest';
+import { ContainerDirectory } from '../containers/container-directory.ts';
+import { SERVER_PROGRAM } from '../containers/server-program.ts';
 import { type ContainerPlan, containerSpec } from './container-spec.ts';
 
 const MB = 1024 * 1024;
 
 const PLAN: ContainerPlan = {
-  ...{ image: 'image', nested: true, slots: 4, allowNetwork: false, entry: 'src/main.ts' },
+  ...{ name: 'name', image: 'image', nested: true, slots: 4, allowNetwork: false },
   limits: { memoryBytes: 512 * MB, cpus: 1.5, processes: 100 },
   user: { uid: 1001, gid: 1002 },
   labels: { label: 'x' },
-  ...{ nodePath: '/node', packageDir: '/package', runDir: '/run-dir', workspacesDir: '/workspaces' },
-  server: { socketPath: '/talaria/run/socket', backend: { workspacesDir: '/talaria/workspaces' } },
+  directory: new ContainerDirectory('/directory'),
+  backend: { isolation: 'auto' },
   daemon: { NCPU: 8 },
 };
 
@@ -44,10 +46,10 @@ test('without limits nothing is limited', () => {
 
 test('only the program and its own directories are mounted, and only those can be written', () => {
   expect(specOf().HostConfig.Mounts).toEqual([
-    { Type: 'bind', Source: '/node', Target: '/talaria/node', ReadOnly: true },
-    { Type: 'bind', Source: '/package', Target: '/talaria/sandbox', ReadOnly: true },
-    { Type: 'bind', Source: '/run-dir', Target: '/talaria/run', ReadOnly: false },
-    { Type: 'bind', Source: '/workspaces', Target: '/talaria/workspaces', ReadOnly: false },
+    { Type: 'bind', Source: SERVER_PROGRAM.nodePath, Target: '/talaria/node', ReadOnly: true },
+    { Type: 'bind', Source: SERVER_PROGRAM.packageDir, Target: '/talaria/sandbox', ReadOnly: true },
+    { Type: 'bind', Source: '/directory/run', Target: '/talaria/run', ReadOnly: false },
+    { Type: 'bind', Source: '/directory/workspaces', Target: '/talaria/workspaces', ReadOnly: false },
   ]);
 });
 

@@ -10,8 +10,11 @@
  * kernel lets nobody mount a second /proc that shows more than the first. Without it a container is all there is
  * between a command and the host, so it keeps Docker's own profiles.
  */
+import type { ContainerRequest } from '../containers/container-driver.ts';
+import { SOCKET_NAME } from '../containers/container-socket.ts';
 import type { ContainerServerConfig } from '../containers/server/main.ts';
-import type { SandboxLimits } from '../limits.ts';
+import { SERVER_PROGRAM } from '../containers/server-program.ts';
+import type { Owner } from '../workspace/workspaces.ts';
 import { hasSecurityOption } from './check-daemon.ts';
 import type { DaemonInfo } from './docker-api.ts';
 import { seccompProfile } from './seccomp-profile.ts';
@@ -39,41 +42,24 @@ export const SERVER_KILLED = 99;
 /** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
 const FIRST_PROCESS = ['/bin/sh', '-c', `"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
 
-export interface ContainerUser {
-  uid: number;
-  gid: number;
-}
-
-export interface ContainerPlan {
+export interface ContainerPlan extends ContainerRequest {
   image: string;
-  nested: boolean;
-  slots: number;
-  allowNetwork: boolean;
-  /** Of all slots together, except that processes are those of each. */
-  limits: SandboxLimits;
-  user: ContainerUser;
-  labels: Record<string, string>;
-  /** On the host. */
-  nodePath: string;
-  packageDir: string;
-  runDir: string;
-  workspacesDir: string;
-  /** Of the server's program inside the package. */
-  entry: string;
-  server: ContainerServerConfig;
+  user: Owner;
   /** What the daemon says of itself. */
   daemon: DaemonInfo;
 }
 
 export function containerSpec(plan: ContainerPlan): object {
-  const { user } = plan;
+  const { user, directory } = plan;
+  const { nodePath, packageDir, entry } = SERVER_PROGRAM;
+  const server: ContainerServerConfig = {
+    socketPath: `${INSIDE.run}/${SOCKET_NAME}`,
+    backend: { ...plan.backend, workspacesDir: INSIDE.workspaces },
+  };
   return {
     Image: plan.image,
     User: `${user.uid}:${user.gid}`,
-    Entrypoint: [
-      ...FIRST_PROCESS,
-      ...[INSIDE.node, `${INSIDE.package}/${plan.entry}`, JSON.stringify(plan.server)],
-    ],
+    Entrypoint: [...FIRST_PROCESS, INSIDE.node, `${INSIDE.package}/${entry}`, JSON.stringify(server)],
     Cmd: [],
     // The image's own stay, except for what is meant for a Node of its own.
     Env: ['NODE_OPTIONS='],
@@ -94,10 +80,10 @@ export function containerSpec(plan: ContainerPlan): object {
         '/tmp': `rw,nosuid,nodev,size=${TMP_BYTES},uid=${user.uid},gid=${user.gid},mode=0700`,
       },
       Mounts: [
-        bind(plan.nodePath, INSIDE.node, true),
-        bind(plan.packageDir, INSIDE.package, true),
-        bind(plan.runDir, INSIDE.run, false),
-        bind(plan.workspacesDir, INSIDE.workspaces, false),
+        bind(nodePath, INSIDE.node, true),
+        bind(packageDir, INSIDE.package, true),
+        bind(directory.runDir, INSIDE.run, false),
+        bind(directory.workspacesDir, INSIDE.workspaces, false),
       ],
       ...limitOptions(plan),
       Ulimits: [

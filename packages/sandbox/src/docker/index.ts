@@ -1,3 +1,2 @@
-export { DockerBackend } from '../containers/container-backend.ts';
 export { DockerApi } from './docker-api.ts';
-export type { DockerBackendOptions } from './docker-options.ts';
+export { DockerBackend, type DockerBackendOptions } from './docker-backend.ts';

@@ -7,15 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type {
-  ArchiveArtifactsOptions,
-  ArtifactArchive,
-  ArtifactContent,
-  ArtifactListing,
-  ListArtifactsOptions,
-  ReadArtifactOptions,
-  WorkspaceReader,
-} from '../artifacts.ts';
+import type { WorkspaceReader } from '../artifacts.ts';
 import type {
   AcquireOptions,
   BackendStats,
@@ -29,7 +21,7 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import { checkCallOptions } from '../check-options.ts';
+import { checkCallOptions, DEFAULT_OUTPUT_LIMIT_BYTES, DEFAULT_TIMEOUT_S } from '../check-options.ts';
 import { checkTrajectoryId, slotIdOf, whyInvalid } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
@@ -42,12 +34,10 @@ import type {
   WorkspaceSurvey,
 } from '../snapshots.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
-import { LocalWorkspaceReader } from '../workspace/artifacts/local-workspace-reader.ts';
-import { archiveArtifacts, listArtifacts, readArtifact } from '../workspace/artifacts/slot-artifacts.ts';
+import { SlotArtifacts } from '../workspace/artifacts/slot-artifacts.ts';
 import { InvalidPathError, WorkspacePathError } from '../workspace/files/workspace-path.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
-import { surveyTree } from '../workspace/snapshots/survey-tree.ts';
-import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
+import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import {
   anonymousWorkspaceName,
   type Workspace,
@@ -72,8 +62,6 @@ import { InvalidArgumentError } from './tools/arguments.ts';
 import { TOOLS } from './tools/index.ts';
 import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
 
-const DEFAULT_TIMEOUT_S = 180;
-export const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
 const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 export interface LocalBackendOptions {
@@ -114,7 +102,7 @@ interface Running {
   pipes: PipeStock;
 }
 
-export class LocalBackend implements ToolBackend {
+export class LocalBackend extends SlotArtifacts implements ToolBackend {
   readonly defaultTimeoutS: number;
   readonly #options: LocalBackendOptions;
   readonly #slots = new Map<string, LocalSlot>();
@@ -125,6 +113,7 @@ export class LocalBackend implements ToolBackend {
   #starting: Promise<void> | undefined;
 
   constructor(options: LocalBackendOptions) {
+    super();
     checkCallOptions(options);
     this.#options = options;
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
@@ -258,41 +247,22 @@ export class LocalBackend implements ToolBackend {
     );
   }
 
-  async readArtifact(slot: Slot, path: string, options: ReadArtifactOptions = {}): Promise<ArtifactContent> {
-    return readArtifact(this.#readerOf(slot), path, options, this.defaultTimeoutS);
-  }
-
-  async listArtifacts(slot: Slot, path = '.', options: ListArtifactsOptions = {}): Promise<ArtifactListing> {
-    return listArtifacts(this.#readerOf(slot), path, options, this.defaultTimeoutS);
-  }
-
-  async archiveArtifacts(
-    slot: Slot,
-    path = '.',
-    options: ArchiveArtifactsOptions = {},
-  ): Promise<ArtifactArchive> {
-    return archiveArtifacts(this.#readerOf(slot), path, options, this.defaultTimeoutS);
-  }
-
   async openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined> {
-    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
-    return workspace && this.#reader(workspace);
+    return (await this.#find(trajectoryId))?.reader;
   }
 
   async surveyWorkspace(
     trajectoryId: string,
     options: SurveyOptions = {},
   ): Promise<WorkspaceSurvey | undefined> {
-    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
-    return workspace && surveyTree(() => workspace.dir, options);
+    return (await this.#find(trajectoryId))?.survey(options);
   }
 
   async snapshotWorkspace(
     trajectoryId: string,
     options: SnapshotOptions = {},
   ): Promise<Readable | undefined> {
-    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
-    return workspace && takeSnapshot(() => workspace.dir, options);
+    return (await this.#find(trajectoryId))?.snapshot(options);
   }
 
   restoreWorkspace(
@@ -331,18 +301,23 @@ export class LocalBackend implements ToolBackend {
     throw new SandboxError('backend_down', 'The local backend is not started.');
   }
 
-  #readerOf({ slotId }: Slot): WorkspaceReader {
+  protected override readerOf({ slotId }: Slot): WorkspaceReader {
     this.#started();
     const slot = this.#slots.get(slotId);
     if (!slot || slot.state === 'releasing') {
       throw new SandboxError('slot_gone', `The slot ${slotId} was released.`);
     }
-    return this.#reader(slot.workspace);
+    return this.#view(slot.workspace).reader;
   }
 
-  #reader(workspace: Workspace): WorkspaceReader {
+  async #find(trajectoryId: string): Promise<WorkspaceView | undefined> {
+    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
+    return workspace && this.#view(workspace);
+  }
+
+  #view(workspace: Workspace): WorkspaceView {
     const { isolation } = this.#started();
-    return new LocalWorkspaceReader(() => workspace.dir, isolation.workspaceDir(workspace), this.#digests);
+    return viewDirectory(() => workspace.dir, isolation.workspaceDir(workspace), this.#digests);
   }
 
   /** Works on the workspace of a trajectory that no slot holds; until it is done none is given out. */

@@ -19,11 +19,11 @@
 import { SandboxError } from '../errors.ts';
 import { backoffMs, StartBackoff } from './backoff.ts';
 import { type Clock, delay } from './clock.ts';
-import type { Container, ContainerDriver } from './container-driver.ts';
 import { PoolContainer } from './pool-container.ts';
+import type { Container, PoolDriver } from './pool-driver.ts';
 
 export interface FleetOptions<C extends Container> {
-  driver: ContainerDriver<C>;
+  driver: PoolDriver<C>;
   clock: Clock;
   maxContainers: number;
   idleContainerS: number;

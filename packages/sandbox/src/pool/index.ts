@@ -1,2 +1,2 @@
-export type { Container, ContainerDriver, SlotRequest } from './container-driver.ts';
+export type { Container, PoolDriver, SlotRequest } from './pool-driver.ts';
 export { type PoolStats, SlotPool, type SlotPoolOptions } from './slot-pool.ts';

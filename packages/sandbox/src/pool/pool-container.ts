@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Slot, SlotState } from '../backend.ts';
 import type { Caller } from './acquire-queue.ts';
-import type { Container, SlotRequest } from './container-driver.ts';
+import type { Container, SlotRequest } from './pool-driver.ts';
 
 export class PoolContainer<C extends Container> {
   readonly handle: C;

@@ -26,14 +26,14 @@ import { SandboxError } from '../errors.ts';
 import { AcquireQueue } from './acquire-queue.ts';
 import { Affinity } from './affinity.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { Container, ContainerDriver } from './container-driver.ts';
 import { ContainerFleet } from './container-fleet.ts';
 import { type PoolContainer, PooledSlot } from './pool-container.ts';
+import type { Container, PoolDriver } from './pool-driver.ts';
 import { checkPoolLimits, type PoolLimits } from './pool-limits.ts';
 import { describeShortage } from './shortage.ts';
 
 export interface SlotPoolOptions<C extends Container> extends PoolLimits {
-  driver: ContainerDriver<C>;
+  driver: PoolDriver<C>;
   /** Nothing but the container keeps its slots apart, so one that had a slot in it is ended and not used again. */
   singleUse?: boolean | undefined;
   /** One sentence for an operator's log: a container that died, did not start or could not be ended. */

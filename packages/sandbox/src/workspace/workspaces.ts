@@ -22,6 +22,9 @@ import { ignoreMissing } from './files/workspace-path.ts';
 
 const run = promisify(execFile);
 
+/** A workspace as commands see it that have a file system of their own. */
+export const WORKSPACE_DIR = '/workspace';
+
 export interface Workspace {
   readonly name: string;
   /** Its path on the host. */

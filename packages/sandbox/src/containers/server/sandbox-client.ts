@@ -9,7 +9,7 @@
  * error. So no call waits longer for a container that is dead or frozen than the pings take to show it, and none waits
  * for ever for one that commands have taken over.
  */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
 import {
   type Abort,
@@ -54,8 +54,8 @@ interface Unanswered {
 }
 
 export class SandboxClient {
-  readonly #connect: () => Socket;
-  readonly #connections = new Set<Socket>();
+  readonly #connect: () => Duplex;
+  readonly #connections = new Set<Duplex>();
   readonly #lost = new AbortController();
   readonly #pingEveryMs: number;
   readonly #maxResultBytes: number;
@@ -65,10 +65,10 @@ export class SandboxClient {
   #pongCount = 0;
   /** Of the pings that are sent regularly. */
   #watchCount = 0;
-  #owner: Socket | undefined;
+  #owner: Duplex | undefined;
   #attached: Attached | undefined;
 
-  private constructor(connect: () => Socket, { pingEveryMs, outputLimitBytes }: ClientOptions) {
+  private constructor(connect: () => Duplex, { pingEveryMs, outputLimitBytes }: ClientOptions) {
     this.#connect = connect;
     this.#pingEveryMs = pingEveryMs ?? PING_EVERY_MS;
     this.#maxResultBytes =
@@ -78,7 +78,7 @@ export class SandboxClient {
   }
 
   static async attach(
-    connect: () => Socket,
+    connect: () => Duplex,
     signal: AbortSignal,
     options: ClientOptions = {},
   ): Promise<SandboxClient> {
@@ -161,7 +161,7 @@ export class SandboxClient {
   }
 
   async #sendCalls(
-    connection: Socket,
+    connection: Duplex,
     calls: readonly ClientCall[],
     timeoutS: number | undefined,
     pending: ReadonlyMap<number, Unanswered>,
@@ -266,7 +266,7 @@ export class SandboxClient {
     }
   }
 
-  #open(): Socket {
+  #open(): Duplex {
     this.lost.throwIfAborted();
     const connection = this.#connect();
     this.#connections.add(connection);

@@ -2,7 +2,8 @@
  * The server inside a container: a backend of this machine, which here is the container, behind a socket. The protocol
  * is in protocol.ts. A connection that breaks the protocol is closed; the others go on.
  */
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Slot, ToolBackend } from '../../backend.ts';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
 import {
@@ -44,7 +45,7 @@ export class SandboxServer {
     });
   }
 
-  async #serve(connection: Socket): Promise<void> {
+  async #serve(connection: Duplex): Promise<void> {
     // A connection that breaks is one that ended; the frames stop.
     connection.on('error', () => {});
     const frames = readFrames(connection, MAX_FRAME_BYTES);
@@ -60,7 +61,7 @@ export class SandboxServer {
     }
   }
 
-  async #answer(call: Call, frames: Frames, connection: Socket): Promise<void> {
+  async #answer(call: Call, frames: Frames, connection: Duplex): Promise<void> {
     switch (call.call) {
       case 'attach':
         return await this.#attach(frames, connection);
@@ -75,7 +76,7 @@ export class SandboxServer {
     }
   }
 
-  async #attach(frames: Frames, connection: Socket): Promise<void> {
+  async #attach(frames: Frames, connection: Duplex): Promise<void> {
     clearTimeout(this.#deadline);
     const { isolation, limits } = this.#backend.stats();
     try {
@@ -104,7 +105,7 @@ export class SandboxServer {
   async #execute(
     { count, timeoutS }: Extract<Call, { call: 'execute' }>,
     frames: Frames,
-    connection: Socket,
+    connection: Duplex,
   ): Promise<void> {
     const running = new Map<number, AbortController>();
     connection.once('close', () => {
@@ -153,6 +154,6 @@ async function orFailed<T>(work: Promise<T>): Promise<T | Failed> {
 }
 
 /** What was written leaves before the connection is closed. */
-function ended(connection: Socket): Promise<void> {
+function ended(connection: Duplex): Promise<void> {
   return new Promise((resolve) => connection.end(resolve));
 }

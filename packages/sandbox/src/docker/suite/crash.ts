@@ -5,7 +5,7 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DockerBackendOptions } from '../docker-options.ts';
+import type { DockerBackendOptions } from '../docker-backend.ts';
 import { TEST_IMAGE, type TestDaemon } from '../testing/docker-daemon.ts';
 import { createTest, listContainers, newTrajectory, startTest } from '../testing/docker-fixture.ts';
 
@@ -73,7 +73,7 @@ export function describeCrash(daemon: () => TestDaemon): void {
 
 /** A process of its own that holds its slots, each with a file and a command that runs on, until it is killed. */
 async function startServer(options: DockerBackendOptions) {
-  const module = new URL('../../containers/container-backend.ts', import.meta.url).pathname;
+  const module = new URL('../docker-backend.ts', import.meta.url).pathname;
   const program = `
     import { DockerBackend } from ${JSON.stringify(module)};
     const backend = new DockerBackend(${JSON.stringify(options)});

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionResult, Slot } from '../../backend.ts';
-import { DockerBackend } from '../../containers/container-backend.ts';
 import { LABELS } from '../../containers/host-directory.ts';
-import type { DockerBackendOptions } from '../docker-options.ts';
+import type { DockerBackendOptions } from '../docker-backend.ts';
+import { DockerBackend } from '../docker-backend.ts';
 import { callDocker, TEST_IMAGE, type TestDaemon } from './docker-daemon.ts';
 
 export interface DockerTest extends AsyncDisposable {

@@ -9,20 +9,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
-import type { Workspace } from '../../workspace/workspaces.ts';
+import { WORKSPACE_DIR, type Workspace } from '../../workspace/workspaces.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { keptOptions, readMounts } from './mounts.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import {
-  type ProcView,
-  procFor,
-  SANDBOX_UID,
-  SHM_BYTES,
-  type SystemView,
-  WORKSPACE_DIR,
-} from './system-view.ts';
+import { type ProcView, procFor, SANDBOX_UID, SHM_BYTES, type SystemView } from './system-view.ts';
 
 const run = promisify(execFile);
 

@@ -28,6 +28,7 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../../host/system-path.ts';
+import { WORKSPACE_DIR } from '../../workspace/workspaces.ts';
 
 const run = promisify(execFile);
 
@@ -79,7 +80,6 @@ const READABLE_BY_OTHERS = 0o004;
 
 /** The user that commands run as, inside. */
 export const SANDBOX_UID = 1000;
-export const WORKSPACE_DIR = '/workspace';
 /** What the sandbox itself needs inside. */
 export const OWN_DIR = '/.sandbox';
 /** Of a command's /dev/shm. It is memory, which no rlimit counts; left alone it could be half of the machine's. */

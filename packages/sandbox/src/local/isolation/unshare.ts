@@ -16,21 +16,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '../../host/system-path.ts';
-import type { Workspace } from '../../workspace/workspaces.ts';
+import { WORKSPACE_DIR, type Workspace } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
 import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import {
-  type ProcView,
-  procFor,
-  SANDBOX_UID,
-  SHM_BYTES,
-  type SystemView,
-  WORKSPACE_DIR,
-} from './system-view.ts';
+import { type ProcView, procFor, SANDBOX_UID, SHM_BYTES, type SystemView } from './system-view.ts';
 
 const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
 

@@ -7,8 +7,9 @@
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
 
+import { checkedLimits } from '../../check-options.ts';
 import { describeLimit } from '../../describe-limits.ts';
-import { LimitUnenforceableError, SandboxError } from '../../errors.ts';
+import { LimitUnenforceableError } from '../../errors.ts';
 import type { LimitName, LimitStatus, SandboxLimits } from '../../limits.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { Observed, Trial } from '../isolation/trial.ts';
@@ -199,18 +200,4 @@ function judgeSpace(space: SpaceOptions | Error | undefined): Verdict {
 
 function canBeRlimited(limit: LimitName): limit is keyof typeof RLIMIT_TESTS {
   return limit in RLIMIT_TESTS;
-}
-
-/** Only those that are there. */
-export function checkedLimits(limits: SandboxLimits): SandboxLimits {
-  const entries = Object.entries(limits).filter(([, value]) => value !== undefined);
-  for (const [limit, value] of entries) {
-    const isWhole = limit === 'cpus' || Number.isSafeInteger(value);
-    if (isWhole && Number.isFinite(value) && value > 0) continue;
-    throw new SandboxError(
-      'invalid_request',
-      `The limit ${limit} should be a number over 0, not ${value}; leave it out for none.`,
-    );
-  }
-  return Object.fromEntries(entries);
 }

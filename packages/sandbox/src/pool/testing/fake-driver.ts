@@ -2,7 +2,7 @@
  * Containers that exist in memory only, for the pool's own tests. What a test sets in `before` happens first in every
  * call: it can wait or throw. Whatever a driver must never be asked for throws and is kept in `violations`.
  */
-import type { Container, ContainerDriver, SlotRequest } from '../container-driver.ts';
+import type { Container, PoolDriver, SlotRequest } from '../pool-driver.ts';
 
 export interface FakeContainer extends Container {
   alive: boolean;
@@ -18,7 +18,7 @@ export interface Before {
   discard(trajectoryId: string): Promise<void> | void;
 }
 
-export class FakeDriver implements ContainerDriver<FakeContainer> {
+export class FakeDriver implements PoolDriver<FakeContainer> {
   readonly before: { [K in keyof Before]?: Before[K] | undefined } = {};
   readonly slotsPerContainer: number;
   readonly maxContainers: number;

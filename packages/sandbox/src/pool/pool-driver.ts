@@ -22,7 +22,7 @@ export interface SlotRequest {
   readonly trajectoryId: string | undefined;
 }
 
-export interface ContainerDriver<C extends Container> {
+export interface PoolDriver<C extends Container> {
   startContainer(signal: AbortSignal): Promise<C>;
   stopContainer(container: C): Promise<void>;
   checkContainer(container: C, signal: AbortSignal): Promise<void>;

@@ -4,24 +4,26 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { containerUser } from '../docker/docker-options.ts';
 import { SlotUsers } from '../local/isolation/slot-users.ts';
 import { Workspaces } from '../workspace/workspaces.ts';
 import { ContainerDirectory } from './container-directory.ts';
-import { WorkspacePlaces } from './workspace-places.ts';
+import { HostPlaces } from './host-places.ts';
 
 const KEPT = { nobodys: false, trustedState: true };
-const user = containerUser();
+const isRoot = process.getuid?.() === 0;
+const user = isRoot
+  ? { uid: 65_533, gid: 65_533 }
+  : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 
 let base: string;
 let workspaces: Workspaces;
-let places: WorkspacePlaces;
+let places: HostPlaces;
 let container: ContainerDirectory;
 
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'talaria-places-'));
   workspaces = await Workspaces.open(base);
-  places = new WorkspacePlaces(workspaces);
+  places = new HostPlaces(workspaces, user);
   container = await newContainer('one');
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
@@ -40,17 +42,18 @@ async function newWorkspace(name: string, content: string): Promise<void> {
   await writeFile(join(tmpDir, 'file'), content);
 }
 
+const exists = async (name: string) => (await places.find(name, '/workspace')) !== undefined;
 const read = (name: string) => readFile(join(places.dirOf(name), 'file'), 'utf8');
 
 test('a workspace and its temporary files are in one place at a time', async () => {
   await newWorkspace('t-a', 'mine');
-  await places.putIn('t-a', container, KEPT, user);
+  await places.putIn({ name: 't-a', note: KEPT }, { directory: container });
   expect(places.dirOf('t-a')).toBe(container.workspacePath('t-a'));
   expect(await read('t-a')).toBe('mine');
   expect(existsSync(workspaces.at('t-a').dir)).toBe(false);
   expect(await readdir(join(container.workspacesDir, '.sandbox/slots/t-a/tmp'))).toEqual(['file']);
 
-  await places.takeOut('t-a', container, KEPT);
+  await places.takeOut({ name: 't-a', note: KEPT }, { directory: container });
   expect(places.dirOf('t-a')).toBe(workspaces.at('t-a').dir);
   expect(await read('t-a')).toBe('mine');
   expect(await readFile(join(workspaces.at('t-a').tmpDir, 'file'), 'utf8')).toBe('mine');
@@ -62,24 +65,24 @@ test("what the container makes is taken out like what it was given, and nobody's
     ['t-new', false],
     ['t-slot', true],
   ] as const) {
-    await places.putIn(name, container, { nobodys, trustedState: true }, user);
+    await places.putIn({ name, note: { nobodys, trustedState: true } }, { directory: container });
     await mkdir(container.workspacePath(name));
     await writeFile(join(container.workspacePath(name), 'file'), name);
-    expect(await places.exists(name)).toBe(true);
+    expect(await exists(name)).toBe(true);
   }
   await places.takeOutAll(container);
   expect(await read('t-new')).toBe('t-new');
-  expect(await places.exists('t-slot')).toBe(false);
+  expect(await exists('t-slot')).toBe(false);
 });
 
-test.skipIf(process.getuid?.() !== 0)(
+test.skipIf(!isRoot)(
   'a workspace that a local slot had in between, with a user of its own, belongs to the container again (needs root)',
   async () => {
     await newWorkspace('t-a', 'mine');
-    await places.putIn('t-a', container, KEPT, user);
-    await places.takeOut('t-a', container, KEPT);
+    await places.putIn({ name: 't-a', note: KEPT }, { directory: container });
+    await places.takeOut({ name: 't-a', note: KEPT }, { directory: container });
     await new SlotUsers({ first: 2_000_000_000, last: 2_000_000_001 }).hold(workspaces.at('t-a'));
-    await places.putIn('t-a', container, KEPT, user);
+    await places.putIn({ name: 't-a', note: KEPT }, { directory: container });
     const inside = [container.workspacePath('t-a'), join(container.workspacesDir, '.sandbox/slots/t-a/tmp')];
     for (const dir of inside) expect((await stat(join(dir, 'file'))).uid).toBe(user.uid);
   },
@@ -88,9 +91,9 @@ test.skipIf(process.getuid?.() !== 0)(
 test('a workspace without rights moves, and is private again', async () => {
   await newWorkspace('t-a', 'mine');
   await chmod(workspaces.at('t-a').dir, 0);
-  await places.putIn('t-a', container, KEPT, user);
+  await places.putIn({ name: 't-a', note: KEPT }, { directory: container });
   await chmod(container.workspacePath('t-a'), 0);
-  await places.takeOut('t-a', container, KEPT);
+  await places.takeOut({ name: 't-a', note: KEPT }, { directory: container });
   expect(await read('t-a')).toBe('mine');
 });
 
@@ -98,10 +101,10 @@ test('after a crash at any step the notes lead to what has to be taken out', asy
   await newWorkspace('t-noted', 'never put in');
   await container.note('t-noted', KEPT);
   await newWorkspace('t-in', 'put in');
-  await places.putIn('t-in', container, KEPT, user);
+  await places.putIn({ name: 't-in', note: KEPT }, { directory: container });
   await newWorkspace('t-out', 'taken out');
   await container.note('t-out', KEPT);
-  const restarted = new WorkspacePlaces(workspaces);
+  const restarted = new HostPlaces(workspaces, user);
   await restarted.takeOutAll(new ContainerDirectory(container.path));
   for (const [name, content] of [
     ['t-noted', 'never put in'],
@@ -116,7 +119,7 @@ test('links and forgeries in the directory of a container lead nowhere', async (
   const outside = await mkdtemp(join(tmpdir(), 'talaria-outside-'));
   await mkdir(join(outside, 't-a'));
   await writeFile(join(outside, 't-a/file'), 'outside');
-  for (const name of ['t-a', 't-b']) await places.putIn(name, container, KEPT, user);
+  for (const name of ['t-a', 't-b']) await places.putIn({ name, note: KEPT }, { directory: container });
   // One workspace is a link, where the states should be is another, and one was never put in.
   await symlink(join(outside, 't-a'), container.workspacePath('t-a'));
   await mkdir(container.workspacePath('t-b'));
@@ -125,16 +128,19 @@ test('links and forgeries in the directory of a container lead nowhere', async (
   await mkdir(container.workspacePath('t-forged'));
 
   await places.takeOutAll(container);
-  expect(await places.exists('t-a')).toBe(false);
-  expect(await places.exists('t-b')).toBe(true);
-  expect(await places.exists('t-forged')).toBe(false);
+  expect(await exists('t-a')).toBe(false);
+  expect(await exists('t-b')).toBe(true);
+  expect(await exists('t-forged')).toBe(false);
   expect(await readdir(outside, { recursive: true })).toEqual(['t-a', 't-a/file']);
   await rm(outside, { recursive: true });
 });
 
 test('the state of a container that could write to it itself is left behind', async () => {
   await newWorkspace('t-a', 'mine');
-  await places.putIn('t-a', container, { nobodys: false, trustedState: false }, user);
+  await places.putIn(
+    { name: 't-a', note: { nobodys: false, trustedState: false } },
+    { directory: container },
+  );
   await places.takeOutAll(container);
   expect(await read('t-a')).toBe('mine');
   expect(existsSync(workspaces.at('t-a').stateDir)).toBe(false);

@@ -1,0 +1,55 @@
+/**
+ * Whether the slots of a container can be kept apart by namespaces inside it, found out by starting one. It stays with
+ * the slots, for whoever needs a container next.
+ */
+import type { BackendIsolation } from '../backend.ts';
+import { SandboxError } from '../errors.ts';
+import type { LimitStatus } from '../limits.ts';
+import type { ContainerDriver } from './container-driver.ts';
+import { type ContainerSlots, NestingError } from './container-slots.ts';
+
+export interface NestingChoice {
+  slots: ContainerSlots;
+  isolation: BackendIsolation;
+  limits: readonly LimitStatus[];
+  /** Without, a container is for one slot and ends with it. */
+  nested: boolean;
+}
+
+const HOW_TO_NEST =
+  'let containers make user namespaces (sysctl user.max_user_namespaces, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0) and have bubblewrap or util-linux in the image';
+
+export async function chooseNesting(
+  { title, noNesting }: ContainerDriver,
+  create: (nested: boolean) => ContainerSlots,
+  slotsPerContainer: number,
+): Promise<NestingChoice> {
+  const nested = noNesting === undefined ? await tryNested(title, create(true)) : noNesting;
+  if (typeof nested !== 'string') return nested;
+  if (slotsPerContainer === 1) return await choosePlain(title, create(false), nested);
+  const advice = noNesting === undefined ? `, or ${HOW_TO_NEST}` : '';
+  throw new SandboxError(
+    'isolation_unavailable',
+    `${slotsPerContainer} slots in one container cannot be kept apart here: set the slots per container to 1${advice}. Found: ${nested}`,
+  );
+}
+
+/** Why not, where the server inside says so. */
+async function tryNested(title: string, slots: ContainerSlots): Promise<NestingChoice | string> {
+  try {
+    const { isolation, limits } = await slots.prepare();
+    // To the server inside, the container is the host.
+    const inside = isolation.description.replace('network of the host', 'network of the container');
+    const description = `${title}, and in its containers ${inside}`;
+    return { slots, limits, nested: true, isolation: { ...isolation, description } };
+  } catch (error) {
+    if (error instanceof NestingError) return error.message;
+    throw error;
+  }
+}
+
+async function choosePlain(title: string, slots: ContainerSlots, reason: string): Promise<NestingChoice> {
+  const { limits } = await slots.prepare();
+  const description = `${title}: every slot has a container of its own, which ends with it. Inside it commands are not isolated further (${reason})`;
+  return { slots, limits, nested: false, isolation: { kind: 'container', description } };
+}

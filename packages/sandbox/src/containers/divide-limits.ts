@@ -1,0 +1,46 @@
+/**
+ * Who holds commands to which limit: the container to those that its driver can enforce, which its slots share; the server
+ * inside to all others.
+ */
+import { checkedLimits } from '../check-options.ts';
+import { describeLimit } from '../describe-limits.ts';
+import { LimitUnenforceableError } from '../errors.ts';
+import type { LimitName, LimitStatus, SandboxLimits } from '../limits.ts';
+import type { DriverLimits } from './container-driver.ts';
+import type { ContainerBackendOptions } from './container-options.ts';
+
+export interface DividedLimits {
+  container: SandboxLimits;
+  /** As the server inside takes them. */
+  inside: { limits: SandboxLimits; preferredLimits: SandboxLimits };
+  /** Of those that need not hold. */
+  unenforced: readonly LimitStatus[];
+}
+
+export function divideLimits(
+  options: Pick<ContainerBackendOptions, 'limits' | 'preferredLimits'>,
+  byContainer: DriverLimits,
+): DividedLimits {
+  const required = checkedLimits(options.limits ?? {});
+  const preferred = checkedLimits(options.preferredLimits ?? {});
+  const container: SandboxLimits = {};
+  const unenforced: LimitStatus[] = [];
+  for (const [name, held] of Object.entries(byContainer)) {
+    const limit = name as LimitName;
+    const value = required[limit] ?? preferred[limit];
+    if (value === undefined) continue;
+    if (held === true) container[limit] = value;
+    else unenforced.push(notEnforced(limit, value, held));
+  }
+  const refused = unenforced.filter(({ limit }) => required[limit] !== undefined);
+  if (refused.length > 0) throw new LimitUnenforceableError(refused);
+  const others = (limits: SandboxLimits): SandboxLimits =>
+    Object.fromEntries(Object.entries(limits).filter(([name]) => !(name in byContainer)));
+  const inside = { limits: others(required), preferredLimits: others(preferred) };
+  return { container, inside, unenforced };
+}
+
+function notEnforced(limit: LimitName, value: number, reason: string): LimitStatus {
+  const verdict = { by: 'nothing', per: 'container' } as const;
+  return { limit, value, ...verdict, description: describeLimit(limit, value, { ...verdict, reason }) };
+}

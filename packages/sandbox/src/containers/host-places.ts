@@ -1,0 +1,89 @@
+/**
+ * Workspaces that move: each is either kept or in the directory of the container whose slot has it. In one of them at any
+ * time, and `dirOf` always says in which.
+ *
+ *   kept ─its slot is opened→ in a container ─its slot is closed, or the container is dead→ kept
+ *   in a container ─reset, or nobody's→ deleted
+ *   kept ─discarded→ deleted
+ *   kept, or none ─restored from a snapshot→ kept
+ *
+ * What is in a container is noted on disk before it is put in and struck out after it was taken out. So a crash at any
+ * moment leaves a note by which the next start finds what has to be taken out.
+ */
+import { lstat } from 'node:fs/promises';
+import { Digests } from '../workspace/artifacts/digests.ts';
+import { atPlace } from '../workspace/artifacts/workspace-place.ts';
+import { ignoreMissing } from '../workspace/files/workspace-path.ts';
+import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
+import { type Owner, trajectoryOf, type Workspaces } from '../workspace/workspaces.ts';
+import type { ContainerDirectory } from './container-directory.ts';
+import type { PlacedWorkspace, WorkspaceHolder, WorkspacePlaces } from './workspace-places.ts';
+
+type NotedWorkspace = Pick<PlacedWorkspace, 'name' | 'note'>;
+type InDirectory = Pick<WorkspaceHolder, 'directory'>;
+
+export class HostPlaces implements WorkspacePlaces {
+  readonly #workspaces: Workspaces;
+  readonly #owner: Owner;
+  readonly #digests = new Digests();
+  readonly #containers = new Map<string, ContainerDirectory>();
+
+  /** `owner` has what is in a container. */
+  constructor(workspaces: Workspaces, owner: Owner) {
+    this.#workspaces = workspaces;
+    this.#owner = owner;
+  }
+
+  dirOf(name: string): string {
+    return this.#containers.get(name)?.workspacePath(name) ?? this.#workspaces.at(name).dir;
+  }
+
+  async find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined> {
+    const place = () => this.dirOf(name);
+    const stats = await atPlace(place, (dir) => ignoreMissing(lstat(dir)));
+    return stats?.isDirectory() ? this.held({ name }, workspaceDir) : undefined;
+  }
+
+  held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
+    return viewDirectory(() => this.dirOf(name), workspaceDir, this.#digests);
+  }
+
+  async trajectories(): Promise<string[]> {
+    const inContainers = [...this.#containers.keys()].flatMap((name) => trajectoryOf(name) ?? []);
+    // Read last: what is taken out meanwhile is in one of the two, or in both.
+    return [...new Set([...inContainers, ...(await this.#workspaces.trajectories())])];
+  }
+
+  async putIn({ name, note }: NotedWorkspace, { directory }: InDirectory): Promise<void> {
+    await directory.note(name, note);
+    await directory.putIn(this.#workspaces.at(name), this.#owner, () =>
+      this.#containers.set(name, directory),
+    );
+  }
+
+  /** Only when nothing in the container can write to it any more. */
+  async takeOut(
+    { name, note }: NotedWorkspace,
+    { directory }: InDirectory,
+    { discard = false }: { discard?: boolean } = {},
+  ): Promise<void> {
+    await directory.takeOut(this.#workspaces.at(name), note, () => this.#containers.delete(name));
+    if (discard || note.nobodys) await this.discard(name);
+    await directory.strike(name);
+  }
+
+  /** It is on this machine already. */
+  async save(): Promise<void> {}
+
+  async takeOutAll(directory: ContainerDirectory): Promise<void> {
+    for (const [name, note] of await directory.notes()) await this.takeOut({ name, note }, { directory });
+  }
+
+  replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
+    return this.#workspaces.replace(name, fill);
+  }
+
+  async discard(name: string): Promise<void> {
+    await this.#workspaces.remove(name);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A driver whose containers are plain processes of this machine: the server inside, with nothing around it. What it has of
+ * a container is real: it is another process, reached over its stream, listed by what is written down about it, and ended
+ * with everything it started. So everything but a real container can be tested anywhere.
+ *
+ *   <dir>/<name>/container   its labels and its process
+ *   <dir>/<name>/run         its socket, where workspaces live in the container
+ *   <dir>/<name>/workspaces  those workspaces
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { descendantsOf, isAlive, kill, livingTokens } from '../../host/process-table.ts';
+import { SYSTEM_PATH } from '../../host/system-path.ts';
+import { ignoreMissing } from '../../workspace/files/workspace-path.ts';
+import { type Owner, removeTree } from '../../workspace/workspaces.ts';
+import type {
+  ContainerDriver,
+  ContainerRequest,
+  DriverLimits,
+  Examined,
+  ListedContainer,
+  Reached,
+} from '../container-driver.ts';
+import { reachSocket, SOCKET_NAME } from '../container-socket.ts';
+import type { ContainerServerConfig } from '../server/main.ts';
+import { SERVER_PROGRAM } from '../server-program.ts';
+
+const LOOK_EVERY_MS = 5;
+
+interface Record {
+  token: string;
+  labels: ListedContainer['labels'];
+}
+
+export interface ProcessDriverOptions {
+  /** Of the driver's own, which outlives a server of ours that is killed. */
+  dir: string;
+  workspacesOn: ContainerDriver['workspaces']['on'];
+  noNesting?: string | undefined;
+}
+
+export class ProcessDriver implements ContainerDriver {
+  readonly name = 'process';
+  readonly title = 'Processes';
+  readonly source = 'this machine';
+  readonly workspaces: ContainerDriver['workspaces'];
+  readonly workspacesDir = '/workspaces';
+  readonly noNesting: string | undefined;
+  readonly #dir: string;
+  readonly #printed = new Map<string, string>();
+
+  constructor({ dir, workspacesOn, noNesting }: ProcessDriverOptions) {
+    this.#dir = dir;
+    this.noNesting = noNesting;
+    this.workspaces = workspacesOn === 'host' ? { on: 'host', owner: ownUser() } : { on: 'container' };
+  }
+
+  async prepare(): Promise<DriverLimits> {
+    await mkdir(this.#dir, { recursive: true });
+    return {};
+  }
+
+  async start(request: ContainerRequest): Promise<string> {
+    const { name, labels } = request;
+    const { runDir, workspacesDir } = this.#placesOf(request);
+    for (const dir of [this.#at(name), runDir, workspacesDir]) await mkdir(dir, { recursive: true });
+    const config: ContainerServerConfig = {
+      // Relative, because a socket's path may have 107 bytes.
+      socketPath: SOCKET_NAME,
+      backend: { ...request.backend, workspacesDir },
+    };
+    const entry = join(SERVER_PROGRAM.packageDir, SERVER_PROGRAM.entry);
+    const child = spawn(SERVER_PROGRAM.nodePath, [entry, JSON.stringify(config)], {
+      cwd: runDir,
+      env: { PATH: SYSTEM_PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#listen(name, child);
+    const token = livingTokens().find((each) => each.startsWith(`${child.pid}-`)) ?? '0-0';
+    await writeFile(this.#at(name, 'container'), JSON.stringify({ token, labels } satisfies Record));
+    return name;
+  }
+
+  reach(request: ContainerRequest, signal: AbortSignal): Promise<Reached> {
+    return reachSocket(this.#placesOf(request).runDir, signal);
+  }
+
+  async ended(name: string, signal: AbortSignal): Promise<void> {
+    while (isAlive((await this.#read(name))?.token ?? '0-0'))
+      await delay(LOOK_EVERY_MS, undefined, { signal });
+  }
+
+  async examine(name: string): Promise<Examined> {
+    if (!(await this.#read(name))) throw new Error(`there is no ${name}`);
+    return { outOfMemory: false, printed: this.#printed.get(name) ?? '' };
+  }
+
+  async list(label: string, value: string): Promise<ListedContainer[]> {
+    const names = (await ignoreMissing(readdir(this.#dir))) ?? [];
+    const found = await Promise.all(
+      names.map(async (name) => ({ name, labels: (await this.#read(name))?.labels ?? {} })),
+    );
+    return found.filter(({ labels }) => labels[label] === value);
+  }
+
+  async remove(name: string): Promise<void> {
+    const record = await this.#read(name);
+    if (record && isAlive(record.token)) {
+      for (const pid of descendantsOf([Number.parseInt(record.token, 10)])) kill(pid);
+      await this.ended(name, AbortSignal.timeout(10_000));
+    }
+    await removeTree(this.#at(name));
+    this.#printed.delete(name);
+  }
+
+  /** For tests: ends the process and tells nobody. */
+  async crash(name: string): Promise<void> {
+    kill(Number.parseInt((await this.#read(name))?.token ?? '', 10));
+  }
+
+  #placesOf({ name, directory }: ContainerRequest): { runDir: string; workspacesDir: string } {
+    if (this.workspaces.on === 'host') return directory;
+    return { runDir: this.#at(name, 'run'), workspacesDir: this.#at(name, 'workspaces') };
+  }
+
+  #at(name: string, ...more: string[]): string {
+    return join(this.#dir, name, ...more);
+  }
+
+  #listen(name: string, { stdout, stderr }: ChildProcess): void {
+    for (const stream of [stdout, stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#printed.set(name, (this.#printed.get(name) ?? '') + text);
+      });
+  }
+
+  async #read(name: string): Promise<Record | undefined> {
+    const text = await ignoreMissing(readFile(this.#at(name, 'container'), 'utf8'));
+    return text ? (JSON.parse(text) as Record) : undefined;
+  }
+}
+
+function ownUser(): Owner {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+}

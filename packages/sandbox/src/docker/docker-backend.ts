@@ -1,0 +1,33 @@
+/** Slots in Docker containers. HOW_IT_WORKS.md tells how the parts play together. */
+import { ContainerBackend } from '../containers/container-backend.ts';
+import type { ContainerBackendOptions } from '../containers/container-options.ts';
+import type { SandboxLimits } from '../limits.ts';
+import { DockerApi } from './docker-api.ts';
+import { DockerDriver } from './docker-driver.ts';
+import { DEFAULT_DOCKER_HOST } from './docker-host.ts';
+
+const GIGABYTE = 1024 ** 3;
+const DEFAULT_LIMITS: SandboxLimits = { memoryBytes: 2 * GIGABYTE, processes: 512 };
+
+export interface DockerBackendOptions extends ContainerBackendOptions {
+  /** Holds the workspaces and nothing else. Created if missing. The daemon has to see it under the same path. */
+  workspacesDir: string;
+  /** A Linux image with glibc, libstdc++ and a shell, already on the machine; nothing is pulled. */
+  image: string;
+  /** Like DOCKER_HOST: `unix:///path` or `tcp://host:port`. The usual socket by default. */
+  dockerHost?: string | undefined;
+  /**
+   * What commands may use; one that cannot be enforced makes `start` fail. Memory and processor time are those of a
+   * container, shared by its slots. 2 GB and 512 processes where nothing is given; `{}` is no limit at all.
+   */
+  limits?: SandboxLimits | undefined;
+  /** Whether containers are on Docker's default network. None by default. */
+  allowNetwork?: boolean | undefined;
+}
+
+export class DockerBackend extends ContainerBackend {
+  constructor({ image, dockerHost = DEFAULT_DOCKER_HOST, ...options }: DockerBackendOptions) {
+    const driver = new DockerDriver(new DockerApi(dockerHost), image);
+    super(driver, { ...options, limits: options.limits ?? DEFAULT_LIMITS });
+  }
+}
