@@ -91,7 +91,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     const { driver, places } = this.#options;
     const { name, directory } = container;
     if (container.client.lost.aborted) await this.endOf(container);
-    else await this.#saveOpen(container);
+    if (driver.workspaces.on === 'container') await this.#saveOpen(container);
     container.release();
     await container.settled();
     await driver.remove(name);
@@ -159,7 +159,6 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
   /** What cannot be saved is as it was when its slot was opened. */
   async #saveOpen(container: RunningContainer): Promise<void> {
     const { places, onTrouble } = this.#options;
-    if (this.#options.driver.workspaces.on === 'host') return;
     for (const slot of container.slots.values()) {
       try {
         await closeInside(container, slot);

@@ -37,6 +37,7 @@ import { Digests } from '../workspace/artifacts/digests.ts';
 import { SlotArtifacts } from '../workspace/artifacts/slot-artifacts.ts';
 import { InvalidPathError, WorkspacePathError } from '../workspace/files/workspace-path.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
+import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import {
   anonymousWorkspaceName,
@@ -274,6 +275,28 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
     return this.#whileKept(trajectoryId, (workspaces, name) =>
       workspaces.replace(name, (dir) => restoreTree(dir, snapshot, signal)),
     );
+  }
+
+  /** What has to go elsewhere with a workspace for commands to find all as they left it; undefined where there is none. */
+  async pack(trajectoryId: string, part: 'workspace' | 'state'): Promise<Readable | undefined> {
+    const { workspaces } = this.#started();
+    const name = workspaceName(trajectoryId);
+    if (!(await workspaces.find(name))) return undefined;
+    // With the rights that a command may have taken from its own.
+    const { dir, stateDir } = await workspaces.create(name);
+    return takeSnapshot(() => (part === 'workspace' ? dir : stateDir), {});
+  }
+
+  /** In the place of whatever there was; `workspace` clears both parts. */
+  async unpack(
+    trajectoryId: string,
+    part: 'workspace' | 'state',
+    packed: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    await this.#whileKept(trajectoryId, async (workspaces, name) => {
+      const fill = (dir: string) => restoreTree(dir, packed);
+      await (part === 'workspace' ? workspaces.replace(name, fill) : workspaces.replaceState(name, fill));
+    });
   }
 
   listWorkspaces(): Promise<string[]> {

@@ -1,6 +1,6 @@
 /**
  * The seam between `SlotPool`, which decides how many containers there are and who gets which slot, and whatever
- * runs containers (Docker; later Nomad and Modal; a fake in the pool's own tests).
+ * runs containers for it (containers/container-slots.ts, over any driver; a fake in the pool's own tests).
  *
  * - A driver keeps no count and makes no choice. It starts, asks and ends what it is told to.
  * - `startContainer` resolves when the container takes commands. When it rejects, nothing of the attempt is left, and

@@ -133,17 +133,19 @@ export class Workspaces {
    * process that is killed meanwhile leaves what it had made among what is deleted at the next start.
    */
   async replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
-    const made = join(this.#trashDir, randomUUID());
-    await mkdir(made, { mode: 0o700 });
-    try {
-      const result = await fill(made);
-      await this.remove(name);
-      await rename(made, this.at(name).dir);
-      return result;
-    } catch (error) {
-      await removeTree(made);
-      throw error;
-    }
+    return this.#putInPlace(this.at(name).dir, fill, () => this.remove(name));
+  }
+
+  async hasState(name: string): Promise<boolean> {
+    return (await ignoreMissing(lstat(this.at(name).stateDir))) !== undefined;
+  }
+
+  /** The same for what belongs to the workspace but is not inside it. */
+  async replaceState<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
+    return this.#putInPlace(this.at(name).stateDir, fill, async () => {
+      const trashed = await this.#trash(this.at(name).stateDir);
+      if (trashed) await removeTree(trashed);
+    });
   }
 
   /** Deletes every workspace, and nothing in the directory that is not one. */
@@ -169,6 +171,24 @@ export class Workspaces {
   at(name: string): Workspace {
     const stateDir = join(this.#slotsDir, name);
     return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, 'tmp') };
+  }
+
+  async #putInPlace<T>(
+    path: string,
+    fill: (dir: string) => Promise<T>,
+    clear: () => Promise<void>,
+  ): Promise<T> {
+    const made = join(this.#trashDir, randomUUID());
+    await mkdir(made, { mode: 0o700 });
+    try {
+      const result = await fill(made);
+      await clear();
+      await rename(made, path);
+      return result;
+    } catch (error) {
+      await removeTree(made);
+      throw error;
+    }
   }
 
   async #trash(path: string): Promise<string | undefined> {

@@ -7,6 +7,7 @@ import { LocalBackend, type LocalBackendOptions } from '../../local/local-backen
 import { imageEnvironment } from './image-environment.ts';
 import { SandboxServer } from './sandbox-server.ts';
 
+/** What a driver hands to the server inside. */
 export interface ContainerServerConfig {
   socketPath: string;
   backend: LocalBackendOptions;

@@ -10,6 +10,8 @@
  *             no other. `Abort` ends one of the calls, which is answered like every other when nothing is left of it.
  *             Closing the connection ends all of them.
  *
+ * What a workspace in a container is asked for is in workspace-calls.ts.
+ *
  * Neither side believes the other: every line is checked before it is used. What a container sends is data made by
  * commands that nobody trusts.
  */
@@ -24,6 +26,7 @@ import type {
 import type { LimitStatus } from '../../limits.ts';
 import { boolean, integer, listOf, number, object, oneOf, optional, shape, string } from './checks.ts';
 import { ProtocolError } from './frames.ts';
+import { parseWorkspaceCall, type WorkspaceCall } from './workspace-calls.ts';
 
 /** A file's content in a call is the largest thing that is sent. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
@@ -32,7 +35,8 @@ export type Call =
   | { call: 'attach' }
   | { call: 'open'; trajectoryId: string }
   | { call: 'close'; slotId: string }
-  | { call: 'execute'; count: number; timeoutS?: number | undefined };
+  | { call: 'execute'; count: number; timeoutS?: number | undefined }
+  | WorkspaceCall;
 
 export interface ToolCall {
   index: number;
@@ -94,7 +98,7 @@ export function parseCall(frame: unknown): Call {
     case 'execute':
       return { call, count: integer(rest.count), timeoutS: optional(number)(rest.timeoutS) };
     default:
-      throw new ProtocolError('a connection begins with an unknown call');
+      return parseWorkspaceCall(frame);
   }
 }
 

@@ -31,6 +31,8 @@ const PING_EVERY_MS = 2_000;
 const MAX_UNANSWERED = 3;
 /** Pings that are sent after a call had to be over before it is given up: a minute, far more than a busy server takes. */
 const GRACE_PINGS = 30;
+/** Between two lines of a longer answer: what it takes to read a very large file. */
+const LONGEST_PAUSE_MS = 10 * 60_000;
 /** Of an answer besides its output, whose bytes may take up to six times as many in JSON. */
 const MAX_OTHER_BYTES = 1024 * 1024;
 const MAX_BYTES_IN_JSON = 6;
@@ -40,6 +42,14 @@ export interface ClientCall extends Omit<ToolCall, 'index'> {
   signal: AbortSignal;
   /** How long it may take. */
   longestS: number;
+}
+
+/** A connection on which both sides say several things. */
+export interface Conversation {
+  send(frame: object): Promise<void>;
+  /** The next line of the other side, not checked yet; rejects when there will be none. */
+  next(): Promise<unknown>;
+  close(): void;
 }
 
 export interface ClientOptions {
@@ -127,6 +137,45 @@ export class SandboxClient {
   async close(slotId: string): Promise<void> {
     const answer = parseClosed(await this.#ask({ call: 'close', slotId }));
     if ('failed' in answer) throw new Error(answer.failed);
+  }
+
+  /**
+   * A call whose answer is more than one line. Each line has to come within the time and the grace, and aborting ends it.
+   * The caller closes it.
+   */
+  async converse(call: Call, signal?: AbortSignal, withinMs = LONGEST_PAUSE_MS): Promise<Conversation> {
+    signal?.throwIfAborted();
+    const connection = this.#open();
+    const frames = readFrames(connection, MAX_FRAME_BYTES);
+    const unanswered = this.#expect(withinMs);
+    const renew = () => {
+      unanswered.lastPing = this.#pingAfter(withinMs);
+    };
+    const close = () => {
+      this.#unanswered.delete(unanswered);
+      signal?.removeEventListener('abort', close);
+      connection.destroy();
+    };
+    signal?.addEventListener('abort', close, { once: true });
+    await writeFrame(connection, call);
+    return {
+      close,
+      async send(frame) {
+        renew();
+        await writeFrame(connection, frame);
+      },
+      next: async () => {
+        try {
+          renew();
+          const { value, done } = await frames.next();
+          if (!done) return value;
+          throw new Error('the connection ended before the answer came');
+        } catch (error) {
+          signal?.throwIfAborted();
+          throw this.lost.aborted ? this.lost.reason : error;
+        }
+      },
+    };
   }
 
   /** Calls `onResult` for each call that is answered; those that are not were lost with the server. */
@@ -252,17 +301,11 @@ export class SandboxClient {
   }
 
   async #ask(call: Call): Promise<unknown> {
-    const connection = this.#open();
-    const unanswered = this.#expect(0);
+    const talk = await this.converse(call, undefined, 0);
     try {
-      await writeFrame(connection, call);
-      for await (const frame of readFrames(connection, MAX_FRAME_BYTES)) return frame;
-      throw new Error('the connection ended before the answer came');
-    } catch (error) {
-      throw this.lost.aborted ? this.lost.reason : error;
+      return await talk.next();
     } finally {
-      this.#unanswered.delete(unanswered);
-      connection.destroy();
+      talk.close();
     }
   }
 

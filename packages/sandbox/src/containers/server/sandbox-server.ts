@@ -4,7 +4,7 @@
  */
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Slot, ToolBackend } from '../../backend.ts';
+import type { Slot } from '../../backend.ts';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
 import {
   type Attached,
@@ -20,19 +20,21 @@ import {
   type ToolCall,
   type ToolResult,
 } from './protocol.ts';
+import { encodePart, type Part, type WorkspaceCall } from './workspace-calls.ts';
+import { type PackingBackend, serveWorkspace } from './workspace-service.ts';
 
 type Frames = AsyncGenerator<unknown, void>;
 
 const OWNER_WITHIN_MS = 60_000;
 
 export class SandboxServer {
-  readonly #backend: ToolBackend;
+  readonly #backend: PackingBackend;
   readonly #end: () => void;
   readonly #slots = new Map<string, Slot>();
   readonly #deadline: NodeJS.Timeout;
 
   /** `end` is called when the connection of its owner has ended, or when no owner has come in time. */
-  constructor(backend: ToolBackend, end: () => void) {
+  constructor(backend: PackingBackend, end: () => void) {
     this.#backend = backend;
     this.#end = end;
     this.#deadline = setTimeout(end, OWNER_WITHIN_MS);
@@ -73,6 +75,8 @@ export class SandboxServer {
         return await ended(connection);
       case 'execute':
         return await this.#execute(call, frames, connection);
+      default:
+        return await this.#serveWorkspace(call, frames, connection);
     }
   }
 
@@ -87,6 +91,14 @@ export class SandboxServer {
     } finally {
       this.#end();
     }
+  }
+
+  async #serveWorkspace(call: WorkspaceCall, frames: Frames, connection: Duplex): Promise<void> {
+    const closed = new AbortController();
+    connection.once('close', () => closed.abort());
+    const say = (part: Part) => writeFrame(connection, encodePart(part));
+    await serveWorkspace(this.#backend, call, frames, say, closed.signal);
+    if (!closed.signal.aborted) await ended(connection);
   }
 
   async #open(trajectoryId: string): Promise<Opened> {

@@ -1,0 +1,103 @@
+/** What becomes of slots and workspaces when a container dies, on containers that are processes. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ExecutionResult, Slot } from '../backend.ts';
+import { ContainerBackend } from './container-backend.ts';
+import type { ContainerBackendOptions } from './container-options.ts';
+import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
+
+interface Fixture extends AsyncDisposable {
+  base: string;
+  driver: ProcessDriver;
+  backend: ContainerBackend;
+  bash(slot: Slot, command: string): Promise<ExecutionResult>;
+}
+
+async function start(
+  driverOptions: Omit<ProcessDriverOptions, 'dir'>,
+  options: Partial<ContainerBackendOptions> = {},
+): Promise<Fixture> {
+  const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
+  const driver = new ProcessDriver({ dir: join(base, 'driver'), ...driverOptions });
+  const backend = new ContainerBackend(driver, { workspacesDir: join(base, 'workspaces'), ...options });
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => rm(base, { recursive: true, force: true }));
+  opened.defer(() => backend.stop({ purge: true }));
+  await backend.start();
+  const resources = opened.move();
+  return {
+    ...{ base, driver, backend },
+    async bash(slot, command) {
+      const [result] = await backend.executeBatch([[slot, 'bash', { command }]]);
+      return result as ExecutionResult;
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+// A process of Node is started for each container, which may have to wait for a processor.
+describe('a container that dies', { timeout: 60_000 }, () => {
+  test.each([
+    ['keeps a workspace on the host', 'host', 'saved\nnew\n'],
+    ['takes along what was changed in a workspace of its own', 'container', 'saved\n'],
+  ] as const)('%s', async (_, workspacesOn, left) => {
+    await using fixture = await start({ workspacesOn });
+    const { backend, driver, bash } = fixture;
+    const before = await backend.acquire('run');
+    await bash(before, 'echo saved > note');
+    await backend.release(before);
+    const slot = await backend.acquire('run');
+    await bash(slot, 'echo new >> note');
+    const running = bash(slot, 'sleep 60');
+    await expect.poll(() => slot.state).toBe('executing');
+    await driver.crash(slot.containerId);
+    expect(await running).toMatchObject({ success: false, metadata: { failure: 'gone' } });
+    await backend.release(slot);
+    const again = await backend.acquire('run');
+    expect(again.containerId).not.toBe(slot.containerId);
+    expect((await bash(again, 'cat note')).output).toBe(left);
+  });
+});
+
+describe('a backend that is stopped', { timeout: 60_000 }, () => {
+  test.each(['host', 'container'] as const)(
+    'leaves no container, and saves the workspaces on the %s',
+    async (workspacesOn) => {
+      await using fixture = await start({ workspacesOn });
+      const slot = await fixture.backend.acquire('run');
+      await fixture.bash(slot, 'echo kept > note');
+      await fixture.backend.stop();
+      expect(await readdir(join(fixture.base, 'driver'))).toEqual([]);
+      await fixture.backend.start();
+      const again = await fixture.backend.acquire('run');
+      expect((await fixture.bash(again, 'cat note')).output).toBe('kept\n');
+    },
+  );
+});
+
+describe('without namespaces inside', { timeout: 60_000 }, () => {
+  const noNesting = 'this driver has none';
+
+  test('a container is for one slot, and the workspace is kept all the same', async () => {
+    for (const workspacesOn of ['host', 'container'] as const) {
+      await using fixture = await start({ workspacesOn, noNesting });
+      const { backend, bash } = fixture;
+      expect(backend.stats().isolation).toMatchObject({ kind: 'container' });
+      const slot = await backend.acquire('run');
+      await bash(slot, 'echo kept > note');
+      await backend.release(slot);
+      const again = await backend.acquire('run');
+      expect(again.containerId).not.toBe(slot.containerId);
+      expect((await bash(again, 'cat note')).output).toBe('kept\n');
+    }
+  });
+
+  test('several slots in a container are refused', async () => {
+    await expect(start({ workspacesOn: 'host', noNesting }, { slotsPerContainer: 2 })).rejects.toMatchObject({
+      code: 'isolation_unavailable',
+      message: expect.stringContaining(noNesting),
+    });
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Workspaces that travel: one that a slot has lives in its container, where only the server inside reaches it. What is
+ * kept of it meanwhile is its last checkpoint: as it was when its slot was opened, or saved since.
+ *
+ *   kept ─its slot is opened→ in a container, and as a checkpoint ─its slot is closed→ kept
+ *   in a container ─the container is dead→ kept, as of its checkpoint
+ *   in a container ─reset, or nobody's→ deleted
+ *
+ * What travels is what a snapshot holds, and what lies beside the workspace where only the server inside could write to
+ * it: its /tmp, and what its shell remembers. A checkpoint is replaced as a whole or not at all.
+ */
+import { Digests } from '../workspace/artifacts/digests.ts';
+import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
+import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
+import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
+import { trajectoryOf, type Workspaces } from '../workspace/workspaces.ts';
+import type { ContainerDirectory } from './container-directory.ts';
+import { RemoteWorkspace } from './server/remote-workspace.ts';
+import type { PlacedWorkspace, WorkspaceHolder, WorkspacePlaces } from './workspace-places.ts';
+
+interface Inside {
+  workspace: RemoteWorkspace;
+  container: WorkspaceHolder;
+}
+
+export class ContainerPlaces implements WorkspacePlaces {
+  readonly #kept: Workspaces;
+  readonly #digests = new Digests();
+  readonly #inside = new Map<string, Inside>();
+
+  constructor(kept: Workspaces) {
+    this.#kept = kept;
+  }
+
+  async find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined> {
+    const exists = this.#inside.has(name) || (await this.#kept.find(name));
+    return exists ? this.held({ name }, workspaceDir) : undefined;
+  }
+
+  held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
+    const { dir } = this.#kept.at(name);
+    const kept = viewDirectory(() => dir, workspaceDir, this.#digests);
+    /** What fails because the workspace went elsewhere meanwhile is done again there. */
+    const wherever = async <T>(work: (view: WorkspaceView) => Promise<T>): Promise<T> => {
+      for (;;) {
+        const inside = this.#inside.get(name);
+        const alive = inside && !inside.container.client.lost.aborted;
+        try {
+          return await work(alive ? inside.workspace : kept);
+        } catch (error) {
+          const stillThere = this.#inside.get(name) === inside;
+          if (stillThere && alive === (inside && !inside.container.client.lost.aborted)) throw error;
+        }
+      }
+    };
+    return {
+      reader: {
+        list: (path, options) => wherever(({ reader }) => reader.list(path, options)),
+        open: (path) => wherever(({ reader }) => reader.open(path)),
+        archive: (path, options) => wherever(({ reader }) => reader.archive(path, options)),
+      },
+      survey: (options) => wherever((view) => view.survey(options)),
+      snapshot: (options) => wherever((view) => view.snapshot(options)),
+    };
+  }
+
+  async trajectories(): Promise<string[]> {
+    const inside = [...this.#inside.keys()].flatMap((name) => trajectoryOf(name) ?? []);
+    // Read last: what is taken out meanwhile is in one of the two, or in both.
+    return [...new Set([...inside, ...(await this.#kept.trajectories())])];
+  }
+
+  async putIn({ name, trajectoryId }: PlacedWorkspace, container: WorkspaceHolder): Promise<void> {
+    const workspace = new RemoteWorkspace(container.client, trajectoryId);
+    const kept = await this.#kept.find(name);
+    if (kept) {
+      await workspace.unpack(
+        'workspace',
+        takeSnapshot(() => kept.dir, {}),
+      );
+      if (await this.#kept.hasState(name)) {
+        await workspace.unpack(
+          'state',
+          takeSnapshot(() => kept.stateDir, {}),
+        );
+      }
+    }
+    this.#inside.set(name, { workspace, container });
+  }
+
+  async takeOut(
+    placed: PlacedWorkspace,
+    container: WorkspaceHolder,
+    { discard = false }: { discard?: boolean } = {},
+  ): Promise<void> {
+    const { name, note } = placed;
+    const gone = discard || note.nobodys;
+    if (!gone) await this.save(placed);
+    const inside = this.#inside.get(name);
+    this.#inside.delete(name);
+    if (gone) await this.discard(name);
+    // The next who has a slot in this container finds nothing of it.
+    if (inside?.container === container) await inside.workspace.discard();
+  }
+
+  async save({ name, note }: PlacedWorkspace): Promise<void> {
+    const inside = this.#inside.get(name);
+    const packed = await inside?.workspace.pack('workspace');
+    if (!inside || !packed || note.nobodys) return;
+    await this.#kept.replace(name, (dir) => restoreTree(dir, packed));
+    const state = note.trustedState ? await inside.workspace.pack('state') : undefined;
+    if (state) await this.#kept.replaceState(name, (dir) => restoreTree(dir, state));
+  }
+
+  async takeOutAll({ path }: ContainerDirectory): Promise<void> {
+    for (const [name, { container }] of this.#inside)
+      if (container.directory.path === path) this.#inside.delete(name);
+  }
+
+  replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
+    return this.#kept.replace(name, fill);
+  }
+
+  async discard(name: string): Promise<void> {
+    await this.#kept.remove(name);
+  }
+}

@@ -1,0 +1,3 @@
+import { describeContainerContract } from './testing/describe-container-contract.ts';
+
+describeContainerContract('container', 'small');

@@ -1,0 +1,117 @@
+/** The server's side of the calls about workspaces (workspace-calls.ts). */
+import type { Readable } from 'node:stream';
+import type { ArchiveFormat, WorkspaceReader } from '../../artifacts.ts';
+import type { ToolBackend } from '../../backend.ts';
+import { SandboxError } from '../../errors.ts';
+import {
+  bytesOf,
+  chunksOf,
+  failedPart,
+  type Part,
+  parseFileRequest,
+  parsePart,
+  type WorkspaceCall,
+  type WorkspacePart,
+} from './workspace-calls.ts';
+
+/** A backend whose workspaces can go elsewhere with all that belongs to them. */
+export interface PackingBackend extends ToolBackend {
+  /** Undefined where there is nothing. */
+  pack(trajectoryId: string, part: WorkspacePart): Promise<Readable | undefined>;
+  /** In the place of whatever the workspace had; `workspace` first, for it also clears the other part. */
+  unpack(trajectoryId: string, part: WorkspacePart, packed: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+export async function serveWorkspace(
+  backend: PackingBackend,
+  call: WorkspaceCall,
+  frames: AsyncGenerator<unknown, void>,
+  say: (part: Part) => Promise<void>,
+  closed: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const part of answers(backend, call, frames, closed)) {
+      closed.throwIfAborted();
+      await say(part);
+    }
+  } catch (error) {
+    await say(failedPart(error));
+  }
+}
+
+async function* answers(
+  backend: PackingBackend,
+  call: WorkspaceCall,
+  frames: AsyncGenerator<unknown, void>,
+  signal: AbortSignal,
+): AsyncGenerator<Part, void> {
+  const { trajectoryId } = call;
+  switch (call.call) {
+    case 'survey': {
+      const { maxEntries } = call;
+      yield { answer: (await backend.surveyWorkspace(trajectoryId, { maxEntries, signal })) ?? null };
+      return;
+    }
+    case 'list': {
+      const { path, recursive, maxEntries } = call;
+      const reader = await readerOf(backend, trajectoryId);
+      yield { answer: await reader.list(path, { recursive, maxEntries, signal }) };
+      return;
+    }
+    case 'archive': {
+      const { path, maxBytes, maxEntries } = call;
+      const format = call.format as ArchiveFormat | undefined;
+      const reader = await readerOf(backend, trajectoryId);
+      return yield* streamed(await reader.archive(path, { format, maxBytes, maxEntries, signal }));
+    }
+    case 'file':
+      return yield* fileAnswers(await readerOf(backend, trajectoryId), call.path, frames);
+    case 'snapshot':
+      return yield* streamed(
+        await backend.snapshotWorkspace(trajectoryId, { maxBytes: call.maxBytes, signal }),
+      );
+    case 'pack':
+      return yield* streamed(await backend.pack(trajectoryId, call.part));
+    case 'unpack':
+      await backend.unpack(trajectoryId, call.part, bytesOf(partsOf(frames)));
+      yield { answer: true };
+      return;
+    case 'discard':
+      await backend.discard(trajectoryId);
+      yield { answer: true };
+  }
+}
+
+async function* fileAnswers(
+  reader: WorkspaceReader,
+  path: string,
+  frames: AsyncGenerator<unknown, void>,
+): AsyncGenerator<Part, void> {
+  await using file = await reader.open(path);
+  yield { answer: { path: file.path, size: file.size, modifiedAt: file.modifiedAt } };
+  for await (const frame of untilDone(frames)) {
+    const request = parseFileRequest(frame);
+    if (request.want === 'sha256') yield { answer: await file.sha256() };
+    else return yield* chunksOf(file.stream(request, { sha256: request.sha256 }));
+  }
+}
+
+async function* streamed(stream: Readable | undefined): AsyncGenerator<Part, void> {
+  yield { answer: stream !== undefined };
+  if (stream) yield* chunksOf(stream);
+}
+
+async function* partsOf(frames: AsyncGenerator<unknown, void>): AsyncGenerator<Part, void> {
+  for await (const frame of untilDone(frames)) yield parsePart(frame);
+}
+
+/** Whoever leaves off early does not close the connection with it, which is still to be answered on. */
+async function* untilDone(frames: AsyncGenerator<unknown, void>): AsyncGenerator<unknown, void> {
+  for (let next = await frames.next(); !next.done; next = await frames.next()) yield next.value;
+}
+
+async function readerOf(backend: ToolBackend, trajectoryId: string): Promise<WorkspaceReader> {
+  const reader = await backend.openWorkspace(trajectoryId);
+  if (reader) return reader;
+  throw new SandboxError('artifact_not_found', 'The workspace is not in this container.');
+}
