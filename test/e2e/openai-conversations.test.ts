@@ -7,11 +7,12 @@ import { textOf } from '../support/model-server-script.ts';
 import { ServerWithModel, terminal } from './server-with-model.ts';
 
 const KEY = 'sk-openai-conversations';
+const OTHER_KEY = 'sk-other-conversations';
 const model = 'gpt-whatever';
 
 let subject: ServerWithModel;
 beforeAll(async () => {
-  subject = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+  subject = await ServerWithModel.start({ API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` });
 });
 afterAll(() => subject[Symbol.asyncDispose]());
 
@@ -162,6 +163,30 @@ test('an item of a response is added to a conversation by its id, and an unknown
   expect(textsOf(await itemsOf(id))).toEqual(['Snow.', 'Snow.']);
   const refused = await errorOf(openai().conversations.items.create(id, reference('msg_unknown')));
   expect(refused).toMatchObject({ status: 400, param: 'items[0]' });
+});
+
+test('the items that a conversation lists can be referred to, with the same key only', async () => {
+  const { id } = await openai().conversations.create();
+  const command = terminal('printf "token=%s" 0123456789abcdef0123456789abcdef');
+  const asked = script([{ text: 'I look.', tools: [command] }, { text: 'Done.' }]);
+  await openai().responses.create({ model, input: asked, conversation: id });
+  const before = subject.model.requests.at(-1)!.body.messages.slice(1);
+  const references = (await itemsOf(id)).map((item) => ({ type: 'item_reference' as const, id: item.id! }));
+
+  const input = say('and now?');
+  await openai().responses.create({ model, input: [...references, { role: 'user', content: input }] });
+  expect(given()).toEqual([...before.map((message) => textOf(message)), 'Done.', input]);
+  const callId = { id: expect.stringMatching(/^[\w-]{1,40}$/) };
+  const providers = { tool_calls: [expect.objectContaining(callId)] };
+  expect(subject.model.requests.at(-1)!.body.messages).toContainEqual(expect.objectContaining(providers));
+  const copy = await openai().conversations.create({ items: references });
+  expect(textsOf(await itemsOf(copy.id))).toEqual([asked, 'I look.', 'Done.']);
+
+  const stranger = new OpenAI({ apiKey: OTHER_KEY, baseURL: `${subject.server.url}/v1` });
+  const refused = { status: 400, param: 'input[0]' };
+  expect(await errorOf(stranger.responses.create({ model, input: references }))).toMatchObject(refused);
+  await openai().conversations.delete(id);
+  expect(await errorOf(openai().responses.create({ model, input: references }))).toMatchObject(refused);
 });
 
 test('a conversation keeps its metadata when none are given', async () => {

@@ -9,6 +9,9 @@ import { outputText } from './tool-requests.ts';
 
 type Fields = Record<string, unknown>;
 
+/** The id of a call that a conversation lists. After these digits it names the conversation. */
+const CONVERSATION_CALL = /^(mcp_[0-9a-f]{36})_/;
+
 export function messagesOfItems(items: readonly unknown[], param = 'input'): HistoryMessage[] {
   const messages: HistoryMessage[] = [];
   for (const [i, item] of items.entries()) {
@@ -63,7 +66,9 @@ function calling({ type, name, arguments: args, input, action }: Fields, id: str
 
 /** A call that was run where it was made stands in one item with its result. */
 function callWithResult(fields: Fields, result: string): HistoryMessage[] {
-  const id = typeof fields.id === 'string' ? fields.id : String(fields.name);
+  const itemId = typeof fields.id === 'string' ? fields.id : String(fields.name);
+  // Providers take no ids of any length.
+  const id = CONVERSATION_CALL.exec(itemId)?.[1] ?? itemId;
   return [calling(fields, id), { role: 'tool', content: result, tool_call_id: id }];
 }
 

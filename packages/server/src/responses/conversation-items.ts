@@ -1,13 +1,19 @@
 /**
  * The messages of a session as items of a conversation. A message has no id of its own, so that of an item follows from what
- * it says and how often that was said before: it stays the same when others are taken out.
+ * it says and how often that was said before: it stays the same when others are taken out. It also names the conversation, so
+ * that a request can refer to the item by its id alone.
  */
 import { createHash } from 'node:crypto';
 import type { AssistantPart, Message } from '../journal/messages.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Item } from './item-lists.ts';
 
-const ID_DIGITS = 40;
+/** With its prefix, as long an id as OpenAI takes for a call. */
+const ID_DIGITS = 36;
+const ITEM_ID = new RegExp(`^[a-z]+_[0-9a-f]{${ID_DIGITS}}_([\\w-]+)$`);
+
+/** How what is said is shown. */
+export type Masks = Pick<Secrets, 'mask' | 'maskKnown' | 'maskJson'>;
 
 export interface ConversationItem {
   item: Item;
@@ -15,14 +21,25 @@ export interface ConversationItem {
   without(messages: readonly Message[]): Message[];
 }
 
-export function toConversationItems(messages: readonly Message[], secrets: Secrets): ConversationItem[] {
+/** The conversation that has the item; undefined for an id of another form. */
+export function conversationOfItem(itemId: string): string | undefined {
+  const encoded = ITEM_ID.exec(itemId)?.[1];
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64url').toString('utf8');
+}
+
+export function toConversationItems(
+  conversationId: string,
+  messages: readonly Message[],
+  secrets: Masks,
+): ConversationItem[] {
+  const encoded = Buffer.from(conversationId, 'utf8').toString('base64url');
   const seen = new Map<string, number>();
   const idOf = (prefix: string, said: unknown): string => {
     const text = JSON.stringify(said);
     const times = seen.get(text) ?? 0;
     seen.set(text, times + 1);
     const hash = createHash('sha256').update(`${times} ${text}`).digest('hex');
-    return `${prefix}_${hash.slice(0, ID_DIGITS)}`;
+    return `${prefix}_${hash.slice(0, ID_DIGITS)}_${encoded}`;
   };
   return messages.flatMap((message, at) => {
     if (message.role === 'assistant') return assistantItems(messages, at, message.content, secrets, idOf);
@@ -39,7 +56,7 @@ function assistantItems(
   messages: readonly Message[],
   at: number,
   parts: readonly AssistantPart[],
-  secrets: Secrets,
+  secrets: Masks,
   idOf: (prefix: string, said: unknown) => string,
 ): ConversationItem[] {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
@@ -93,10 +110,7 @@ function withoutParts(
   });
 }
 
-function inputParts(
-  content: Extract<Message, { role: 'user' | 'system' }>['content'],
-  { maskKnown }: Secrets,
-) {
+function inputParts(content: Extract<Message, { role: 'user' | 'system' }>['content'], { maskKnown }: Masks) {
   if (typeof content === 'string') return [{ type: 'input_text', text: maskKnown(content) }];
   return content.map((part) =>
     part.type === 'text'

@@ -12,10 +12,12 @@ import type { StoredConversation } from '../journal/conversations.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { Secrets } from '../secrets/secrets.ts';
-import { toConversationItems } from './conversation-items.ts';
+import { type Masks, toConversationItems } from './conversation-items.ts';
 import { type Item, type ItemList, type ItemPage, listItems } from './item-lists.ts';
 
 type Metadata = Record<string, string>;
+
+const UNMASKED: Masks = { mask: (text) => text, maskKnown: (text) => text, maskJson: (json) => json };
 
 export class ConversationAccess {
   readonly #journal: Pick<Journal, 'conversations' | 'sessions'>;
@@ -63,6 +65,14 @@ export class ConversationAccess {
     return found.item;
   }
 
+  /** As they are stored, for a run that is given them again; none when there is no such conversation. */
+  async storedItems(owner: string, conversationId: string): Promise<Item[]> {
+    const conversation = await this.#journal.conversations.get(owner, conversationId);
+    if (conversation === undefined) return [];
+    const messages = await this.#messages(owner, conversation);
+    return toConversationItems(conversationId, messages, UNMASKED).map(({ item }) => item);
+  }
+
   /** The items as they were added, after whatever is said there by then. */
   async addItems(owner: string, conversationId: string, items: readonly unknown[]): Promise<ItemList> {
     const messages = messagesOf(items);
@@ -78,7 +88,7 @@ export class ConversationAccess {
         if (error instanceof TalariaError && error.code === 'session_active_turn') continue;
         throw error;
       }
-      const all = toConversationItems([...before.messages, ...messages], this.#secrets);
+      const all = toConversationItems(conversationId, [...before.messages, ...messages], this.#secrets);
       const added = all.slice(before.items.length).map(({ item }) => item);
       return listItems(added, { limit: Math.max(added.length, 1), order: 'asc', after: undefined });
     }
@@ -95,10 +105,15 @@ export class ConversationAccess {
 
   async #read(owner: string, conversationId: string) {
     const conversation = await this.#find(owner, conversationId);
-    const range = { from: conversation.contextFrom, to: conversation.nextPos };
-    const stored = await this.#journal.sessions.messages(owner, conversationId, range);
-    const messages = stored.map(({ message }) => message);
-    return { conversation, messages, items: toConversationItems(messages, this.#secrets) };
+    const messages = await this.#messages(owner, conversation);
+    const items = toConversationItems(conversationId, messages, this.#secrets);
+    return { conversation, messages, items };
+  }
+
+  async #messages(owner: string, conversation: StoredConversation): Promise<Message[]> {
+    const { conversationId, contextFrom: from, nextPos: to } = conversation;
+    const stored = await this.#journal.sessions.messages(owner, conversationId, { from, to });
+    return stored.map(({ message }) => message);
   }
 
   async #find(owner: string, conversationId: string): Promise<StoredConversation> {

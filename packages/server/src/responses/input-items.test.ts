@@ -16,6 +16,7 @@ function stored(...items: ReturnType<typeof itemIn>[]) {
   const reads: string[] = [];
   return {
     reads,
+    conversations: { storedItems: async () => [] },
     itemsOf: async (owner: string, responseId: string) => {
       reads.push(responseId);
       return owner === 'ada' ? items.filter(({ id }) => id.includes(responseId.slice('resp_'.length))) : [];

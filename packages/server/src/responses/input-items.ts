@@ -1,6 +1,8 @@
 /** What responses were asked with: kept as it came, shown in OpenAI's shapes, and found again by the ids of items. */
 import { referenceIn, TalariaError } from '@talaria/protocol';
 import type { Secrets } from '../secrets/secrets.ts';
+import { conversationOfItem } from './conversation-items.ts';
+import type { ConversationAccess } from './conversations.ts';
 import type { Item } from './item-lists.ts';
 import { inputItemId, responseOfItem } from './response-ids.ts';
 import type { ResponseRuns } from './response-runs.ts';
@@ -17,7 +19,9 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
 /** As much as a body may have: references are no way around its limit. */
 const REFERRED_CHARS_MAX = 10_000_000;
 
-type Source = Pick<ResponseRuns, 'itemsOf'>;
+export interface Source extends Pick<ResponseRuns, 'itemsOf'> {
+  conversations: Pick<ConversationAccess, 'storedItems'>;
+}
 
 interface Wanted {
   id: string;
@@ -28,7 +32,7 @@ interface Wanted {
 
 /**
  * The items of an input, with what stored ones are referred to instead of their ids. Clients refer to everything that was
- * said in a chat, so each response is read once. What they refer to may be as long as what they could have sent.
+ * said in a chat, so each response and each conversation is read once. What they refer to may be as long as what they could have sent.
  */
 export async function resolveInput(
   responses: Source,
@@ -81,10 +85,11 @@ async function findItems(
 ): Promise<Map<string, Item>> {
   const found = new Map<string, Item>();
   let chars = 0;
-  for (const [responseId, ofResponse] of Map.groupBy(wanted, ({ id }) => responseOfItem(id))) {
-    const items = responseId === undefined ? [] : await responses.itemsOf(owner, responseId);
+  const holderOf = ({ id }: Wanted) => responseOfItem(id) ?? conversationOfItem(id);
+  for (const ofHolder of Map.groupBy(wanted, holderOf).values()) {
+    const items = await itemsBeside(responses, owner, ofHolder[0]!.id);
     const byId = new Map(items.map((item) => [item.id, item]));
-    for (const { id, param, times } of ofResponse) {
+    for (const { id, param, times } of ofHolder) {
       const item = byId.get(id);
       if (item === undefined) throw itemNotFound(id, param);
       chars += JSON.stringify(item).length * times;
@@ -93,6 +98,14 @@ async function findItems(
     }
   }
   return found;
+}
+
+/** All items of the response or the conversation that the id names. */
+async function itemsBeside(responses: Source, owner: string, id: string): Promise<Item[]> {
+  const responseId = responseOfItem(id);
+  if (responseId !== undefined) return responses.itemsOf(owner, responseId);
+  const conversationId = conversationOfItem(id);
+  return conversationId === undefined ? [] : responses.conversations.storedItems(owner, conversationId);
 }
 
 function itemNotFound(id: string, param: string): TalariaError {
