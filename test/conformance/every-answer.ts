@@ -21,13 +21,16 @@ export function gatherDifferences(): void {
   gathered = new Map();
 }
 
-export function checkAnswer(kind: keyof typeof CHECKS, what: string, check: () => void): void {
+/** Whether it holds, for what can only be looked at then. */
+export function checkAnswer(kind: keyof typeof CHECKS, what: string, check: () => void): boolean {
   try {
     check();
+    return true;
   } catch (error) {
     if (gathered === undefined) throw error;
     const [line = ''] = (error as Error).message.split('\n');
     gathered.set(kind, [...(gathered.get(kind) ?? []), `${what}: ${line}`]);
+    return false;
   }
 }
 
