@@ -12,7 +12,7 @@ import {
   startPostgres,
   type TestPostgres,
 } from '../packages/server/src/journal/postgres/testing/start-postgres.ts';
-import { ServerProcess, type ServerProcessOptions } from '../test/support/server-process.ts';
+import { FROM_SOURCE, ServerProcess, type ServerProcessOptions } from '../test/support/server-process.ts';
 
 const ANSWER_LIMIT_MS = 60_000;
 
@@ -41,7 +41,7 @@ export class Stage implements AsyncDisposable {
 
   /** The server as people run it: the command, in a process of its own. */
   async server(options: ServerProcessOptions): Promise<ServerProcess> {
-    const server = this.#stack.use(new ServerProcess(options));
+    const server = this.#stack.use(new ServerProcess({ program: FROM_SOURCE, ...options }));
     await server.start();
     return server;
   }

@@ -1,10 +1,11 @@
 /** The command `talaria` against a server under test: in a process of its own, or in a terminal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { bundledCommand } from '../support/bundled-command.ts';
 import { type TmuxOptions, TmuxTerminal } from '../support/tmux.ts';
 
-export const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
+const { path, compileCache } = await bundledCommand();
+export const BIN = path;
 
 export interface Ran {
   readonly code: number | null;
@@ -21,7 +22,13 @@ export interface RunOptions {
 /** The command line of another process, without a terminal. */
 export function spawnTalaria(url: string, argv: readonly string[], { env = {}, cwd }: RunOptions = {}) {
   const child = spawn(process.execPath, [BIN, ...argv], {
-    env: { PATH: process.env.PATH, HOME: '/nonexistent/home', TALARIA_BASE_URL: url, ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: '/nonexistent/home',
+      NODE_COMPILE_CACHE: compileCache,
+      TALARIA_BASE_URL: url,
+      ...env,
+    },
     ...(cwd === undefined ? {} : { cwd }),
   });
   const output = { stdout: '', stderr: '' };
@@ -47,6 +54,6 @@ export function talariaTerminal(
 ): Promise<TmuxTerminal> {
   return TmuxTerminal.start([process.execPath, BIN, ...argv], {
     ...options,
-    env: { TALARIA_BASE_URL: url, ...options.env },
+    env: { NODE_COMPILE_CACHE: compileCache, TALARIA_BASE_URL: url, ...options.env },
   });
 }

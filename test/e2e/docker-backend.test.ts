@@ -8,7 +8,7 @@ import {
 } from '../../packages/sandbox/src/docker/testing/docker-daemon.ts';
 import { listContainers } from '../../packages/sandbox/src/docker/testing/docker-fixture.ts';
 import { script } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { FROM_SOURCE, ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { inTurn, play } from './played-run.ts';
 import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
@@ -30,7 +30,7 @@ describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
 
   beforeAll(async () => {
     daemon = await openTestDaemon();
-    world = await ServerWithModel.start(settings());
+    world = await ServerWithModel.start(settings(), { program: FROM_SOURCE });
   }, 120_000);
 
   afterAll(async () => {
@@ -96,6 +96,7 @@ describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
 
   test('a server that cannot start its containers says why, and does not start', async () => {
     const server = new ServerProcess({
+      program: FROM_SOURCE,
       env: { ...settings(), TALARIA_DOCKER_IMAGE: 'talaria-test:missing' },
     });
     expect(await server.startAndExit()).toMatchObject({ code: 1 });

@@ -5,7 +5,7 @@ import { isTerminalEvent, type Run, type RunEvent, type RunStatus } from '@talar
 import { expect } from 'vitest';
 import { Api, type Frame } from '../support/api.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { ServerProcess, type ServerProcessOptions } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export class ServerWithModel implements AsyncDisposable {
@@ -13,10 +13,13 @@ export class ServerWithModel implements AsyncDisposable {
   readonly server: ServerProcess;
   readonly #key: string | undefined;
 
-  static async start(env: Record<string, string> = {}): Promise<ServerWithModel> {
+  static async start(
+    env: Record<string, string> = {},
+    options: Pick<ServerProcessOptions, 'program'> = {},
+  ): Promise<ServerWithModel> {
     const model = await startModelServer();
     try {
-      const server = await ServerProcess.start({ modelUrl: model.url, env });
+      const server = await ServerProcess.start({ ...options, modelUrl: model.url, env });
       return new ServerWithModel(model, server, env.API_SERVER_KEY);
     } catch (error) {
       await model.close();

@@ -3,7 +3,7 @@ import { mkdtempDisposableSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ServerProcess } from '../support/server-process.ts';
+import { FROM_SOURCE, ServerProcess } from '../support/server-process.ts';
 
 const RECORDER = import.meta.resolve('../support/record-modules.ts');
 
@@ -30,6 +30,7 @@ test('a server on its defaults loads no driver, provider or client that it does 
   using directory = mkdtempDisposableSync(join(tmpdir(), 'talaria-modules-'));
   const file = join(directory.path, 'modules');
   await using _ = await ServerProcess.start({
+    program: FROM_SOURCE,
     env: { NODE_OPTIONS: `--import=${RECORDER}`, RECORD_MODULES: file },
   });
   const loaded = readFileSync(file, 'utf8').split('\n');

@@ -8,8 +8,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundledCommand } from './bundled-command.ts';
 
-const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
+/** The command as it is in this repository, for a server that reads its own source. */
+export const FROM_SOURCE: readonly string[] = [
+  process.execPath,
+  fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url)),
+];
 const START_LIMIT_MS = 50_000;
 
 export interface ServerProcessOptions {
@@ -18,7 +23,7 @@ export interface ServerProcessOptions {
   /** Further settings, as environment variables. */
   env?: Record<string, string>;
   dataDir?: string;
-  /** What starts the command, in place of this repository's. */
+  /** What starts the command, in place of this repository's bundle. */
   program?: readonly string[];
   /** Words before its command line. */
   wrapper?: readonly string[];
@@ -64,7 +69,7 @@ export class ServerProcess {
 
   /** Starts it, or starts it again on the same data; `env` adds to the settings of this start only. */
   async start(env: Record<string, string> = {}): Promise<void> {
-    this.#spawn(env);
+    await this.#spawn(env);
     const child = this.#child!;
     const ready = new Promise<void>((resolve, reject) => {
       const timer = setTimeout(
@@ -90,7 +95,7 @@ export class ServerProcess {
   async startAndExit(
     env: Record<string, string> = {},
   ): Promise<{ code: number | null; signal: string | null }> {
-    this.#spawn(env);
+    await this.#spawn(env);
     return this.exited();
   }
 
@@ -112,17 +117,17 @@ export class ServerProcess {
     if (this.#ownsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
-  #spawn(env: Record<string, string>): void {
+  async #spawn(env: Record<string, string>): Promise<void> {
     this.#output = '';
     this.#errors = '';
-    const { wrapper = [], program = [process.execPath, BIN] } = this.#options;
-    const words = [...wrapper, ...program, 'serve'];
+    const { wrapper = [], program } = this.#options;
+    const bundle = program === undefined ? await bundledCommand() : undefined;
+    const words = [...wrapper, ...(program ?? [process.execPath, bundle!.path]), 'serve'];
     const child = spawn(words[0]!, words.slice(1), {
       env: {
         PATH: process.env.PATH,
         HOME: this.dataDir,
-        // Filled by prepare.ts.
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        NODE_COMPILE_CACHE: bundle?.compileCache ?? process.env.NODE_COMPILE_CACHE,
         API_SERVER_PORT: '0',
         TALARIA_DATA_DIR: this.dataDir,
         TALARIA_LOG_LEVEL: 'warn',

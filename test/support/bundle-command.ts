@@ -1,0 +1,74 @@
+/** Makes what bundled-command.ts finds. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { rolldown } from 'rolldown';
+import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
+import { Api } from './api.ts';
+import type { Command } from './bundled-command.ts';
+import { startModelServer } from './model-server.ts';
+
+export async function bundle(root: string, directory: string): Promise<void> {
+  await using build = await rolldown({
+    cwd: root,
+    input: {
+      talaria: 'packages/server/bin/talaria.js',
+      // Started by its file's name, beside the file that starts it.
+      'writer-thread': 'packages/server/src/journal/sqlite/writer-thread.ts',
+    },
+    platform: 'node',
+    // Reads its own source, to take it into containers; `pg` asks for the other and does without it.
+    external: ['@talaria/sandbox/docker', 'pg-native'],
+    logLevel: 'warn',
+  });
+  await build.write({ dir: directory, entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
+}
+
+/**
+ * Starts the server on each store, lets it work on a run and ends it in good order: then it leaves its compiled code for
+ * the servers of tests, which are killed and leave none.
+ */
+export async function compile(command: Command): Promise<void> {
+  const postgres = await startPostgres();
+  await using model = await startModelServer();
+  try {
+    const env = { OPENAI_BASE_URL: model.url, TALARIA_MODEL: 'scripted' };
+    await work(command, env);
+    await work(command, { ...env, TALARIA_DATABASE_URL: await postgres.createDatabase() });
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function work({ path, compileCache }: Command, settings: Record<string, string>): Promise<void> {
+  using home = mkdtempDisposableSync(join(tmpdir(), 'talaria-test-'));
+  const server = spawn(process.execPath, [path, 'serve'], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: home.path,
+      NODE_COMPILE_CACHE: compileCache,
+      API_SERVER_PORT: '0',
+      TALARIA_DATA_DIR: home.path,
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(server, 'exit');
+  const api = new Api(await listens(server.stdout));
+  await api.stream(await api.create('hello'));
+  server.kill('SIGTERM');
+  await ended;
+}
+
+async function listens(output: Readable): Promise<string> {
+  let text = '';
+  for await (const piece of output.setEncoding('utf8')) {
+    text += piece as string;
+    const url = /listens on (http:\/\/\S+)/.exec(text)?.[1];
+    if (url !== undefined) return url;
+  }
+  throw new Error('The server did not start');
+}

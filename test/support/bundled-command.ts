@@ -1,0 +1,102 @@
+/**
+ * The command as most tests start it: the source of this repository, bundled into few files, with their compiled code.
+ * From source a server loads a thousand modules; from here it takes half the processor time to start, and the tests start
+ * hundreds. `test/installed` and `packages/server/src/cli/bin.test.ts` start the command as users do.
+ *
+ * The first test that needs the bundle makes it, and the others wait. Every state of the source has its own, so a test
+ * never starts what another state left behind.
+ */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type FileLock, lockFile } from '../../packages/server/src/files/file-lock.ts';
+import { waitFor } from './wait-for.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BUNDLES = join(ROOT, 'node_modules/.cache/command');
+/** In a bundle that is whole. */
+const READY = 'ready';
+/** A bundle that no test has started for so long is removed. */
+const UNUSED_MS = 60 * 60_000;
+const LOCK_LIMIT_MS = 50_000;
+
+export interface Command {
+  /** The program for Node. */
+  path: string;
+  /** What NODE_COMPILE_CACHE has to be for it. */
+  compileCache: string;
+}
+
+let found: Promise<Command> | undefined;
+
+export function bundledCommand(): Promise<Command> {
+  found ??= findOrMake(join(BUNDLES, stateOfSource()));
+  return found;
+}
+
+async function findOrMake(directory: string): Promise<Command> {
+  const command = { path: join(directory, 'talaria.js'), compileCache: join(directory, 'compiled') };
+  if (!isReady(directory)) await makeOnce(directory, command);
+  const now = new Date();
+  utimesSync(directory, now, now);
+  return command;
+}
+
+function isReady(directory: string): boolean {
+  return existsSync(join(directory, READY));
+}
+
+/** Changes with every file that the bundle is made of. */
+function stateOfSource(): string {
+  const hash = createHash('sha256');
+  const files = globSync('packages/*/{package.json,bin/*,src/**/*.ts}', { cwd: ROOT });
+  for (const file of ['package-lock.json', ...files.sort()]) {
+    const { mtimeMs, size } = statSync(join(ROOT, file));
+    hash.update(`${file} ${mtimeMs} ${size}\n`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function makeOnce(directory: string, command: Command): Promise<void> {
+  mkdirSync(BUNDLES, { recursive: true });
+  const lock = await waitFor('the bundle that another process makes', tryLock, LOCK_LIMIT_MS);
+  try {
+    if (isReady(directory)) return;
+    removeUnused();
+    rmSync(directory, { recursive: true, force: true });
+    // Only here: most processes find the bundle made, and the bundler is large.
+    const { bundle, compile } = await import('./bundle-command.ts');
+    await bundle(ROOT, directory);
+    // Where the server does not start, the tests that start it say why.
+    await compile(command).catch(() => {});
+    writeFileSync(join(directory, READY), '');
+  } finally {
+    lock.release();
+  }
+}
+
+function tryLock(): FileLock | undefined {
+  try {
+    return lockFile(join(BUNDLES, 'lock'), 'in use');
+  } catch {
+    return undefined;
+  }
+}
+
+function removeUnused(): void {
+  for (const entry of readdirSync(BUNDLES, { withFileTypes: true })) {
+    const path = join(BUNDLES, entry.name);
+    if (!entry.isDirectory() || statSync(path).mtimeMs > Date.now() - UNUSED_MS) continue;
+    rmSync(path, { recursive: true, force: true });
+  }
+}
