@@ -18,10 +18,16 @@ export default defineConfig({
     // Hundreds of writer threads that each strip the types of their files anew, in WebAssembly, crash V8 now and then.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     // Long enough for a machine that is busy with other things: only what never comes is to fail.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // A condition is waited for as long as the test may take; the default of a second is a race on a busy machine.
-    expect: { poll: { timeout: 50_000 } },
+    expect: { poll: { timeout: 100_000 } },
+    tags: [
+      {
+        name: 'soak',
+        description: 'Takes long to show more of what another test shows in short: npm run test:soak.',
+      },
+    ],
     projects: [
       {
         extends: true,
@@ -46,7 +52,16 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: ['test/conformance/conformance.test.ts', 'test/chaos/!(many-servers).test.ts'],
+          include: ['test/conformance/conformance.test.ts'],
+          globalSetup: ['test/support/postgres-of-project.ts'],
+        },
+      },
+      {
+        // So must it survive being killed. All of these count as soak tests.
+        extends: true,
+        test: {
+          name: 'postgres-chaos',
+          include: ['test/chaos/!(many-servers).test.ts'],
           globalSetup: ['test/support/postgres-of-project.ts'],
         },
       },

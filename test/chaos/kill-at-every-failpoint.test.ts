@@ -12,6 +12,8 @@ import { KillableServer, type Moment } from './killable-server.ts';
 import { MarkedRun } from './marked-run.ts';
 
 const TEST_LIMIT_MS = 180_000;
+/** How often a run is killed at random times of each third of it. */
+const TRIES = process.env.SOAK === 'full' ? 10 : 1;
 
 /** The marks of the calls whose outcome is unknown afterwards: these, these at least, one at least, or as timing has it. */
 type Interrupted = string[] | { atLeast: string[] } | 'some' | 'any';
@@ -47,8 +49,6 @@ const MOMENTS: [Moment, Interrupted][] = [
 ];
 
 let model: ModelServer;
-/** How long the run takes, for deaths at random times. */
-let undisturbedMs = 1_500;
 beforeAll(async () => {
   model = await startModelServer();
 });
@@ -64,37 +64,43 @@ test('every failpoint that a run passes is among the moments', () => {
 });
 
 test('an undisturbed run shows its text, leaves each mark once and is never resumed', async () => {
+  const { run, interrupted } = await undisturbed();
+  expect(interrupted).toEqual([]);
+  expect(run.resumed).toEqual([]);
+});
+
+async function undisturbed() {
   await using server = new KillableServer({ modelUrl: model.url });
   await server.start();
   const startedAt = performance.now();
   const run = new MarkedRun(server, model);
   await run.ended;
-  undisturbedMs = performance.now() - startedAt;
-  expect(await run.check()).toEqual([]);
-  expect(run.resumed).toEqual([]);
-});
+  const tookMs = performance.now() - startedAt;
+  return { run, tookMs, interrupted: await run.check() };
+}
 
 /** A later passage of a failpoint is another place in the run, and the same one for the store: that has seen the first. */
 const isFirstPassage = ([moment]: (typeof MOMENTS)[number], at: number): boolean =>
   MOMENTS.findIndex(([other]) => other.split('@')[0] === moment.split('@')[0]) === at;
 
-describe.concurrent('killed once', () => {
-  test.each(isOnPostgres() ? MOMENTS.filter(isFirstPassage) : MOMENTS)(
-    'at %s',
-    { timeout: TEST_LIMIT_MS },
-    async (moment, interrupted) => {
-      await using server = new KillableServer({ modelUrl: model.url });
-      expect(await server.start(moment)).toBe(true);
-      const run = new MarkedRun(server, model);
-      await server.diesByItself(moment);
-      await server.start();
-      await run.checkPoll();
-      expectInterrupted(await run.check(), interrupted);
-      // Not when the run was not begun, or over.
-      if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment))
-        expect(run.resumed).toHaveLength(1);
-    },
-  );
+async function survives(moment: Moment, interrupted: Interrupted): Promise<void> {
+  await using server = new KillableServer({ modelUrl: model.url });
+  expect(await server.start(moment)).toBe(true);
+  const run = new MarkedRun(server, model);
+  await server.diesByItself(moment);
+  await server.start();
+  await run.checkPoll();
+  expectInterrupted(await run.check(), interrupted);
+  // Not when the run was not begun, or over.
+  if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment)) expect(run.resumed).toHaveLength(1);
+}
+
+describe.concurrent('killed once', { timeout: TEST_LIMIT_MS }, () => {
+  test.each(MOMENTS.filter(isFirstPassage))('at %s', survives);
+  if (!isOnPostgres()) {
+    const later = MOMENTS.filter((moment, at) => !isFirstPassage(moment, at));
+    test.each(later)('at %s', { tags: ['soak'] }, survives);
+  }
 });
 
 const TWICE: [Moment, Moment, Interrupted][] = [
@@ -105,7 +111,7 @@ const TWICE: [Moment, Moment, Interrupted][] = [
   ['approval.after-request', 'approval.after-answer', 'any'],
 ];
 
-describe.concurrent('killed again while it recovers', () => {
+describe.concurrent('killed again while it recovers', { tags: ['soak'] }, () => {
   test.each(TWICE)('at %s, then at %s', { timeout: TEST_LIMIT_MS }, async (first, second, interrupted) => {
     await using server = new KillableServer({ modelUrl: model.url });
     expect(await server.start(first)).toBe(true);
@@ -121,10 +127,15 @@ describe.concurrent('killed again while it recovers', () => {
 
 // On Postgres many-servers.test.ts does it, to more runs.
 if (!isOnPostgres())
-  describe.concurrent('killed from outside', () => {
+  describe.concurrent('killed from outside', { tags: ['soak'] }, () => {
+    let undisturbedMs: number;
+    beforeAll(async () => {
+      undisturbedMs = (await undisturbed()).tookMs;
+    });
+
     test.each([0, 1, 2])(
       'at a random time in third %i of the run',
-      { timeout: TEST_LIMIT_MS },
+      { timeout: TEST_LIMIT_MS, repeats: TRIES - 1 },
       async (third) => {
         await using server = new KillableServer({ modelUrl: model.url });
         await server.start();
@@ -136,7 +147,7 @@ if (!isOnPostgres())
       },
     );
 
-    test('three times at random', { timeout: TEST_LIMIT_MS }, async () => {
+    test('three times at random', { timeout: TEST_LIMIT_MS, repeats: TRIES - 1 }, async () => {
       await using server = new KillableServer({ modelUrl: model.url });
       await server.start();
       const run = new MarkedRun(server, model);

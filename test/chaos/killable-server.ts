@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 /** A failpoint, or its n-th passage. */
 export type Moment = Failpoint | `${Failpoint}@${number}`;
 
-const DEATH_LIMIT_MS = 50_000;
+const DEATH_LIMIT_MS = 100_000;
 
 export interface KillableServerOptions {
   modelUrl: string;

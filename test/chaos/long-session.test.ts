@@ -26,7 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-test('a turn joins the transcript once, whenever the server dies', { timeout: TEST_LIMIT_MS }, async () => {
+test('a turn joins the transcript once, whenever the server dies', {
+  timeout: TEST_LIMIT_MS,
+  tags: ['soak'],
+}, async () => {
   await using server = new KillableServer({
     modelUrl: model.url,
     env: { API_SERVER_KEY: 'sk-chaos-session' },

@@ -88,13 +88,9 @@ async function diesOf(runId: string, server: KillableServer, moment: Moment): Pr
   void server.process.exited().then(() => {
     dead = true;
   });
-  return waitFor(
-    'the end of the server or of the run',
-    async () => {
-      if (dead) return 'dead';
-      const { status } = await server.api.run(runId).catch(() => ({ status: 'unknown' }));
-      return status === 'failed' && 'ended';
-    },
-    30_000,
-  ).then((end) => end === 'dead');
+  return waitFor('the end of the server or of the run', async () => {
+    if (dead) return 'dead';
+    const { status } = await server.api.run(runId).catch(() => ({ status: 'unknown' }));
+    return status === 'failed' && 'ended';
+  }).then((end) => end === 'dead');
 }

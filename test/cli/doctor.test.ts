@@ -161,7 +161,7 @@ describe('Docker', () => {
       let daemon: TestDaemon;
       beforeAll(async () => {
         daemon = await openTestDaemon();
-      }, 120_000);
+      });
       afterAll(() => daemon[Symbol.asyncDispose]());
 
       test('and has no such image is a failure', async () => {
@@ -181,7 +181,7 @@ describe('Docker', () => {
         expect(code).toBe(0);
         expect(await listContainers(daemon)).toEqual([]);
         expect(readdirSync(directory)).toEqual([]);
-      }, 60_000);
+      });
     },
   );
 });

@@ -22,7 +22,7 @@ describe.skipIf(CHROMIUM === undefined)(`in a browser${reason}`, () => {
     browser = await openPage();
     world = await ServerWithModel.start({ API_SERVER_KEY: KEY, API_SERVER_CORS_ORIGINS: browser.origin });
     proxy = await UnreliableProxy.start(() => world.server.url, 1);
-  }, 60_000);
+  });
   afterAll(async () => {
     await proxy?.[Symbol.asyncDispose]();
     await world?.[Symbol.asyncDispose]();

@@ -1,11 +1,12 @@
 /**
  * The conformance suite: what a client may rely on, checked over HTTP.
  *
- * `npm run conformance` runs it against any server and tells what differs, topic by topic. By default it starts the server of this repository twice (with two keys, and open on loopback) and runs every
- * topic against both, except the costly ones, for which one server will do. On Postgres, too, one will do, without them: the
- * store never learns whether there are keys, nor of requests that are refused before. To check any other server, give its
- * address; its model must be the scripted one of this suite, which then listens on CONFORMANCE_MODEL_PORT
- * (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
+ * `npm run conformance` runs it against any server and tells what differs, topic by topic. By default it starts the
+ * server of this repository with two keys and runs every topic against it; then once more, open on loopback, for the topics
+ * in which a missing key can make a difference, and in the soak tests for all but the costly ones. On Postgres one server
+ * will do, without the costly topics: the store never learns whether there are keys, nor of requests that are refused
+ * before. To check any other server, give its address; its model must be the scripted one of this suite, which then listens
+ * on CONFORMANCE_MODEL_PORT (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
  *   CONFORMANCE_BASE_URL=http://127.0.0.1:8642 CONFORMANCE_KEY=… CONFORMANCE_OTHER_KEY=… \
  *     npx vitest run test/conformance/conformance.test.ts
@@ -64,6 +65,9 @@ interface Topics {
 
 type DescribeTopic = (target: GetTarget) => void;
 
+/** Of an open server all others are soak tests: whoever is let in, it does not ask again who that is. */
+const OPEN_TOPICS = ['What the reference server promises', 'Paths, headers and keys', 'Discovery and health'];
+
 /** The topics in the order in which they are looked at, and in which `npm run conformance` tells of them. */
 function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][] {
   const when = (condition: boolean, ...topics: DescribeTopic[]) => (condition ? topics : []);
@@ -114,7 +118,8 @@ function describeServer(
     afterAll(() => resources.disposeAsync());
     const all = topicsOf(topics).filter(([, parts]) => parts.length > 0);
     for (const [topic, parts] of all) {
-      describe(topic, () => {
+      const isRepeated = given === undefined && !topics.key && !OPEN_TOPICS.includes(topic);
+      describe(topic, { tags: isRepeated ? ['soak'] : [] }, () => {
         if (given !== undefined) stopLeftRuns();
         for (const part of parts) part(() => target);
       });

@@ -294,7 +294,7 @@ describe('a server without workspaces', () => {
   });
 });
 
-describe('a run that changed servers', { timeout: 60_000 }, () => {
+describe('a run that changed servers', () => {
   afterEach(endServers);
 
   test('has the files of the last one, and never goes on with older ones', async () => {

@@ -16,7 +16,7 @@ import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 const reason = await whyNoDocker();
 const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
-describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
+describe.skipIf(reason !== undefined)(title, () => {
   let daemon: TestDaemon;
   let world: ServerWithModel;
 
@@ -31,7 +31,7 @@ describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
   beforeAll(async () => {
     daemon = await openTestDaemon();
     world = await ServerWithModel.start(settings(), { program: FROM_SOURCE });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await world.server.kill('SIGTERM');
@@ -39,7 +39,7 @@ describe.skipIf(reason !== undefined)(title, { timeout: 90_000 }, () => {
     await world[Symbol.asyncDispose]();
     await daemon[Symbol.asyncDispose]();
     expect(left).toEqual([]);
-  }, 60_000);
+  });
 
   const text = async (runId: string, path: string) =>
     (await fetch(`${world.server.url}/v1/runs/${runId}/artifacts/content?path=${path}`)).text();

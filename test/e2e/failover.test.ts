@@ -51,4 +51,4 @@ test('a run goes on when a standby takes the place of the primary, in the same s
     { error: false, preview: expect.stringMatching(/^one\s+two\s*$/) },
   ]);
   expect(await store()).toMatchObject({ status: 'ok' });
-}, 60_000);
+});

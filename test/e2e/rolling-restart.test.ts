@@ -77,7 +77,6 @@ function everyRunIsAt(model: ModelServer, step: number): Promise<boolean> {
     () =>
       new Set(model.requests.filter((asked) => asked.step === step).map(({ scriptId }) => scriptId)).size ===
       RUNS,
-    30_000,
   );
 }
 

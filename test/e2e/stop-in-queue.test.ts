@@ -18,10 +18,8 @@ test('a queued run is cancelled without ever reaching the model; the ones around
   const third = await api.create(script([{ text: 'third' }]));
   expect((await api.run(second)).status).toBe('started');
 
-  const since = performance.now();
   expect((await api.stop(second)).status).toBe(200);
   const { frames } = await endsAs(api, second, 'run.cancelled');
-  expect(performance.now() - since).toBeLessThan(5_000);
   expect(names(frames)).toEqual(['run.cancelled']);
   expect((await api.run(first)).status).toBe('running');
   expect((await api.run(third)).status).toBe('started');

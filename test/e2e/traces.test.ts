@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { FROM_SOURCE } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
 
@@ -236,7 +237,7 @@ test('a server that ends sends what is left, and does not wait for a receiver th
 });
 
 test('without an endpoint nothing of it is loaded', async () => {
-  await using world = await ServerWithModel.start({ NODE_DEBUG: 'module' });
+  await using world = await ServerWithModel.start({ NODE_DEBUG: 'module' }, { program: FROM_SOURCE });
   await endsAs(world.api, await world.api.create('hello'), 'run.completed');
   expect(world.server.errors).toContain('prom-client');
   expect(world.server.errors).not.toContain('@opentelemetry/sdk-trace');

@@ -28,7 +28,7 @@ const BUNDLES = join(ROOT, 'node_modules/.cache/command');
 const READY = 'ready';
 /** A bundle that no test has started for so long is removed. */
 const UNUSED_MS = 60 * 60_000;
-const LOCK_LIMIT_MS = 50_000;
+const LOCK_LIMIT_MS = 100_000;
 
 export interface Command {
   /** The program for Node. */

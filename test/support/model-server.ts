@@ -188,10 +188,10 @@ export async function startModelServer(options: { port?: number; host?: string }
     get abortedCount() {
       return requests.filter((request) => request.aborted).length;
     },
-    waitForRequest: (predicate, timeoutMs = 50_000) =>
+    waitForRequest: (predicate, timeoutMs = 100_000) =>
       changes.until(() => requests.find(predicate), 'a matching request to the model', timeoutMs),
     open: (gate) => gates.open(gate),
-    async waitingAt(gate, timeoutMs = 50_000) {
+    async waitingAt(gate, timeoutMs = 100_000) {
       await gates.changes.until(() => gates.waiting(gate) > 0 || undefined, `gate ${gate}`, timeoutMs);
     },
     close,

@@ -15,7 +15,7 @@ export const FROM_SOURCE: readonly string[] = [
   process.execPath,
   fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url)),
 ];
-const START_LIMIT_MS = 50_000;
+const START_LIMIT_MS = 100_000;
 
 export interface ServerProcessOptions {
   /** The model's base URL; without it the server runs its demo model. */

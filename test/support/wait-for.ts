@@ -10,7 +10,7 @@ const PAUSE_MAX_MS = 50;
 export async function waitFor<T>(
   what: string,
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  limitMs = 50_000,
+  limitMs = 100_000,
 ): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (let pause = PAUSE_MIN_MS; ; pause = Math.min(pause * 1.25, PAUSE_MAX_MS)) {

@@ -54,7 +54,7 @@ for (const isolation of KINDS) {
       await expect.poll(() => count(others)).toBe(0);
       await Promise.all([next.stop(), swept.stop()]);
       await Promise.all([dir, othersDir].map((path) => rm(path, { recursive: true })));
-    }, 120_000);
+    });
   });
 }
 

@@ -41,7 +41,7 @@ test('two starts at once are one, and a stop undoes it whole', async () => {
 });
 
 // Once: what reads the output of a command is the same under each isolation.
-test('printing 1 GB takes next to no memory', { timeout: 180_000 }, async () => {
+test('printing 1 GB takes next to no memory', { timeout: 180_000, tags: ['soak'] }, async () => {
   const workspacesDir = await temporaryDirectory();
   const server = await startServer({ workspacesDir }, 'yes | head -c 1G');
   const output = await server.output;

@@ -141,6 +141,7 @@ for (const isolation of KINDS) {
     if (isolation === 'none') {
       test('printing 1 GB leaves memory flat, and the log is as long as it may be', {
         timeout: 180_000,
+        tags: ['soak'],
       }, async () => {
         const id = await start('until [ -e go ]; do sleep 0.01; done; yes | head -c 1G');
         const peak = watchMemory();

@@ -28,9 +28,9 @@ describe('occurrences', () => {
   });
 
   test('a text made to be slow is searched in time', () => {
-    const startedAt = performance.now();
+    const before = process.threadCpuUsage();
     expect(occurrences('a'.repeat(2_000_000), `${'a'.repeat(1_000_000)}b`)).toEqual([]);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(process.threadCpuUsage(before).user).toBeLessThan(5_000_000);
   });
 });
 
@@ -161,10 +161,10 @@ describe('the patch format', () => {
   });
 
   test('a patch made to be slow is read in time', () => {
-    const startedAt = performance.now();
+    const before = process.threadCpuUsage();
     const text = `*** Begin Patch\n*** Update File: a\n-x\n${'\n'.repeat(500_000)} y\n*** End Patch`;
     expect(parsePatch(text)).toHaveLength(1);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(process.threadCpuUsage(before).user).toBeLessThan(5_000_000);
   });
 });
 

@@ -32,8 +32,11 @@ export async function describeLocalContract(
       dispose: () => rm(workspacesDir, { recursive: true, force: true }),
     };
   };
-  const artifacts = isolation === (await bestIsolation()) ? 'all' : 'none';
-  describe.skipIf(reason !== undefined)(title, () => {
+  const best = await bestIsolation();
+  const artifacts = isolation === best ? 'all' : 'none';
+  // A server has the best one, or none. What is between them is for the soak tests.
+  const tags = isolation === best || isolation === 'none' ? [] : ['soak'];
+  describe.skipIf(reason !== undefined)(title, { tags }, () => {
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands, artifacts });
     describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
   });
