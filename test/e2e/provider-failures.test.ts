@@ -5,17 +5,21 @@ import { type Step, script } from '../support/model-server.ts';
 import { endsAs, names, ServerWithModel, shownText, terminal } from './server-with-model.ts';
 
 const RETRIES = 2;
+/** Longer than a busy machine makes anyone wait between two words. */
+const IDLE_S = 3;
+const SLOWLY = [...'slowly but surely'];
 
 let world: ServerWithModel;
 let api: Api;
-beforeAll(async () => {
+const startWorld = async (env: Record<string, string> = {}) => {
   world = await ServerWithModel.start({
     TALARIA_MODEL_RETRIES: String(RETRIES),
-    TALARIA_MODEL_IDLE_SECONDS: '1',
     TALARIA_MAX_CONCURRENT_RUNS: '100',
+    ...env,
   });
   api = world.api;
-});
+};
+beforeAll(() => startWorld());
 afterAll(() => world[Symbol.asyncDispose]());
 
 async function play(...steps: Step[]) {
@@ -152,29 +156,38 @@ describe.concurrent('a retry happens only while nothing of the step was shown', 
   });
 });
 
-describe.concurrent('a model that falls silent is given up', () => {
-  test('before its answer began: tried again', async () => {
-    const { runId, requests } = await play({ hang: 'before', times: 1, text: 'awake' });
-    expect((await endsAs(api, runId, 'run.completed')).output).toBe('awake');
-    expect(requests().map(({ aborted }) => aborted)).toEqual([true, false]);
+describe('a model that falls silent is given up', () => {
+  beforeAll(async () => {
+    await world[Symbol.asyncDispose]();
+    await startWorld({ TALARIA_MODEL_IDLE_SECONDS: String(IDLE_S) });
   });
 
-  test('always: provider_unavailable after the retries', async () => {
-    const { runId, requests } = await play({ hang: 'before' });
-    expect((await failsWith(runId, 'provider_unavailable')).error).toContain('said nothing for 1 s');
-    expect(requests()).toHaveLength(RETRIES + 1);
-  });
+  describe.concurrent('with a limit of its own', () => {
+    test('before its answer began: tried again', async () => {
+      const { runId, requests } = await play({ hang: 'before', times: 1, text: 'awake' });
+      expect((await endsAs(api, runId, 'run.completed')).output).toBe('awake');
+      expect(requests().map(({ aborted }) => aborted)).toEqual([true, false]);
+    });
 
-  test('in the middle of its answer: failed', async () => {
-    const { runId, requests } = await play({ hang: 'mid', chunks: ['so ', 'then'], times: 1 });
-    const { frames, error_code } = await endsAs(api, runId, 'run.failed');
-    expect(error_code).toBe('provider_unavailable');
-    expect(shownText(frames)).toBe('so ');
-    expect(requests()).toHaveLength(1);
-  });
+    test('always: provider_unavailable after the retries', async () => {
+      const { runId, requests } = await play({ hang: 'before' });
+      expect((await failsWith(runId, 'provider_unavailable')).error).toContain(
+        `said nothing for ${IDLE_S} s`,
+      );
+      expect(requests()).toHaveLength(RETRIES + 1);
+    });
 
-  test('a slow one that keeps talking is not', async () => {
-    const { runId } = await play({ chunks: ['slow', 'ly', ' but', ' surely'], delayMs: 600 });
-    expect((await endsAs(api, runId, 'run.completed')).output).toBe('slowly but surely');
+    test('in the middle of its answer: failed', async () => {
+      const { runId, requests } = await play({ hang: 'mid', chunks: ['so ', 'then'], times: 1 });
+      const { frames, error_code } = await endsAs(api, runId, 'run.failed');
+      expect(error_code).toBe('provider_unavailable');
+      expect(shownText(frames)).toBe('so ');
+      expect(requests()).toHaveLength(1);
+    });
+
+    test('a slow one that keeps talking is not', async () => {
+      const { runId } = await play({ chunks: SLOWLY, delayMs: (IDLE_S * 1200) / SLOWLY.length });
+      expect((await endsAs(api, runId, 'run.completed')).output).toBe(SLOWLY.join(''));
+    });
   });
 });

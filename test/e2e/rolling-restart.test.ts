@@ -24,7 +24,7 @@ const STEPS = [
   { text: TEXT, chunks: 4, delayMs: 30 },
 ];
 
-test('a rolling restart loses nothing and makes no run wait', { timeout: 120_000 }, async () => {
+test('a rolling restart loses nothing and makes no run wait', { timeout: 300_000 }, async () => {
   await using cleanup = new AsyncDisposableStack();
   const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
   cleanup.defer(() => postgres.stop());

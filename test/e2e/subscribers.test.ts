@@ -192,7 +192,7 @@ describe('a reader that stalls', () => {
     expect([...had, ...rest]).toEqual(whole);
   });
 
-  test('forty that come late and stall hold up nobody who reads', async () => {
+  test('forty that come late and stall hold up nobody who reads', { timeout: 300_000 }, async () => {
     const pieces = Array.from({ length: 200 }, (_, n) => `${n} ${'y'.repeat(20_000)} `);
     const runId = await api.create(script([{ chunks: pieces, delayMs: 2 }]));
     await api.finish(runId);
