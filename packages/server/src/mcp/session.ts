@@ -137,7 +137,8 @@ export class Session {
       await this.#client.connect(this.#transport as Transport, { signal: limit, timeout });
       this.#tools = await this.#listTools(limit, timeout);
     } catch (error) {
-      const reason = limit.aborted ? this.#silence() : this.#describe(error);
+      // The SDK has a timer of its own for the same time, which may be the first to end.
+      const reason = limit.aborted || isTimeout(error) ? this.#silence() : this.#describe(error);
       await this.close();
       throw new ConnectFailure(reason);
     }
