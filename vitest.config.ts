@@ -34,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'all',
           include: ['packages/*/src/**/*.test.ts', 'scripts/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/compat/**', '**/node_modules/**'],
+          exclude: ['test/compat/**', 'test/installed/**', '**/node_modules/**'],
         },
       },
       {
@@ -57,7 +57,12 @@ export default defineConfig({
         },
       },
       {
-        // So must it survive being killed. All of these count as soak tests.
+        // What npm packs, installed into an empty project. All of these count as soak tests.
+        extends: true,
+        test: { name: 'installed', include: ['test/installed/*.test.ts'] },
+      },
+      {
+        // The server must survive being killed on Postgres, too. All of these count as soak tests.
         extends: true,
         test: {
           name: 'postgres-chaos',

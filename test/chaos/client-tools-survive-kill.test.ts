@@ -13,6 +13,7 @@ import { KillableServer, type Moment } from './killable-server.ts';
 import { marksOf, ofKind } from './marked-run.ts';
 
 const TEST_LIMIT_MS = 180_000;
+const SOME = 100;
 /** A server on Postgres takes several times as long for each, and parks them in the same way. */
 const MANY = isOnPostgres() ? 200 : 1_000;
 
@@ -62,8 +63,14 @@ const MOMENTS: Moment[] = [
   'journal.after-commit@9',
 ];
 
-describe.concurrent('killed', () => {
-  test.each(MOMENTS)('at %s', { timeout: TEST_LIMIT_MS }, async (moment) => {
+/** A later passage is another place in the run, and another place of the journal is that of some other moment. */
+const isLater = (moment: Moment) => moment.includes('@');
+
+describe.concurrent('killed', { timeout: TEST_LIMIT_MS }, () => {
+  test.each(MOMENTS.filter((moment) => !isLater(moment)))('at %s', survives);
+  test.each(MOMENTS.filter(isLater))('at %s', { tags: ['soak'] }, survives);
+
+  async function survives(moment: Moment): Promise<void> {
     await using server = new KillableServer({ modelUrl: model.url });
     expect(await server.start(moment)).toBe(true);
     const prompt = script(STEPS);
@@ -86,26 +93,36 @@ describe.concurrent('killed', () => {
     const last = model.requests.findLast((request) => request.scriptId === scriptId)!;
     const told = JSON.stringify(last.body.messages);
     for (const word of ['one', 'two', 'three']) expect(told).toContain(`found ${word}`);
-  });
+  }
 });
 
-test(`${MANY} runs that wait hold no worker, and all complete after a restart`, {
-  timeout: TEST_LIMIT_MS,
-}, async () => {
+test(
+  `${SOME} runs that wait hold no worker, and all complete after a restart`,
+  {
+    timeout: TEST_LIMIT_MS,
+  },
+  () => waitWithoutWorker(SOME),
+);
+
+test(`${MANY} of them do not either`, { timeout: TEST_LIMIT_MS, tags: ['soak'] }, () =>
+  waitWithoutWorker(MANY),
+);
+
+async function waitWithoutWorker(many: number): Promise<void> {
   await using server = new KillableServer({
     modelUrl: model.url,
-    env: { TALARIA_MAX_QUEUED_RUNS: `${MANY}` },
+    env: { TALARIA_MAX_QUEUED_RUNS: `${many}` },
   });
   await server.start();
   const steps = [{ tools: [lookup('it')] }, { text: 'Found.' }];
   const runIds: string[] = [];
-  for (let n = 0; n < MANY; n += 50) {
+  for (let n = 0; n < many; n += 50) {
     const some = Array.from({ length: 50 }, () => server.api.create(script(steps), { tools }));
     runIds.push(...(await Promise.all(some)));
   }
   await waitFor(
     'all of them to wait',
-    async () => (await countOf(server.api, 'waiting_for_tool')) === MANY,
+    async () => (await countOf(server.api, 'waiting_for_tool')) === many,
     TEST_LIMIT_MS,
   );
   await waitFor('every worker to let go', async () => {
@@ -117,8 +134,8 @@ test(`${MANY} runs that wait hold no worker, and all complete after a restart`, 
   expect((await server.follow(other)).at(-1)).toMatchObject({ output: 'Me first.' });
 
   await server.killAndStart();
-  expect(await countOf(server.api, 'waiting_for_tool')).toBe(MANY);
-  for (let n = 0; n < MANY; n += 50) {
+  expect(await countOf(server.api, 'waiting_for_tool')).toBe(many);
+  for (let n = 0; n < many; n += 50) {
     await Promise.all(
       runIds.slice(n, n + 50).map(async (runId) => {
         const { pending_calls: calls = [] } = await server.api.run(runId);
@@ -129,10 +146,10 @@ test(`${MANY} runs that wait hold no worker, and all complete after a restart`, 
   }
   await waitFor(
     'all of them to end',
-    async () => (await countOf(server.api, 'completed')) === MANY + 1,
+    async () => (await countOf(server.api, 'completed')) === many + 1,
     TEST_LIMIT_MS,
   );
-});
+}
 
 async function countOf(api: Api, status: string): Promise<number> {
   let count = 0;

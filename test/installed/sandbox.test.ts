@@ -10,7 +10,7 @@ import { readExamples } from './doc-examples.ts';
 import { EmptyProject } from './empty-project.ts';
 import { expectPackage } from './expect-package.ts';
 
-const INSTALL_LIMIT_MS = 120_000;
+const INSTALL_LIMIT_MS = 600_000;
 
 /** Holds a slot, runs a batch in it and gives it back; in TypeScript that is JavaScript, too. */
 const PROGRAM = `

@@ -9,7 +9,7 @@ import { EmptyProject, outsideNode } from './empty-project.ts';
 import { expectPackage } from './expect-package.ts';
 
 /** It depends on a Node and a hundred libraries. */
-const INSTALL_LIMIT_MS = 240_000;
+const INSTALL_LIMIT_MS = 600_000;
 
 const EMBEDDING = `
 import { homedir } from 'node:os';

@@ -17,7 +17,7 @@ const reason = await whyNoDocker();
 const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
 // Starting and ending containers is the work of other processes, which may have to wait for a processor.
-describe.skipIf(reason !== undefined)(title, () => {
+describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     daemon = await openTestDaemon();
@@ -43,22 +43,19 @@ describe.skipIf(reason !== undefined)(title, () => {
     };
   });
 
-  // In a container, too, it is the local backend that runs the tools.
-  describe('the whole contract', { tags: ['soak'] }, () => {
-    describeBackendContract(
-      'several slots in a container',
-      async () => {
-        const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
-        return {
-          create: () =>
-            new DockerBackend({
-              ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host },
-              ...{ slotsPerContainer: 30, maxContainers: 4, limits: { processes: 2_000 } },
-            }),
-          dispose: () => rm(workspacesDir, { recursive: true, force: true }),
-        };
-      },
-      { timedOutCommands: 1_000, artifacts: 'small' },
-    );
-  });
+  describeBackendContract(
+    'several slots in a container',
+    async () => {
+      const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+      return {
+        create: () =>
+          new DockerBackend({
+            ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host },
+            ...{ slotsPerContainer: 30, maxContainers: 4, limits: { processes: 2_000 } },
+          }),
+        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+      };
+    },
+    { timedOutCommands: 1_000, artifacts: 'small' },
+  );
 });
