@@ -68,7 +68,7 @@ export const settings = {
     default: 'all',
     group: 'Server',
     about:
-      'what this process does of what several on one Postgres share: `http` serves clients, `work` works on runs, jobs and webhooks, `all` does both',
+      'the part of this process where several share one Postgres: `http` serves clients, `work` works on runs, jobs and webhooks, `all` does both',
   }),
   host: define({
     env: 'API_SERVER_HOST',
@@ -76,7 +76,7 @@ export const settings = {
     kind: host(),
     default: '127.0.0.1',
     group: 'Server',
-    about: 'address to listen on; one that is not loopback needs a key',
+    about: 'address to listen on; any address but loopback needs a key',
   }),
   port: define({
     env: 'API_SERVER_PORT',
@@ -91,7 +91,7 @@ export const settings = {
     key: 'advertise_url',
     kind: httpUrl(),
     default: undefined,
-    defaultText: 'the address it listens on, or the first one of the machine that others can use',
+    defaultText: 'the address it listens on, or the first address of the machine that others can use',
     group: 'Server',
     about: 'where the other servers on the same Postgres reach this one, for the files of runs',
   }),
@@ -135,7 +135,7 @@ export const settings = {
     kind: directory(),
     default: '~/.talaria',
     group: 'Storage',
-    about: 'directory of everything the server keeps',
+    about: 'directory for everything the server stores',
   }),
   database: define({
     env: 'TALARIA_DATABASE_URL',
@@ -154,7 +154,7 @@ export const settings = {
     default: 'off',
     group: 'Storage',
     about:
-      '`database` keeps a copy of the files of unfinished runs in Postgres, so that they are there when a run goes on on another machine',
+      '`database` stores a copy of the files of unfinished runs in Postgres, for a run that continues on another machine',
   }),
   workspaceSnapshotMaxBytes: define({
     env: 'TALARIA_WORKSPACE_SNAPSHOT_MAX_BYTES',
@@ -162,7 +162,7 @@ export const settings = {
     kind: integer({ min: 1, max: 1_099_511_627_776 }),
     default: 67_108_864,
     group: 'Storage',
-    about: 'bytes in the files of a workspace over which no copy of it is kept',
+    about: 'largest workspace of which a copy is stored, in bytes of its files',
   }),
   runRetentionSeconds: define({
     env: 'TALARIA_RUN_RETENTION_SECONDS',
@@ -171,7 +171,7 @@ export const settings = {
     kind: seconds({ min: 0, max: 315_360_000 }),
     default: 3600,
     group: 'Storage',
-    about: 'how long a finished run, its events and its workspace are kept',
+    about: 'how long the server keeps a finished run, its events and its workspace',
   }),
   sessionRetentionSeconds: define({
     env: 'TALARIA_SESSION_RETENTION_SECONDS',
@@ -179,7 +179,7 @@ export const settings = {
     kind: seconds({ min: 0, max: 315_360_000 }),
     default: 2_592_000,
     group: 'Storage',
-    about: 'how long a session that nobody uses keeps its transcript; 0 is for ever',
+    about: 'how long the server keeps an unused session; 0 is for ever',
   }),
   maxStoredResponses: define({
     env: 'TALARIA_MAX_STORED_RESPONSES',
@@ -188,7 +188,7 @@ export const settings = {
     default: 1000,
     group: 'Storage',
     about:
-      'how many responses of `/v1/responses` are kept for each API key; the oldest finished ones go first',
+      'how many responses of `/v1/responses` the server keeps for each API key; it deletes the oldest finished ones first',
   }),
 
   model: define({
@@ -196,19 +196,19 @@ export const settings = {
     key: 'model',
     kind: string(),
     default: undefined,
-    defaultText: 'one of the provider whose key is set, else the built-in demo model',
+    defaultText: 'a model of the provider whose key is set, else the built-in demo model',
     group: 'Model',
-    about: '`openai/…`, `anthropic/…`, `google/…` or `demo`; with a base URL the name of a model there',
+    about: '`openai/…`, `anthropic/…`, `google/…` or `demo`; with a base URL, the name of a model there',
   }),
   embeddingModel: define({
     env: 'TALARIA_EMBEDDING_MODEL',
     key: 'embedding_model',
     kind: string(),
     default: undefined,
-    defaultText: 'the one each request names',
+    defaultText: 'the model that each request names',
     group: 'Model',
     about:
-      'the model that `/v1/embeddings` uses whatever a request names; embeddings are made by OpenAI or the provider at the base URL',
+      'model that `/v1/embeddings` uses, whatever a request names; OpenAI or the provider at the base URL makes the embeddings',
   }),
   openaiBaseUrl: define({
     env: 'OPENAI_BASE_URL',
@@ -249,7 +249,7 @@ export const settings = {
     default: 128_000,
     group: 'Model',
     about:
-      'how much of a conversation the model is given, in tokens by estimate; the oldest messages are left out, 0 leaves none out',
+      'how much of a conversation the model gets, in estimated tokens; the server leaves out the oldest messages, and none with 0',
   }),
   modelRetries: define({
     env: 'TALARIA_MODEL_RETRIES',
@@ -257,7 +257,7 @@ export const settings = {
     kind: integer({ min: 0, max: 100 }),
     default: 4,
     group: 'Model',
-    about: 'how often a model call that failed for a passing reason is tried again',
+    about: 'how often the server retries a model call after a temporary failure',
   }),
   modelIdleSeconds: define({
     env: 'TALARIA_MODEL_IDLE_SECONDS',
@@ -265,8 +265,7 @@ export const settings = {
     kind: integer({ min: 1, max: 86_400 }),
     default: 600,
     group: 'Model',
-    about:
-      'a model call that says nothing for this long is given up, and tried again if nothing of it was shown',
+    about: 'timeout of a silent model call; the server retries the call if it has shown nothing of it',
   }),
   instructions: define({
     env: 'TALARIA_INSTRUCTIONS',
@@ -275,7 +274,7 @@ export const settings = {
     default: undefined,
     defaultText: 'the built-in prompt',
     group: 'Model',
-    about: "the agent's own system prompt, in place of the built-in one",
+    about: "the agent's system prompt, in place of the built-in one",
   }),
 
   maxConcurrentRuns: define({
@@ -284,7 +283,7 @@ export const settings = {
     kind: integer({ min: 1, max: 100_000 }),
     default: 10,
     group: 'Runs',
-    about: 'runs worked on at the same time; further ones wait in the queue',
+    about: 'runs that work at the same time; further ones wait in the queue',
   }),
   maxQueuedRuns: define({
     env: 'TALARIA_MAX_QUEUED_RUNS',
@@ -293,7 +292,7 @@ export const settings = {
     default: 1000,
     group: 'Runs',
     about:
-      'runs that may wait; beyond that new ones are refused with 429, except for a key that has less than its share waiting',
+      'runs that may wait; the server refuses further ones with 429, except for a key that has less than its share waiting',
   }),
   maxSteps: define({
     env: 'TALARIA_MAX_STEPS',
@@ -326,7 +325,7 @@ export const settings = {
     default: undefined,
     group: 'Runs',
     about:
-      'receiver that hears of the end and the approval requests of runs that name none; see docs/webhooks.md',
+      'receiver of the end and the approval requests of runs that name no receiver; see docs/webhooks.md',
   }),
   webhookSecret: define({
     env: 'TALARIA_WEBHOOK_SECRET',
@@ -334,7 +333,7 @@ export const settings = {
     kind: webhookSecret(),
     default: undefined,
     group: 'Runs',
-    about: 'signs the messages to that receiver',
+    about: 'secret that signs the messages to that receiver',
   }),
   webhookAllowPrivate: define({
     env: 'TALARIA_WEBHOOK_ALLOW_PRIVATE',
@@ -342,7 +341,8 @@ export const settings = {
     kind: boolean(),
     default: false,
     group: 'Runs',
-    about: 'whether webhooks, also those that clients name, may call this machine and private networks',
+    about:
+      'whether webhooks may call this machine and private networks, including webhooks that clients name',
   }),
 
   timezone: define({
@@ -352,7 +352,7 @@ export const settings = {
     default: undefined,
     defaultText: "the machine's",
     group: 'Jobs',
-    about: 'time zone of new jobs that name none (docs/jobs.md)',
+    about: 'time zone of new jobs that name no zone (docs/jobs.md)',
   }),
   maxJobs: define({
     env: 'TALARIA_MAX_JOBS',
@@ -377,7 +377,7 @@ export const settings = {
     kind: string(),
     default: undefined,
     group: 'Sandbox and approvals',
-    about: 'image of the containers, which has to be on the machine already',
+    about: 'image of the containers; it has to be on the machine already',
   }),
   dockerHost: define({
     env: 'DOCKER_HOST',
@@ -409,9 +409,9 @@ export const settings = {
     key: 'max_containers',
     kind: integer({ min: 1, max: 10_000 }),
     default: undefined,
-    defaultText: 'as many as the runs worked on at the same time need',
+    defaultText: 'as many as the runs that work at the same time need',
     group: 'Sandbox and approvals',
-    about: 'containers that there may be at the same time',
+    about: 'most containers at the same time',
   }),
   warmSlots: define({
     env: 'TALARIA_WARM_SLOTS',
@@ -419,7 +419,7 @@ export const settings = {
     kind: integer({ min: 0, max: 10_000 }),
     default: 1,
     group: 'Sandbox and approvals',
-    about: 'free places in containers that are kept ready for the next runs',
+    about: 'free places in containers that are ready for the next runs',
   }),
   acquireTimeoutSeconds: define({
     env: 'TALARIA_ACQUIRE_TIMEOUT_SECONDS',
@@ -435,7 +435,7 @@ export const settings = {
     kind: choice(['auto', 'bubblewrap', 'unshare', 'none']),
     default: 'auto',
     group: 'Sandbox and approvals',
-    about: 'how the local sandbox is closed off; `auto` takes the strongest that works',
+    about: 'how the local sandbox isolates commands; `auto` takes the strongest way that works',
   }),
   sandboxUsers: define({
     env: 'TALARIA_SANDBOX_USERS',
@@ -444,7 +444,7 @@ export const settings = {
     default: 'auto',
     group: 'Sandbox and approvals',
     about:
-      "the kernel's users that runs of the local sandbox have: `auto` is one for each where the server is root, `shared` the server's own",
+      "kernel users of runs in the local sandbox: `auto` gives each run its own if the server is root, `shared` uses the server's own",
   }),
   allowNetwork: define({
     env: 'TALARIA_ALLOW_NETWORK',
@@ -452,7 +452,7 @@ export const settings = {
     kind: boolean(),
     default: false,
     group: 'Sandbox and approvals',
-    about: 'whether commands in the sandbox reach the network',
+    about: 'whether commands in the sandbox can reach the network',
   }),
   sandboxMemoryMb: define({
     env: 'TALARIA_SANDBOX_MEMORY_MB',
@@ -485,7 +485,7 @@ export const settings = {
     kind: integer({ min: 0, max: MAX_MB }),
     default: 10_240,
     group: 'Sandbox and approvals',
-    about: 'size of a file that a command writes; 0 is no limit',
+    about: 'largest file that a command may write; 0 is no limit',
   }),
   sandboxWorkspaceMb: define({
     env: 'TALARIA_SANDBOX_WORKSPACE_MB',
@@ -493,7 +493,7 @@ export const settings = {
     kind: integer({ min: 0, max: MAX_MB }),
     default: 10_240,
     group: 'Sandbox and approvals',
-    about: "disk space of a run's workspace, its /tmp included; 0 is no limit",
+    about: "disk space of a run's workspace, including its /tmp; 0 is no limit",
   }),
   toolTimeoutSeconds: define({
     env: 'TALARIA_TOOL_TIMEOUT_SECONDS',
@@ -518,7 +518,7 @@ export const settings = {
     // A tier of service is a price, which is for whoever pays to choose.
     default: MODEL_SETTING_NAMES.filter((name) => name !== 'service_tier'),
     group: 'Model',
-    about: 'what clients may set of the model; anything else they ask for is left at its default',
+    about: 'settings of the model that clients may set; the server ignores any others',
   }),
   clientToolTimeoutSeconds: define({
     env: 'TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS',
@@ -534,7 +534,7 @@ export const settings = {
     kind: choice(['ask', 'skip']),
     default: 'ask',
     group: 'Sandbox and approvals',
-    about: 'whether gated commands ask first where the sandbox is isolated',
+    about: 'whether gated commands ask first if the sandbox is isolated',
   }),
   approvalsUnisolated: define({
     env: 'TALARIA_APPROVALS_UNISOLATED',
@@ -542,7 +542,7 @@ export const settings = {
     kind: choice(['ask', 'skip']),
     default: 'ask',
     group: 'Sandbox and approvals',
-    about: 'whether every command asks first where no isolation works',
+    about: 'whether every command asks first if no isolation works',
   }),
   approvalsAllow: define({
     env: 'TALARIA_APPROVALS_ALLOW',
@@ -551,8 +551,7 @@ export const settings = {
     default: [] as readonly string[],
     defaultText: 'none',
     group: 'Sandbox and approvals',
-    about:
-      'commands that run without a question, unless they are among those that never run (docs/approvals.md)',
+    about: 'commands that run without a question, except those that never run (docs/approvals.md)',
   }),
   approvalsAsk: define({
     env: 'TALARIA_APPROVALS_ASK',
@@ -570,7 +569,7 @@ export const settings = {
     default: [] as readonly string[],
     defaultText: 'none',
     group: 'Sandbox and approvals',
-    about: 'commands that are refused without a question',
+    about: 'commands that the gate refuses without a question',
   }),
   mcpServers: define({
     env: 'TALARIA_MCP_SERVERS',
@@ -613,7 +612,7 @@ export const settings = {
     kind: seconds({ min: 0, max: 3600 }),
     default: 30,
     group: 'Slots',
-    about: 'how long a request for a slot waits for a free one before it is refused with 429',
+    about: 'how long a request for a slot waits for a free one before it fails with 429',
   }),
   slotIdleSeconds: define({
     env: 'TALARIA_SLOT_IDLE_SECONDS',
@@ -621,7 +620,7 @@ export const settings = {
     kind: seconds({ min: 0.1, max: LONGEST_TIMER_SECONDS }),
     default: 600,
     group: 'Slots',
-    about: 'how long a slot is held without being used before it is released',
+    about: 'how long a client may hold a slot without using it; then the server releases it',
   }),
   slotFilesSeconds: define({
     env: 'TALARIA_SLOT_FILES_SECONDS',
@@ -629,7 +628,7 @@ export const settings = {
     kind: seconds({ min: 0, max: LONGEST_TIMER_SECONDS }),
     default: 3600,
     group: 'Slots',
-    about: 'how long the files of a released trajectory are kept for its next slot',
+    about: 'how long the server keeps the files of a released trajectory for its next slot',
   }),
 
   drainSeconds: define({
@@ -638,7 +637,7 @@ export const settings = {
     kind: seconds({ min: 0, max: 86_400 }),
     default: 30,
     group: 'Operation',
-    about: 'how long a stopping server waits for its runs before it leaves them for the next start',
+    about: 'how long a stopping server waits for its runs before it cuts them off',
   }),
   tellApprovals: define({
     env: 'TALARIA_TELL_APPROVALS',
@@ -646,7 +645,7 @@ export const settings = {
     kind: boolean(),
     default: true,
     group: 'Runs',
-    about: 'whether the streams of chats and responses tell a question to a person as text in the answer',
+    about: 'whether streams of chats and responses also show an approval request as text in the answer',
   }),
   inlineGraceSeconds: define({
     env: 'TALARIA_INLINE_GRACE_SECONDS',
@@ -655,7 +654,7 @@ export const settings = {
     default: 5,
     group: 'Operation',
     about:
-      'how long a chat completion or response whose client has gone is worked on for it to come back, before it is stopped',
+      'how long a chat completion or response continues after its client has gone, before the server stops it',
   }),
   leaseSeconds: define({
     env: 'TALARIA_LEASE_SECONDS',
@@ -665,7 +664,7 @@ export const settings = {
     // With a look every second, another server has a dead one's runs within ten.
     default: 7,
     group: 'Operation',
-    about: 'how long a run stays with a server that no longer answers',
+    about: 'how long a run stays with a server that gives no sign of life',
   }),
   subscriberBufferBytes: define({
     env: 'TALARIA_SUBSCRIBER_BUFFER_BYTES',
@@ -673,8 +672,7 @@ export const settings = {
     kind: integer({ min: 4096, max: 1_073_741_824 }),
     default: 1_048_576,
     group: 'Operation',
-    about:
-      'unread bytes of an event stream after which it gets no live events until its client has read them',
+    about: 'unread bytes after which an event stream gets no live events until its client has read them',
   }),
   otlpEndpoint: define({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -683,7 +681,7 @@ export const settings = {
     default: undefined,
     group: 'Operation',
     about:
-      'where an OpenTelemetry receiver listens; traces are posted to `/v1/traces` below it (docs/observability.md)',
+      'base URL of an OpenTelemetry receiver; the server posts traces to `/v1/traces` below it (docs/observability.md)',
   }),
   otlpTracesEndpoint: define({
     env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -691,7 +689,7 @@ export const settings = {
     kind: httpUrl(),
     default: undefined,
     group: 'Operation',
-    about: 'where traces are posted to, as it is, instead',
+    about: 'URL to which the server posts traces instead, used as it is',
   }),
   otlpHeaders: define({
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
@@ -700,7 +698,7 @@ export const settings = {
     default: undefined,
     group: 'Operation',
     about:
-      'headers that traces are posted with, `name=value,name2=value2` with `%`-escapes, or an object in the file',
+      'headers of the requests that post traces, `name=value,name2=value2` with `%`-escapes, or an object in the file',
   }),
   otelServiceName: define({
     env: 'OTEL_SERVICE_NAME',
@@ -717,7 +715,7 @@ export const settings = {
     default: 256,
     group: 'Operation',
     about:
-      'megabytes of request bodies the server holds at once, half of it for one key where there are several; more is refused until there is room',
+      'megabytes of request bodies that the server holds at once, half of them for one key if there are several; it refuses more until there is room',
   }),
   logLevel: define({
     env: 'TALARIA_LOG_LEVEL',
@@ -725,7 +723,7 @@ export const settings = {
     kind: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     default: 'info',
     group: 'Operation',
-    about: 'least severe message that is logged',
+    about: 'least severe level that the server logs',
   }),
   logFormat: define({
     env: 'TALARIA_LOG_FORMAT',
