@@ -77,7 +77,7 @@ export function describeApprovals(target: GetTarget): void {
       ]);
     });
 
-    it('that is denied does not run the command; the model is told, and the run completes', async () => {
+    it('that is denied does not run the command; the model learns it, and the run completes', async () => {
       const prompt = script([
         { tools: [terminal(`touch ran; ${GATED}`)] },
         { tools: [terminal('ls -A')] },

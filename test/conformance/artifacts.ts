@@ -84,7 +84,7 @@ export function describeArtifacts(target: GetTarget): void {
         }
       });
 
-      it('works while the run goes on', async () => {
+      it('works while the run is unfinished', async () => {
         const steps = [{ tools: [terminal('echo early > file')] }, { text: 'done' }];
         await using held = await HeldRun.start(target(), [steps[0]!, { ...steps[1]!, hang: 'before' }]);
         held.release();

@@ -61,7 +61,7 @@ export function describeChat(target: GetTarget): void {
       expect((await post(say('a'))).body.model).toBe(data[0]!.id);
     });
 
-    it('has the answer alone, without what was said on the way', async () => {
+    it('has only the answer, without what the model said before it', async () => {
       const prompt = script([{ text: 'let me see', tools: [terminal('echo hi')] }, { text: 'done' }]);
       expect((await post(prompt)).body.choices[0]!.message.content).toBe('done');
     });
@@ -82,7 +82,7 @@ export function describeChat(target: GetTarget): void {
     });
   });
 
-  describe('a chat completion that is streamed', () => {
+  describe('a streamed chat completion', () => {
     it('comes in chunks of one id, ends with the usage and [DONE]', async () => {
       const streamed = await stream(script([{ text: 'one two three', chunks: 3, delayMs: 30 }]));
       expect(streamed.status).toBe(200);
@@ -185,7 +185,7 @@ export function describeChat(target: GetTarget): void {
       message: expect.not.stringContaining('sk-secret123456'),
     };
 
-    it('is an error with its code, which is not to be tried again', async () => {
+    it('is an error with its code, which clients do not retry', async () => {
       const { status, headers, body } = await post<{ error: object }>(failing);
       expect(status).toBe(422);
       expect(body.error).toEqual(failure);
@@ -226,7 +226,7 @@ export function describeChat(target: GetTarget): void {
     });
   });
 
-  describe('of the messages the model is given', () => {
+  describe('the model gets of the messages', () => {
     it('the last of the user, after what was said before and under what the system says', async () => {
       const prompt = say('five');
       const messages = [
@@ -303,7 +303,7 @@ export function describeChat(target: GetTarget): void {
       expectError(answer, { status: 400, code: 'invalid_request', param });
     });
 
-    it('is told so before anything is said of its messages: no JSON, a bad key', async () => {
+    it('is refused for bad JSON or a bad key before its messages are checked', async () => {
       expectError(await api().request('POST', PATH, { raw: '{' }), { status: 400, code: 'invalid_json' });
       const bad = { 'idempotency-key': 'a b' };
       expectError(await post<unknown>(null, { messages: [] }, bad), {
@@ -320,7 +320,7 @@ export function describeChat(target: GetTarget): void {
   });
 
   describe('an idempotency key', () => {
-    it('gives the same answer again, without a second run', async () => {
+    it('returns the same answer again, without a second run', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const prompt = say('once');
       const first = await post(prompt, {}, headers);
@@ -331,7 +331,7 @@ export function describeChat(target: GetTarget): void {
       expect(first.headers.get('idempotency-replayed')).toBeNull();
     });
 
-    it('attaches to the run while it goes on', async () => {
+    it('attaches to an unfinished run', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const gate = uniqueName('gate');
       const prompt = script([{ gate, text: 'for both' }]);
@@ -344,7 +344,7 @@ export function describeChat(target: GetTarget): void {
       expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     });
 
-    it('gives a failure again, too', async () => {
+    it('returns a failure again, too', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const prompt = script([{ error: { status: 400, message: 'no' } }]);
       const [first, second] = [await post(prompt, {}, headers), await post(prompt, {}, headers)];
@@ -353,7 +353,7 @@ export function describeChat(target: GetTarget): void {
       expect(second.headers.get('x-talaria-run-id')).toBe(first.headers.get('x-talaria-run-id'));
     });
 
-    it('gives a stream again from its beginning', async () => {
+    it('returns a stream again from its beginning', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const prompt = script([{ text: 'a', tools: [terminal('true')] }, { text: 'b' }]);
       const [first, second] = [await stream(prompt, { headers }), await stream(prompt, { headers })];
@@ -386,7 +386,7 @@ export function describeChatSessions(target: GetTarget): void {
     api().post<ChatCompletion>(PATH, { messages: [user(prompt)], ...fields }, headers);
 
   describe('the session headers of a chat completion', () => {
-    it('give an id in any case, which goes on where it ended', async () => {
+    it('always give an id, which continues where the conversation ended', async () => {
       const [one, two] = [say('one'), say('two')];
       const first = await post(one, {});
       const id = first.headers.get('x-hermes-session-id')!;
@@ -400,7 +400,7 @@ export function describeChatSessions(target: GetTarget): void {
       ]);
     });
 
-    it('take the stored transcript for what was said, and of the body the last message alone', async () => {
+    it('use the stored transcript, and only the last message of the body', async () => {
       const headers = { 'x-hermes-session-id': uniqueName('session') };
       const [one, two] = [say('one'), say('two')];
       await post(one, headers);

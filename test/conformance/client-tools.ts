@@ -29,8 +29,8 @@ export function describeClientTools(target: GetTarget): void {
     return { runId, calls };
   }
 
-  describe('a tool of the client', () => {
-    it('is called, waited for, and continued with', async () => {
+  describe('a client tool', () => {
+    it('is called, and its output continues the run', async () => {
       const { runId, calls } = await waitingRun('one', 'two');
       const run = await api().run(runId);
       expectShape(schemas.RunSchema, run);
@@ -57,7 +57,7 @@ export function describeClientTools(target: GetTarget): void {
       await waitFor('the end', async () => (await api().run(runId)).status === 'cancelled');
     });
 
-    it('is refused where it is none', async () => {
+    it('is refused if it is malformed', async () => {
       for (const wrong of [
         'x',
         [{}],
@@ -69,7 +69,7 @@ export function describeClientTools(target: GetTarget): void {
       }
     });
 
-    it('has its outputs refused where they are none, after whether the run exists', async () => {
+    it('has malformed outputs refused, after the check that the run exists', async () => {
       const { runId } = await waitingRun('one');
       for (const body of [{}, { outputs: [] }, { outputs: [{ output: 'x' }] }]) {
         expectError(await answer(runId, body), { status: 400, code: 'invalid_tool_outputs' });
@@ -79,7 +79,7 @@ export function describeClientTools(target: GetTarget): void {
     });
   });
 
-  describe('an answer of a set form', () => {
+  describe('structured output', () => {
     const output_schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 
     it('is there as text and as a value', async () => {
@@ -95,7 +95,7 @@ export function describeClientTools(target: GetTarget): void {
       expect(await api().run(runId)).toMatchObject({ status: 'failed', error_code: 'invalid_output' });
     });
 
-    it('needs a schema that is one', async () => {
+    it('needs a valid schema', async () => {
       const refused = await api().post('/v1/runs', { input: say('x'), output_schema: 'x' });
       expectError(refused, { status: 400, code: 'invalid_output_schema' });
     });

@@ -57,7 +57,7 @@ export function describeCompletions(target: GetTarget): void {
       });
     });
 
-    it('begins with the prompt where that is asked for', async () => {
+    it('begins with the prompt on request', async () => {
       const prompt = say(' four');
       expect((await post({ prompt, echo: true })).body.choices[0]!.text).toBe(`${prompt} four`);
       expect((await stream({ prompt, echo: true })).text).toBe(`${prompt} four`);

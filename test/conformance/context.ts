@@ -17,7 +17,7 @@ export function describeContext(target: GetTarget): void {
     return runId;
   }
 
-  describe('the model is given', () => {
+  describe('the model gets', () => {
     it('the prompt as its last message, after the system prompt', async () => {
       const prompt = say('plain');
       await runToEnd(prompt);

@@ -104,7 +104,7 @@ export function describeCursors(target: GetTarget): void {
     });
   });
 
-  describe('a cursor of a run that goes on', () => {
+  describe('a cursor of an unfinished run', () => {
     let held: HeldRun;
     const gate = uniqueName('cursor');
 

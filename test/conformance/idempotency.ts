@@ -96,7 +96,7 @@ export function describeIdempotency(target: GetTarget): void {
       expect(second.body.run_id).not.toBe(first.body.run_id);
     });
 
-    it('shows the status of a run that goes on', async () => {
+    it('shows the status of an unfinished run', async () => {
       const key = uniqueName('key');
       await using held = await HeldRun.start(target());
       const session_id = (await api().run(held.runId)).session_id;

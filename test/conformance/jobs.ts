@@ -82,7 +82,7 @@ export function describeJobs(target: GetTarget): void {
       expect(await get(job.id)).toEqual(job);
     });
 
-    it('keeps what it is given, and ignores what it does not know', async () => {
+    it('keeps the fields it knows, and ignores unknown ones', async () => {
       const fields = { prompt: 'Report.', skills: ['a', 'b'], deliver: 'telegram', timezone: 'Asia/Tokyo' };
       expect(await createJob({ ...fields, repeat: 3, colour: 'red', id: MISSING_JOB })).toMatchObject({
         ...fields,
@@ -139,7 +139,7 @@ export function describeJobs(target: GetTarget): void {
   });
 
   describe('a change', () => {
-    it('changes what is given, and nothing else', async () => {
+    it('changes the given fields, and nothing else', async () => {
       const job = await createJob({ prompt: 'Report.' });
       expect(await ask('PATCH', job.id, { name: 'renamed', owner: 'eve' })).toEqual({
         ...job,
@@ -320,7 +320,7 @@ export function describeJobs(target: GetTarget): void {
       expect((await ask('POST', `${job.id}/run`)).last_run_id).not.toBe(last_run_id);
     });
 
-    it('that fails is told with its error', async () => {
+    it('that fails is shown with its error', async () => {
       const prompt = script([{ error: { status: 400, message: 'no such luck' } }]);
       const job = await createJob({ prompt });
       const { last_run_id } = await ask('POST', `${job.id}/run`);
@@ -346,7 +346,7 @@ export function describeJobs(target: GetTarget): void {
       expect(await isGone(job.id)).toBe(true);
     });
 
-    it('goes on when its job is deleted', async () => {
+    it('continues when its job is deleted', async () => {
       const gate = uniqueName('held');
       const job = await createJob({ prompt: script([{ text: 'finished', gate }]) });
       const { last_run_id } = await ask('POST', `${job.id}/run`);
@@ -355,7 +355,7 @@ export function describeJobs(target: GetTarget): void {
       expect(await api().finish(last_run_id!)).toMatchObject({ output: 'finished' });
     });
 
-    it('is given the name of a job without a prompt', async () => {
+    it('gets the name of a job without a prompt', async () => {
       const job = await createJob({ name: say('by name') });
       const { last_run_id } = await ask('POST', `${job.id}/run`);
       expect(await api().finish(last_run_id!)).toMatchObject({ output: 'by name' });
@@ -380,7 +380,7 @@ export function describeJobs(target: GetTarget): void {
 
 export function describeJobOwnership(target: GetTarget): void {
   describe("another key's job", () => {
-    it('looks like one that is not there, and is left alone', async () => {
+    it('looks like one that does not exist, and does not change', async () => {
       const [mine, other] = [apiOf(target()), new CheckedApi(target().baseUrl, target().otherKey)];
       const { body } = await mine.post<{ job: Job }>('/api/jobs', { name: 'mine', schedule: '1h' });
       const { id } = body.job;

@@ -68,7 +68,7 @@ export function describeList(target: GetTarget): void {
       expect(pages).toBe(1);
     });
 
-    it('goes on from a cursor although newer runs came meanwhile', async () => {
+    it('continues from a cursor although newer runs came meanwhile', async () => {
       const first = await api().list('?limit=2');
       const runId = await api().create(say('meanwhile'));
       await api().finish(runId);
@@ -121,7 +121,7 @@ export function describeList(target: GetTarget): void {
       },
     );
 
-    it('has 50 runs to a page unless it is told otherwise', async () => {
+    it('has 50 runs to a page by default', async () => {
       const count = (await api().list('?limit=200')).data.length;
       expect((await api().list()).data).toHaveLength(Math.min(50, count));
     });

@@ -122,7 +122,7 @@ export function describeResponses(target: GetTarget): void {
       expect(answer).toMatchObject({ type: 'message', content: [{ text: 'done' }] });
     });
 
-    it('has a call that fails as that', async () => {
+    it('shows a failed call as failed', async () => {
       const { body } = await post(commands('echo no >&2; exit 3'));
       expect(body.output[0]).toMatchObject({
         type: 'mcp_call',
@@ -132,7 +132,7 @@ export function describeResponses(target: GetTarget): void {
       });
     });
 
-    it('has the calls in the older form for whoever asks for that, also when it is read again', async () => {
+    it('has the calls in the older form on request, also when it is read again', async () => {
       const headers = { 'x-hermes-tool-items': 'function_call' };
       const { body } = await post(commands('echo hi'), {}, headers);
       const [call, output] = body.output;
@@ -167,7 +167,7 @@ export function describeResponses(target: GetTarget): void {
       expect(JSON.stringify(answer.body)).toContain(id);
     });
 
-    it('says what was set of the model and what was used', async () => {
+    it('says which settings of the model were used', async () => {
       const prompt = say('a');
       const { body } = await post(prompt, {
         temperature: 0.5,
@@ -189,7 +189,7 @@ export function describeResponses(target: GetTarget): void {
       expect((await modelRequest(target(), prompt)).body).toMatchObject({ temperature: 0.5, top_p: 0.9 });
     });
 
-    it('has the form that was asked for, and nothing beside it', async () => {
+    it('has the requested form, and nothing else', async () => {
       const schema = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
       const format = { type: 'json_schema', name: 'answer', schema, strict: true };
       const input = script([
@@ -204,7 +204,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await get(body.id)).toEqual(body);
     });
 
-    it('tells what it was asked with', async () => {
+    it('lists its input items', async () => {
       const input = [
         { role: 'developer', content: 'Be brief.' },
         { role: 'user', content: [{ type: 'input_text', text: say('a') }] },
@@ -241,7 +241,7 @@ export function describeResponses(target: GetTarget): void {
       });
     });
 
-    it('is an error when the run fails, and can be asked for as what it is', async () => {
+    it('is an error when the run fails, and can still be read', async () => {
       const { status, headers, body } = await post<{ error: object }>(
         script([{ error: { status: 401, message: 'no' } }]),
       );
@@ -252,7 +252,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await get(id)).toMatchObject({ status: 'failed', error: { code: 'provider_auth' } });
     });
 
-    it('is given again for the same idempotency key, and refused for another request', async () => {
+    it('is returned again for the same idempotency key, and refused for another request', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const prompt = say('once');
       const first = await post(prompt, {}, headers);
@@ -264,7 +264,7 @@ export function describeResponses(target: GetTarget): void {
     });
   });
 
-  describe('a response that is streamed', () => {
+  describe('a streamed response', () => {
     const prompt = () =>
       script([
         { text: 'I look.', tools: [terminal('echo hi')] },
@@ -304,7 +304,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await get(last.response.id)).toEqual(last.response);
     });
 
-    it('is taken up again after any of its events', async () => {
+    it('continues after any of its events', async () => {
       const events = eventsOf(await stream(prompt()));
       const { id } = (events[0] as Extract<ResponseEvent, { type: 'response.created' }>).response;
       expect(eventsOf(await resume(id))).toEqual(events);
@@ -362,7 +362,7 @@ export function describeResponses(target: GetTarget): void {
   });
 
   describe('a response in the background', () => {
-    it('is answered at once and goes on by itself', async () => {
+    it('is answered at once and continues by itself', async () => {
       const gate = uniqueName('background');
       const { status, body } = await post(script([{ gate, text: 'later' }]), { background: true });
       expect(status).toBe(200);
@@ -396,7 +396,7 @@ export function describeResponses(target: GetTarget): void {
       expect((await cancel()).body).toEqual(first.body);
     });
 
-    it('is not cancelled when it is over, or none', async () => {
+    it('is not cancelled when it is over, or not in the background', async () => {
       const { body } = await post(say('a'), { background: true });
       await ended(body.id);
       const over = await api().post(`${PATH}/${body.id}/cancel`);
@@ -424,8 +424,8 @@ export function describeResponses(target: GetTarget): void {
     });
   });
 
-  describe('what goes on from a response', () => {
-    it('is given what that was given and said, and what it called', async () => {
+  describe('the continuation of a response', () => {
+    it('gets what that response was given, said and called', async () => {
       const [one, two, three] = [commands('echo hi'), say('two'), say('three')];
       const first = await post(one);
       const second = await post(two, { previous_response_id: first.body.id });
@@ -434,7 +434,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await given(three)).toEqual([one, '', expect.stringContaining('hi'), 'done', two, 'two', three]);
     });
 
-    it('does not hear what others said that went on from it, too', async () => {
+    it('does not get what other continuations said', async () => {
       const [root, left, right] = [say('root'), say('left'), say('right')];
       const { body } = await post(root);
       await post(left, { previous_response_id: body.id });
@@ -443,7 +443,7 @@ export function describeResponses(target: GetTarget): void {
       expect(branch.body.session_id).not.toBe(body.session_id);
     });
 
-    it('is given all that its input says, after what was said before', async () => {
+    it('gets everything in its input, after what was said before', async () => {
       const conversation = uniqueName('talk');
       const [one, two, three] = [say('one'), say('two'), say('three')];
       const withNews = (prompt: string) => [
@@ -460,7 +460,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await given(four)).toEqual([one, 'one', 'news', three, 'three', four]);
     });
 
-    it('is given its own instructions alone', async () => {
+    it('gets only its own instructions', async () => {
       const prompt = say('b');
       const { body } = await post(say('a'), { instructions: 'Only once.' });
       await post(prompt, { previous_response_id: body.id });
@@ -468,7 +468,7 @@ export function describeResponses(target: GetTarget): void {
       expect(textOf(messages[0]!)).not.toContain('Only once.');
     });
 
-    it('goes on by name', async () => {
+    it('continues a conversation by name', async () => {
       const conversation = uniqueName('talk');
       const [one, two] = [say('one'), say('two')];
       const { body } = await post(one, { conversation });
@@ -521,7 +521,7 @@ export function describeResponses(target: GetTarget): void {
     });
   });
 
-  describe('a response that is not there', () => {
+  describe('a response that does not exist', () => {
     it.each([MISSING, 'resp_x', 'run_1', '%20'])('%s', async (id) => {
       const missing = { status: 404, code: 'response_not_found' };
       expectError(await api().get(`${PATH}/${id}`), missing);
@@ -530,7 +530,7 @@ export function describeResponses(target: GetTarget): void {
       expectError(await api().post(`${PATH}/${id}/cancel`), missing);
     });
 
-    it('cannot be gone on from', async () => {
+    it('cannot be continued', async () => {
       expectError(await post<unknown>('x', { previous_response_id: MISSING }), {
         status: 404,
         code: 'previous_response_not_found',
@@ -579,7 +579,7 @@ export function describeResponses(target: GetTarget): void {
 }
 
 export function describeResponseSessions(target: GetTarget): void {
-  it('a response goes on in the session its header names', async () => {
+  it('a response continues the session that its header names', async () => {
     const api = apiOf(target());
     const headers = { 'x-hermes-session-id': uniqueName('session'), 'x-hermes-session-key': 'user:7' };
     const [one, two] = [say('one'), say('two')];

@@ -119,7 +119,7 @@ export function describeSessionChat(target: GetTarget): void {
     });
   });
 
-  describe('a chat that is streamed', () => {
+  describe('a streamed chat', () => {
     it('begins, speaks, ends and is done', async () => {
       const id = await created();
       const message = script([{ reasoning: 'Hm.', chunks: ['Hello ', 'there'] }]);

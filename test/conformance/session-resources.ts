@@ -25,7 +25,7 @@ export function describeSessionResources(target: GetTarget): void {
     expect(await api().finish(runId)).toMatchObject({ event: 'run.completed' });
   }
 
-  describe('a session that is created', () => {
+  describe('a created session', () => {
     it('is there at once, as the answer says', async () => {
       const id = uniqueName('session');
       const { status, body } = await create({
@@ -108,7 +108,7 @@ export function describeSessionResources(target: GetTarget): void {
       }
     });
 
-    it('tells it also to responses that go on in it, from it, or in a fork of it', async () => {
+    it('also gives the prompt to responses that continue the session, a response in it, or a fork of it', async () => {
       const rule = uniqueName('rule');
       const id = await created({ system_prompt: rule });
       const respond = async (fields: object) => {
@@ -223,7 +223,7 @@ export function describeSessionResources(target: GetTarget): void {
     });
   });
 
-  it('a fork keeps what its session is told, and has a title of its own if it is given one', async () => {
+  it('a fork keeps the system prompt of its session, and takes a title of its own', async () => {
     const rule = uniqueName('rule');
     const id = await created({ title: 'old', system_prompt: rule });
     await run(id, say('one'));

@@ -64,7 +64,7 @@ export function describeSessions(target: GetTarget): void {
       expect(after.updated_at).toBeGreaterThanOrEqual(before.updated_at);
     });
 
-    it('is left by no run that names none', async () => {
+    it('is not made by a run that names none', async () => {
       const runId = await api().create(say('unnamed'));
       await api().finish(runId);
       expectError(await api().get(pathOf(runId)), NOT_FOUND);
@@ -265,7 +265,7 @@ export function describeSessions(target: GetTarget): void {
   });
 
   describe('a fork', () => {
-    it('begins as the session did, and each goes its own way', async () => {
+    it('begins with the messages of the session, and then changes alone', async () => {
       const session_id = uniqueName('session');
       const [first, second, third] = [say('one'), say('in the session'), say('in the fork')];
       await runToEnd(session_id, first!);
@@ -302,7 +302,7 @@ export function describeSessions(target: GetTarget): void {
       });
     });
 
-    it('up to a number of messages never parts a tool call from its result', async () => {
+    it('up to a number of messages never separates a tool call from its result', async () => {
       const session_id = uniqueName('session');
       await runToEnd(session_id, commands('echo a', 'echo b'));
       const counts = [];
@@ -372,7 +372,7 @@ export function describeSessions(target: GetTarget): void {
     });
   });
 
-  describe('a session that is not there', () => {
+  describe('a session that does not exist', () => {
     it.each([
       ['GET', '', undefined],
       ['DELETE', '', undefined],
@@ -392,7 +392,7 @@ export function describeSessions(target: GetTarget): void {
 
 export function describeSessionOwnership(target: GetTarget): void {
   describe("another key's session", () => {
-    it('looks like one that is not there, and the same name is another session', async () => {
+    it('looks like one that does not exist, and the same name is another session', async () => {
       const mine = apiOf(target());
       const other = new CheckedApi(target().baseUrl, target().otherKey);
       const session_id = uniqueName('session');
