@@ -1,5 +1,5 @@
 /** Which failures may pass by themselves, and how long to wait before finding out. */
-import { API_ERRORS } from '@talaria/protocol';
+import { RETRYABLE_CODES } from '@talaria/protocol';
 import { sleep } from './abort.ts';
 import { APIError, ConnectionError, StreamInterruptedError } from './errors.ts';
 
@@ -22,8 +22,8 @@ export function isTransient(error: unknown): error is ConnectionError | APIError
 /** The server says that it did not even begin: a repetition cannot do anything twice. */
 export function wasRefused(error: unknown): boolean {
   if (!(error instanceof APIError)) return false;
-  const known: Record<string, { retryable: boolean }> = API_ERRORS;
-  return error.status === 429 || known[error.code ?? '']?.retryable === true;
+  const codes: readonly string[] = RETRYABLE_CODES;
+  return error.status === 429 || codes.includes(error.code ?? '');
 }
 
 /** Undefined when it is too long to wait. */

@@ -1,6 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { API_ERRORS, type ApiErrorCode, RUN_FAILURES, TalariaError, toErrorBody } from './errors.ts';
+import {
+  API_ERRORS,
+  type ApiErrorCode,
+  RETRYABLE_CODES,
+  RUN_FAILURES,
+  TalariaError,
+  toErrorBody,
+} from './errors.ts';
 
 const codes = Object.keys(API_ERRORS) as ApiErrorCode[];
 
@@ -14,6 +21,10 @@ describe('the table of errors', () => {
     );
     expect(thrown.length).toBeGreaterThan(10);
     expect(codes).toEqual(expect.arrayContaining([...new Set(thrown)]));
+  });
+
+  it('is what the list of retryable codes was taken from', () => {
+    expect(codes.filter((code) => API_ERRORS[code].retryable)).toEqual([...RETRYABLE_CODES]);
   });
 
   it.each(codes)('%s has a status, a type and a message that fit together', (code) => {

@@ -186,6 +186,22 @@ export const API_ERRORS = {
 
 export type ApiErrorCode = keyof typeof API_ERRORS;
 
+/**
+ * The codes of the table that are retryable, once more: a client in a browser needs these alone, and would otherwise
+ * bring all messages along. A test compares.
+ */
+export const RETRYABLE_CODES = [
+  'rate_limit_exceeded',
+  'too_many_bodies',
+  'too_many_steers',
+  'no_slot_free',
+  'gateway_draining',
+  'server_busy',
+  'store_unavailable',
+  'workspace_unavailable',
+  'sandbox_unavailable',
+] as const satisfies ApiErrorCode[];
+
 /** Why a run ended as `failed`: code → what it means. */
 export const RUN_FAILURES = {
   provider_auth: 'The model provider refused the credentials',
