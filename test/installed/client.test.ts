@@ -150,7 +150,7 @@ describe('the examples of docs/client.md', () => {
   let server: ServerProcess;
   let plain: PlainServer;
   beforeAll(async () => {
-    server = await ServerProcess.start({ env: { API_SERVER_KEY: 'sk-docs' } });
+    server = await ServerProcess.start({ env: { API_SERVER_KEY: 'sk-docs', TALARIA_SLOTS: 'true' } });
     plain = await PlainServer.start({ key: 'sk-docs' });
   });
   afterAll(async () => {

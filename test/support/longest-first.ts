@@ -25,6 +25,7 @@ const LONG = [
   'packages/server/src/journal/moving/move-store.test.ts',
   'test/e2e/docker-backend.test.ts',
   'test/e2e/postgres.test.ts',
+  'test/conformance/slots.test.ts',
   'test/e2e/artifacts.test.ts',
   'test/cli/json.test.ts',
   'test/cli/doctor.test.ts',

@@ -41,6 +41,13 @@ export {
   type SessionMessage,
   type SessionMessageList,
   type SkillList,
+  type Slot,
+  type SlotArtifact,
+  type SlotArtifactList,
+  type SlotCall,
+  type SlotList,
+  type SlotResult,
+  type SlotResultEvent,
   type TerminalEvent,
   type ToolProgress,
   type Toolset,
@@ -70,6 +77,13 @@ export type {
   SessionMessagesQuery,
   UpdateSessionParams,
 } from './resources/sessions.ts';
+export type {
+  AcquireSlotParams,
+  ExecuteSlotsParams,
+  ReleaseSlotParams,
+  SlotArtifactQuery,
+  SlotResultStream,
+} from './resources/slots.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
 export { type ClientTool, type ClientTools, defineTool, type ToolContext } from './tools/client-tool.ts';

@@ -6,6 +6,7 @@ import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
 import { Sessions } from './resources/sessions.ts';
+import { Slots } from './resources/slots.ts';
 import { Tools } from './resources/tools.ts';
 import { type Fetch, Transport } from './transport.ts';
 
@@ -42,6 +43,7 @@ export class Talaria {
   readonly health: HealthResource;
   readonly jobs: Jobs;
   readonly tools: Tools;
+  readonly slots: Slots;
 
   constructor(options: TalariaOptions = {}) {
     const { headers = {}, timeout, maxRetries = MAX_RETRIES } = options;
@@ -70,6 +72,7 @@ export class Talaria {
     this.capabilities = new CapabilitiesResource(transport);
     this.health = new HealthResource(transport);
     this.jobs = new Jobs(transport);
+    this.slots = new Slots(transport);
   }
 }
 

@@ -1,4 +1,4 @@
-/** `/v1/runs/{id}/artifacts`: the files of a run's workspace. */
+/** `/v1/runs/{id}/artifacts`: the files of a run's workspace; those of a slot are served alike. */
 import type { ArtifactList } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
 import { toDownload } from '../download.ts';
@@ -28,24 +28,27 @@ export interface ArchiveQuery {
 const TIMEOUT_MS = 600_000;
 const STALL_MS = 60_000;
 
-export class Artifacts {
+/** `base` is what stands before the id of the run or slot whose files they are. */
+export class Artifacts<List = ArtifactList> {
   readonly #transport: Transport;
+  readonly #base: string;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, base = '/v1/runs') {
     this.#transport = transport;
+    this.#base = base;
   }
 
-  list(runId: string, query: ArtifactListQuery = {}, options?: RequestOptions): Promise<ArtifactList> {
-    const path = pathOf(runId);
+  list(id: string, query: ArtifactListQuery = {}, options?: RequestOptions): Promise<List> {
+    const path = this.#pathOf(id);
     const call = { method: 'GET', path, query, fits: isList, repeat: true } as const;
-    return this.#transport.json<ArtifactList>(call, options);
+    return this.#transport.json<List>(call, options);
   }
 
   /**
    * One file, or a part of it. The body streams, and goes on by itself after a lost connection; `ETag` is the sha256
    * of the whole file.
    */
-  async read(runId: string, path: string, options: ArtifactReadOptions = {}): Promise<Response> {
+  async read(id: string, path: string, options: ArtifactReadOptions = {}): Promise<Response> {
     const { start = 0, end, ...request } = options;
     const open = (offset: number): Promise<Connection> => {
       const from = start + offset;
@@ -53,7 +56,7 @@ export class Artifacts {
         from === 0 && end === undefined ? undefined : `bytes=${from}-${end === undefined ? '' : end - 1}`;
       const call = {
         method: 'GET',
-        path: `${pathOf(runId)}/content`,
+        path: `${this.#pathOf(id)}/content`,
         query: { path },
         headers: { range },
         timeout: TIMEOUT_MS,
@@ -79,17 +82,17 @@ export class Artifacts {
   }
 
   /** A directory as an archive. The body streams. */
-  async archive(runId: string, query: ArchiveQuery = {}, options: RequestOptions = {}): Promise<Response> {
-    const path = `${pathOf(runId)}/archive`;
+  async archive(id: string, query: ArchiveQuery = {}, options: RequestOptions = {}): Promise<Response> {
+    const path = `${this.#pathOf(id)}/archive`;
     const connection = await this.#transport.open({ method: 'GET', path, query, repeat: true }, options);
     return toDownload(connection, { stallMs: STALL_MS, signal: options.signal });
+  }
+
+  #pathOf(id: string): string {
+    return `${this.#base}/${segment(id)}/artifacts`;
   }
 }
 
 function isList({ data }: Fields): boolean {
   return Array.isArray(data) && data.every(isFields);
-}
-
-function pathOf(runId: string): string {
-  return `/v1/runs/${segment(runId)}/artifacts`;
 }

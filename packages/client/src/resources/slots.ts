@@ -1,0 +1,177 @@
+/** `/v1/slots`: the sandbox without the agent, for training and evaluation. */
+import type {
+  AcquireSlotRequest,
+  ExecuteSlotsRequest,
+  ReleaseSlotRequest,
+  Slot,
+  SlotArtifact,
+  SlotArtifactList,
+  SlotList,
+  SlotReleased,
+  SlotResult,
+  SlotResultEvent,
+  SlotResults,
+} from '@talaria/protocol';
+import type { Connection } from '../connection.ts';
+import { toAPIError } from '../error-answer.ts';
+import { ConnectionError } from '../errors.ts';
+import type { Params } from '../params.ts';
+import { Reading } from '../reading.ts';
+import { parseData, readMessages } from '../sse-messages.ts';
+import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
+import { Artifacts } from './artifacts.ts';
+
+export type AcquireSlotParams = Params<AcquireSlotRequest>;
+export type ExecuteSlotsParams = Params<ExecuteSlotsRequest>;
+export type ReleaseSlotParams = Params<ReleaseSlotRequest>;
+
+export interface SlotArtifactQuery {
+  /** `text` by default. */
+  encoding?: 'text' | 'base64' | undefined;
+  /** A longer file is cut, and says so. */
+  max_bytes?: number | undefined;
+  include_sha256?: boolean | undefined;
+}
+
+/** The server waits for a free slot. */
+const ACQUIRE_TIMEOUT_MS = 120_000;
+/** A batch takes as long as its slowest command. */
+const EXECUTE_TIMEOUT_MS = 600_000;
+const PATH = '/v1/slots';
+
+export class Slots {
+  readonly artifacts: SlotArtifacts;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+    this.artifacts = new SlotArtifacts(transport);
+  }
+
+  /** Waits for a free slot; a refusal for want of one is tried again when the server says. */
+  acquire(params: AcquireSlotParams = {}, options?: RequestOptions): Promise<Slot> {
+    const call = {
+      method: 'POST',
+      path: PATH,
+      body: params,
+      fits: isSlot,
+      timeout: ACQUIRE_TIMEOUT_MS,
+      // Twice the same trajectory is one slot.
+      repeat: params.trajectory_id !== undefined,
+    } as const;
+    return this.#transport.json<Slot>(call, options);
+  }
+
+  /** The results, in the order of the requests. A call that failed is a result, not an error. */
+  async execute(params: ExecuteSlotsParams, options?: RequestOptions): Promise<SlotResult[]> {
+    const call = {
+      method: 'POST',
+      path: `${PATH}/execute`,
+      body: params,
+      fits: ({ results }: Fields) => Array.isArray(results) && results.every(isFields),
+      timeout: EXECUTE_TIMEOUT_MS,
+      repeat: false,
+    } as const;
+    return (await this.#transport.json<SlotResults>(call, options)).results;
+  }
+
+  /** Each result as soon as it is there. */
+  async stream(params: ExecuteSlotsParams, options: RequestOptions = {}): Promise<SlotResultStream> {
+    const call = {
+      method: 'POST',
+      path: `${PATH}/execute`,
+      body: params,
+      events: true,
+      repeat: false,
+    } as const;
+    const connection = await this.#transport.open(call, options);
+    return new SlotResultStream(connection, options.timeout ?? EXECUTE_TIMEOUT_MS);
+  }
+
+  /** Ends what runs in the slot. The files of a trajectory stay for a while unless they are reset. */
+  release(slotId: string, params: ReleaseSlotParams = {}, options?: RequestOptions): Promise<SlotReleased> {
+    const path = `${PATH}/${segment(slotId)}/release`;
+    return this.#transport.json<SlotReleased>({ method: 'POST', path, body: params, repeat: false }, options);
+  }
+
+  /** The slots of this key. */
+  async list(options?: RequestOptions): Promise<Slot[]> {
+    return (await this.#list(options)).data;
+  }
+
+  /** How many slots this key holds and could have. */
+  async stats(options?: RequestOptions): Promise<SlotList['stats']> {
+    return (await this.#list(options)).stats;
+  }
+
+  #list(options: RequestOptions | undefined): Promise<SlotList> {
+    const call = { method: 'GET', path: PATH, fits: isList, repeat: true } as const;
+    return this.#transport.json<SlotList>(call, options);
+  }
+}
+
+/** The files of a slot: those of a run's artifacts, and the content of a file in one piece. */
+export class SlotArtifacts extends Artifacts<SlotArtifactList> {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    super(transport, PATH);
+    this.#transport = transport;
+  }
+
+  /** One file as text or base64, cut where it is longer than `max_bytes`. */
+  content(
+    slotId: string,
+    path: string,
+    query: SlotArtifactQuery = {},
+    options?: RequestOptions,
+  ): Promise<SlotArtifact> {
+    const { encoding = 'text', ...others } = query;
+    const call = {
+      method: 'GET',
+      path: `${PATH}/${segment(slotId)}/artifacts/content`,
+      query: { path, encoding, ...others },
+      repeat: true,
+    } as const;
+    return this.#transport.json<SlotArtifact>(call, options);
+  }
+}
+
+/** The results of a batch, to be read once. Leaving the loop ends the request, and the calls that still run. */
+export class SlotResultStream extends Reading<SlotResultEvent> {
+  readonly #results: SlotResult[] = [];
+
+  constructor(connection: Connection, timeout: number) {
+    super(readResults(connection, timeout));
+  }
+
+  /** All of them in the order of the requests, after reading what is left. */
+  async results(): Promise<SlotResult[]> {
+    await this.finish();
+    return this.#results;
+  }
+
+  protected override observe({ index, result }: SlotResultEvent): void {
+    this.#results[index] = result;
+  }
+}
+
+async function* readResults(
+  connection: Connection,
+  timeout: number,
+): AsyncGenerator<SlotResultEvent, void, undefined> {
+  for await (const { event, data } of readMessages(connection, timeout)) {
+    if (event === 'error') throw toAPIError(500, connection.response.headers, data);
+    if (event === 'slot.done') return;
+    if (event === 'slot.result') yield parseData(data) as SlotResultEvent;
+  }
+  throw new ConnectionError('The stream ended before the batch did');
+}
+
+function isSlot({ id }: Fields): boolean {
+  return typeof id === 'string';
+}
+
+function isList({ data, stats }: Fields): boolean {
+  return Array.isArray(data) && data.every(isFields) && isFields(stats);
+}
