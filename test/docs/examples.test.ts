@@ -13,9 +13,9 @@ const directory = new URL('../../examples/', import.meta.url);
 const cwd = fileURLToPath(directory);
 const read = (name: string): string => readFileSync(new URL(name, directory), 'utf8');
 
-/** They run until they are ended, so they have tests of their own. */
-const SERVERS = ['webhook-receiver.ts'];
-const programs = readdirSync(directory).filter((name) => /\.(ts|sh)$/.test(name));
+/** One runs until it is ended, the others take a number of trajectories: they have tests of their own. */
+const TESTED_ELSEWHERE = ['webhook-receiver.ts', 'rollouts.ts', 'rollouts.py'];
+const programs = readdirSync(directory).filter((name) => /\.(ts|sh|py)$/.test(name));
 
 let server: ServerProcess;
 beforeAll(async () => {
@@ -28,14 +28,17 @@ test('examples/README.md lists every example', () => {
   expect(listed.toSorted()).toEqual(programs.toSorted());
 });
 
-test.each(programs.filter((name) => !SERVERS.includes(name)))('%s prints what it says', async (name) => {
-  const prints = [...read(name).matchAll(/(?:\/\/|#)=> (.*)$/gm)].map(([, text]) => text);
-  expect(prints).not.toEqual([]);
-  const program = name.endsWith('.sh') ? 'bash' : process.execPath;
-  const env = { PATH: process.env.PATH, TALARIA_BASE_URL: server.url };
-  const { stdout } = await run(program, [name], { cwd, env });
-  expect(stdout.split('\n').slice(0, -1)).toEqual(prints);
-});
+test.each(programs.filter((name) => !TESTED_ELSEWHERE.includes(name)))(
+  '%s prints what it says',
+  async (name) => {
+    const prints = [...read(name).matchAll(/(?:\/\/|#)=> (.*)$/gm)].map(([, text]) => text);
+    expect(prints).not.toEqual([]);
+    const program = name.endsWith('.sh') ? 'bash' : process.execPath;
+    const env = { PATH: process.env.PATH, TALARIA_BASE_URL: server.url };
+    const { stdout } = await run(program, [name], { cwd, env });
+    expect(stdout.split('\n').slice(0, -1)).toEqual(prints);
+  },
+);
 
 test('webhook-receiver.ts takes signed messages and refuses others', async () => {
   const secret = `whsec_${Buffer.from('a secret of the examples').toString('base64')}`;

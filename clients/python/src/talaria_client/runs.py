@@ -1,0 +1,118 @@
+"""`/v1/runs`: agents that go on whether or not anybody is connected."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any, Dict, List, Optional
+from urllib.parse import quote
+
+from .errors import APIError, ConnectionLost
+from .sse import read_sse
+from .transport import Json, Transport, backoff_s
+
+TERMINAL_EVENTS = {"run.completed", "run.failed", "run.cancelled"}
+#: The server breaks every silence within ten seconds.
+IDLE_S = 30.0
+#: Losses one after the other without an event between them.
+MAX_LOSSES = 10
+
+
+class Runs:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(self, input: Any, *, idempotency_key: Optional[str] = None, **fields: Any) -> Json:
+        """Starts a run; its id is `run_id` of the answer. The key makes a repeated request the same run."""
+        headers = {"idempotency-key": idempotency_key or f"idem_{uuid.uuid4().hex}"}
+        body = {"input": input, **fields}
+        return await self._transport.json("POST", "/v1/runs", body=body, headers=headers, repeat=True)
+
+    async def get(self, run_id: str) -> Json:
+        return await self._transport.json("GET", _path(run_id), repeat=True)
+
+    async def list(
+        self,
+        *,
+        status: Optional[str] = None,
+        session_id: Optional[str] = None,
+        limit: Optional[int] = None,
+        after: Optional[str] = None,
+    ) -> Json:
+        """One page; `next_cursor` of the answer is the `after` of the next one."""
+        query = {"status": status, "session_id": session_id, "limit": limit, "after": after}
+        return await self._transport.json("GET", "/v1/runs", query=query, repeat=True)
+
+    async def events(self, run_id: str, *, after: Optional[int] = None) -> AsyncIterator[Json]:
+        """
+        Every event after `after` once and in order, until the run has ended. A lost connection is resumed at the
+        event it was lost at.
+        """
+        cursor = after
+        losses = 0
+        while True:
+            headers = {"accept": "text/event-stream"}
+            if cursor is not None:
+                headers["last-event-id"] = str(cursor)
+            try:
+                path = f"{_path(run_id)}/events"
+                async with self._transport.stream("GET", path, headers=headers, idle_s=IDLE_S) as response:
+                    if response.status_code == 204:
+                        return
+                    async for message in read_sse(response.aiter_lines()):
+                        event: Json = json.loads(message.data)
+                        cursor = int(event["seq"])
+                        losses = 0
+                        yield event
+                        if event["event"] in TERMINAL_EVENTS:
+                            return
+            except (ConnectionLost, APIError) as error:
+                if isinstance(error, APIError) and error.status < 500 and error.status != 429:
+                    raise
+                if losses >= MAX_LOSSES:
+                    raise
+            await asyncio.sleep(backoff_s(losses))
+            losses += 1
+
+    async def wait(self, run_id: str) -> Json:
+        """The run, once it has ended."""
+        async for _ in self.events(run_id):
+            pass
+        return await self.get(run_id)
+
+    async def stop(self, run_id: str) -> Json:
+        return await self._transport.json("POST", f"{_path(run_id)}/stop", body={}, repeat=True)
+
+    async def approve(self, run_id: str, choice: str, *, request_id: Optional[str] = None) -> Json:
+        """`choice` is `once`, `session`, `always` or `deny`; with a `request_id` it answers that question alone."""
+        body: Dict[str, Any] = {"choice": choice}
+        if request_id is not None:
+            body["request_id"] = request_id
+        path = f"{_path(run_id)}/approval"
+        return await self._transport.json("POST", path, body=body, repeat=request_id is not None)
+
+    async def steer(self, run_id: str, input: str) -> Json:
+        return await self._transport.json("POST", f"{_path(run_id)}/steer", body={"input": input}, repeat=False)
+
+    async def artifacts(self, run_id: str, path: str = "", *, recursive: bool = False) -> List[Json]:
+        """What lies in the workspace of the run: `path`, `type`, `size` and `modified_at` of each."""
+        query = {"path": path or None, "recursive": "true" if recursive else None}
+        answer = await self._transport.json("GET", f"{_path(run_id)}/artifacts", query=query, repeat=True)
+        return list(answer["data"])
+
+    async def read_artifact(self, run_id: str, path: str) -> bytes:
+        return await self._transport.bytes(
+            "GET", f"{_path(run_id)}/artifacts/content", query={"path": path}, timeout_s=600, repeat=True
+        )
+
+    async def archive_artifacts(self, run_id: str, path: str = "", *, format: str = "tar.gz") -> bytes:
+        query = {"path": path or None, "format": format}
+        return await self._transport.bytes(
+            "GET", f"{_path(run_id)}/artifacts/archive", query=query, timeout_s=600, repeat=True
+        )
+
+
+def _path(run_id: str) -> str:
+    return f"/v1/runs/{quote(run_id, safe='')}"

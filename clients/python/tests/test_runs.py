@@ -1,0 +1,88 @@
+"""`Runs` against a real server with the demo model, which runs the commands in backticks of a prompt."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from talaria_client import APIError, Talaria
+from talaria_client.sse import SseMessage, read_sse
+
+
+def with_client(test: Callable[[Talaria], Awaitable[None]]) -> Callable[[], None]:
+    async def run() -> None:
+        async with Talaria() as client:
+            await test(client)
+
+    def wrapper() -> None:
+        asyncio.run(run())
+
+    return wrapper
+
+
+@with_client
+async def test_a_run_is_created_followed_and_read(client: Talaria) -> None:
+    created = await client.runs.create("Run `echo hello > file; cat file`")
+    run_id = created["run_id"]
+    events = [event async for event in client.runs.events(run_id)]
+    assert [event["seq"] for event in events] == list(range(len(events)))
+    assert events[-1]["event"] == "run.completed"
+    assert "hello" in (await client.runs.get(run_id))["output"]
+    assert run_id in [run["run_id"] for run in (await client.runs.list(limit=5))["data"]]
+    assert [file["path"] for file in await client.runs.artifacts(run_id)] == ["file"]
+    assert await client.runs.read_artifact(run_id, "file") == b"hello\n"
+    assert len(await client.runs.archive_artifacts(run_id)) > 0
+
+
+@with_client
+async def test_events_are_resumed_after_the_one_that_was_seen(client: Talaria) -> None:
+    run_id = (await client.runs.create("Run `echo hello`"))["run_id"]
+    await client.runs.wait(run_id)
+    every = [event async for event in client.runs.events(run_id)]
+    rest = [event async for event in client.runs.events(run_id, after=every[1]["seq"])]
+    assert rest == every[2:]
+    # After the last one there is nothing to come.
+    assert [event async for event in client.runs.events(run_id, after=every[-1]["seq"])] == []
+
+
+@with_client
+async def test_a_repeated_create_is_the_same_run(client: Talaria) -> None:
+    first = await client.runs.create("Run `true`", idempotency_key="py-once")
+    again = await client.runs.create("Run `true`", idempotency_key="py-once")
+    assert again["run_id"] == first["run_id"] and again["replayed"] is True
+
+
+@with_client
+async def test_a_question_is_answered_and_a_run_is_stopped(client: Talaria) -> None:
+    run_id = (await client.runs.create("Run `rm -rf build`"))["run_id"]
+    async for event in client.runs.events(run_id):
+        if event["event"] == "approval.request":
+            answer = await client.runs.approve(run_id, "deny", request_id=event["request_id"])
+            assert answer["choice"] == "deny"
+    waiting = (await client.runs.create("Run `rm -rf build`"))["run_id"]
+    async for event in client.runs.events(waiting):
+        if event["event"] == "approval.request":
+            await client.runs.stop(waiting)
+    assert (await client.runs.get(waiting))["status"] == "cancelled"
+    with pytest.raises(APIError) as refused:
+        await client.runs.steer(waiting, "too late")
+    assert refused.value.code == "run_not_accepting_steer"
+
+
+@with_client
+async def test_what_is_not_there_is_an_error_with_its_code(client: Talaria) -> None:
+    with pytest.raises(APIError) as missing:
+        await client.runs.get("run_" + "0" * 32)
+    assert (missing.value.status, missing.value.code) == (404, "run_not_found")
+
+
+def test_frames_are_read_by_the_rules() -> None:
+    async def lines() -> AsyncIterator[str]:
+        for line in [": open", "", "id: 7", "event: x", "data: a", "data: b", "", ": keepalive", "data: c", ""]:
+            yield line
+        yield "data: unfinished"
+
+    async def read() -> list[SseMessage]:
+        return [message async for message in read_sse(lines())]
+
+    assert asyncio.run(read()) == [SseMessage("x", "a\nb", "7"), SseMessage("", "c", "7")]

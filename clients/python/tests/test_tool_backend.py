@@ -1,0 +1,170 @@
+"""`SlotBackend` against a real server: the protocol of the trainer, and what goes wrong in it."""
+
+import asyncio
+import base64
+import inspect
+import io
+import tarfile
+from collections.abc import Awaitable, Callable
+from typing import Any, Dict
+
+import pytest
+
+from talaria_client import APIError, Slot, SlotBackend, Talaria, ToolBackend
+
+Test = Callable[[SlotBackend], Awaitable[None]]
+
+
+def with_backend(test: Test) -> Callable[[], None]:
+    async def run() -> None:
+        backend = SlotBackend(acquire_timeout_s=30)
+        await backend.start()
+        try:
+            await test(backend)
+        finally:
+            await backend.stop(purge=True)
+
+    def wrapper() -> None:
+        asyncio.run(run())
+
+    wrapper.__name__ = test.__name__ if hasattr(test, "__name__") else "test"
+    return wrapper
+
+
+def test_it_has_the_names_and_defaults_of_the_protocol() -> None:
+    _: ToolBackend = SlotBackend()
+    methods = [name for name in vars(ToolBackend) if not name.startswith("_") and name != "default_timeout_s"]
+    assert len(methods) == 8
+    for name in methods:
+        expected, found = (inspect.signature(getattr(kind, name)) for kind in (ToolBackend, SlotBackend))
+        assert found.parameters == expected.parameters, name
+    assert isinstance(vars(SlotBackend)["default_timeout_s"], property)
+
+
+@with_backend
+async def test_commands_run_in_slots_and_answer_in_order(backend: SlotBackend) -> None:
+    assert backend.default_timeout_s == 60
+    one, two = await backend.acquire("py-1"), await backend.acquire()
+    assert one.trajectory_id == "py-1" and two.trajectory_id is None
+    results = await backend.execute_batch(
+        [
+            (one, "bash", {"command": "sleep 0.3; echo one"}),
+            (two, "bash", {"command": "echo two; exit 3"}),
+            (one, "fly", {}),
+            (two, "bash", {"command": "sleep 30"}),
+        ],
+        timeout_s=2,
+    )
+    assert [result.output for result in results[:2]] == ["one\n", "two\n"]
+    assert [result.success for result in results] == [True, False, False, False]
+    assert [result.slot_id for result in results] == [one.slot_id, two.slot_id, one.slot_id, two.slot_id]
+    assert results[1].metadata["exit_code"] == 3
+    assert results[2].metadata["failure"] == "invalid_request"
+    assert results[3].metadata["failure"] == "timeout"
+    assert await backend.execute_batch([]) == []
+
+
+@with_backend
+async def test_a_trajectory_keeps_its_files_unless_they_are_reset(backend: SlotBackend) -> None:
+    async def output(slot: Slot, command: str) -> str:
+        return (await backend.execute_batch([(slot, "bash", {"command": command})]))[0].output
+
+    slot = await backend.acquire("py-kept")
+    await output(slot, "echo kept > file")
+    await backend.release(slot)
+    slot = await backend.acquire("py-kept")
+    assert await output(slot, "cat file") == "kept\n"
+    await backend.release(slot, reset_workspace=True)
+    slot = await backend.acquire("py-kept")
+    assert await output(slot, "ls") == ""
+
+
+@with_backend
+async def test_a_slot_that_is_gone_is_a_result(backend: SlotBackend) -> None:
+    slot, other = await backend.acquire(), await backend.acquire()
+    await backend.release(slot)
+    await backend.release(slot)
+    for requests in ([slot], [slot, other]):
+        results = await backend.execute_batch([(each, "bash", {"command": "echo x"}) for each in requests])
+        assert results[0].metadata["failure"] == "gone"
+    assert results[1].success
+    assert (await backend.list_artifacts(slot))["success"] is False
+
+
+@with_backend
+async def test_files_are_listed_read_and_archived(backend: SlotBackend) -> None:
+    slot = await backend.acquire()
+    command = "mkdir dir; echo ü > dir/text; printf '\\377' > bytes"
+    await backend.execute_batch([(slot, "bash", {"command": command})])
+
+    listed = await backend.list_artifacts(slot, recursive=True)
+    assert [(entry["path"], entry["is_dir"]) for entry in listed["entries"]] == [
+        ("bytes", False),
+        ("dir", True),
+        ("dir/text", False),
+    ]
+    assert (await backend.list_artifacts(slot, max_entries=1))["truncated"] is True
+
+    text = await backend.read_artifact(slot, "dir/text", include_sha256=True)
+    assert (text["success"], text["content"], text["file_size"]) == (True, "ü\n", 3)
+    assert len(text["sha256"]) == 64
+    assert (await backend.read_artifact(slot, "bytes", encoding="base64"))["content"] == "/w=="
+    assert (await backend.read_artifact(slot, "dir/text", max_bytes=2))["truncated"] is True
+    missing = await backend.read_artifact(slot, "none")
+    assert missing["success"] is False and "artifact_not_found" in missing["error"]
+
+    packed = await backend.archive_artifacts(slot, "dir")
+    content = base64.b64decode(packed["content"])
+    assert packed["bytes"] == len(content)
+    assert tarfile.open(fileobj=io.BytesIO(content)).extractfile("text").read() == "ü\n".encode()  # type: ignore[union-attr]
+    assert (await backend.archive_artifacts(slot, max_bytes=10))["success"] is False
+
+
+@with_backend
+async def test_more_trajectories_than_slots_wait_for_each_other(backend: SlotBackend) -> None:
+    async def trajectory(number: int) -> str:
+        slot = await backend.acquire(f"py-many-{number}")
+        try:
+            results = await backend.execute_batch([(slot, "bash", {"command": f"echo {number}"})])
+            return results[0].output.strip()
+        finally:
+            await backend.release(slot, reset_workspace=True)
+
+    # The server of the tests has four slots.
+    assert await asyncio.gather(*(trajectory(number) for number in range(12))) == [str(n) for n in range(12)]
+
+
+@with_backend
+async def test_stopping_releases_what_was_acquired(backend: SlotBackend) -> None:
+    await backend.acquire("py-left")
+    await backend.stop(purge=True)
+    async with Talaria() as client:
+        assert (await client.slots.list())["data"] == []
+
+
+def test_results_stream_as_they_come() -> None:
+    async def run() -> None:
+        async with Talaria() as client:
+            slot = await client.slots.acquire()
+            try:
+                calls: list[Dict[str, Any]] = [
+                    {"slot_id": slot["id"], "tool": "bash", "args": {"command": command}}
+                    for command in ("until [ -e go ]; do sleep 0.05; done; echo last", "echo first; touch go")
+                ]
+                seen = [(index, result["output"]) async for index, result in client.slots.stream(calls)]
+                assert seen == [(1, "first\n"), (0, "last\n")]
+            finally:
+                await client.slots.release(slot["id"])
+
+    asyncio.run(run())
+
+
+def test_a_wrong_key_is_refused_at_the_start() -> None:
+    async def run() -> None:
+        backend = SlotBackend(api_key="wrong")
+        with pytest.raises(APIError) as refused:
+            await backend.start()
+        assert refused.value.code == "invalid_api_key"
+        await backend.stop()
+
+    asyncio.run(run())

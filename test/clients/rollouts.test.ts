@@ -1,0 +1,22 @@
+/** examples/rollouts.ts: many trajectories through few slots, with rewards, and nothing left afterwards. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { SlotList } from '@talaria/protocol';
+import { expect, test } from 'vitest';
+import { Api } from '../support/api.ts';
+import { ServerProcess } from '../support/server-process.ts';
+
+const run = promisify(execFile);
+const example = fileURLToPath(new URL('../../examples/rollouts.ts', import.meta.url));
+
+test('40 trajectories of more workers than there are slots', async () => {
+  const env = { TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: '4', TALARIA_SLOT_WAIT_SECONDS: '600' };
+  await using server = await ServerProcess.start({ env });
+  const { stdout } = await run(process.execPath, [example, '40', '8'], {
+    env: { PATH: process.env.PATH, TALARIA_BASE_URL: server.url },
+  });
+  expect(stdout).toBe('40 trajectories, mean reward 0.50\n');
+  const { body } = await new Api(server.url).get<SlotList>('/v1/slots');
+  expect(body).toMatchObject({ data: [], stats: { held: 0, waiting: 0, available: 4 } });
+});
