@@ -62,7 +62,7 @@ export class Metrics {
   readonly #readProcess: () => void;
   readonly #submitted = this.#counter(
     'talaria_runs_submitted_total',
-    'Runs that were asked for, by clients and jobs',
+    'Runs that clients and jobs asked for',
     ['outcome'],
   );
   readonly #finished = this.#counter('talaria_runs_finished_total', 'Runs that have ended', [
@@ -71,7 +71,7 @@ export class Metrics {
   ]);
   readonly #resumed = this.#counter(
     'talaria_run_resumes_total',
-    'Times a run was taken up again after a restart or a handover',
+    'Times a run was resumed after a restart or a handover',
   );
   readonly #queueTime = this.#histogram(
     'talaria_run_queue_seconds',
@@ -87,7 +87,7 @@ export class Metrics {
   );
   readonly #runTime = this.#histogram(
     'talaria_run_duration_seconds',
-    'Time from when a worker first took a run to its end, waiting for approvals included',
+    'Time from the first worker of a run to its end, including waits for approvals',
     ['status'],
     LONG_SECONDS,
   );
@@ -101,10 +101,7 @@ export class Metrics {
     'model',
     'type',
   ]);
-  readonly #toolCalls = this.#counter('talaria_tool_calls_total', 'Tool calls that have their outcome', [
-    'tool',
-    'outcome',
-  ]);
+  readonly #toolCalls = this.#counter('talaria_tool_calls_total', 'Finished tool calls', ['tool', 'outcome']);
   readonly #toolTime = this.#histogram(
     'talaria_tool_call_seconds',
     'Time a tool call ran, without the wait for an approval',
@@ -138,7 +135,7 @@ export class Metrics {
   );
   readonly #snapshots = this.#histogram(
     'talaria_workspace_snapshot_seconds',
-    'Time a run waited for its workspace to be kept for another machine, or brought from one',
+    'Time a run waited while its workspace was stored for another machine, or restored on one',
     ['outcome'],
     WAIT_SECONDS,
   );
@@ -154,7 +151,7 @@ export class Metrics {
   ]);
   readonly #requestTime = this.#histogram(
     'talaria_http_request_seconds',
-    'Time until the answer to an HTTP request begins; event streams are not among them',
+    'Time until the answer to an HTTP request begins, without event streams',
     ['method', 'route'],
     REQUEST_SECONDS,
   );
@@ -260,10 +257,12 @@ export class Metrics {
   }
 
   #gauges({ load, sandbox, mcpServers }: Gauges): () => Promise<void> {
-    const runs = this.#gauge('talaria_runs', 'Unfinished runs; those under way only of this process', [
-      'state',
-    ]);
-    const limits = this.#gauge('talaria_runs_limit', 'How many runs may be worked on, and may wait', [
+    const runs = this.#gauge(
+      'talaria_runs',
+      'Unfinished runs: all queued ones, and those that this process works on',
+      ['state'],
+    );
+    const limits = this.#gauge('talaria_runs_limit', 'How many runs may work, and how many may wait', [
       'state',
     ]);
     const subscribers = this.#gauge('talaria_subscribers', 'Open event streams');
