@@ -9,7 +9,7 @@ zcat, bzcat, xzcat, zstdcat, lz4cat ; any ; read ; >decoded
 cp, gcp ; -aAbdfHiLlnPpRrsTuvxXZ -S:text -t:write --archive --attributes-only --backup?:text --force --interactive --link --no-clobber --no-dereference --dereference --parents --preserve?:text --no-preserve:text --recursive --reflink?:text --remove-destination --sparse:text --strip-trailing-slashes --symbolic-link --suffix:text --target-directory:write --no-target-directory --update?:text --verbose --one-file-system -c ; copied write$ ; rule:copy >nothing
 mv, gmv ; -bfinTuvZ -S:text -t:write --backup?:text --force --interactive --no-clobber --suffix:text --target-directory:write --no-target-directory --update?:text --verbose --strip-trailing-slashes --exchange ; moved write$ ; rule:copy >nothing
 install ; -bcCdDpsTvZ -g:text -m:mode -o:text -S:text -t:write --strip-program:run --mode:mode --directory --owner:text --group:text --target-directory:write --verbose --compare ; copied write$ ; >nothing
-ln, link ; -bdfFiLnPrsTv -S:text -t:write --symbolic --force --relative --no-dereference --verbose --target-directory:write --backup?:text ; linked write$ ; >nothing
+ln, link ; -bdfFiLnPrsTv -S:text -t:write --symbolic --force --relative --no-dereference --verbose --target-directory:write --backup?:text ; copied link$ ; >nothing
 mkdir ; -pvZ -m:mode --parents --verbose --mode:mode ; write ; >nothing
 rmdir ; any ; delete ; >nothing
 touch ; any -r:read --reference:read -d:text -t:text --date:text ; write ; >nothing

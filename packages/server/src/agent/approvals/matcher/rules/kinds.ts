@@ -1,13 +1,14 @@
 /**
  * What an argument may be: the kinds that the tables of programs name, each with what is checked of it.
  */
+import { basename } from 'node:path';
 import { NEVER } from '../families.ts';
 import { isHarmlessConfig, isProgramConfig } from '../programs/config-keys.ts';
 import { HIDDEN, hasHole, REMOTE } from '../walk/marks.ts';
 import type { Call } from './call.ts';
 import { namesMetadata } from './metadata.ts';
 import { findNever } from './never.ts';
-import { deviceAt, isAbsolute, wipes } from './paths.ts';
+import { deviceAt, isAbsolute, placeOf, wipes } from './paths.ts';
 import { isOutside, readPath, writePath } from './sensitive-paths.ts';
 import { examineSql } from './sql.ts';
 import { assignVariable, evaluate, isPlainProgram } from './variables.ts';
@@ -62,10 +63,13 @@ export const KINDS: Record<string, Kind> = {
       host.scope.report('command hidden behind expansion');
     }
   },
-  /** What is written to a link is written to what it names. */
-  linked: (value, call) => {
-    KINDS.copied!(value, call);
-    if (/^\/+(?:etc(?:\/|$)|$)/.test(value)) writePath(value, call.host);
+  /** The name of a link. One to a system path is harmless until the command line writes through it. */
+  link: (value, { args, host }) => {
+    writePath(value, host);
+    const target = args.find((arg) => arg !== value && /^\/+(?:etc(?:\/|$)|$)/.test(arg));
+    if (target === undefined) return;
+    const [name = basename(target)] = placeOf(value, host.scope.cwd).segments;
+    host.scope.systemLinks.add(name);
   },
   /** Shell source that is fine where what it runs is. */
   sh: (value, { host, input }) => {

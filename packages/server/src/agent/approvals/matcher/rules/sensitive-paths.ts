@@ -50,6 +50,7 @@ export function writePath(path: string, host: Host): void {
       scope.report('write outside the workspace');
     }
   }
+  if (first !== undefined && scope.systemLinks.has(first)) scope.report('overwrite system config');
   if (STARTUP_FILES.test(last) || isFishConfig(place)) scope.report('shell startup file');
   if (isHook(place)) scope.report('program or code as an argument');
   if (isSecret(place, true)) scope.report('credential or SSH path');

@@ -42,6 +42,8 @@ export class Scope {
   aliases = new Map<string, string>();
   /** What this command line wrote, by resolved path: text, or a mark of where it came from. */
   readonly files = new Map<string, string>();
+  /** Links to `/` or into `/etc` that this command line made, by the first part of their path. */
+  readonly systemLinks = new Set<string>();
   /** `$0`, where a command line gives it. */
   zero: string | undefined;
   /** `$1` …; undefined when unknown. */
