@@ -64,7 +64,7 @@ async function execute(api: CheckedApi, requests: object[], fields: object = {})
 }
 
 describe('a slot', () => {
-  it('runs commands in a workspace of its own', async () => {
+  it('runs commands in its own workspace', async () => {
     const [one, two] = [await acquire(ada()), await acquire(ada())];
     expect(one).toMatchObject({ trajectory_id: null, state: 'acquired' });
     const [wrote, saw] = await execute(ada(), [bash(one, 'pwd; echo mine > file'), bash(two, 'ls')]);
@@ -97,7 +97,7 @@ describe('a slot', () => {
     expect((await execute(ada(), [call]))[0]!.output).toBe('left: \n0\n');
   });
 
-  it('is not there for another key, whatever is asked of it', async () => {
+  it('does not exist for another key, on any route', async () => {
     const { id } = await acquire(ada(), 'shared-name');
     for (const missing of [id, MISSING, 'nonsense']) {
       const refusals = [
@@ -118,7 +118,7 @@ describe('a slot', () => {
 });
 
 describe('a batch', () => {
-  it('is answered in the order of its requests, and no call spoils another', async () => {
+  it('is answered in the order of its requests, and no call affects another', async () => {
     const slot = await acquire(ada());
     const results = await execute(
       ada(),
@@ -142,7 +142,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('sends each result as it is there to whoever asks for events', async () => {
+  it('sends each result as soon as it is there to a client that asks for events', async () => {
     const slot = await acquire(ada());
     const requests = [
       bash(slot, 'until [ -e go ]; do sleep 0.05; done; echo last'),
@@ -190,7 +190,7 @@ describe('a batch', () => {
     await waitFor('nothing to run', async () => (await list(ada())).data[0]!.state === 'acquired');
   });
 
-  it('is refused where it is wrong, or names no slot that there is', async () => {
+  it('is refused if it is malformed, or names only unknown slots', async () => {
     const { id } = await acquire(ada());
     const post = (body: object) => ada().post('/v1/slots/execute', body);
     const invalid = { status: 400, code: 'invalid_request' };
@@ -220,7 +220,7 @@ describe('files of a slot', () => {
     ]);
   }
 
-  it('are listed, read and taken away as those of a run', async () => {
+  it('are listed, read and archived like files of a run', async () => {
     await makeFiles();
     const listed = await ada().get<{ slot_id: string; data: { path: string }[] }>(
       url('', { recursive: '1' }),
@@ -242,7 +242,7 @@ describe('files of a slot', () => {
     expect(few.body).toMatchObject({ data: [{ path: 'bytes' }], truncated: true });
   });
 
-  it('are given as JSON where an encoding, a limit or a digest is asked for', async () => {
+  it('come as JSON if the request names an encoding, a limit or a digest', async () => {
     await makeFiles();
     const json = async (path: string, query: Record<string, string>) => {
       const { status, body } = await ada().get(url('/content', { path, ...query }));
@@ -278,7 +278,7 @@ describe('files of a slot', () => {
     });
   });
 
-  it('are refused as an archive that is larger than was asked for', async () => {
+  it('are refused as an archive over the requested size', async () => {
     await makeFiles();
     const small = await ada().get(url('/archive', { format: 'tar', max_bytes: '1000000' }));
     expect(small.status).toBe(200);
@@ -290,7 +290,7 @@ describe('files of a slot', () => {
 });
 
 describe('too few slots', () => {
-  it('a key waits at its quota, others do not, and a release lets it go on', async () => {
+  it('a key waits at its quota, others do not, and a release lets it continue', async () => {
     const held = [await acquire(ada()), await acquire(ada()), await acquire(ada())];
     expect((await list(ada())).stats).toMatchObject({ held: 3, available: 0, max_slots: 4 });
     const waiting = acquire(ada());
@@ -300,7 +300,7 @@ describe('too few slots', () => {
     expect((await waiting).state).toBe('acquired');
   });
 
-  it('a client that leaves while it waits is given nothing', async () => {
+  it('a client that leaves while it waits gets no slot', async () => {
     const held = [await acquire(ada()), await acquire(ada()), await acquire(ada())];
     const leaving = new AbortController();
     const gone = fetch(`${server.url}/v1/slots`, {
@@ -338,7 +338,7 @@ describe('the routes', () => {
     expectError(await ada().get('/v1/slots/execute'), { status: 405, code: 'method_not_allowed' });
   });
 
-  it('refuse a trajectory that is none', async () => {
+  it('refuse a malformed trajectory', async () => {
     for (const trajectory_id of ['', 'a\u0000b', 7]) {
       const refused = await ada().post('/v1/slots', { trajectory_id });
       expectError(refused, { status: 400, code: 'invalid_request', param: 'trajectory_id' });
@@ -386,7 +386,7 @@ describe('a short wait and a short idle time', () => {
   });
   afterAll(() => short?.[Symbol.asyncDispose]());
 
-  it('an acquire is refused in time, with a time to come again; an idle slot is taken back', async () => {
+  it('an acquire is refused in time, with Retry-After; an idle slot is released', async () => {
     const { id } = await acquire(api());
     const refused = await api().post('/v1/slots');
     expectError(refused, { status: 429, code: 'no_slot_free' });
@@ -400,7 +400,7 @@ describe('a short wait and a short idle time', () => {
     await acquire(api());
   });
 
-  it('a restarted server knows no old slot, and has the files of trajectories', async () => {
+  it('a restarted server knows no old slot, and keeps the files of trajectories', async () => {
     for (const { id } of (await list(api())).data) await release(api(), id);
     const slot = await acquire(api(), 'survives');
     await execute(api(), [bash(slot, 'echo kept > file')]);
