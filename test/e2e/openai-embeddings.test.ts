@@ -101,6 +101,17 @@ describe('a provider of OpenAI’s dialect', () => {
     expect(error.message).not.toContain(PROVIDER_KEY);
   });
 
+  test.each([
+    [404, '<html>nothing here</html>', 'status 404'],
+    [405, '', 'status 405'],
+    [404, JSON.stringify({ error: { message: 'Invalid URL' } }), 'Invalid URL'],
+  ])('without such a route (%i %s) is told as what is not there', async (status, body, why) => {
+    refusal = { status, body };
+    const error = await errorOf(client.embeddings.create({ model: 'none', input: 'x' }));
+    expect(error).toBeInstanceOf(NotFoundError);
+    expect(error).toMatchObject({ code: 'embeddings_unavailable', message: expect.stringContaining(why) });
+  });
+
   test('that refuses the key of the server is no concern of the client’s key', async () => {
     refusal = { status: 401, body: `{"error":{"message":"Incorrect API key: ${PROVIDER_KEY}"}}` };
     const error = (await errorOf(client.embeddings.create({ model: 'small', input }))) as InternalServerError;

@@ -82,6 +82,10 @@ async function passRefusal(
     return refuse(reply, 502, 'provider_error', `The model provider answered with the status ${status}`);
   }
   const message = mask(await refusalOf(answer));
+  if (status === 404 || status === 405) {
+    const why = `The model provider has no embeddings at its address, or not of this model: ${message}`;
+    throw new TalariaError('embeddings_unavailable', { message: why });
+  }
   return refuse(reply, 400, 'provider_bad_request', `The model provider refused the request: ${message}`);
 }
 
