@@ -261,3 +261,27 @@ test('a replay and the same records one by one lead to the same place, wherever 
     }),
   );
 });
+
+test("a client's call stays the client's after a replay, whatever tools the client has by then", () => {
+  const tools = [{ name: 'terminal', description: '', parameters: {} }];
+  const withTools: NewRecord = {
+    event: 'run.accepted',
+    private: { prompt: 'go', session_named: false, client_tools: { tools, choice: 'auto', parallel: true } },
+  };
+  const handoff = (id: string, terms: object): NewRecord => ({
+    event: 'tool.answered',
+    private: { tool_call_id: id, output: 'out', error: false, terms },
+  });
+  const given = Progress.replay(
+    log([
+      withTools,
+      step('c1'),
+      started('c1'),
+      handoff('c1', {}),
+      completed('c1'),
+      step('c2'),
+      started('c2'),
+    ]),
+  );
+  expect(given.callsBefore().map(({ ofClient }) => ofClient)).toEqual([true, false]);
+});

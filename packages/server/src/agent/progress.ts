@@ -78,6 +78,8 @@ export class Progress {
   stopRequested = false;
   /** The approval that was asked for and not answered yet. */
   outstanding: ApprovalRequest | undefined;
+  /** The calls of client tools, by id, whatever the client's tools are now. */
+  readonly clientCalls = new Set<string>();
   readonly decisions = new Map<string, ApprovalChoice>();
   lastPostedPos = -1;
   /** What the model has to be told and was not yet. */
@@ -272,7 +274,8 @@ export class Progress {
         if (part.type !== 'tool_call') continue;
         if (part.id === toolCallId) return past;
         const { failed, output } = outcomes.get(part.id) ?? { failed: false, output: '' };
-        past.push({ tool: part.tool, arguments: part.arguments, failed, output });
+        const ofClient = this.clientCalls.has(part.id);
+        past.push({ tool: part.tool, ofClient, arguments: part.arguments, failed, output });
       }
     }
     return past;
@@ -292,6 +295,8 @@ export class Progress {
     this.calls = content
       .filter((part) => part.type === 'tool_call')
       .map((call) => ({ call, phase: 'new', startedAt: 0 }));
+    const ofClient = new Set(this.request?.client_tools?.tools.map(({ name }) => name));
+    for (const { call } of this.calls) if (ofClient.has(call.tool)) this.clientCalls.add(call.id);
     this.answer = this.calls.length === 0 ? { content, reason } : undefined;
   }
 

@@ -64,7 +64,7 @@ export async function settleInterrupted(run: AgentRun): Promise<void> {
 
 /** Resolves when every call of the step has its outcome on record. */
 export async function runToolCalls(run: AgentRun): Promise<void> {
-  const ofServer = run.progress.calls.filter(({ call }) => !run.tools.isOfClient(call.tool));
+  const ofServer = run.progress.calls.filter(({ call }) => !run.progress.clientCalls.has(call.id));
   const tooMany = new Set(ofServer.slice(CALLS_MAX));
   const planned = run.progress.calls.flatMap((call) => {
     if (call.phase === 'done' || call.phase === 'waiting') return [];

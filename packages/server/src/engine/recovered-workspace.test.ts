@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { LogRecord } from '../journal/records.ts';
 import { outcomesOf, workspaceNews } from './recovered-workspace.ts';
 
-const usesWorkspace = (tool: string): boolean => tool !== 'todo';
+const usesWorkspace = ({ tool }: { tool: string }) => tool !== 'todo';
 
 /** A log in which these calls have completed: at the positions 1, 3, 5 and so on, as events 0, 1, 2. */
 function logOf(...calls: { tool?: string; interrupted?: boolean }[]): LogRecord[] {

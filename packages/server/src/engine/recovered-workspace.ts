@@ -22,6 +22,7 @@ export interface CallOutcome {
   pos: number;
   seq: number;
   tool: string;
+  toolCallId: string;
 }
 
 export interface WorkspaceNews {
@@ -38,21 +39,27 @@ const NOT_BROUGHT = 'What was in /tmp, and what the shell remembered (its direct
 export function outcomesOf(log: readonly LogRecord[]): CallOutcome[] {
   return log.flatMap((record) =>
     record.event === 'tool.completed' && record.seq !== null && record.private.interrupted !== true
-      ? [{ pos: record.pos, seq: record.seq, tool: record.public.tool }]
+      ? [
+          {
+            pos: record.pos,
+            seq: record.seq,
+            tool: record.public.tool,
+            toolCallId: record.public.tool_call_id,
+          },
+        ]
       : [],
   );
 }
 
-/** `usesWorkspace`: of a tool, by its name. */
 export function workspaceNews(
   recovered: RecoveredWorkspace,
   outcomes: readonly CallOutcome[],
-  usesWorkspace: (tool: string) => boolean,
+  usesWorkspace: (outcome: CallOutcome) => boolean,
 ): WorkspaceNews {
   if (recovered.kind === 'here') return { payload: {} };
   if (recovered.kind === 'lost') return { payload: { workspace_lost: true }, notice: LOST };
   const { pos, omitted } = recovered;
-  const changes = outcomes.filter(({ tool }) => usesWorkspace(tool));
+  const changes = outcomes.filter(usesWorkspace);
   const missing = changes.filter((outcome) => outcome.pos > pos).length;
   return {
     payload: {

@@ -227,7 +227,8 @@ export class RunWorker {
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
       const recovered = await workspace.recover(messages, this.#abort.signal);
       const all = this.#clientToolsOver(tools)();
-      const usesFiles = (tool: string): boolean => workspace.isUsedBy(tool) && !all.isOfClient(tool);
+      const usesFiles = ({ tool, toolCallId }: CallOutcome): boolean =>
+        workspace.isUsedBy(tool) && !this.#progress.clientCalls.has(toolCallId);
       const news = workspaceNews(recovered, outcomes, usesFiles);
       const lost = all.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);

@@ -52,13 +52,16 @@ test("a tool of the server is not told of the calls of a client's tool that has 
   };
   const calls = ['terminal', 'other'].map((name) => ({
     tool: name,
+    ofClient: name === 'terminal',
     arguments: '{}',
     failed: false,
     output: '',
   }));
   const ofClient = { name: 'terminal', description: '', parameters: {} };
-  const tools = new ToolSet([tool('terminal'), listening]).with([ofClient]);
-  tools.prepare('process', '{}', () => calls);
-  tools.lostInRestart(calls);
-  expect(told).toEqual([['other'], ['other']]);
+  const ofServer = new ToolSet([tool('terminal'), listening]);
+  for (const tools of [ofServer.with([ofClient]), ofServer]) {
+    tools.prepare('process', '{}', () => calls);
+    tools.lostInRestart(calls);
+  }
+  expect(told, 'also after the client gave its tool up').toEqual(Array(4).fill(['other']));
 });

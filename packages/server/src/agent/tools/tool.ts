@@ -35,6 +35,8 @@ export interface ClientCall {
 
 export interface PastCall {
   tool: string;
+  /** Whether the client had a tool of this name then. It may have other tools by now. */
+  ofClient?: boolean;
   /** As the model wrote them. */
   arguments: string;
   /** False also while it has no outcome yet. */
@@ -133,7 +135,7 @@ export class ToolSet {
 
   /** What a client's `terminal` has done says nothing about the processes here. */
   #ofServer(calls: readonly PastCall[]): PastCall[] {
-    return calls.filter(({ tool }) => !this.isOfClient(tool));
+    return calls.filter(({ ofClient }) => ofClient !== true);
   }
 }
 
