@@ -93,6 +93,53 @@ export function describeList(target: GetTarget): void {
       }
     });
 
+    it('takes several statuses', async () => {
+      const both = await inSession('&status=failed,completed');
+      expect(both.data.map(({ run_id }) => run_id)).toEqual(newestFirst());
+      expect((await inSession('&status=failed,cancelled')).data).toEqual([]);
+    });
+
+    it('shows prompts, steps and the last seq, and in heads no answers', async () => {
+      const whole = await inSession();
+      const heads = await inSession('&view=head');
+      expect(heads.data).toEqual(whole.data.map(({ output: _, ...head }) => head));
+      for (const [i, head] of heads.data.entries()) {
+        const { frames } = await api().stream(head.run_id);
+        expect(head).toMatchObject({
+          input: expect.stringContaining(`"${6 - i}"`),
+          last_seq: frames.at(-1)?.event.seq,
+        });
+        expect(head.steps).toBeGreaterThan(0);
+      }
+    });
+
+    it('can be filtered by time', async () => {
+      const { data } = await inSession();
+      const third = data[4]!.created_at;
+      const ids = async (query: string) => (await inSession(query)).data.map(({ run_id }) => run_id);
+      const since = await ids(`&since=${third}`);
+      const until = await ids(`&until=${third}`);
+      expect([...since, ...until]).toEqual(newestFirst());
+      expect(since).toContain(data[4]!.run_id);
+      expect(await ids('&since=99999999999')).toEqual([]);
+    });
+
+    it('can be searched for words of the prompt or the answer', async () => {
+      const word = uniqueName('word');
+      const runId = await api().create(say(`Here is ${word} indeed`), { session_id: session });
+      await api().finish(runId);
+      runIds.push(runId);
+      const found = async (q: string) =>
+        (await api().list(`?q=${encodeURIComponent(q)}&session_id=${session}`)).data.map((run) => run.run_id);
+      expect(await found(word.toUpperCase())).toEqual([runId]);
+      expect(await found(`indeed ${word}`)).toEqual([runId]);
+      expect(await found(`${word} elsewhere`)).toEqual([]);
+    });
+
+    it('of a job that has no runs is empty', async () => {
+      expect((await api().list('?job_id=000000000000')).data).toEqual([]);
+    });
+
     it('shows pending approvals in their runs', async () => {
       await using waiting = await WaitingRun.start(target());
       const page = await api().list('?status=waiting_for_approval');
@@ -140,6 +187,11 @@ export function describeList(target: GetTarget): void {
       ['status=COMPLETED', 'invalid_request', 'status'],
       ['status=constructor', 'invalid_request', 'status'],
       ['status=failed&status=completed', 'invalid_request', 'status'],
+      ['status=failed,', 'invalid_request', 'status'],
+      ['view=whole', 'invalid_request', 'view'],
+      ['since=yesterday', 'invalid_request', 'since'],
+      ['until=-1', 'invalid_request', 'until'],
+      ['q=a&q=b', 'invalid_request', 'q'],
       ['session_id=a&session_id=b', 'invalid_request', 'session_id'],
       ['after=nonsense', 'invalid_cursor', 'after'],
       ['after=c0', 'invalid_cursor', 'after'],

@@ -35,8 +35,17 @@ import { type Fields, isFields, type RequestOptions, segment, type Transport } f
 import { Artifacts } from './artifacts.ts';
 
 export interface RunFilter extends PageQuery {
-  status?: RunStatus | undefined;
+  /** One status or several. */
+  status?: RunStatus | readonly RunStatus[] | undefined;
   session_id?: string | undefined;
+  job_id?: string | undefined;
+  /** Created at this time or later, and before `until`; in seconds since the epoch. */
+  since?: number | undefined;
+  until?: number | undefined;
+  /** Words that are all in the prompt, as far as `input` shows it, or in the answer. */
+  q?: string | undefined;
+  /** `head`: without the answers. */
+  view?: 'full' | 'head' | undefined;
 }
 
 export type RunPages = Pages<Run, RunList>;
@@ -102,7 +111,9 @@ export class Runs {
   /** Newest first. A loop over it goes through all pages; awaited, it is one page. */
   list(filter: RunFilter = {}, options?: RequestOptions): RunPages {
     const call = { method: 'GET', path: '/v1/runs', fits: isRunPage, repeat: true } as const;
-    return new Pages(filter, (query) => this.#transport.json({ ...call, query }, options));
+    const { status, ...others } = filter;
+    const asked = { ...others, status: typeof status === 'object' ? status.join(',') : status };
+    return new Pages(asked, (query) => this.#transport.json({ ...call, query }, options));
   }
 
   /** Asks the run to stop. Returns when that is accepted; `wait` returns when it has happened. */

@@ -61,6 +61,14 @@ export const RunSchema = Type.Object({
   session_id: Type.String(),
   model: Type.String(),
   last_event: Type.String(),
+  input: Type.Optional(
+    Type.String({ maxLength: 500, description: 'The beginning of the prompt, with secrets masked' }),
+  ),
+  last_seq: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'The seq of the last event; missing before the first' }),
+  ),
+  steps: Type.Optional(Type.Integer({ minimum: 0, description: 'How many steps the model has completed' })),
+  job_id: Type.Optional(Type.String({ description: 'The job it is a run of' })),
   output: Type.Optional(Type.String()),
   output_parsed: Type.Optional(
     Type.Unknown({ description: 'The value of the output, for a run with an output_schema' }),

@@ -123,6 +123,12 @@ export const commands = {
         about: 'only runs of this session',
         completes: 'session',
       },
+      job: { type: 'text', value: 'id', about: 'only runs of this job' },
+      search: {
+        type: 'text',
+        value: 'words',
+        about: 'only runs with these words in the prompt or the answer',
+      },
       limit: {
         type: 'integer',
         short: 'n',

@@ -17,7 +17,6 @@ import {
   type RunApprovalResponse,
   type RunCreated,
   type RunList,
-  type RunStatus,
   type RunToolOutputs,
   TalariaError,
   type ToolOutput,
@@ -29,12 +28,19 @@ import { schemaProblem } from '../agent/output-form.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
-import type { CreateLimits, CreateOutcome, Journal, NewRun, QueueDepth } from '../journal/journal.ts';
+import type {
+  CreateLimits,
+  CreateOutcome,
+  Journal,
+  NewRun,
+  QueueDepth,
+  RunFilter,
+} from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { Place } from '../journal/peers.ts';
 import type { RunRequest, RunTerms } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
-import { type StoredRun, toWireRun } from '../journal/run-state.ts';
+import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
@@ -43,6 +49,7 @@ import { hashJson } from './hash-json.ts';
 import type { QueuePace } from './pace.ts';
 import { NO_WORK, type Workload } from './run-work.ts';
 import { SessionAccess } from './session-access.ts';
+import { shownInput } from './shown-input.ts';
 
 /** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
 const LIST_CHARS_MAX = 4_000_000;
@@ -78,11 +85,9 @@ export interface EngineOptions {
   report?: Report;
 }
 
-export interface ListRuns {
-  status?: RunStatus | undefined;
-  sessionId?: string | undefined;
-  limit: number;
-  after?: string | undefined;
+export interface ListRuns extends Omit<RunFilter, 'owner' | 'maxChars'> {
+  /** Without the answers. */
+  headsOnly?: boolean | undefined;
 }
 
 /** A run to be submitted, in whatever dialect it was asked for. */
@@ -164,7 +169,11 @@ export class Engine {
     const runId = createRunId();
     const { response } = request;
     const terms = await this.terms(owner, request, await this.#sessionOf(owner, request));
-    const accepted = { ...toRunRequest(await this.#withContext(owner, request)), ...terms };
+    const accepted = {
+      ...toRunRequest(await this.#withContext(owner, request)),
+      ...terms,
+      shown_input: shownInput(request.prompt, this.#options.secrets.mask),
+    };
     const outcome = await this.#create({
       runId,
       owner,
@@ -197,11 +206,16 @@ export class Engine {
   readonly startJobRun = async (job: StoredJob, nextRunAt?: number | null): Promise<string | undefined> => {
     const { jobId, version, owner, name, prompt } = job;
     const runId = createRunId();
+    const told = prompt.trim() === '' ? name : prompt;
     const outcome = await this.#create({
       runId,
       owner,
       sessionId: runId,
-      request: { prompt: prompt.trim() === '' ? name : prompt, session_named: false },
+      request: {
+        prompt: told,
+        shown_input: shownInput(told, this.#options.secrets.mask),
+        session_named: false,
+      },
       webhook: this.#options.chooseWebhook(undefined),
       job: { jobId, version, nextRunAt },
     });
@@ -215,12 +229,12 @@ export class Engine {
     return webhook === undefined ? run : { ...run, webhook: toWireWebhook(webhook) };
   }
 
-  async list(owner: string, { status, sessionId, limit, after }: ListRuns): Promise<RunList> {
-    const page = { limit, after, maxChars: LIST_CHARS_MAX };
-    const { runs, next } = await this.#journal.listRuns({ owner, status, sessionId, ...page });
+  async list(owner: string, { headsOnly = false, ...filter }: ListRuns): Promise<RunList> {
+    const { runs, next } = await this.#journal.listRuns({ ...filter, owner, maxChars: LIST_CHARS_MAX });
+    const { modelName } = this.#options;
     return {
       object: 'list',
-      data: runs.map((run) => toWireRun(run, this.#options.modelName)),
+      data: runs.map((run) => (headsOnly ? toWireHead(run, modelName) : toWireRun(run, modelName))),
       has_more: next !== undefined,
       next_cursor: next ?? null,
     };
@@ -365,7 +379,7 @@ export class Engine {
     const { runs } = await this.#journal.listRuns({
       owner,
       sessionId,
-      status: 'waiting_for_tool',
+      statuses: ['waiting_for_tool'],
       limit: 1,
       maxChars: LIST_CHARS_MAX,
     });

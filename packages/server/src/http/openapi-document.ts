@@ -5,6 +5,7 @@
  * An operation is described here and served by the route of the same method and path; the conformance suite checks
  * that the document has every route.
  */
+import { RUN_STATUSES } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
 import { SLOT_OPERATIONS } from './slots/slot-operations.ts';
@@ -37,6 +38,11 @@ export interface Operation {
 const Limit = Type.Integer({ minimum: 1, maximum: 200, default: 50 });
 const AnyObject = Type.Object({});
 const After = Type.String({ description: 'The next_cursor of the page before' });
+const EpochSeconds = Type.Number({
+  minimum: 0,
+  maximum: 99_999_999_999,
+  description: 'Seconds since the epoch, fractional',
+});
 const Offset = Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 });
 const ItemQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
@@ -310,8 +316,20 @@ const OPERATIONS: Record<string, Operation> = {
     tag: 'runs',
     summary: 'List runs, newest first',
     query: {
-      status: schemas.RunStatusSchema,
+      status: Type.String({
+        pattern: `^(${RUN_STATUSES.join('|')})(,(${RUN_STATUSES.join('|')}))*$`,
+        description: 'One status, or several with commas between them',
+      }),
       session_id: Type.String(),
+      job_id: Type.String({ description: 'Runs of this job' }),
+      since: EpochSeconds,
+      until: EpochSeconds,
+      q: Type.String({
+        description: 'Words that are all in the prompt, as far as `input` shows it, or in the answer',
+      }),
+      view: Type.Union([Type.Literal('full'), Type.Literal('head')], {
+        description: '`head`: without the answers',
+      }),
       limit: Limit,
       after: After,
     },

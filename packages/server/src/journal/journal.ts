@@ -96,8 +96,15 @@ export interface AppendOptions {
 
 export interface RunFilter {
   owner: string;
-  status?: RunStatus | undefined;
+  /** Any of these; all where none is named. */
+  statuses?: readonly RunStatus[] | undefined;
   sessionId?: string | undefined;
+  jobId?: string | undefined;
+  /** Created at this time or later, and before `until`; in milliseconds. */
+  since?: number | undefined;
+  until?: number | undefined;
+  /** Each is in the prompt, as far as it is shown, or in the answer, in whatever case. */
+  words?: readonly string[] | undefined;
   /** The `next` of the page before; rejects with `invalid_cursor` when it is none of this owner's. */
   after?: string | undefined;
   limit: number;
@@ -106,12 +113,13 @@ export interface RunFilter {
 }
 
 export interface RunPage {
+  /** At most `limit`; a search may find fewer, even none, though there are older runs to look at. */
   runs: StoredRun[];
   /**
-   * Where the next page begins; undefined when no older run matches. It tells nothing to whoever holds it (see
+   * Where the next page begins; undefined when no older run matches, or, of a search, when there is none left. It tells nothing to whoever holds it (see
    * cursors.ts), and outlives a restart and the eviction of every run it was made from.
    */
-  next?: string;
+  next?: string | undefined;
 }
 
 export interface Grants {

@@ -33,6 +33,8 @@ export interface RunTerms {
 /** What the client asked for, as accepted. */
 export interface RunRequest extends RunTerms {
   prompt: Content;
+  /** The beginning of the prompt as it may be shown. */
+  shown_input?: string;
   history?: HistoryMessage[];
   /** Messages before the prompt that follow the earlier conversation; `history` would replace it. */
   lead_in?: HistoryMessage[];

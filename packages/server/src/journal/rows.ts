@@ -17,6 +17,7 @@ export interface RunRow {
   lease_until: number | null;
   /** Until then the run waits for its client, and no worker takes it. */
   parked_until: number | null;
+  job_id: string | null;
   state: string;
 }
 
@@ -38,13 +39,14 @@ export function toStoredRun(row: RunRow): StoredRun {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     nextSeq: row.next_seq,
+    jobId: row.job_id,
     state: toState(row),
   };
 }
 
-/** A field that a later version added is not in the states an earlier one stored. */
+/** A field that a later version added is not in the states an earlier one stored; what it would have counted is unknown. */
 export function toState(row: Pick<RunRow, 'state'>): RunState {
-  return { ...INITIAL_STATE, ...(JSON.parse(row.state) as Partial<RunState>) };
+  return { ...INITIAL_STATE, steps: null, ...(JSON.parse(row.state) as Partial<RunState>) };
 }
 
 export function toLogRecord(row: RecordRow): LogRecord {

@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JournalFixture } from './journal.contract.ts';
 import type { LogRecord, NewRecord } from './records.ts';
-import { foldRecord, INITIAL_STATE, type RunState, type StoredRun, toWireRun } from './run-state.ts';
+import { toState } from './rows.ts';
+import {
+  foldRecord,
+  INITIAL_STATE,
+  type RunState,
+  type StoredRun,
+  toWireHead,
+  toWireRun,
+} from './run-state.ts';
 import { openTempJournal } from './sqlite/testing/temp-journal.ts';
 import * as make from './testing/records.ts';
 
@@ -229,6 +237,7 @@ describe('the run a client sees', () => {
     createdAt: 1_779_510_796_504,
     updatedAt: 1_779_510_798_684,
     nextSeq: 0,
+    jobId: null,
     state,
   });
   const common = {
@@ -281,6 +290,30 @@ describe('the run a client sees', () => {
       { status: 'cancelled', last_event: 'run.cancelled' },
     ],
   ])('after %j has exactly the fields of its status', (history, fields) => {
-    expect(toWireRun(run(after(...history)), 'm')).toStrictEqual({ ...common, ...fields });
+    const steps = history.filter(({ event }) => event === 'step.completed').length;
+    expect(toWireRun(run(after(...history)), 'm')).toStrictEqual({ ...common, steps, ...fields });
+  });
+
+  it('shows the prompt, the last seq and the job where there are any', () => {
+    const request = { prompt: 'hi', shown_input: 'hi', session_named: false };
+    const state = after({ event: 'run.accepted', private: request });
+    expect(toWireRun({ ...run(state), nextSeq: 3, jobId: '0123456789ab' }, 'm')).toMatchObject({
+      input: 'hi',
+      last_seq: 2,
+      job_id: '0123456789ab',
+    });
+  });
+
+  it('does not count the steps of a run that an earlier version began', () => {
+    const { steps: _, ...before } = after(claimed, step);
+    const state = toState({ state: JSON.stringify(before) });
+    const next = foldRecord(state, { ...step, pos: 9, seq: null, at: 0 } as LogRecord);
+    expect(toWireRun(run(next), 'm')).not.toHaveProperty('steps');
+  });
+
+  it('has no answer in its head', () => {
+    const head = toWireHead(run(after(claimed, step, make.completed('{}'))), 'm');
+    expect(head).toMatchObject({ status: 'completed', usage: make.usage(3, 4) });
+    expect(head).not.toHaveProperty('output');
   });
 });

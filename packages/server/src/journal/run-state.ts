@@ -25,7 +25,11 @@ import { isPosted, type LogRecord, type QueuedApproval } from './records.ts';
 
 export interface RunState {
   status: RunStatus;
+  /** The prompt as it may be shown; null where that was not recorded. */
+  input: string | null;
   last_event: string;
+  /** How many steps the model has completed; null for a run that is older than the counting. */
+  steps: number | null;
   usage: Usage;
   /** When the run was claimed for the first time: wall time is counted from here. */
   started_at: number | null;
@@ -55,7 +59,9 @@ export interface RunState {
 
 export const INITIAL_STATE: RunState = {
   status: 'started',
+  input: null,
   last_event: '',
+  steps: 0,
   usage: NO_USAGE,
   started_at: null,
   claims_without_progress: 0,
@@ -86,6 +92,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
   switch (record.event) {
     case 'run.accepted':
       return {
+        input: record.private.shown_input ?? null,
         traceparent: record.private.traceparent ?? null,
         omitted_messages: record.private.skipped ?? 0,
       };
@@ -99,7 +106,11 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       // A handover is not a crash.
       return { claims_without_progress: Math.max(0, state.claims_without_progress - 1) };
     case 'step.completed':
-      return { usage: addUsage(state.usage, record.private.usage), claims_without_progress: 0 };
+      return {
+        steps: state.steps === null ? null : state.steps + 1,
+        usage: addUsage(state.usage, record.private.usage),
+        claims_without_progress: 0,
+      };
     case 'tool.started': {
       const { client } = record.private;
       if (client === undefined) return {};
@@ -208,6 +219,8 @@ export interface StoredRun {
   updatedAt: number;
   /** The seq the next event will get. */
   nextSeq: number;
+  /** The job it is a run of. */
+  jobId: string | null;
   state: RunState;
 }
 
@@ -224,6 +237,10 @@ export function toWireRun(run: StoredRun, model: string): Run {
     model,
     last_event: state.last_event,
   };
+  if (state.input !== null) wire.input = state.input;
+  if (run.nextSeq > 0) wire.last_seq = run.nextSeq - 1;
+  if (state.steps !== null) wire.steps = state.steps;
+  if (run.jobId !== null) wire.job_id = run.jobId;
   if (state.status === 'completed') {
     wire.output = state.output ?? '';
     if (state.output_is_json) wire.output_parsed = JSON.parse(wire.output);
@@ -240,4 +257,10 @@ export function toWireRun(run: StoredRun, model: string): Run {
   const isOpen = state.status === 'waiting_for_approval' || state.status === 'waiting_for_tool';
   if (isOpen && state.pending_calls.length > 0) wire.pending_calls = state.pending_calls;
   return wire;
+}
+
+/** Without the answer, which may be as long as a book. */
+export function toWireHead(run: StoredRun, model: string): Run {
+  const { output: _, output_parsed: __, ...head } = toWireRun(run, model);
+  return head;
 }

@@ -13,6 +13,7 @@ const RUN: StoredRun = {
   createdAt: 1000,
   updatedAt: 2000,
   nextSeq: 0,
+  jobId: null,
   state: { ...INITIAL_STATE, started_at: 2000 },
 };
 const run = { runId: RUN.runId, createdAt: 1000, traceparent: null };

@@ -15,10 +15,10 @@ const DEFAULT_LIMIT = 20;
 const PAGE_MAX = 200;
 
 export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Promise<number> {
-  const { status, session: session_id } = args;
+  const { status, session: session_id, job: job_id, search: q } = args;
   const limit = args.all ? Number.POSITIVE_INFINITY : (args.limit ?? DEFAULT_LIMIT);
   const runs: Run[] = [];
-  const filter: RunFilter = { status, session_id, limit: Math.min(limit, PAGE_MAX) };
+  const filter: RunFilter = { status, session_id, job_id, q, limit: Math.min(limit, PAGE_MAX) };
   try {
     for await (const run of connect(args, terminal).runs.list(filter)) {
       runs.push(run);

@@ -39,3 +39,12 @@ export function count(query: unknown, name: string, max: number): number | undef
   const message = `'${name}' must be a whole number from 1 to ${max}`;
   throw new TalariaError('invalid_request', { message, param: name });
 }
+
+/** A time in seconds since the epoch, fractional or not; in milliseconds. */
+export function epochSeconds(query: unknown, name: string): number | undefined {
+  const value = single(query, name);
+  if (value === undefined) return undefined;
+  if (/^\d{1,11}(\.\d{1,9})?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  const message = `'${name}' must be a time in seconds since the epoch`;
+  throw new TalariaError('invalid_request', { message, param: name });
+}

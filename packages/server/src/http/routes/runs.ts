@@ -14,7 +14,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import { header } from '../requests/header.ts';
 import { parseJsonBody } from '../requests/json-body.ts';
-import { pageLimit, single } from '../requests/query.ts';
+import { epochSeconds, pageLimit, single } from '../requests/query.ts';
 import { parseTraceparent } from '../requests/traceparent.ts';
 
 type RunRoute = { Params: { run_id: string } };
@@ -37,8 +37,13 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   app.get('/v1/runs', async (request) => {
     const { query } = request;
     return engine.list(request.owner, {
-      status: parseStatus(single(query, 'status')),
+      statuses: parseStatuses(single(query, 'status')),
       sessionId: single(query, 'session_id'),
+      jobId: single(query, 'job_id'),
+      since: epochSeconds(query, 'since'),
+      until: epochSeconds(query, 'until'),
+      words: single(query, 'q')?.match(/\S+/g) ?? undefined,
+      headsOnly: parseView(single(query, 'view')) === 'head',
       limit: pageLimit(query),
       after: single(query, 'after'),
     });
@@ -76,12 +81,19 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   );
 }
 
-function parseStatus(value: string | undefined): RunStatus | undefined {
-  if (value === undefined) return undefined;
-  const status = RUN_STATUSES.find((known) => known === value);
-  if (status === undefined) {
-    const message = `'status' must be one of ${RUN_STATUSES.join(', ')}`;
+/** One status or several, with commas between them. */
+function parseStatuses(value: string | undefined): RunStatus[] | undefined {
+  const names = value?.split(',');
+  return names?.map((name) => {
+    const status = RUN_STATUSES.find((known) => known === name);
+    if (status !== undefined) return status;
+    const message = `'status' must be one or several of ${RUN_STATUSES.join(', ')}, with commas between them`;
     throw new TalariaError('invalid_request', { message, param: 'status' });
-  }
-  return status;
+  });
+}
+
+function parseView(value: string | undefined): 'head' | 'full' {
+  if (value === undefined || value === 'full') return 'full';
+  if (value === 'head') return 'head';
+  throw new TalariaError('invalid_request', { message: "'view' must be head or full", param: 'view' });
 }

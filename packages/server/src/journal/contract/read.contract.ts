@@ -16,10 +16,16 @@ import {
   finishedRun,
   LEASE_MS,
   names,
+  newJob,
   reasoning,
   step,
   toolStarted,
 } from '../testing/records.ts';
+
+interface Created {
+  runId: string;
+  at: number;
+}
 
 export function readContract(subject: Subject): void {
   const list = async (filter: Partial<RunFilter> = {}) =>
@@ -227,15 +233,113 @@ export function readContract(subject: Subject): void {
     const runningInT = (await claimedRun(journal, { sessionId: 't' })).runId;
     const waitingInS = await createRun(journal, { sessionId: 's' });
 
-    expect(await list({ status: 'completed' })).toEqual([doneInT, doneInS]);
-    expect(await list({ status: 'started' })).toEqual([waitingInS]);
+    expect(await list({ statuses: ['completed'] })).toEqual([doneInT, doneInS]);
+    expect(await list({ statuses: ['started'] })).toEqual([waitingInS]);
     expect(await list({ sessionId: 't' })).toEqual([runningInT, doneInT]);
-    expect(await list({ sessionId: 't', status: 'completed' })).toEqual([doneInT]);
-    expect(await list({ sessionId: 's', status: 'running' })).toEqual([]);
+    expect(await list({ sessionId: 't', statuses: ['completed'] })).toEqual([doneInT]);
+    expect(await list({ sessionId: 's', statuses: ['running'] })).toEqual([]);
     expect(await list({ sessionId: 's', owner: 'bob' })).toEqual([]);
-    const { next: after } = await journal.listRuns({ owner: 'ada', limit: 1, status: 'completed' });
-    expect(await list({ status: 'completed', after })).toEqual([doneInS]);
-    expect(await list({ sessionId: 't', status: 'completed', after })).toEqual([]);
+    const { next: after } = await journal.listRuns({ owner: 'ada', limit: 1, statuses: ['completed'] });
+    expect(await list({ statuses: ['completed'], after })).toEqual([doneInS]);
+    expect(await list({ sessionId: 't', statuses: ['completed'], after })).toEqual([]);
+  });
+
+  it('listing takes several statuses, each run once and newest first', async () => {
+    const { journal } = subject;
+    const done = [await finishedRun(journal), await finishedRun(journal)];
+    const lost = await finishedRun(journal, {}, failed());
+    const running = (await claimedRun(journal)).runId;
+    await createRun(journal);
+
+    const statuses = ['completed', 'running', 'failed'] as const;
+    expect(await list({ statuses })).toEqual([running, lost, ...done.reverse()]);
+    expect(await list({ statuses: ['failed', 'cancelled'] })).toEqual([lost]);
+    const paged: string[] = [];
+    for (let after: string | undefined; paged.length === 0 || after !== undefined; ) {
+      const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 1, statuses, after });
+      paged.push(...runs.map(({ runId }) => runId));
+      after = next;
+    }
+    expect(paged).toEqual([running, lost, ...done]);
+  });
+
+  it('listing takes several statuses within a session', async () => {
+    const { journal } = subject;
+    const done = await finishedRun(journal, { sessionId: 's' });
+    await finishedRun(journal, { sessionId: 't' });
+    const lost = await finishedRun(journal, { sessionId: 's' }, failed());
+    await createRun(journal, { sessionId: 's' });
+    expect(await list({ sessionId: 's', statuses: ['completed', 'failed'] })).toEqual([lost, done]);
+  });
+
+  it('listing filters by job, and runs name theirs', async () => {
+    const { journal } = subject;
+    const job = newJob({ times: null });
+    await journal.jobs.create(job, 100);
+    const { version } = (await journal.jobs.get(job.jobId))!;
+    const ofJob = await createRun(journal, { job: { jobId: job.jobId, version } });
+    await createRun(journal);
+    expect(await list({ jobId: job.jobId })).toEqual([ofJob]);
+    expect(await list({ jobId: job.jobId, statuses: ['started', 'running'] })).toEqual([ofJob]);
+    expect(await list({ jobId: job.jobId, statuses: ['failed'] })).toEqual([]);
+    expect(await list({ jobId: 'a\0b' })).toEqual([]);
+    expect(await list({ jobId: job.jobId, owner: 'bob' })).toEqual([]);
+    expect((await journal.listRuns({ owner: 'ada', limit: 9 })).runs.map((run) => run.jobId)).toEqual([
+      null,
+      job.jobId,
+    ]);
+  });
+
+  subject.itTimed(
+    'listing filters by when runs were created: from a time on, and before another',
+    async () => {
+      const { journal } = subject;
+      const created: { runId: string; at: number }[] = [];
+      for (let i = 0; i < 4; i++) {
+        const runId = await createRun(journal);
+        created.push({ runId, at: (await journal.getRun(runId))!.createdAt });
+        subject.clock.advance(1_000);
+      }
+      const [first, second, third, fourth] = created as [Created, Created, Created, Created];
+      expect(await list({ since: second.at })).toEqual([fourth.runId, third.runId, second.runId]);
+      expect(await list({ until: third.at })).toEqual([second.runId, first.runId]);
+      expect(await list({ since: second.at, until: third.at })).toEqual([second.runId]);
+      expect(await list({ since: second.at, statuses: ['started', 'running'], limit: 2 })).toEqual([
+        fourth.runId,
+        third.runId,
+      ]);
+      expect(await list({ since: fourth.at + 1 })).toEqual([]);
+      expect(await list({ until: first.at })).toEqual([]);
+    },
+  );
+
+  it('a search finds runs with all of the words, in the prompt or the answer, in whatever case', async () => {
+    const { journal } = subject;
+    const asking = (shown_input: string) => ({
+      request: { prompt: shown_input, shown_input, session_named: false },
+    });
+    const one = await finishedRun(journal, asking('Sort the INVOICES'), completed('Done: Grüße'));
+    const other = await finishedRun(journal, asking('Sort the photos'), completed('100% done'));
+    expect(await list({ words: ['sort'] })).toEqual([other, one]);
+    expect(await list({ words: ['invoices', 'GRÜSSE'.replace('SS', 'ß')] })).toEqual([one]);
+    expect(await list({ words: ['invoices', 'photos'] })).toEqual([]);
+    expect(await list({ words: ['100%'] })).toEqual([other]);
+    expect(await list({ words: ['output'] })).toEqual([]);
+    const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 1, words: ['sort'] });
+    expect(runs.map(({ runId }) => runId)).toEqual([other]);
+    expect(await list({ words: ['sort'], after: next })).toEqual([one]);
+  });
+
+  it('a search that has looked far enough ends its page, and goes on after it', async () => {
+    const { journal } = subject;
+    const asking = (shown_input: string) => ({
+      request: { prompt: shown_input, shown_input, session_named: false },
+    });
+    const needle = await createRun(journal, asking('needle'));
+    await createRun(journal, asking('x'.repeat(500)));
+    const page = await journal.listRuns({ owner: 'ada', limit: 10, words: ['needle'], maxChars: 1 });
+    expect(page).toEqual({ runs: [], next: expect.any(String) });
+    expect(await list({ words: ['needle'], after: page.next })).toEqual([needle]);
   });
 
   it('listing goes on after a restart, and when the runs of the page before were evicted', async () => {

@@ -77,8 +77,8 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
   const state = foldRecord(INITIAL_STATE, accepted);
   tx.send(
     `WITH made AS (
-       INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
-       VALUES ($1, $2, $3, $4, $5, $5, 1, 0, 0, $6) RETURNING n)
+       INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state, job_id)
+       VALUES ($1, $2, $3, $4, $5, $5, 1, 0, 0, $6, $8) RETURNING n)
      INSERT INTO records (run, pos, seq, event, at, private) SELECT n, 0, NULL, 'run.accepted', $5, $7 FROM made`,
     [
       run.runId,
@@ -88,6 +88,7 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
       tx.now,
       JSON.stringify(state),
       JSON.stringify(accepted.private),
+      run.job?.jobId ?? null,
     ],
   );
   if (run.job !== undefined) beginJob(tx, run.job, run.runId);

@@ -318,6 +318,12 @@ const MIGRATIONS: readonly string[] = [
     ADD COLUMN input_tokens  bigint,
     ADD COLUMN output_tokens bigint;
   `,
+  // 8: runs by job and by time
+  `
+  ALTER TABLE runs ADD COLUMN job_id text;
+  CREATE INDEX runs_by_job ON runs (owner, job_id, n) WHERE job_id IS NOT NULL;
+  CREATE INDEX runs_by_creation ON runs (owner, created_at, n);
+  `,
 ];
 
 /** The newest schema there is. */

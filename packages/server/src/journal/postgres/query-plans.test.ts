@@ -149,7 +149,18 @@ const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: f
 
 async function readRuns(journal: PostgresJournal): Promise<void> {
   const run = await journal.getRun(RUN);
-  for (const filter of [{}, { status: 'failed' }, { sessionId: run!.sessionId }] as const) {
+  const middle = run!.createdAt;
+  for (const filter of [
+    {},
+    { statuses: ['failed'] },
+    { statuses: ['failed', 'completed', 'running'] },
+    { sessionId: run!.sessionId },
+    { jobId: 'none' },
+    { since: middle },
+    { until: middle },
+    { statuses: ['failed', 'completed'], since: middle, until: middle + 1 },
+    { words: ['nowhere'] },
+  ] as const) {
     const { next } = await journal.listRuns({ owner: OWNER, limit: 3, ...filter });
     await journal.listRuns({ owner: OWNER, limit: 3, ...filter, after: next });
   }

@@ -3,6 +3,7 @@ import type { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
+import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import type { Patience } from './database.ts';
 import { EventReads } from './event-reads.ts';
@@ -32,30 +33,23 @@ export class PostgresReader {
   }
 
   /** A run beyond the size of the page comes without its state: it says that there is more, and costs nothing. */
-  async listRuns({ owner, status, sessionId, after, limit, maxChars }: RunFilter): Promise<RunPage> {
-    const where = ['owner = $1'];
-    const values: unknown[] = [owner];
+  async listRuns(filter: RunFilter): Promise<RunPage> {
+    const { owner, after, maxChars = Number.MAX_SAFE_INTEGER } = filter;
+    const values: unknown[] = [];
     const given = (value: unknown): string => `$${values.push(value)}`;
-    if (sessionId !== undefined) where.push(`session_id = ${given(sessionId)}`);
-    if (status !== undefined) where.push(`status = ${given(status)}`);
-    if (after !== undefined) where.push(`n < ${given(this.#cursors.open(owner, after))}`);
-    const rows = await this.#query<RunRow & { state: string | null }>(
+    const before = after === undefined ? undefined : this.#cursors.open(owner, after);
+    const page = selectRuns(filter, before, { given, unindexed: (column) => column });
+    const rows = await this.#query<RunRow>(
       `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch,
-              lease_owner, lease_until, parked_until,
-              CASE WHEN coalesce(sum(length(state)) OVER before, 0) < ${given(maxChars ?? Number.MAX_SAFE_INTEGER)}
-                   THEN state END AS state
-         FROM (SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ${given(limit + 1)}) page
+              lease_owner, lease_until, parked_until, job_id,
+              CASE WHEN coalesce(sum(length(state)) OVER before, 0) < ${given(maxChars)} THEN state END AS state
+         FROM (${page}) page
        WINDOW before AS (ORDER BY n DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
         ORDER BY n DESC`,
       values,
     );
-    const runs = rows
-      .slice(0, limit)
-      .filter(({ state }) => state !== null)
-      .map(toStoredRun);
-    const last = runs.at(-1);
-    if (last === undefined || runs.length === rows.length) return { runs };
-    return { runs, next: this.#cursors.seal(owner, last.ordinal) };
+    const { runs, end } = takePage(rows, filter);
+    return end === undefined ? { runs } : { runs, next: this.#cursors.seal(owner, end) };
   }
 
   readEvents(

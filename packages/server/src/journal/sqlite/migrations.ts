@@ -271,6 +271,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN input_tokens  INTEGER;
   ALTER TABLE sessions ADD COLUMN output_tokens INTEGER;
   `,
+  // 13: runs by job and by time
+  `
+  ALTER TABLE runs ADD COLUMN job_id TEXT;
+  CREATE INDEX runs_by_job ON runs (owner, job_id, n) WHERE job_id IS NOT NULL;
+  CREATE INDEX runs_by_creation ON runs (owner, created_at, n);
+  `,
 ];
 
 /** The newest schema there is. */

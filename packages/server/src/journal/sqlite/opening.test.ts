@@ -13,6 +13,8 @@ import { tempDirectory } from './testing/temp-journal.ts';
 const BEFORE_PARTS = 10;
 /** The schema that had none of these columns of sessions. */
 const BEFORE_DETAILS = 11;
+/** The schema in which runs did not name their job. */
+const BEFORE_JOBS_OF_RUNS = 12;
 const DETAILS =
   'title system_prompt source model preview ended_at end_reason pinned archived hidden unread tool_calls input_tokens output_tokens'.split(
     ' ',
@@ -125,6 +127,7 @@ describe('a database file', () => {
     await journal.close();
     const db = new DatabaseSync(path);
     for (const column of DETAILS) db.exec(`ALTER TABLE sessions DROP COLUMN ${column}`);
+    db.exec('DROP INDEX runs_by_job; DROP INDEX runs_by_creation; ALTER TABLE runs DROP COLUMN job_id');
     db.close();
     setVersion(path, BEFORE_DETAILS);
 
@@ -140,6 +143,26 @@ describe('a database file', () => {
     expect(await again.sessions.get('ada', 's')).toMatchObject({ turns: 2, nextPos: 2, ...unknown });
     expect((await again.sessions.update('ada', 's', { title: 'told' })).title).toBe('told');
     await again.close();
+  });
+
+  it('keeps runs that are older than what is shown of them, and lists them by time', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const db = new DatabaseSync(path);
+    migrate(db, BEFORE_JOBS_OF_RUNS);
+    db.exec(`
+      INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, finished_at, next_pos, next_seq, epoch, state)
+        VALUES ('run_1', 'ada', 's', 'completed', 5, 6, 6, 2, 1, 1, '{"status":"completed","output":"the answer"}')`);
+    db.close();
+
+    const journal = await SqliteJournal.open({ path });
+    const run = await journal.getRun('run_1');
+    expect(run).toMatchObject({ jobId: null, state: { input: null, steps: null } });
+    expect(await journal.listRuns({ owner: 'ada', limit: 9, since: 5, words: ['answer'] })).toEqual({
+      runs: [run],
+    });
+    expect(await journal.listRuns({ owner: 'ada', limit: 9, until: 5 })).toEqual({ runs: [] });
+    await journal.close();
   });
 
   it('of a version whose responses were whole runs keeps them, to read and to go on from', async () => {

@@ -8,6 +8,7 @@ import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
+import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
@@ -49,43 +50,19 @@ export class SqliteReader {
     return row && toStoredRun(row);
   }
 
-  listRuns({
-    owner,
-    status,
-    sessionId,
-    after,
-    limit,
-    maxChars = Number.POSITIVE_INFINITY,
-  }: RunFilter): RunPage {
-    const where = ['owner = ?'];
-    const values: (string | number)[] = [owner];
-    if (sessionId !== undefined) {
-      where.push('session_id = ?');
-      values.push(sessionId);
-    }
-    if (status !== undefined) {
-      // The + keeps the planner off the index by status when the session, the narrower of the two, is given.
-      where.push(sessionId === undefined ? 'status = ?' : '+status = ?');
-      values.push(status);
-    }
-    if (after !== undefined) {
-      where.push('n < ?');
-      values.push(this.#cursors.open(owner, after));
-    }
-    const sql = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY n DESC LIMIT ?`;
-    // One more than asked for tells whether there are more. Read one by one: their states may be large.
-    const rows = this.#statement(sql).iterate<RunRow>(...values, limit + 1);
-    const runs: StoredRun[] = [];
-    let chars = 0;
-    for (const row of rows) {
-      const last = runs.at(-1);
-      if (last !== undefined && (runs.length === limit || chars >= maxChars)) {
-        return { runs, next: this.#cursors.seal(owner, last.ordinal) };
-      }
-      runs.push(toStoredRun(row));
-      chars += row.state.length;
-    }
-    return { runs };
+  listRuns(filter: RunFilter): RunPage {
+    const { owner, after } = filter;
+    const values: (string | number)[] = [];
+    const sql = selectRuns(filter, after === undefined ? undefined : this.#cursors.open(owner, after), {
+      given: (value) => {
+        values.push(value);
+        return '?';
+      },
+      unindexed: (column) => `+${column}`,
+    });
+    // Read one by one: their states may be large.
+    const { runs, end } = takePage(this.#statement(sql).iterate<RunRow>(...values), filter);
+    return end === undefined ? { runs } : { runs, next: this.#cursors.seal(owner, end) };
   }
 
   /**

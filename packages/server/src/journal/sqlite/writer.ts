@@ -88,14 +88,15 @@ export class SqliteWriter {
     const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: now } as const;
     const state = foldRecord(INITIAL_STATE, accepted);
     const { lastInsertRowid } = this.#run(
-      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
-       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?)`,
+      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, job_id, state)
+       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?)`,
       run.runId,
       run.owner,
       sessionId,
       state.status,
       now,
       now,
+      run.job?.jobId ?? null,
       JSON.stringify(state),
     );
     this.#insertRecord(Number(lastInsertRowid), accepted);

@@ -1,0 +1,93 @@
+/**
+ * A page of a listing of runs, for both databases: which rows to read, as SQL, and which of them make the page. The two
+ * differ in how a parameter is written and in how a column is kept from choosing the index; the drivers say how.
+ */
+import type { RunFilter } from './journal.ts';
+import { type RunRow, toStoredRun } from './rows.ts';
+import type { RunState, StoredRun } from './run-state.ts';
+
+/** A search looks at so many runs for a page, so that a word that no run has costs no more than one that many have. */
+const SEARCHED_MAX = 100;
+
+export interface Dialect {
+  /** A place for the value, which is the next one in the text. */
+  given(value: string | number): string;
+  /** The column, written so that the planner does not choose the index by it. */
+  unindexed(column: string): string;
+}
+
+/** The rows of the page and at least one more, newest first. `before` is the ordinal the page before ended with. */
+export function selectRuns(filter: RunFilter, before: number | undefined, dialect: Dialect): string {
+  const { sessionId, jobId, statuses = [], limit, words } = filter;
+  const rows = (words === undefined ? limit : SEARCHED_MAX) + 1;
+  const newest = (columns: string, status?: string) =>
+    `SELECT ${columns} FROM runs WHERE ${conditions(filter, before, dialect, status).join(' AND ')}
+      ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
+  if (statuses.length < 2 || sessionId !== undefined || jobId !== undefined) return newest('*');
+  // An index has the runs of one status in order, not those of several: take the newest of each.
+  const ofEach = statuses.map((status, i) => `SELECT n FROM (${newest('n', status)}) s${i}`);
+  return `SELECT * FROM runs WHERE n IN (${ofEach.join(' UNION ALL ')}) ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
+}
+
+/** Each narrows by an index, or filters what the narrowest of them leaves. */
+function conditions(filter: RunFilter, before: number | undefined, dialect: Dialect, one?: string): string[] {
+  const { given, unindexed } = dialect;
+  const { owner, sessionId, jobId, since, until } = filter;
+  const statuses = one === undefined ? (filter.statuses ?? []) : [one];
+  const where = [`owner = ${given(owner)}`];
+  if (sessionId !== undefined) where.push(`session_id = ${given(sessionId)}`);
+  if (jobId !== undefined)
+    where.push(`${sessionId === undefined ? 'job_id' : unindexed('job_id')} = ${given(jobId)}`);
+  if (statuses.length > 0) {
+    const isNarrowest = sessionId === undefined && jobId === undefined;
+    const column = isNarrowest ? 'status' : unindexed('status');
+    where.push(
+      statuses.length === 1
+        ? `${column} = ${given(statuses[0]!)}`
+        : `${column} IN (${statuses.map(given).join(', ')})`,
+    );
+  }
+  if (before !== undefined) where.push(`n < ${given(before)}`);
+  // Runs are numbered as they are created, so a time is a number: the walk ends there. (Only a clock that is set back
+  // makes the two orders differ, and can hide a run of the minutes it was set back by.)
+  if (since !== undefined) {
+    where.push(
+      `${unindexed('created_at')} >= ${given(since)}`,
+      `n >= (SELECT n FROM runs WHERE owner = ${given(owner)} AND created_at >= ${given(since)}
+              ORDER BY created_at, n LIMIT 1)`,
+    );
+  }
+  if (until !== undefined) {
+    where.push(
+      `${unindexed('created_at')} < ${given(until)}`,
+      `n <= (SELECT n FROM runs WHERE owner = ${given(owner)} AND created_at < ${given(until)}
+              ORDER BY created_at DESC, n DESC LIMIT 1)`,
+    );
+  }
+  return where;
+}
+
+/** The runs of the page; `end` is the ordinal of the last one that was looked at, where there are more. */
+export function takePage(rows: Iterable<RunRow>, filter: RunFilter): { runs: StoredRun[]; end?: number } {
+  const { limit, maxChars = Number.POSITIVE_INFINITY, words } = filter;
+  const lookedAtMax = words === undefined ? Number.POSITIVE_INFINITY : SEARCHED_MAX;
+  const runs: StoredRun[] = [];
+  let [lookedAt, chars, end] = [0, 0, 0];
+  for (const row of rows) {
+    const isFull = runs.length === limit || lookedAt === lookedAtMax || chars >= maxChars;
+    if (lookedAt > 0 && isFull) return { runs, end };
+    const run = toStoredRun(row);
+    if (hasWords(run.state, words)) runs.push(run);
+    lookedAt += 1;
+    chars += row.state.length;
+    end = run.ordinal;
+  }
+  return { runs };
+}
+
+/** Whether each word is in the prompt, as far as it is shown, or in the answer. */
+function hasWords({ input, output }: RunState, words: readonly string[] = []): boolean {
+  if (words.length === 0) return true;
+  const text = `${input ?? ''}\n${output ?? ''}`.toLowerCase();
+  return words.every((word) => text.includes(word.toLowerCase()));
+}
