@@ -105,6 +105,21 @@ describe('runs', () => {
   });
 });
 
+test('calls have their whole arguments and output', async () => {
+  const command = `echo ${'y'.repeat(3_000)}`;
+  const { run_id } = await client.runs.run({
+    input: script([{ tools: [terminal(command)] }, { text: 'done' }]),
+  });
+  for await (const event of client.runs.streamEvents(run_id)) {
+    if (event.event !== 'tool.started') continue;
+    const call = await client.runs.calls.get(run_id, event.tool_call_id);
+    expect(call).toMatchObject({ arguments: { command }, error: false });
+    expect(call.output).toContain('y'.repeat(3_000));
+  }
+  const unknown = client.runs.calls.get(run_id, 'a/b');
+  expect(await errorOf(unknown)).toMatchObject({ status: 404, code: 'call_not_found' });
+});
+
 describe('artifacts', () => {
   let runId: string;
   beforeAll(async () => {

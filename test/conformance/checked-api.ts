@@ -29,6 +29,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', /^\/v1\/runs$/, schemas.RunCreatedSchema],
   ['GET', /^\/v1\/runs$/, schemas.RunListSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}$`), schemas.RunSchema],
+  ['GET', new RegExp(`^/v1/runs/${ID}/calls/${ID}$`), schemas.RunCallSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}/artifacts$`), schemas.ArtifactListSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/stop$`), schemas.RunStopSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/approval$`), schemas.RunApprovalResponseSchema],

@@ -26,6 +26,7 @@ import { describeArtifacts } from './artifacts.ts';
 import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
 import { describeAuth, describeBasics } from './basics.ts';
+import { describeCalls } from './calls.ts';
 import { describeChat, describeChatSessions } from './chat.ts';
 import { stopLeftRuns } from './checked-api.ts';
 import { describeClientTools } from './client-tools.ts';
@@ -79,6 +80,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Polling runs', [describePoll]],
     ['Event streams', [describeEventStream, describeCursors, ...when(costly, describeKeepalive)]],
     ['Stopping', [describeStop]],
+    ['Tool calls', [describeCalls]],
     ['Approvals', [describeApprovals]],
     ['Steering', [describeSteer]],
     ['Tools of the client', [describeClientTools]],

@@ -83,9 +83,31 @@ describe('without allowed origins', () => {
     expect((await ask('GET', '/v1/runs')).status).toBe(200);
   });
 
-  it('its own host with another scheme or port is another origin', async () => {
-    for (const origin of [`https://${host()}`, `http://${host()}0`, `http://${host()}.evil.example`]) {
+  it('its own pages are let in behind a proxy that ends TLS, or that changes the host', async () => {
+    const behindTls = await ask('GET', '/v1/runs', { Origin: `https://${host()}` });
+    expect(behindTls.status).toBe(200);
+    expect(corsHeaders(behindTls)).toEqual([]);
+    const told = await ask('GET', '/v1/runs', { Origin: APP, 'Sec-Fetch-Site': 'same-origin' });
+    expect(told.status).toBe(200);
+    expect(corsHeaders(told)).toEqual([]);
+  });
+
+  it('its own host with another port or more of a name is another origin', async () => {
+    for (const origin of [
+      `http://${host()}0`,
+      `https://${new URL(url()).hostname}`,
+      `http://${host()}.evil.example`,
+      `ftp://${host()}`,
+      `http://${host()}@evil.example`,
+    ]) {
       expectError(parsed(await ask('GET', '/v1/runs', { Origin: origin })), refused);
+    }
+  });
+
+  it('a page that the browser says is of another origin is refused, whatever its host', async () => {
+    for (const site of ['cross-site', 'same-site', 'none', '']) {
+      const headers = { Origin: `http://${host()}`, 'Sec-Fetch-Site': site };
+      expectError(parsed(await ask('GET', '/v1/runs', headers)), refused);
     }
   });
 });

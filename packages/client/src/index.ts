@@ -26,6 +26,7 @@ export {
   type ResponseItem,
   type ResponseObject,
   type Run,
+  type RunCall,
   type RunCreated,
   type RunEvent,
   type RunFailureCode,

@@ -84,6 +84,7 @@ export const API_ERRORS = {
     400,
     "'outputs' must be an array of objects with 'tool_call_id' and 'output'",
   ),
+  call_not_found: refused(404, 'The run has no such tool call'),
   call_not_pending: refused(
     409,
     'No such call is pending: it was answered with something else, timed out, or is not a call of a client tool',

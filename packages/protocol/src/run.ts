@@ -10,6 +10,7 @@ export type RunStop = Static<typeof schemas.RunStopSchema>;
 export type RunSteer = Static<typeof schemas.RunSteerSchema>;
 export type RunApprovalResponse = Static<typeof schemas.RunApprovalResponseSchema>;
 export type RunToolOutputs = Static<typeof schemas.RunToolOutputsSchema>;
+export type RunCall = Static<typeof schemas.RunCallSchema>;
 export type PendingCall = Static<typeof schemas.PendingCallSchema>;
 export type ToolOutputsRequest = Static<typeof schemas.ToolOutputsRequestSchema>;
 export type FunctionToolRequest = Static<typeof schemas.FunctionToolSchema>;

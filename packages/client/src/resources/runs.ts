@@ -33,6 +33,7 @@ import { type RunWith, withParsedOutput } from '../tools/parsed-output.ts';
 import { toJsonSchema } from '../tools/schema.ts';
 import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
 import { Artifacts } from './artifacts.ts';
+import { Calls } from './calls.ts';
 
 export interface RunFilter extends PageQuery {
   /** One status or several. */
@@ -78,6 +79,7 @@ const POLL_LAST_MS = 2_000;
 
 export class Runs {
   readonly artifacts: Artifacts;
+  readonly calls: Calls;
   readonly #transport: Transport;
   readonly #begun: BegunCalls;
   #honoursKeys: boolean | undefined;
@@ -86,6 +88,7 @@ export class Runs {
     this.#transport = transport;
     this.#begun = begun;
     this.artifacts = new Artifacts(transport);
+    this.calls = new Calls(transport);
   }
 
   /** Starts a run. Carries an idempotency key, so that sending it again never starts a second one. */

@@ -125,6 +125,35 @@ export const RunToolOutputsSchema = Type.Object({
   accepted: Type.Integer({ minimum: 1, description: 'How many outputs the run has, also from before' }),
 });
 
+/** A tool call with everything of it; secrets are masked. */
+export const RunCallSchema = Type.Object({
+  object: Type.Literal('hermes.run.call'),
+  run_id: RunId,
+  tool_call_id: Type.String(),
+  tool: Type.String(),
+  arguments: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], {
+    description: 'Whole; text where the model wrote no JSON object',
+  }),
+  output: Type.Union([Type.String(), Type.Null()], {
+    description: 'Whole; null until the call has completed',
+  }),
+  error: Type.Union([Type.Boolean(), Type.Null()]),
+  exit_code: Type.Optional(Type.Integer()),
+  started_at: EpochSeconds,
+  completed_at: Type.Union([EpochSeconds, Type.Null()]),
+  approval: Type.Optional(
+    Type.Object({
+      request_id: Type.String(),
+      pattern_key: Type.String(),
+      description: Type.String(),
+      requested_at: EpochSeconds,
+      choice: Type.Optional(ApprovalChoiceSchema),
+      reason: Type.Optional(Type.String()),
+      answered_at: Type.Optional(EpochSeconds),
+    }),
+  ),
+});
+
 export const ArtifactSchema = Type.Object({
   path: Type.String({ description: 'Relative to the workspace' }),
   type: Type.Union([

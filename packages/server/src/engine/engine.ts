@@ -15,6 +15,7 @@ import {
   type OutputForm,
   type Run,
   type RunApprovalResponse,
+  type RunCall,
   type RunCreated,
   type RunList,
   type RunToolOutputs,
@@ -35,10 +36,11 @@ import type {
   NewRun,
   QueueDepth,
   RunFilter,
+  RunPage,
 } from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook, type Webhook } from '../journal/outbox.ts';
 import type { Place } from '../journal/peers.ts';
-import type { RunRequest, RunTerms } from '../journal/records.ts';
+import type { LogRecord, RunRequest, RunTerms } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
@@ -50,9 +52,14 @@ import type { QueuePace } from './pace.ts';
 import { NO_WORK, type Workload } from './run-work.ts';
 import { SessionAccess } from './session-access.ts';
 import { shownInput } from './shown-input.ts';
+import { findCall, isAbout } from './tool-call.ts';
 
 /** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
 const LIST_CHARS_MAX = 4_000_000;
+/** How many reads a page of a search may take; each looks at some hundred runs. */
+const SEARCH_READS = 10;
+/** How much of a log is read at a time. */
+const LOG_CHARS = 1_000_000;
 
 /** Opens the workspace a run has in this process; undefined for a run without one. */
 export type OpenWorkspace = (runId: string) => Promise<WorkspaceReader | undefined>;
@@ -230,7 +237,7 @@ export class Engine {
   }
 
   async list(owner: string, { headsOnly = false, ...filter }: ListRuns): Promise<RunList> {
-    const { runs, next } = await this.#journal.listRuns({ ...filter, owner, maxChars: LIST_CHARS_MAX });
+    const { runs, next } = await this.#page({ ...filter, owner, maxChars: LIST_CHARS_MAX });
     const { modelName } = this.#options;
     return {
       object: 'list',
@@ -238,6 +245,38 @@ export class Engine {
       has_more: next !== undefined,
       next_cursor: next ?? null,
     };
+  }
+
+  /** A search takes several short reads, so that nobody else waits for it, and ends with what it has found by then. */
+  async #page(filter: RunFilter): Promise<RunPage> {
+    let { runs, next } = await this.#journal.listRuns(filter);
+    if (filter.words === undefined) return { runs, next };
+    for (let reads = 1; next !== undefined && runs.length < filter.limit && reads < SEARCH_READS; reads++) {
+      const more = await this.#journal.listRuns({
+        ...filter,
+        limit: filter.limit - runs.length,
+        after: next,
+      });
+      runs = [...runs, ...more.runs];
+      next = more.next;
+    }
+    return { runs, next };
+  }
+
+  /** A tool call of the run, whole. The log is read in parts: it may be long, and a call is little of it. */
+  async getCall(owner: string, runId: string, callId: string): Promise<RunCall> {
+    await this.#find(owner, runId);
+    const about: LogRecord[] = [];
+    for (let after = -1; ; ) {
+      const records = await this.#journal.readLog(runId, after, LOG_CHARS);
+      const last = records.at(-1);
+      if (last === undefined) break;
+      about.push(...records.filter((record) => isAbout(callId, record)));
+      after = last.pos;
+    }
+    const call = findCall(runId, callId, about, this.#options.secrets.mask);
+    if (call === undefined) throw new TalariaError('call_not_found');
+    return call;
   }
 
   async stop(owner: string, runId: string): Promise<void> {

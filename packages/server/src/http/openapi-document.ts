@@ -67,6 +67,7 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
   job_id: Type.String({ pattern: '^[0-9a-f]{12}$' }),
   response_id: Type.String({ pattern: '^resp_[0-9a-f]{28}$' }),
   conversation_id: Type.String({ description: 'conv_ and 32 hex digits, or the name of a session' }),
+  tool_call_id: Type.String({ description: 'As the events of the run name it, percent-encoded' }),
   item_id: Type.String({ description: 'As the list of items names it' }),
   model: Type.String({ description: 'As /v1/models names it' }),
 };
@@ -340,6 +341,12 @@ const OPERATIONS: Record<string, Operation> = {
     tag: 'runs',
     summary: 'Get a run',
     answer: schemas.RunSchema,
+    errors: [401, 404],
+  },
+  'GET /v1/runs/{run_id}/calls/{tool_call_id}': {
+    tag: 'runs',
+    summary: 'Get a tool call of a run, with its whole arguments and output',
+    answer: schemas.RunCallSchema,
     errors: [401, 404],
   },
   'GET /v1/runs/{run_id}/events': {

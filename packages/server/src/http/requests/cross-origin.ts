@@ -49,6 +49,14 @@ function clientHeaders(request: FastifyRequest): string[] {
   return asked.toLowerCase().match(/\bx-stainless-[a-z-]+/g) ?? [];
 }
 
-function isOwnOrigin(request: FastifyRequest, origin: string): boolean {
-  return origin === `${request.protocol}://${request.headers.host}`;
+/**
+ * Browsers say themselves whether a page and a request are of one origin, and no page can make them say it. Of a browser
+ * that does not, the hosts are compared: a proxy that ends TLS hides the scheme.
+ */
+function isOwnOrigin({ headers }: FastifyRequest, origin: string): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const page = URL.parse(origin);
+  if (page === null || !/^https?:$/.test(page.protocol)) return false;
+  return page.host === URL.parse(`${page.protocol}//${headers.host}`)?.host;
 }

@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, get, list, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
+/** `/v1/runs`: create, get, list, calls, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
 import {
   parseApprovalAnswer,
   parseCreateRun,
@@ -50,6 +50,11 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   });
 
   app.get<RunRoute>('/v1/runs/:run_id', async (request) => engine.get(request.owner, request.params.run_id));
+
+  app.get<{ Params: { run_id: string; tool_call_id: string } }>(
+    '/v1/runs/:run_id/calls/:tool_call_id',
+    async (request) => engine.getCall(request.owner, request.params.run_id, request.params.tool_call_id),
+  );
 
   // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
   const runExists = async (request: FastifyRequest): Promise<void> => {
