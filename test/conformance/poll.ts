@@ -17,14 +17,18 @@ import {
 
 const ALWAYS = [
   'created_at',
+  'input',
   'last_event',
   'model',
   'object',
   'run_id',
   'session_id',
   'status',
+  'steps',
   'updated_at',
 ];
+/** Once the run has an event. */
+const SHOWN = [...ALWAYS, 'last_seq'];
 const ONE_STEP = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
 export function describePoll(target: GetTarget): void {
@@ -35,7 +39,7 @@ export function describePoll(target: GetTarget): void {
       const runId = await api().create(script([{ text: 'hello', usage: { input: 7, output: 3 } }]));
       await api().finish(runId);
       const run = await api().run(runId);
-      expect(Object.keys(run).sort()).toEqual([...ALWAYS, 'output', 'usage'].sort());
+      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'output', 'usage'].sort());
       expect(run).toMatchObject({
         object: 'hermes.run',
         run_id: runId,
@@ -52,7 +56,7 @@ export function describePoll(target: GetTarget): void {
       const runId = await api().create(script([{ error: { status: 400, message: 'no such thing' } }]));
       await api().finish(runId);
       const run = await api().run(runId);
-      expect(Object.keys(run).sort()).toEqual([...ALWAYS, 'error', 'error_code'].sort());
+      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'error', 'error_code'].sort());
       expect(run).toMatchObject({ status: 'failed', last_event: 'run.failed' });
       expect(run.error).toContain('no such thing');
       expect(run.error_code).not.toBe('');
@@ -63,7 +67,7 @@ export function describePoll(target: GetTarget): void {
       const runId = await api().create(script(steps));
       await api().finish(runId);
       const run = await api().run(runId);
-      expect(Object.keys(run).sort()).toEqual([...ALWAYS, 'error', 'error_code', 'usage_so_far'].sort());
+      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'error', 'error_code', 'usage_so_far'].sort());
       expect(run.usage_so_far).toEqual(ONE_STEP);
     });
 
@@ -83,7 +87,7 @@ export function describePoll(target: GetTarget): void {
       held.release();
       await target().model.waitingAt(gate);
       const after = await api().run(held.runId);
-      expect(Object.keys(after).sort()).toEqual([...ALWAYS, 'usage_so_far'].sort());
+      expect(Object.keys(after).sort()).toEqual([...SHOWN, 'usage_so_far'].sort());
       expect(after).toMatchObject({
         status: 'running',
         last_event: 'tool.completed',
@@ -102,14 +106,14 @@ export function describePoll(target: GetTarget): void {
       await using waiting = await WaitingRun.start(target());
       await api().stop(waiting.runId);
       const run = await waitForStatus(api(), waiting.runId, 'cancelled', 5_000);
-      expect(Object.keys(run).sort()).toEqual([...ALWAYS, 'usage_so_far'].sort());
+      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'usage_so_far'].sort());
       expect(run).toMatchObject({ last_event: 'run.cancelled', usage_so_far: ONE_STEP });
     });
 
     it('of a run that waits for approval shows the pending request, and no longer than it waits', async () => {
       await using waiting = await WaitingRun.start(target());
       const run = await api().run(waiting.runId);
-      expect(Object.keys(run).sort()).toEqual([...ALWAYS, 'approval', 'usage_so_far'].sort());
+      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'approval', 'usage_so_far'].sort());
       const { frames } = await api().stream(waiting.runId, {
         until: ({ event }) => event.event === 'approval.request',
       });

@@ -3,6 +3,7 @@
  * one for each of some slots, so that many are started and ended at the same time.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
 import type { ContractTools } from './contract-tools.ts';
@@ -15,6 +16,7 @@ const TIMEOUT_MAX_S = 5;
 /** Three in a lane, ten in each way of holding on. */
 const FEW = 60;
 const LIMIT_MS = 180_000;
+const LOOK_MS = 50;
 
 /** Ways in which something outlives the shell that started it. */
 const HOLDS: ((program: string) => string)[] = [
@@ -62,7 +64,7 @@ export function describeTimeouts({ backend, call }: ContractTools, many: number)
       const lane = async (slot: Slot, number: number) => {
         for (let index = number; index < count; index += LANES) {
           const running = call('bash', { command: command(index), timeout }, {}, slot);
-          if (number === 0) seen = Math.max(seen, processesWith(seconds).length);
+          if (number === 0) seen = Math.max(seen, await mostUntil(running, seconds));
           const result = await running;
           expect(result.metadata, result.error).toMatchObject({ timed_out: true, failure: 'timeout' });
           if (result.output === 'up\n') up.add(index % HOLDS.length);
@@ -86,4 +88,19 @@ export function describeTimeouts({ backend, call }: ContractTools, many: number)
       await Promise.all(slots.map((slot) => backend().release(slot, { resetWorkspace: true })));
     }
   });
+}
+
+/** The most processes there are at a time until the call is answered. */
+async function mostUntil(answer: Promise<unknown>, seconds: string): Promise<number> {
+  let answered = false;
+  const end = () => {
+    answered = true;
+  };
+  void answer.then(end, end);
+  let most = 0;
+  while (!answered) {
+    most = Math.max(most, processesWith(seconds).length);
+    await delay(LOOK_MS);
+  }
+  return most;
 }
