@@ -261,7 +261,7 @@ test('completions, in one piece and as they are made', async () => {
 
 test('embeddings are the provider’s, and here it has none', async () => {
   const error = await errorOf(client.embeddings.create({ model: 'small', input: 'text' }));
-  expect(error).toMatchObject({ status: 400, code: 'provider_bad_request' });
+  expect(error).toMatchObject({ status: 404, code: 'embeddings_unavailable' });
 });
 
 describe('chat', () => {
