@@ -18,6 +18,8 @@ const LONG = [
   'packages/sandbox/src/local/no-isolation-contract.test.ts',
   'packages/server/src/journal/sqlite/sqlite-journal.test.ts',
   'packages/sandbox/src/local/local-backend.test.ts',
+  'packages/sandbox/src/containers/inside-workspaces-contract.test.ts',
+  'packages/sandbox/src/containers/host-workspaces-contract.test.ts',
   'test/chaos/kill-at-every-failpoint.test.ts',
   'test/cli/artifacts.test.ts',
   'test/e2e/migrate-store.test.ts',
