@@ -138,6 +138,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     allowPrivate: config.webhookAllowPrivate,
   };
   const openWorkspace: OpenWorkspace = async (runId) => workbench?.openWorkspace(runId);
+  const ignoredSettings = workbench?.model.ignoredSettings ?? [];
   const engine = new Engine({
     journal,
     modelName: config.modelName,
@@ -148,7 +149,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     openWorkspace,
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
-    clientSettings: config.clientModelSettings,
+    clientSettings: config.clientModelSettings.filter((name) => !ignoredSettings.includes(name)),
     pace,
     work,
     report,

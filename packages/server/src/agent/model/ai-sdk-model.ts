@@ -14,7 +14,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import type { Usage } from '@talaria/protocol';
+import type { ModelSettingName, Usage } from '@talaria/protocol';
 import { callIds, type FinishReason } from '../../journal/messages.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
 import { callSettings, type ProviderDialect, toToolChoice } from './call-settings.ts';
@@ -38,11 +38,13 @@ export interface AiSdkModelOptions {
 
 export class AiSdkModel implements Model {
   readonly name: string;
+  readonly ignoredSettings: readonly ModelSettingName[];
   readonly #options: AiSdkModelOptions;
   #loaded: Promise<LanguageModelV4> | undefined;
 
   constructor(options: AiSdkModelOptions) {
     this.name = options.name;
+    this.ignoredSettings = options.dialect?.ignores ?? [];
     this.#options = options;
   }
 

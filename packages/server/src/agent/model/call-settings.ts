@@ -7,7 +7,7 @@ import type {
   LanguageModelV4ToolChoice,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import type { ModelSettings, OutputForm } from '@talaria/protocol';
+import type { ModelSettingName, ModelSettings, OutputForm } from '@talaria/protocol';
 import type { StepRequest } from './model.ts';
 
 type OptionValues = SharedV4ProviderOptions[string];
@@ -22,6 +22,8 @@ export interface ProviderDialect {
   name: string;
   /** Sent with every request. */
   always?: OptionValues;
+  /** What neither the provider layer nor `options` passes on, whichever model it is. */
+  ignores: readonly ModelSettingName[];
   options(settings: ModelSettings, parallelToolCalls: boolean): Record<string, unknown>;
   /** How it is asked to hold an answer to a form, where that does not keep the model from its tools. */
   hold?(form: OutputForm): HeldForm;
@@ -62,6 +64,7 @@ export const OPENAI_DIALECT: ProviderDialect = {
   // The journal is the only memory: nothing is kept at OpenAI, and reasoning comes back encrypted to be sent again.
   always: { store: false },
   hold: holdAtOpenAi,
+  ignores: ['stop', 'seed', 'presence_penalty', 'frequency_penalty', 'logit_bias'],
   options: ({ reasoning_effort, verbosity, service_tier }, parallel) => ({
     reasoningEffort: reasoning_effort,
     textVerbosity: verbosity,
@@ -92,6 +95,7 @@ export const ANTHROPIC_DIALECT: ProviderDialect = {
   name: 'anthropic',
   // Every step sends the whole conversation again; without this each one is billed in full.
   always: { cacheControl: { type: 'ephemeral' } },
+  ignores: ['seed', 'presence_penalty', 'frequency_penalty', 'verbosity', 'service_tier', 'logit_bias'],
   options: ({ reasoning_effort }, parallel) => ({
     effort: reasoning_effort,
     disableParallelToolUse: parallel ? undefined : true,
@@ -100,6 +104,7 @@ export const ANTHROPIC_DIALECT: ProviderDialect = {
 
 export const GOOGLE_DIALECT: ProviderDialect = {
   name: 'google',
+  ignores: ['verbosity', 'service_tier', 'logit_bias'],
   options: ({ reasoning_effort }) => ({
     thinkingConfig: reasoning_effort === undefined ? undefined : { thinkingLevel: reasoning_effort },
   }),
@@ -109,6 +114,7 @@ export const GOOGLE_DIALECT: ProviderDialect = {
 export const COMPATIBLE_DIALECT: ProviderDialect = {
   // Under the name `openaiCompatible` the package would copy metadata of a part into the message it sends.
   name: 'compatible',
+  ignores: [],
   options: ({ reasoning_effort, verbosity, service_tier, logit_bias }, parallel) => ({
     reasoningEffort: reasoning_effort,
     textVerbosity: verbosity,

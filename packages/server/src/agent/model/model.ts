@@ -7,7 +7,7 @@
  * - Aborting `signal` ends the request to the provider and makes the iteration throw.
  * - Every failure is a `ModelError`; its message is safe to show (no key, no header, no request body).
  */
-import type { ModelSettings, OutputForm, Usage } from '@talaria/protocol';
+import type { ModelSettingName, ModelSettings, OutputForm, Usage } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message } from '../../journal/messages.ts';
 
 export interface ToolDefinition {
@@ -51,6 +51,8 @@ export type StepPart =
 export interface Model {
   /** The name shown in `/health/detailed` and the logs: `provider/model`. */
   readonly name: string;
+  /** Settings that it never passes on to its provider, so that nobody is told they were used. */
+  readonly ignoredSettings?: readonly ModelSettingName[];
   streamStep(request: StepRequest): AsyncIterable<StepPart>;
 }
 

@@ -2,6 +2,7 @@
  * Each named provider against a small server that speaks its stream format: what the model said comes out in order,
  * and what the provider needs to see again on the next step (signatures, encrypted reasoning) gets back to it.
  */
+import type { ModelSettings } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../journal/messages.ts';
 import { createModel } from './create-model.ts';
@@ -435,3 +436,61 @@ describe('openai', () => {
     expect(await fail()).toMatchObject({ code: 'provider_unavailable', retryable: true });
   });
 });
+
+describe('settings of the model', () => {
+  const VALUES: Required<ModelSettings> = {
+    temperature: 0.5,
+    top_p: 0.5,
+    max_output_tokens: 77,
+    stop: ['END'],
+    seed: 7,
+    presence_penalty: 0.5,
+    frequency_penalty: 0.5,
+    reasoning_effort: 'low',
+    verbosity: 'low',
+    service_tier: 'flex',
+    logit_bias: { 50256: -100 },
+  };
+
+  const MODELS: [name: string, create: (url: string) => Model][] = [
+    ['openai', (openai) => createModel({ model: 'openai/gpt-5', apiKey: 'k', providerUrls: { openai } })],
+    [
+      'openai before reasoning',
+      (openai) => createModel({ model: 'openai/gpt-4.1', apiKey: 'k', providerUrls: { openai } }),
+    ],
+    [
+      'anthropic',
+      (anthropic) =>
+        createModel({
+          model: 'anthropic/claude-opus-4-5',
+          anthropicApiKey: 'k',
+          providerUrls: { anthropic },
+        }),
+    ],
+    [
+      'google',
+      (google) =>
+        createModel({ model: 'google/gemini-3.5-flash', googleApiKey: 'k', providerUrls: { google } }),
+    ],
+    ['compatible', (baseUrl) => createModel({ model: 'any', baseUrl })],
+  ];
+
+  test.each(MODELS)('%s: what is ignored never reaches the provider', async (_, create) => {
+    await using server = await startReplayServer([]);
+    const model = create(server.url);
+    const bodyWith = async (settings: ModelSettings) => {
+      await collectFailure(model, { messages: PROMPT, settings });
+      return server.requests.at(-1)?.body;
+    };
+    const plain = await bodyWith({});
+    for (const [name, value] of Object.entries(VALUES)) {
+      const body = await bodyWith({ [name]: value });
+      const ignored = (model.ignoredSettings as readonly string[]).includes(name);
+      if (ignored) expect(body, name).toEqual(plain);
+      else if (!DEPENDS_ON_MODEL.has(name)) expect(body, name).not.toEqual(plain);
+    }
+  });
+});
+
+/** Some models of a provider take these and others do not. */
+const DEPENDS_ON_MODEL = new Set(['temperature', 'top_p', 'reasoning_effort', 'service_tier']);
