@@ -68,9 +68,14 @@ describe('a response with tools of its client', () => {
     expect(first).toMatchObject({
       status: 'completed',
       output_text: 'I ask.',
-      tools: [{ type: 'function', name: 'get_weather', parameters: WEATHER.parameters }],
+      tools: [{ type: 'function', name: 'get_weather', parameters: WEATHER.parameters, strict: true }],
       usage: { total_tokens: 15 },
     });
+    const offered = new Map(
+      subject.model.requests.at(-1)!.body.tools?.map((tool) => [tool.function.name, tool]),
+    );
+    expect(offered.get('get_weather')).toMatchObject({ function: { strict: true } });
+    expect(offered.get('terminal')?.function).not.toHaveProperty('strict');
     const [call] = callsOf(first);
     expect(call).toMatchObject({ name: 'get_weather', status: 'completed' });
     expect(JSON.parse(call!.arguments)).toEqual({ city: 'Oslo' });

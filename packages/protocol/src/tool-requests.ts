@@ -11,6 +11,8 @@ export interface ClientTool {
   description: string;
   /** A JSON schema of type object. */
   parameters: Record<string, unknown>;
+  /** The client wants calls held to the schema while the model writes them, where the provider can do that. */
+  strict?: true;
 }
 
 export type ToolChoice = 'auto' | 'required' | { name: string };
@@ -104,7 +106,7 @@ function parseTool(entry: unknown, where: string): ClientTool | undefined {
   // A tool that OpenAI itself would run. The agent has its own for these; the answer echoes only what is offered.
   if (type !== 'function') return undefined;
   const definition = isObject(fields.function) ? fields.function : fields;
-  const { name, description, parameters } = definition;
+  const { name, description, parameters, strict } = definition;
   if (typeof name !== 'string' || !NAME.test(name)) {
     const message = `${where} must have a 'name' of 1 to 64 letters, digits, _ or -`;
     throw new TalariaError('invalid_tools', { message, param: where });
@@ -117,6 +119,7 @@ function parseTool(entry: unknown, where: string): ClientTool | undefined {
     name,
     description: typeof description === 'string' ? description.slice(0, DESCRIPTION_MAX) : '',
     parameters: { ...NO_PARAMETERS, ...parameters },
+    ...(strict === true ? { strict } : {}),
   };
 }
 

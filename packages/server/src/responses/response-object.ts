@@ -90,8 +90,8 @@ export function maskedSettings(settings: ResponseSettings, { maskKnown }: Secret
   };
 }
 
-function toWireTool({ name, description, parameters }: ClientTool): object {
-  return { type: 'function', name, description, parameters, strict: false };
+function toWireTool({ name, description, parameters, strict }: ClientTool): object {
+  return { type: 'function', name, description, parameters, strict: strict === true };
 }
 
 /** An answer is held to its schema, whether the client asked for that or not. */

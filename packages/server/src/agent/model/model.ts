@@ -15,6 +15,8 @@ export interface ToolDefinition {
   description: string;
   /** A JSON schema of type object. */
   parameters: Record<string, unknown>;
+  /** Calls are held to the schema while the model writes them, where the provider can do that. */
+  strict?: true;
 }
 
 export interface StepRequest {

@@ -49,6 +49,7 @@ export function toFunctionTools(tools: readonly ToolDefinition[]): LanguageModel
     name: tool.name,
     description: tool.description,
     inputSchema: tool.parameters,
+    ...(tool.strict === true ? { strict: true } : {}),
   }));
 }
 
