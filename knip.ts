@@ -1,4 +1,4 @@
-/** What nothing uses: `npm run unused`, part of `npm run check`. */
+/** Settings of knip, which finds unused code: `npm run unused`, part of `npm run check`. */
 import type { KnipConfig } from 'knip';
 
 const config: KnipConfig = {

@@ -17,7 +17,7 @@ const LONGEST_PAUSE_S = 1.5;
 /** So that a viewer can read what has happened so far. */
 const READING_MS = 1_500;
 
-/** What happened in both terminals, in order. */
+/** Everything typed and printed in both terminals, in order. */
 const recorded: { terminal: 'server' | 'client'; at: number; text: string; typed?: boolean }[] = [];
 
 function note(terminal: 'server' | 'client', text: string, typed = false): void {

@@ -6,7 +6,7 @@ export interface TerminalLine {
   /** Seconds from the start of the picture. */
   readonly at: number;
   readonly text: string;
-  /** What a person typed, as opposed to what a program printed. */
+  /** True for text that a person typed, false for text that a program printed. */
   readonly typed?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What every backend asks of the options it is made with. */
+/** Checks the options that every backend takes. */
 import { SandboxError } from './errors.ts';
 import type { SandboxLimits } from './limits.ts';
 

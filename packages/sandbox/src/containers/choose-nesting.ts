@@ -1,6 +1,6 @@
 /**
- * Whether the slots of a container can be kept apart by namespaces inside it, found out by starting one. It stays with
- * the slots, for whoever needs a container next.
+ * Starts one container to find out whether namespaces inside it can keep its slots apart. That container stays with the
+ * slots, which hand it out first.
  */
 import type { BackendIsolation } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
