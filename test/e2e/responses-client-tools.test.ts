@@ -108,6 +108,27 @@ describe('a response with tools of its client', () => {
     expect(told).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
   });
 
+  test.each([
+    ['a stored response', true],
+    ['a response that is not stored', false],
+  ])('%s keeps the system prompt of its session when outputs continue it', async (_, store) => {
+    const { body } = await subject.api.post<{ session: { id: string } }>('/api/sessions', {
+      system_prompt: 'The rules of the house.',
+    });
+    const input: ResponseInput = [{ role: 'user', content: asksOnce() }];
+    const conversation = body.session.id;
+    const first = await create(input, { store, conversation });
+    const outputs = outputsFor(first, 'snow');
+    const second = store
+      ? await create(outputs, { previous_response_id: first.id })
+      : await create([...input, ...(first.output as ResponseInput), ...outputs], { store, conversation });
+    expect(second.output_text).toBe('It snows');
+    expect(runOf(second)).toBe(runOf(first));
+    expect(JSON.stringify(subject.model.requests.at(-1)!.body.messages[0])).toContain(
+      'The rules of the house.',
+    );
+  });
+
   test('goes on for a client that stores nothing and sends everything', async () => {
     const input: ResponseInput = [{ role: 'user', content: asksOnce() }];
     const first = await create(input, { store: false });

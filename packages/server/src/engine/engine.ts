@@ -175,10 +175,13 @@ export class Engine {
   ): Promise<RunCreated> {
     const runId = createRunId();
     const { response } = request;
-    const terms = await this.terms(owner, request, await this.#sessionOf(owner, request));
+    const sessionId = await this.#sessionOf(owner, request);
+    const sessionPrompt =
+      sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
     const accepted = {
       ...toRunRequest(await this.#withContext(owner, request)),
-      ...terms,
+      ...this.terms(request, sessionPrompt),
+      ...(sessionPrompt === undefined ? {} : { session_prompt: sessionPrompt }),
       shown_input: shownInput(request.prompt, this.#options.secrets.mask),
     };
     const outcome = await this.#create({
@@ -382,16 +385,14 @@ export class Engine {
   }
 
   /**
-   * What a client asks for, as a run in the session keeps it: what the session tells its runs comes before what this one is
-   * told. Throws for a form that no answer can be checked against.
+   * What a client asks for, as a run keeps it: the session's prompt comes before the instructions of the request. Throws
+   * for a form that no answer can be checked against.
    */
-  async terms(owner: string, asked: AskedTerms, sessionId: string | undefined): Promise<RunTerms> {
+  terms(asked: AskedTerms, sessionPrompt: string | undefined): RunTerms {
     const { instructions: own, clientTools, outputForm } = asked;
     checkForm(outputForm);
     const settings = this.allowedSettings(asked.settings);
-    const ofSession =
-      sessionId === undefined ? undefined : await this.sessions.systemPrompt(owner, sessionId);
-    const told = [ofSession, own].filter((text) => text !== undefined);
+    const told = [sessionPrompt, own].filter((text) => text !== undefined);
     return {
       ...(told.length === 0 ? {} : { instructions: told.join('\n\n') }),
       ...(clientTools === undefined ? {} : { client_tools: clientTools }),

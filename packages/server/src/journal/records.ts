@@ -46,6 +46,11 @@ export interface RunRequest extends RunTerms {
   skipped?: number;
   /** The maximum number of messages that the run gets from its session. */
   max_context_messages?: number;
+  /**
+   * The system prompt of the session that the run works in or continues from without being in it. `instructions` begin
+   * with it, and so do those of a later request that brings outputs of client tools.
+   */
+  session_prompt?: string;
   /** Whether the client named the session: only then may its transcript become the run's context. */
   session_named: boolean;
   /** The trace that the run belongs to, in W3C form. */

@@ -30,7 +30,7 @@ export interface ContinuedRun {
 }
 
 export interface ContinuedRunsOptions {
-  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer' | 'terms'>;
+  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer' | 'terms' | 'sessions'>;
   journal: Pick<Journal, 'readLog'>;
 }
 
@@ -48,6 +48,8 @@ interface Wait {
   usage: Usage;
   /** What the run works on, up to now. */
   terms: RunTerms;
+  /** The prompt of its session, as the run began. */
+  sessionPrompt: string | undefined;
   /** What the run was told since, up to its next wait. */
   told: string[];
 }
@@ -71,7 +73,10 @@ export class ContinuedRuns {
     const wait = run && (await this.#findWait(runId, outputs));
     if (run === undefined || wait === undefined) return undefined;
     expectAll(run, wait, outputs);
-    const terms = await this.#options.engine.terms(owner, asked, run.session_id);
+    const { engine } = this.#options;
+    // Runs of earlier versions did not keep their session's prompt.
+    const prompt = wait.sessionPrompt ?? (await engine.sessions.systemPrompt(owner, run.session_id));
+    const terms = engine.terms(asked, prompt);
     const changed = hashJson(terms) === hashJson(wait.terms) ? undefined : terms;
     const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
     const found = { run, afterSeq: wait.seq, usageBefore: wait.usage };
@@ -79,10 +84,10 @@ export class ContinuedRuns {
     const isTold = message === undefined || wait.told.includes(message);
     if (!isTold && !isWaiting) return undefined;
     if (isWaiting) await prepare?.(found);
-    if (!isTold) await this.#options.engine.steer(owner, runId, message);
+    if (!isTold) await engine.steer(owner, runId, message);
     const answers = outputs.map((output) => ({ ...output, toolCallId: own.get(output.toolCallId)! }));
     try {
-      await this.#options.engine.answerCalls(owner, runId, answers, changed);
+      await engine.answerCalls(owner, runId, answers, changed);
     } catch (error) {
       if (error instanceof TalariaError && error.code === 'call_not_pending') return undefined;
       throw error;
@@ -94,6 +99,8 @@ export class ContinuedRuns {
   async #findWait(runId: string, outputs: readonly ToolOutput[]): Promise<Wait | undefined> {
     const log = await this.#options.journal.readLog(runId, -1);
     const terms = termsIn(log);
+    const accepted = log.find((record) => record.event === 'run.accepted');
+    const sessionPrompt = accepted?.private.session_prompt;
     let told: string[] = [];
     for (const record of log.reverse()) {
       if (record.event === 'steer.requested') told.push(record.private.input);
@@ -101,7 +108,7 @@ export class ContinuedRuns {
       const { calls, usage_so_far: usage = NO_USAGE } = record.public;
       const ids = new Set(calls.map(({ tool_call_id: id }) => toClientCallId(runId, id)));
       if (outputs.every(({ toolCallId }) => ids.has(toolCallId))) {
-        return { seq: record.seq, calls, usage, terms, told };
+        return { seq: record.seq, calls, usage, terms, sessionPrompt, told };
       }
       told = [];
     }
