@@ -1,6 +1,6 @@
-/** Waiting and giving up. Signals outlive requests, so what listens to one is taken off it again. */
+/** Abort signals and timers. A signal outlives a request, so every listener is removed when its request ends. */
 
-/** Aborts the controller with the signal, for the same reason; returns how to let go of the signal. */
+/** Aborts the controller when the signal aborts, with the same reason. Returns a function that removes the listener. */
 export function abortWith(signal: AbortSignal | undefined, controller: AbortController): () => void {
   if (signal === undefined) return () => {};
   const abort = (): void => controller.abort(signal.reason);
@@ -24,10 +24,10 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   });
 }
 
-/** A timer longer than this would fire at once. */
+/** setTimeout fires at once for a longer delay. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Calls after a while unless the result is called first; 0 and Infinity are never. */
+/** Calls back after `ms`, unless the returned function is called first. 0 and Infinity mean never. */
 export function after(ms: number, call: () => void): () => void {
   if (!(ms > 0 && ms < Number.POSITIVE_INFINITY)) return () => {};
   const timer = setTimeout(call, Math.min(ms, TIMER_MAX_MS));

@@ -1,4 +1,4 @@
-/** The text of a run, put together from its events: what a restarted server says again counts once. */
+/** Builds the text of a run from its events. Text that a restarted server sends again counts once. */
 import type { RunEvent } from '@talaria/protocol';
 
 export class AnswerText {

@@ -1,6 +1,6 @@
 /**
- * An answer whose body is still to come. Its end, a failure, `close` or the caller's signal ends the request and lets
- * go of the signal.
+ * A response whose body has not been read yet. The end of the body, a failure, `close` or the caller's signal ends the
+ * request and removes the listener from the signal.
  */
 import { after } from './abort.ts';
 import { ConnectionError, TimeoutError } from './errors.ts';
@@ -17,7 +17,7 @@ export class Connection {
     this.#release = release;
   }
 
-  /** The next bytes; undefined at the end. Silence for longer than `idleMs` is a lost connection. */
+  /** The next bytes; undefined at the end. Silence for longer than `idleMs` counts as a lost connection. */
   async read(idleMs: number): Promise<Uint8Array | undefined> {
     const cancel = after(idleMs, () => {
       this.#abort.abort(new TimeoutError(`Nothing came from the server for ${idleMs} ms`));
@@ -53,13 +53,13 @@ export class Connection {
   }
 }
 
-/** What a failed fetch or read means: it was told to end, or the connection is at fault. */
+/** Turns the error of a failed fetch or read into the one to throw: the caller aborted, or the connection failed. */
 export function toFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   return new ConnectionError(`The connection failed: ${reasonOf(error)}`, { cause: error });
 }
 
-/** Node says only "fetch failed" and puts the reason into the cause, or into the causes of that. */
+/** Node says only "fetch failed" and puts the reason into `cause`, sometimes into the causes of that. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

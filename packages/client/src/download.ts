@@ -1,20 +1,20 @@
 /**
- * A body that may be longer than memory, as a `Response`: read at the reader's pace, and when its connection is lost,
- * gone on with from the first byte that is missing, where the server can do that.
+ * A body that may be larger than memory, as a `Response`. It is read at the reader's pace. After a lost connection the
+ * download continues from the first missing byte, where the server supports that.
  */
 import { sleep } from './abort.ts';
 import type { Connection } from './connection.ts';
 import { backoffMs, isTransient } from './retry.ts';
 
 export interface DownloadOptions {
-  /** Silence after which a connection counts as lost. */
+  /** A connection that is silent for this long counts as lost. */
   stallMs: number;
   signal: AbortSignal | undefined;
-  /** A connection that goes on after so many bytes. */
+  /** Opens a connection that continues after this many bytes. */
   resume?: ((offset: number) => Promise<Connection>) | undefined;
 }
 
-/** Losses one after the other, without a byte between them. */
+/** Losses in a row, without a byte between them. */
 const LOSSES_MAX = 5;
 
 const BASE_MS = 100;

@@ -7,7 +7,7 @@ const headers = new Headers({ 'x-request-id': 'req_7' });
 const read = (text: string, status = 400) => toAPIError(status, headers, text);
 
 describe('the envelopes of errors', () => {
-  it('nested: everything the server says', () => {
+  it("nested: keeps every field of the server's error", () => {
     const error = { message: 'No run', type: 'invalid_request_error', param: 'input', code: 'missing_input' };
     expect(read(JSON.stringify({ error }))).toMatchObject({
       message: 'No run (400 missing_input)',
@@ -45,7 +45,7 @@ describe('the envelopes of errors', () => {
     ['JSON of another kind', '[1]'],
     ['an error without a message', '{"error":{"code":null}}'],
     ['null', '{"error":null}'],
-  ])('%s gets a message of its own and keeps its body', (_, text) => {
+  ])('%s gets a default message and keeps its body', (_, text) => {
     const error = read(text, 502);
     expect(error.message).toBe('The server answered with an error (502)');
     expect(error.body).toEqual(text.startsWith('[') || text.startsWith('{') ? JSON.parse(text) : text);
@@ -74,7 +74,7 @@ describe('the class of an error', () => {
     expect(error).not.toBeInstanceOf(errors.ConnectionError);
   });
 
-  it('exists for every error of the protocol, with its code', () => {
+  it('exists for every error code of the protocol', () => {
     for (const code of Object.keys(API_ERRORS) as ApiErrorCode[]) {
       const body = toErrorBody(new TalariaError(code));
       expect(read(JSON.stringify(body), API_ERRORS[code].status)).toMatchObject({ code, body });

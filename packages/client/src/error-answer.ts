@@ -1,5 +1,5 @@
 /**
- * Makes an error of an answer that is one. Servers use three envelopes: `{"error": {"message", "type", "param",
+ * Turns an error response into an error object. Servers use three envelopes: `{"error": {"message", "type", "param",
  * "code"}}`, `{"error": "text"}`, and plain text, which is also what proxies send.
  */
 import {
@@ -23,7 +23,7 @@ const CLASSES: Record<number, new (answer: ErrorAnswer) => APIError> = {
   429: RateLimitError,
 };
 
-/** Longer text is a page, not a message; the whole of it is in the error's `body`. */
+/** Longer text is probably a web page, not a message. The error's `body` has all of it. */
 const MESSAGE_MAX = 500;
 
 export function toAPIError(status: number, headers: Headers, text: string): APIError {

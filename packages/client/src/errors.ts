@@ -1,5 +1,5 @@
 /**
- * What a call can end with when it does not end with an answer.
+ * The errors that a call of this client can throw.
  *
  *   TalariaClientError
  *   ├─ ConnectionError             no answer, or one that broke off or cannot be read
@@ -27,7 +27,10 @@ export class TimeoutError extends ConnectionError {
 export class StreamInterruptedError extends ConnectionError {
   override readonly name: string = 'StreamInterruptedError';
   readonly runId: string;
-  /** The `seq` of the last event that was given out; `undefined` when there was none or the server has no numbers. */
+  /**
+   * The `seq` of the last event the stream yielded; `undefined` when there was none or the server does not number its
+   * events.
+   */
   readonly cursor: number | undefined;
 
   constructor(message: string, runId: string, cursor: number | undefined, cause: unknown) {
@@ -47,7 +50,7 @@ export class InvalidOutputError extends TalariaClientError {
   }
 }
 
-/** The codes of the protocol, and whatever another server says. */
+/** The codes of the protocol, and any other code that another server sends. */
 export type ErrorCode = ApiErrorCode | (string & {});
 
 export interface ErrorAnswer {
@@ -67,9 +70,9 @@ export class APIError extends TalariaClientError {
   readonly type: string | null;
   readonly param: string | null;
   readonly headers: Headers;
-  /** What the server or a proxy calls this request, for its logs. */
+  /** The id that the server or a proxy gave this request, to find it in their logs. */
   readonly requestId: string | null;
-  /** The body as JSON, or as text when it is none. */
+  /** The body as JSON, or as text when it is not JSON. */
   readonly body: unknown;
 
   constructor(answer: ErrorAnswer) {

@@ -1,11 +1,11 @@
 /**
- * Which event of a run comes next.
+ * Decides which event of a run comes next.
  *
- * The cursor is the seq of the last event that was taken. An event at or before it is passed over. One that is not the
- * next after it is an error: what lies between was lost on the way.
+ * The cursor is the seq of the last accepted event. An event at or before the cursor is skipped. An event after the
+ * next one is an error: the events between were lost.
  *
- * A server that does not number its events can only be read in one go: on a second connection, or after a cursor, what
- * is new cannot be told from what was there before.
+ * A stream without event numbers can only be read over one connection: on a second connection, or after a cursor,
+ * nobody can tell new events from repeated ones.
  */
 import { isTerminalEvent, type RunEvent, type SseMessage } from '@talaria/protocol';
 import { ConnectionError, StreamInterruptedError } from './errors.ts';
@@ -33,12 +33,12 @@ export class EventSequence {
     return this.#numbered;
   }
 
-  /** The terminal event was taken, or turned out to be the one at the cursor. */
+  /** The terminal event was accepted, or it is the one at the cursor. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** The event of the message, or undefined when it is not a new one. */
+  /** The event in the message, or undefined when it is a repetition. */
   take(message: SseMessage, connections: number): RunEvent | undefined {
     const event = parseData(message.data) as RunEvent;
     const seq = seqOf(message, event);
@@ -55,9 +55,9 @@ export class EventSequence {
     return event;
   }
 
-  /** Says that what is left cannot be had any more. */
+  /** The error for a stream whose remaining events cannot be fetched. */
   interrupted(why: string, cause: unknown): StreamInterruptedError {
-    const message = `The stream of ${this.#runId} was lost and cannot be resumed: ${why}. The run goes on; poll it for its state`;
+    const message = `The stream of ${this.#runId} was lost and cannot be resumed: ${why}. The run is still working on the server; poll it for its state`;
     return new StreamInterruptedError(message, this.#runId, this.#cursor, cause);
   }
 

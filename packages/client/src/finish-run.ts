@@ -1,4 +1,4 @@
-/** Follows a run to its end, answers its approvals and runs its tools on the way. */
+/** Follows a run to its end. Answers its approvals and runs its tools on the way. */
 import type { ApprovalAnswerRequest, ApprovalChoice, Run, RunEvent } from '@talaria/protocol';
 import { abortWith } from './abort.ts';
 import { ConflictError, StreamInterruptedError } from './errors.ts';
@@ -8,29 +8,29 @@ import type { RequestOptions } from './transport.ts';
 
 export type ApprovalRequestEvent = Extract<RunEvent, { event: 'approval.request' }>;
 
-/** A choice, a choice for all that wait (`{choice, all: true}`), or nothing: somebody else will answer. */
+/** A choice; a choice for all waiting approvals (`{choice, all: true}`); or nothing, when somebody else will answer. */
 export type ApprovalReply = ApprovalChoice | Omit<ApprovalAnswerRequest, 'request_id'> | undefined;
 
 export interface FinishOptions {
-  /** Is given every event, once and in order; the next one when it is done. */
+  /** Gets every event, once and in order. The next event waits until this returns. */
   onEvent?: ((event: RunEvent) => unknown) | undefined;
   /**
-   * Is asked for every approval, while events go on. The signal tells that the question is settled: somebody else was
-   * faster, it timed out, or the run ended.
+   * Is called for every approval, while events keep coming. The signal aborts when the question is settled: somebody
+   * else answered, it timed out, or the run ended.
    */
   onApproval?:
     | ((request: ApprovalRequestEvent, context: { signal: AbortSignal }) => Promise<ApprovalReply>)
     | undefined;
 }
 
-/** What it needs of the runs. */
+/** The methods it uses. */
 export type RunRoutes = RunCallsOptions['runs'] & {
   streamEvents(runId: string, options: StreamOptions): AsyncIterable<RunEvent>;
   respondApproval(runId: string, answer: ApprovalAnswerRequest, options: RequestOptions): Promise<unknown>;
   wait(runId: string, options: RequestOptions): Promise<Run>;
 };
 
-/** The tools of the run that this process runs. */
+/** The run's tools that this process runs. */
 export type OwnTools = Pick<RunCallsOptions, 'tools' | 'begun'>;
 
 export async function finishRun(
@@ -39,7 +39,7 @@ export async function finishRun(
   { onEvent, onApproval, ...options }: StreamOptions & FinishOptions,
   own?: OwnTools,
 ): Promise<Run> {
-  // Ends the stream when an approval or a call could not be answered, for that reason.
+  // Ends the stream with the reason when an approval or a tool call could not be answered.
   const following = new AbortController();
   const release = abortWith(options.signal, following);
   let asking = new AbortController();
@@ -55,7 +55,7 @@ export async function finishRun(
       const fields = typeof reply === 'string' ? { choice: reply } : reply;
       await runs.respondApproval(runId, { ...fields, request_id: question.request_id }, options);
     } catch (error) {
-      // Settled meanwhile, by somebody else or by time.
+      // Somebody else or the timeout settled it meanwhile.
       if (signal.aborted || error instanceof ConflictError) return;
       following.abort(error);
     }
@@ -72,7 +72,7 @@ export async function finishRun(
       await onEvent?.(event);
     }
   } catch (error) {
-    // Where nobody listens, nobody misses the events that were lost.
+    // Without a listener, lost events do not matter.
     const missed = onEvent !== undefined || onApproval !== undefined || calls !== undefined;
     if (missed || !(error instanceof StreamInterruptedError)) throw error;
   } finally {

@@ -1,4 +1,4 @@
-/** The reader of events against every way in which a connection can bring less, more or something else. */
+/** The event reader on connections that break, repeat, lose or damage data. */
 import { encodeEventJson, encodeSseFrame, type RunEvent } from '@talaria/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ const CLOSED = ': stream closed\n';
 const nothingMore = () =>
   new Connection(new Response(null, { status: 204 }), new AbortController(), () => {});
 
-/** A run of so many events, the last of which is its end. */
+/** The events of a run of this many events; the last one is terminal. */
 function frames(count: number): string[] {
   return Array.from({ length: count }, (_, seq) => {
     const event = seq === count - 1 ? 'run.completed' : 'message.delta';
@@ -22,7 +22,7 @@ function frames(count: number): string[] {
   });
 }
 
-/** A connection that brings these bytes, and then ends or breaks. */
+/** A connection that delivers these bytes, and then ends or breaks. */
 function bring(text: string | Uint8Array, end: 'ends' | 'breaks' = 'ends'): Connection {
   const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
   const body = new ReadableStream<Uint8Array>({
@@ -43,7 +43,7 @@ interface Followed {
   error: unknown;
 }
 
-/** Follows with one of these connections after the other, each given what the server holds after the cursor. */
+/** Follows over these connections in turn. Each gets the events that the server holds after the cursor. */
 async function follow(
   connections: ((cursor: number | undefined) => Connection)[],
   options: Partial<FollowOptions> = {},
@@ -75,18 +75,18 @@ async function follow(
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 const after = (cursor: number | undefined): number => (cursor ?? -1) + 1;
 
-describe('every event is given once and in order', () => {
-  /** What may happen to a stretch of a stream. */
+describe('yields every event once and in order', () => {
+  /** What may happen to one connection of a stream. */
   const fault = fc.record({
-    /** The server begins this much before what was asked for. */
+    /** The server begins this many events before the cursor. */
     repeat: fc.nat(3),
-    /** Bytes before it breaks off, as a part of the whole. */
+    /** Where the connection breaks, as a fraction of its bytes. */
     length: fc.double({ min: 0, max: 1, noNaN: true }),
-    /** A byte that is damaged, as a part of the length, and what it becomes. */
+    /** Where one byte is damaged, as a fraction of the length, and its new value. */
     damage: fc.option(
       fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), to: fc.constantFrom(0, 0xff) }),
     ),
-    /** A frame that is missing. */
+    /** The frame that is lost. */
     missing: fc.option(fc.nat(5)),
     end: fc.constantFrom('ends' as const, 'breaks' as const),
   });
@@ -112,7 +112,8 @@ describe('every event is given once and in order', () => {
 
           const { seqs, error } = await follow([...faulty, good, good]);
 
-          // A run of one event that is damaged again and again looks like one without events; then that is said.
+          // When the only event of a run is damaged every time, the run looks like one without events; the error says
+          // so.
           if (count === 1 && error instanceof StreamInterruptedError) return;
           expect(error).toBeUndefined();
           expect(seqs).toEqual(upTo(count));
@@ -121,7 +122,7 @@ describe('every event is given once and in order', () => {
     );
   });
 
-  it('also when the first of them is lost again and again, although the server then says that it is over', async () => {
+  it('even when the first event is lost every time and the server then says that the stream is over', async () => {
     const whole = frames(3);
     const lossy = () => bring(whole.slice(1).join('') + CLOSED);
     const { seqs, cursors } = await follow([lossy, lossy, lossy, lossy, () => bring(whole.join(''))]);
@@ -129,7 +130,7 @@ describe('every event is given once and in order', () => {
     expect(cursors).toHaveLength(5);
   });
 
-  it('from the cursor on, when there is one', async () => {
+  it('from a cursor', async () => {
     const whole = frames(4);
     const { seqs, cursors } = await follow([() => bring(whole[2]!, 'breaks'), () => bring(whole.join(''))], {
       after: 1,
@@ -138,7 +139,7 @@ describe('every event is given once and in order', () => {
     expect(cursors).toEqual([1, 2]);
   });
 
-  it('also when the cursor is at the end: then there is none', async () => {
+  it('yields none when the cursor is at the terminal event', async () => {
     for (const count of [1, 4]) {
       const whole = frames(count);
       const rest = (cursor: number | undefined) => bring(whole.slice(after(cursor)).join('') + CLOSED);
@@ -147,7 +148,7 @@ describe('every event is given once and in order', () => {
     }
   });
 
-  it('also when the server says so with 204, at once or when the stream comes back', async () => {
+  it('yields none after a 204, at once or on a reconnect', async () => {
     const at = await follow([nothingMore], { after: 3 });
     expect(at).toEqual({ seqs: [], cursors: [3], error: undefined });
     const lost = () => bring(frames(4).slice(0, 3).join(''), 'breaks');
@@ -155,14 +156,14 @@ describe('every event is given once and in order', () => {
   });
 });
 
-describe('what ends it', () => {
-  it('a failure of the first connection: there was no stream yet', async () => {
+describe('the stream ends with', () => {
+  it('the error of its first connection', async () => {
     const lost = new ConnectionError('nobody there');
     const { error } = await follow([], { connect: () => Promise.reject(lost) });
     expect(error).toBe(lost);
   });
 
-  it.each([400, 401, 404, 410])('an answer of %i, whenever it comes', async (status) => {
+  it.each([400, 401, 404, 410])('an HTTP %i, at any time', async (status) => {
     const refused = toAPIError(status, new Headers(), '{"error":{"message":"x","code":"invalid_cursor"}}');
     const { seqs, error } = await follow([
       () => bring(frames(3)[0]!),
@@ -174,7 +175,7 @@ describe('what ends it', () => {
     expect(error).toBe(refused);
   });
 
-  it('a server that does not come back in time, with the cursor to go on from', async () => {
+  it('a StreamInterruptedError with the cursor when the server does not come back in time', async () => {
     let connections = 0;
     const { seqs, error } = await follow([], {
       reconnectMs: 50,
@@ -190,7 +191,7 @@ describe('what ends it', () => {
     expect(connections).toBeGreaterThan(2);
   });
 
-  it('the first loss, where it shall not come back', async () => {
+  it('its first loss when reconnecting is off', async () => {
     const { error, cursors } = await follow([() => bring(frames(3)[0]!)], {
       reconnectMs: 0,
       waitMs: () => 1,
@@ -199,7 +200,7 @@ describe('what ends it', () => {
     expect(cursors).toEqual([undefined]);
   });
 
-  it('a server that keeps leaving out an event: no gap is passed over', async () => {
+  it('an error when the server keeps leaving out an event: gaps are never skipped', async () => {
     const whole = frames(4);
     const { seqs, error } = await follow(
       Array(100).fill(() => bring([whole[0], whole[1], whole[3]].join(''))),
@@ -209,7 +210,7 @@ describe('what ends it', () => {
     expect(error).toMatchObject({ cause: new ConnectionError('Event 2 of run_1 was lost on the way') });
   });
 
-  it('its signal, while it waits to come back', async () => {
+  it('the reason of its signal, also while it waits to reconnect', async () => {
     const abort = new AbortController();
     const { error } = await follow([() => bring('')], {
       signal: abort.signal,
@@ -222,8 +223,8 @@ describe('what ends it', () => {
   });
 });
 
-describe('the pause before it comes back', () => {
-  /** The pauses it asked for, and those that were taken from what the server said. */
+describe('the pause before a reconnect', () => {
+  /** The pauses it computed, and those it took from the server. */
   async function pauses(connections: (() => Connection)[]): Promise<number[]> {
     const retries: number[] = [];
     await follow(connections, {
@@ -235,7 +236,7 @@ describe('the pause before it comes back', () => {
     return retries;
   }
 
-  it('grows with every try that brings nothing, and begins anew after an event', async () => {
+  it('grows with every attempt that brings no event, and starts small again after an event', async () => {
     const whole = frames(3);
     const nothing = () => bring(': open\n\n', 'breaks');
     expect(
@@ -310,7 +311,7 @@ describe('a server that does not number its events', () => {
   });
 
   it.each(['ends', 'breaks'] as const)(
-    'is not asked again when its stream %s early: that is said',
+    'does not get a second request when its stream %s early: the error says so',
     async (end) => {
       const connections = [bring(plain('message.delta'), end), bring(plain('run.completed'))];
       const error = await errorOf(read(connections));
@@ -320,15 +321,15 @@ describe('a server that does not number its events', () => {
     },
   );
 
-  it('is asked again when nothing had come, but what comes then may not be all', async () => {
+  it('gets a second request when no event had come, but its events may then be incomplete', async () => {
     const error = await errorOf(read([bring('', 'breaks'), bring(plain('run.completed'))]));
     expect(error).toBeInstanceOf(StreamInterruptedError);
   });
 
-  it('may be over without having kept anything for a second reader: that is said', async () => {
+  it('may have ended without keeping events for a second reader: the error says so', async () => {
     const error = await errorOf(read(Array.from({ length: 9 }, () => bring(CLOSED))));
     expect(error).toBeInstanceOf(StreamInterruptedError);
-    expect((error as Error).message).toMatch(/says that it is over, and sends no event/);
+    expect((error as Error).message).toMatch(/says that the stream is over, but sent no event/);
   });
 
   it('cannot begin after a cursor', async () => {

@@ -1,13 +1,13 @@
 /**
- * The events of a run over as many connections as it takes, each once and in order.
+ * The events of a run, each once and in order, over as many connections as needed.
  *
  *   connecting ──▶ reading ──the terminal event──▶ done (or at once: 204 says that nothing follows the cursor)
  *       ▲             │ lost, ended early, silent, damaged, or an event missing
  *       └── waiting ◀─┘
  *
- * Each connection begins after the last event that was given out. A cursor the server cannot serve is its error 400 and
- * ends the stream: there is never a silent gap. What cannot be resumed, because the server does not number its events
- * or does not come back in time, ends with a `StreamInterruptedError`.
+ * Each connection begins after the last event that was yielded. If the server cannot serve the cursor, its error 400
+ * ends the stream: there is never a silent gap. A stream that cannot be resumed (the server does not number its events,
+ * or does not come back in time) ends with a `StreamInterruptedError`.
  */
 import type { RunEvent } from '@talaria/protocol';
 import { sleep } from './abort.ts';
@@ -18,36 +18,36 @@ import { isTransient, retryAfterMs } from './retry.ts';
 import { readMessages } from './sse-messages.ts';
 import { NO_CONTENT } from './transport.ts';
 
-/** What becomes of the connection that a stream reads from. */
+/** The state of the connection a stream reads from. */
 export type ConnectionChange =
   /** For the first time, or again. */
   | { state: 'open' }
-  /** The stream tries to come back in `retryInMs`, for the `attempt`th time since it was last well. */
+  /** The stream reconnects in `retryInMs`. This is attempt number `attempt` since the last event. */
   | { state: 'lost'; attempt: number; retryInMs: number; error: ConnectionError | APIError };
 
 export interface FollowOptions {
   runId: string;
-  /** The cursor to begin with. */
+  /** The cursor to start from. */
   after: number | undefined;
-  /** Connects; `again` says that the stream was connected before. */
+  /** Connects; `again` is true on every connection after the first. */
   connect(cursor: number | undefined, again: boolean): Promise<Connection>;
-  /** Silence after which a connection counts as lost. */
+  /** A connection that is silent for this long counts as lost. */
   stallMs: number;
-  /** How long it tries to come back. */
+  /** For how long it tries to reconnect. */
   reconnectMs: number;
-  /** The pause before the next try, after so many that failed. */
+  /** The pause before the next attempt, after this many failed ones. */
   waitMs(retries: number): number;
   onConnection?: ((change: ConnectionChange) => void) | undefined;
   signal: AbortSignal | undefined;
 }
 
-/** While a run is silent, the best a connection can do is to last. */
+/** While a run is silent, a long-lived connection is the best sign of health. */
 const LASTING_MS = 10_000;
 
-/** However long a server asks to be left alone: it may be back sooner, and what it said may be damaged. */
+/** The longest pause, whatever the server asks for: it may be back sooner, and its answer may be damaged. */
 const WAIT_MAX_MS = 60_000;
 
-/** How often a server may say that a stream is over of which it has not sent a single event. */
+/** How often a server may say that a stream is over without having sent one event of it. */
 const EMPTY_STREAMS_MAX = 3;
 
 export async function* followEvents(options: FollowOptions): AsyncGenerator<RunEvent, void, undefined> {
@@ -90,7 +90,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
         if (event !== undefined) yield event;
         if (sequence.ended) return;
       }
-      // Older servers close the stream of a run that was stopped in good order, but without a terminal event.
+      // Older servers close the stream of a stopped run cleanly but without a terminal event.
       if (closed && progress && sequence.numbered === false) return;
       failure = new ConnectionError('The stream ended before the run did');
     } catch (error) {
@@ -101,12 +101,12 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
     }
     if (sequence.numbered === false) throw sequence.interrupted(NO_NUMBERS, failure);
 
-    // The server is through, but the terminal event has not come. Either it was damaged beyond recognition on the way,
-    // or it is the one at the cursor: asking for that one too tells.
+    // The server says that nothing follows, but no terminal event came. Either it was damaged on the way, or it is the
+    // event at the cursor. Asking for the event at the cursor tells which.
     lookBack = closed && !progress;
-    // Without a cursor there is nothing to tell it by. Servers that give an event to one reader only do this.
+    // Without a cursor there is no way to tell. Servers that give each event to one reader only behave like this.
     if (lookBack && sequence.cursor === undefined && ++emptyStreams === EMPTY_STREAMS_MAX) {
-      throw sequence.interrupted('the server says that it is over, and sends no event', failure);
+      throw sequence.interrupted('the server says that the stream is over, but sent no event', failure);
     }
 
     if (progress || performance.now() - openedAt > LASTING_MS) {

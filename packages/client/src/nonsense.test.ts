@@ -1,4 +1,7 @@
-/** Answers that are JSON and still not what was asked for: an error that says so, never a crash or an endless loop. */
+/**
+ * Answers that are JSON but not what the client asked for: they must cause an error that says so, never a crash or an
+ * endless loop.
+ */
 import { describe, expect, it } from 'vitest';
 import { errorOf } from '../../../test/support/error-of.ts';
 import { ConnectionError } from './errors.ts';
@@ -41,9 +44,9 @@ describe('a list of runs', () => {
   };
 
   it.each([
-    ['that has more and does not say where', undefined],
-    ['that leads to itself', 'again'],
-  ])('%s is not read for ever', async (_, next_cursor) => {
+    ['that has more but no cursor', undefined],
+    ['that links to itself', 'again'],
+  ])('%s is not read forever', async (_, next_cursor) => {
     const page = { data: [{ run_id: RUN, status: 'completed' }], has_more: true, next_cursor };
     const { client, asked } = await serve((response) => json(response, 200, page), { maxRetries: 0 });
     expect(await errorOf(listed(client))).toBeInstanceOf(ConnectionError);
@@ -51,7 +54,7 @@ describe('a list of runs', () => {
   });
 });
 
-it('a file without a body is an empty one', async () => {
+it('a file without a body is an empty file', async () => {
   const { client } = await serve((response) => response.writeHead(204).end());
   const file = await client.runs.artifacts.read(RUN, 'a');
   expect({ status: file.status, text: await file.text() }).toEqual({ status: 204, text: '' });

@@ -1,8 +1,8 @@
-/** A listing. A loop over it reads page after page; awaited, it is the first page. */
+/** A listing. A loop reads page after page; `await` gives the first page. */
 import { ConnectionError } from './errors.ts';
 import { type Fields, isFields } from './transport.ts';
 
-/** What pages of all listings have. */
+/** The fields that the pages of all listings share. */
 interface Page<Item> {
   data: Item[];
   has_more: boolean;
@@ -32,7 +32,7 @@ export class Pages<Item, List extends Page<Item>> implements AsyncIterable<Item>
       yield* page.data;
       if (!page.has_more || page.next_cursor === null) return;
       if (page.next_cursor === after)
-        throw new ConnectionError('The server gives the same page again and again');
+        throw new ConnectionError('The server sends the same page again and again');
       after = page.next_cursor;
     }
   }
@@ -46,7 +46,7 @@ export class Pages<Item, List extends Page<Item>> implements AsyncIterable<Item>
   }
 }
 
-/** A page that has more says how to get it. */
+/** A page that has more has a cursor to the next one. */
 export function isPage(answer: Fields): answer is Fields & Page<Fields> {
   const { has_more, next_cursor } = answer;
   return isList(answer) && (has_more !== true || typeof next_cursor === 'string');

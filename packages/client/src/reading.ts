@@ -1,4 +1,4 @@
-/** A stream that is read once: by a loop, by a method that reads what is left, or by one after the other. */
+/** A stream that can be read once: by a loop, by a method that reads the rest, or by a loop and then a method. */
 export abstract class Reading<T> implements AsyncIterable<T> {
   readonly #items: AsyncGenerator<T, void, undefined>;
   #state: 'unread' | 'unfinished' | 'finished' | { error: unknown } = 'unread';
@@ -8,18 +8,18 @@ export abstract class Reading<T> implements AsyncIterable<T> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<T> {
-    if (this.#state !== 'unread') throw new Error('This stream has been read; it can be read only once');
+    if (this.#state !== 'unread') throw new Error('This stream was already read; it can be read only once');
     return this.#items;
   }
 
-  /** Sees each item before the reader does. */
+  /** Gets each item before the reader does. */
   protected abstract observe(item: T): void;
 
-  /** Reads what is left. */
+  /** Reads the rest. */
   protected async finish(): Promise<void> {
     for await (const _ of this.#items);
     if (typeof this.#state === 'object') throw this.#state.error;
-    if (this.#state !== 'finished') throw new Error('This stream was left before its end');
+    if (this.#state !== 'finished') throw new Error('This stream was closed before its end');
   }
 
   async *#watched(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {

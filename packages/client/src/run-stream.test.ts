@@ -1,4 +1,4 @@
-/** A stream over real sockets: what leaving, reading on and silence do. */
+/** A stream over real sockets: leaving the loop, reading the rest, and silence. */
 import type { ServerResponse } from 'node:http';
 import { encodeEventJson, encodeSseFrame, type RunEvent } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ const end = (response: ServerResponse, text: string): void => {
 };
 
 describe('reading', () => {
-  it('connects when it begins, once, and asks for events', async () => {
+  it('connects when reading begins, once, and asks for events', async () => {
     const { client, asked } = await serve((response) => end(response, delta(0, 'a') + completed(1)));
     const stream = client.runs.streamEvents(RUN);
     expect(asked).toHaveLength(0);
@@ -42,7 +42,7 @@ describe('reading', () => {
     expect(asked[0]!.headers).not.toHaveProperty('last-event-id');
   });
 
-  it('gives the result and the text also after the loop, or without one', async () => {
+  it('gives the result and the text after the loop, or without a loop', async () => {
     const { client } = await serve((response) => end(response, delta(0, 'a') + delta(1, 'b') + completed(2)));
     const looped = client.runs.streamEvents(RUN);
     for await (const _ of looped);
@@ -71,7 +71,7 @@ describe('reading', () => {
     expect(() => stream[Symbol.asyncIterator]()).toThrow(/only once/);
   });
 
-  it('fails alike in the loop and in the methods', async () => {
+  it('fails the same way in the loop and in the methods', async () => {
     const { client } = await serve((response) => json(response, 404, { error: 'Run not found' }));
     const stream = client.runs.streamEvents(RUN);
     const error = await errorOf(stream.result());
@@ -79,7 +79,7 @@ describe('reading', () => {
     expect(await errorOf(stream.text())).toBe(error);
   });
 
-  it('does not take another document for a stream', async () => {
+  it('rejects a response that is not an event stream', async () => {
     const { client, asked } = await serve((response) => json(response, 200, {}), { maxRetries: 1 });
     const error = await errorOf(client.runs.streamEvents(RUN).result());
     expect(error).toBeInstanceOf(ConnectionError);
@@ -89,7 +89,7 @@ describe('reading', () => {
 });
 
 describe('leaving', () => {
-  it('a loop ends the request, and the cursor tells where to begin again', async () => {
+  it('a loop ends the request, and the cursor shows where to begin again', async () => {
     const { client, asked } = await serve((response, { headers }) =>
       headers['last-event-id'] === '1'
         ? end(response, completed(2))
@@ -99,7 +99,7 @@ describe('leaving', () => {
     for await (const { seq } of stream) if (seq === 1) break;
     await waitFor('the request to end', () => asked[0]!.aborted);
     expect(stream.cursor).toBe(1);
-    expect(String(await errorOf(stream.result()))).toMatch(/left before its end/);
+    expect(String(await errorOf(stream.result()))).toMatch(/closed before its end/);
 
     const rest = client.runs.streamEvents(RUN, { after: 1 });
     expect(await rest.result()).toMatchObject({ seq: 2 });
@@ -114,7 +114,7 @@ describe('leaving', () => {
     await waitFor('the request to end', () => asked[0]!.aborted);
   });
 
-  it('by a signal ends the request, with the reason of the signal', async () => {
+  it("by a signal ends the request with the signal's reason", async () => {
     const abort = new AbortController();
     const { client, asked } = await serve((response) => open(response, delta(0, 'a')));
     const looping = (async () => {
@@ -128,7 +128,7 @@ describe('leaving', () => {
 });
 
 describe('coming back', () => {
-  it('asks for what follows the last event', async () => {
+  it('asks for the events after the last one', async () => {
     const { client, asked } = await serve((response, _, before) => {
       if (before === 0) {
         open(response, delta(0, 'a') + delta(1, 'b'));
@@ -142,7 +142,7 @@ describe('coming back', () => {
     expect(asked.every(({ headers }) => headers['x-a'] === 'b')).toBe(true);
   });
 
-  it('is told: what was lost, each try, and that it is back', async () => {
+  it('reports what was lost, each attempt, and that it is back', async () => {
     const { client } = await serve((response, _, before) => {
       if (before === 0) {
         open(response, delta(0, 'a'));
@@ -160,7 +160,7 @@ describe('coming back', () => {
     ]);
   });
 
-  it('is over when who is told of it throws, and the request with it', async () => {
+  it('ends with its request when the listener throws', async () => {
     const { client, asked } = await serve((response) => open(response, delta(0, 'a')));
     const fault = new Error('no screen');
     const stream = client.runs.streamEvents(RUN, {
@@ -172,7 +172,7 @@ describe('coming back', () => {
     await waitFor('the request to end', () => asked[0]?.aborted);
   });
 
-  it('happens when a connection has gone silent', async () => {
+  it('happens when a connection falls silent', async () => {
     const { client, asked } = await serve((response, _, before) => {
       if (before === 0) open(response, delta(0, 'a'));
       else end(response, completed(1));
@@ -182,7 +182,7 @@ describe('coming back', () => {
     await waitFor('the silent request to end', () => asked[0]!.aborted);
   });
 
-  it('does not happen while the server says that it is there, nor while the reader takes its time', async () => {
+  it('does not happen while the server sends keepalives, nor while the reader is slow', async () => {
     const { client, asked } = await serve((response) => {
       open(response, delta(0, 'a'));
       let pings = 0;
@@ -209,7 +209,7 @@ describe('the text of a run', () => {
   };
   const said = (seq: number, text: string) => ({ event: 'message.delta', seq, delta: text });
 
-  it('is what was said, without what was said again after a restart', () => {
+  it('is what the model said, without repetitions after a restart', () => {
     const before = [said(0, 'one '), said(1, 'tw')];
     const resumed = { event: 'run.resumed', seq: 2, discard_from_seq: 1 };
     expect(textOf(...before, resumed, said(3, 'two'))).toBe('one two');
@@ -219,7 +219,7 @@ describe('the text of a run', () => {
     expect(textOf(said(0, 'one '), { event: 'run.resumed', seq: 1 }, said(2, 'two'))).toBe('one two');
   });
 
-  it('keeps what comes after the restart, whatever its number', () => {
+  it('keeps what comes after the restart, whatever its seq', () => {
     const resumed = { event: 'run.resumed', seq: 1, discard_from_seq: 0 };
     expect(textOf(said(0, 'x'), resumed, said(2, 'a'), { ...resumed, seq: 3, discard_from_seq: 2 })).toBe('');
   });

@@ -1,4 +1,4 @@
-/** The events of a run, to be read once. Leaving the loop ends the request; the run goes on. */
+/** The events of a run. Can be read once. Leaving the loop ends the request; the run continues. */
 import { isTerminalEvent, type RunEvent, type TerminalEvent } from '@talaria/protocol';
 import { AnswerText } from './answer-text.ts';
 import { StreamInterruptedError } from './errors.ts';
@@ -9,11 +9,11 @@ import type { RequestOptions } from './transport.ts';
 export interface StreamOptions extends RequestOptions {
   /** Begins after the event with this `seq` rather than with the first. */
   after?: number | undefined;
-  /** Milliseconds of silence after which a connection counts as lost. Servers break silences every 10 to 30 s. */
+  /** Milliseconds of silence after which a connection counts as lost. Servers send a keepalive every 10 to 30 s. */
   stallTimeout?: number | undefined;
-  /** Milliseconds for which a lost stream tries to come back; 0 is not at all, `Infinity` for ever. */
+  /** For how many milliseconds a lost stream tries to reconnect; 0 means never, `Infinity` forever. */
   reconnectTimeout?: number | undefined;
-  /** Is told when the stream is connected, when that was lost, and when it is back. */
+  /** Is called when the stream connects, when it loses its connection, and when it reconnects. */
   onConnection?: ((change: ConnectionChange) => void) | undefined;
 }
 
@@ -29,12 +29,12 @@ export class RunStream extends Reading<RunEvent> {
     this.#cursor = options.after;
   }
 
-  /** The `seq` of the last event read: what another stream of this run can begin `after`. */
+  /** The `seq` of the last event read: another stream of this run can begin `after` it. */
   get cursor(): number | undefined {
     return this.#cursor;
   }
 
-  /** The event the run ended with, after reading what is left. */
+  /** The event that ended the run, after reading the rest. */
   async result(): Promise<TerminalEvent> {
     if (this.#terminal === undefined) await this.finish();
     if (this.#terminal !== undefined) return this.#terminal;
@@ -43,8 +43,8 @@ export class RunStream extends Reading<RunEvent> {
   }
 
   /**
-   * Everything the model said, after reading what is left; what it said again after a restart of the server counts
-   * once. The answer alone is the `output` of `run.completed`.
+   * Everything the model said, after reading the rest. What it said again after a server restart counts once. The
+   * answer alone is the `output` of `run.completed`.
    */
   async text(): Promise<string> {
     if (this.#terminal === undefined) await this.finish();

@@ -1,10 +1,10 @@
-/** The messages of an answer, as they come. Leaving the loop closes the connection. */
+/** The messages of a response, as they arrive. Leaving the loop closes the connection. */
 import { createSseDecoder, type SseHandlers, type SseMessage } from '@talaria/protocol';
 import type { Connection } from './connection.ts';
 import { ConnectionError } from './errors.ts';
 
 export interface MessageHandlers extends Omit<SseHandlers, 'onMessage'> {
-  /** Before the first of them. */
+  /** Called before the first message. */
   onOpen?: () => void;
 }
 

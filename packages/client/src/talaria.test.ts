@@ -20,7 +20,7 @@ describe('the base URL', () => {
     expect(() => new Talaria({ baseUrl })).toThrow(/^baseUrl must be an http or https URL/);
   });
 
-  it('is by default that of a local server, or what the environment says', () => {
+  it('defaults to that of a local server, or to the one in the environment', () => {
     expect(new Talaria().baseUrl).toBe('http://127.0.0.1:8642');
     vi.stubEnv('TALARIA_BASE_URL', 'http://other:1');
     expect(new Talaria().baseUrl).toBe('http://other:1');
@@ -38,7 +38,7 @@ describe('the key', () => {
     return asked[0]!.headers.authorization;
   };
 
-  it('comes from the environment, Talaria before Hermes, unless one is given or none is wanted', async () => {
+  it("comes from the environment, Talaria's variable before Hermes's, unless one is given or null", async () => {
     expect(await sent({})).toBeUndefined();
     vi.stubEnv('HERMES_API_KEY', 'sk-hermes');
     expect(await sent({})).toBe('Bearer sk-hermes');
@@ -49,7 +49,7 @@ describe('the key', () => {
     expect(await sent({ apiKey: '' })).toBeUndefined();
   });
 
-  it('is not looked for where there is no environment, or where it may not be seen', () => {
+  it('is not read where there is no environment, or where reading it is not allowed', () => {
     vi.stubGlobal('process', undefined);
     expect(new Talaria().baseUrl).toBe('http://127.0.0.1:8642');
     vi.stubGlobal('process', {

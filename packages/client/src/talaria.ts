@@ -1,4 +1,4 @@
-/** The client. Each part of the API is a property: `client.runs.create(…)`. */
+/** The client. Each part of the API is a property, such as `client.runs.create(…)`. */
 import { Chat } from './resources/chat.ts';
 import { Completions, Embeddings } from './resources/completions.ts';
 import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
@@ -13,13 +13,13 @@ import { type Fetch, Transport } from './transport.ts';
 export interface TalariaOptions {
   /** Default: the environment's `TALARIA_BASE_URL`, else `http://127.0.0.1:8642`. */
   baseUrl?: string | undefined;
-  /** Default: the environment's `TALARIA_API_KEY`, else its `HERMES_API_KEY`. `null` is none. */
+  /** Default: the environment's `TALARIA_API_KEY`, else its `HERMES_API_KEY`. `null` means no key. */
   apiKey?: string | null | undefined;
-  /** Milliseconds for each try of a request. Default a minute, and ten for answers of a model. */
+  /** Milliseconds for each attempt of a request. Default one minute, and ten minutes for answers of a model. */
   timeout?: number | undefined;
-  /** How often a request is sent again, where that is safe. Default 3. */
+  /** How often a request is retried, where that is safe. Default 3. */
   maxRetries?: number | undefined;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   fetch?: Fetch | undefined;
   /** Sent with every request. */
   headers?: Record<string, string> | undefined;
@@ -76,7 +76,7 @@ export class Talaria {
   }
 }
 
-/** Without the `/v1` that clients of one part of the API are given; a password in it would end up in messages. */
+/** Removes the `/v1` that users of OpenAI's clients put there. Rejects a password, which would end up in messages. */
 function toBaseUrl(given: string): string {
   let url: URL | undefined;
   try {
@@ -88,7 +88,7 @@ function toBaseUrl(given: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
-/** Browsers have no environment, and some runtimes ask before they show it. */
+/** Browsers have no environment, and some runtimes ask the user before they show it. */
 function env(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   try {

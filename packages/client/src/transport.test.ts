@@ -1,4 +1,4 @@
-/** Requests against real sockets: what is sent, what is sent again, and what comes out when it fails. */
+/** Requests over real sockets: what is sent, what is retried, and which error comes out. */
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
@@ -13,7 +13,7 @@ const FINISHED = { run_id: RUN, status: 'completed' };
 const NEVER = 60_000;
 
 describe('a request', () => {
-  it('carries the key, the headers of the client and its own, the last of the same name', async () => {
+  it("carries the key, the client's headers and its own; the last of the same name wins", async () => {
     const options = { apiKey: 'sk-1', headers: { 'x-a': 'client', 'x-b': 'client' } };
     const { client, asked } = await serve((response) => json(response, 200, FINISHED), options);
     await client.runs.get(RUN, { headers: { 'x-b': 'request' } });
@@ -25,19 +25,19 @@ describe('a request', () => {
     expect(asked[0]!.headers).not.toHaveProperty('content-type');
   });
 
-  it('carries its body as JSON, unknown fields too', async () => {
+  it('carries its body as JSON, including unknown fields', async () => {
     const { client, asked } = await serve((response) => json(response, 202, { run_id: RUN }));
     await client.runs.create({ input: 'hi', session_id: undefined, reasoning: { effort: 'high' } });
     expect(asked[0]!.headers['content-type']).toBe('application/json');
     expect(JSON.parse(asked[0]!.body)).toEqual({ input: 'hi', reasoning: { effort: 'high' } });
   });
 
-  it('gives the answer as it came, unknown fields too', async () => {
+  it('returns the answer unchanged, including unknown fields', async () => {
     const { client } = await serve((response) => json(response, 200, { ...FINISHED, more: [1] }));
     expect(await client.runs.get(RUN)).toEqual({ ...FINISHED, more: [1] });
   });
 
-  it('shows the head of the answer to who asks for it', async () => {
+  it("passes the response's head to onResponse", async () => {
     const { client } = await serve((response) => json(response, 200, FINISHED, { 'x-request-id': 'req_1' }));
     let requestId: string | null = null;
     await client.runs.get(RUN, {
@@ -48,14 +48,14 @@ describe('a request', () => {
     expect(requestId).toBe('req_1');
   });
 
-  it('puts an id into the path as one segment, and refuses what is none', async () => {
+  it('puts an id into the path as one segment, and rejects a string that is not an id', async () => {
     const { client, asked } = await serve((response) => json(response, 200, FINISHED));
     await client.runs.get('a/b?c');
     expect(asked[0]!.url).toBe('/v1/runs/a%2Fb%3Fc');
     for (const id of ['', '.', '..']) expect(() => client.runs.get(id)).toThrow(TypeError);
   });
 
-  it('goes through the fetch that was given', async () => {
+  it('goes through the given fetch', async () => {
     const urls: string[] = [];
     const client = new Talaria({
       baseUrl: 'http://talaria.test/base/v1/',
@@ -70,7 +70,7 @@ describe('a request', () => {
   });
 });
 
-describe('what is sent again', () => {
+describe('what is retried', () => {
   it.each([408, 429, 500, 502, 503])('a read that was answered with %i', async (status) => {
     const { client, asked } = await serve((response, _, before) =>
       before < 2 ? busy(response, status) : json(response, 200, FINISHED),
@@ -105,7 +105,7 @@ describe('what is sent again', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('as often as it may be, and then the last failure comes out', async () => {
+  it('retries up to the limit, then throws the last failure', async () => {
     const { client, asked } = await serve((response) => busy(response, 503), { maxRetries: 2 });
     expect(await errorOf(client.runs.get(RUN))).toBeInstanceOf(ServerError);
     expect(asked).toHaveLength(3);
@@ -113,13 +113,13 @@ describe('what is sent again', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it.each([400, 401, 403, 404, 409, 413])('not what was answered with %i', async (status) => {
+  it.each([400, 401, 403, 404, 409, 413])('not a request that got %i', async (status) => {
     const { client, asked } = await serve((response) => busy(response, status));
     expect(await errorOf(client.runs.get(RUN))).toMatchObject({ status });
     expect(asked).toHaveLength(1);
   });
 
-  it('not what the server wants to wait for longer than a minute', async () => {
+  it('not when the server asks for more than a minute', async () => {
     const { client, asked } = await serve((response) => json(response, 429, {}, { 'retry-after': '61' }));
     const error = await errorOf(client.runs.get(RUN));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -200,13 +200,13 @@ describe('a create whose outcome is unknown', () => {
     expect(second!.headers['idempotency-key']).toBe(first!.headers['idempotency-key']);
   });
 
-  it('is not sent again to a server that does not: it could start a second run', async () => {
+  it('is not sent again to a server that ignores keys: it could start a second run', async () => {
     const { client, asked } = await serveCreates({ run_submission: true }, hangUp);
     expect(await errorOf(client.runs.create({ input: 'hi' }))).toBeInstanceOf(ConnectionError);
     expect(asked.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('does not outlive its signal, also while the server is asked', async () => {
+  it('ends with its signal, also while the server is asked about keys', async () => {
     const abort = new AbortController();
     const { client } = await serve((response, { url }) => {
       if (url === '/v1/capabilities') abort.abort(new Error('enough'));
@@ -216,7 +216,7 @@ describe('a create whose outcome is unknown', () => {
     expect(await errorOf(creating)).toEqual(new Error('enough'));
   });
 
-  it('uses the key it was given, and another one for each create', async () => {
+  it('uses the given key, and otherwise a new one for each create', async () => {
     const { client, asked } = await serve((response) => json(response, 202, { run_id: RUN }));
     await client.runs.create({ input: 'hi' }, { idempotencyKey: 'mine' });
     await client.runs.create({ input: 'hi' });
@@ -243,7 +243,7 @@ describe('a limit', () => {
     expect(await errorOf(client.runs.get(RUN, { timeout: 100, maxRetries: 0 }))).toBeInstanceOf(TimeoutError);
   });
 
-  it.each([0, Number.POSITIVE_INFINITY, 2 ** 40])('of %d is none', async (timeout) => {
+  it.each([0, Number.POSITIVE_INFINITY, 2 ** 40])('of %d means no timeout', async (timeout) => {
     const { client } = await serve((response) => setTimeout(() => json(response, 200, FINISHED), 20));
     expect(await client.runs.get(RUN, { timeout, maxRetries: 0 })).toEqual(FINISHED);
   });
@@ -268,14 +268,14 @@ describe('a signal', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('that is aborted already sends nothing', async () => {
+  it('sends nothing when it is already aborted', async () => {
     const { client, asked } = await serve((response) => json(response, 200, FINISHED));
     const signal = AbortSignal.abort(new Error('enough'));
     expect(await errorOf(client.runs.get(RUN, { signal }))).toEqual(new Error('enough'));
     expect(asked).toHaveLength(0);
   });
 
-  it('is let go of when the request is over', async () => {
+  it('has no listener left when the request is over', async () => {
     const { client } = await serve((response, _, before) => {
       if (before === 0) hangUp(response);
       else busy(response, before === 1 ? 503 : 400);
@@ -291,7 +291,7 @@ describe('a signal', () => {
 describe('the API key', () => {
   const apiKey = 'sk-very-secret-1';
 
-  it('is in no error and in nothing that is printed', async () => {
+  it('appears in no error and in nothing that is printed', async () => {
     const { client, url } = await serve(
       (response, { headers }, before) => {
         if (before === 0) response.writeHead(502).end(`Could not pass on: ${headers.authorization}`);
@@ -316,7 +316,7 @@ describe('the API key', () => {
   });
 
   it.each([`${apiKey}\nx`, `${apiKey}\0`, `${apiKey}ключ`])(
-    'that no header can hold is refused at once, without showing it',
+    'is rejected at once, without showing it, when no header can hold it',
     async (bad) => {
       const error = await errorOf(Promise.resolve().then(() => new Talaria({ apiKey: bad })));
       expect(error).toBeInstanceOf(TypeError);
@@ -333,7 +333,7 @@ describe('the API key', () => {
   });
 });
 
-it('a server that is not there is a connection error that says why', async () => {
+it('an unreachable server is a connection error with the reason', async () => {
   const client = new Talaria({ baseUrl: 'http://127.0.0.1:1', maxRetries: 0, timeout: NEVER });
   const error = await errorOf(client.health.get());
   expect(error).toBeInstanceOf(ConnectionError);

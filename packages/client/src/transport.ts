@@ -1,8 +1,8 @@
 /**
- * Sends requests: headers, time limits, retries, errors.
+ * Sends requests: headers, timeouts, retries, errors.
  *
- * A request is sent again only when that cannot do harm: when the server said that it had not begun, or when the
- * failure may pass and the request is one that may be carried out twice (`Call.repeat`).
+ * A request is retried only when that is safe: the server said that it had not begun, or the failure may pass and the
+ * request may be carried out twice (`Call.repeat`).
  */
 import { abortWith, after, sleep } from './abort.ts';
 import { Connection, toFailure } from './connection.ts';
@@ -14,12 +14,12 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
-  /** Milliseconds for each try, until the answer is there; of a stream, until it begins. */
+  /** Milliseconds for each attempt, until the answer has arrived; for a stream, until it begins. */
   timeout?: number | undefined;
   headers?: Record<string, string> | undefined;
   maxRetries?: number | undefined;
   idempotencyKey?: string | undefined;
-  /** Is shown the head of the answer, for what stands in its headers. */
+  /** Gets the response's head, for callers that need its headers. */
   onResponse?: ((head: ResponseHead) => void) | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface Call {
   query?: object | undefined;
   body?: unknown;
   headers?: Record<string, string | undefined>;
-  /** The answer is a stream of events, and nothing else is taken for one. */
+  /** Expects an event stream; any other response is an error. */
   events?: boolean;
-  /** For calls that usually take longer, or not as long, as others. */
+  /** For calls that usually take longer, or less long, than others. */
   timeout?: number;
-  /** Whether an answer in JSON is one, as far as the client itself goes by it. */
+  /** Checks a JSON answer, as far as the client itself depends on its shape. */
   fits?: (answer: Fields) => boolean;
-  /** Whether it may be carried out twice; a question may be asked of the server first. */
+  /** Whether the request may be carried out twice; answering may take a request to the server. */
   repeat: boolean | (() => Promise<boolean>);
 }
 
@@ -61,7 +61,7 @@ export const NO_CONTENT = 204;
 
 const TIMEOUT_MS = 60_000;
 
-/** Shorter keys are words, and words stand in messages by chance. */
+/** Shorter keys may be ordinary words, which occur in messages by chance. */
 const SECRET_MIN = 8;
 
 export class Transport {
@@ -84,11 +84,11 @@ export class Transport {
     return this.#withRetries(call, options, async (connection) => {
       const answer = parseJson(await connection.bytes());
       if (isFields(answer) && fits(answer)) return answer as T;
-      throw new ConnectionError('The answer of the server is not what was asked for');
+      throw new ConnectionError("The server's answer does not have the expected shape");
     });
   }
 
-  /** The answer when it begins; its body is for the caller to read, who also closes it. */
+  /** The response when its head has arrived. The caller reads its body and closes it. */
   open(call: Call, options: RequestOptions = {}): Promise<Connection> {
     return this.#withRetries(call, options, async (connection) => connection);
   }
@@ -160,7 +160,7 @@ export class Transport {
     const { status, headers } = connection.response;
     const text = new TextDecoder().decode(await connection.bytes());
     const { apiKey = '' } = this.#options;
-    // A proxy may show the request it could not pass on.
+    // A proxy may quote the request that it could not pass on.
     return toAPIError(status, headers, apiKey.length < SECRET_MIN ? text : text.replaceAll(apiKey, '***'));
   }
 }
@@ -171,7 +171,7 @@ async function mayRepeat({ repeat }: Call, error: unknown): Promise<boolean> {
   return typeof repeat === 'boolean' ? repeat : repeat();
 }
 
-/** The engine's own message would show the value, which may be a secret. */
+/** The runtime's own message would show the value, which may be a secret. */
 function addHeaders(headers: Headers, added: Record<string, string | undefined>): void {
   for (const [name, value] of Object.entries(added)) {
     if (value === undefined) continue;
@@ -179,7 +179,7 @@ function addHeaders(headers: Headers, added: Record<string, string | undefined>)
       headers.set(name, value);
     } catch {
       const meant = name === 'authorization' ? 'The API key' : `The header '${name}'`;
-      throw new TypeError(`${meant} has characters that a header cannot have`);
+      throw new TypeError(`${meant} contains characters that a header cannot hold`);
     }
   }
 }
@@ -194,7 +194,7 @@ function toQuery(query: object = {}): string {
 }
 
 function expectEvents(response: Response): void {
-  // There are none, and there will be none.
+  // The server says that there are no events, and that none will come.
   if (response.status === NO_CONTENT) return;
   const type = response.headers.get('content-type') ?? '';
   if (!type.startsWith(EVENTS)) {
@@ -202,12 +202,12 @@ function expectEvents(response: Response): void {
   }
 }
 
-/** Bytes that are no UTF-8 were damaged on the way and must not become part of an answer. */
+/** Bytes that are not UTF-8 were damaged on the way and must not become part of an answer. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new ConnectionError('The answer of the server is not JSON', { cause: error });
+    throw new ConnectionError("The server's answer is not JSON", { cause: error });
   }
 }
 
@@ -215,7 +215,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }
 
-/** An id as one segment of a path; what would make another path of it is refused. */
+/** An id as one path segment. An id that would change the path is rejected. */
 export function segment(id: string): string {
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`'${id}' is not an id`);
   return encodeURIComponent(id);

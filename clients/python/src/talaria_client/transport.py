@@ -55,9 +55,9 @@ class Transport:
         try:
             answer = json.loads(content)
         except ValueError as error:
-            raise ConnectionLost("The answer of the server is not JSON") from error
+            raise ConnectionLost("The server's answer is not JSON") from error
         if not isinstance(answer, dict):
-            raise ConnectionLost("The answer of the server is not a JSON object")
+            raise ConnectionLost("The server's answer is not a JSON object")
         return answer
 
     async def bytes(

@@ -1,4 +1,4 @@
-/** `/v1/runs/{id}/artifacts`: the files of a run's workspace; those of a slot are served alike. */
+/** `/v1/runs/{id}/artifacts`: the files of a run's workspace. A slot's files have the same routes. */
 import type { ArtifactList } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
 import { toDownload } from '../download.ts';
@@ -12,9 +12,9 @@ export interface ArtifactListQuery {
 }
 
 export interface ArtifactReadOptions extends RequestOptions {
-  /** The first byte that is wanted. */
+  /** The first byte to read. */
   start?: number | undefined;
-  /** The first byte that is not wanted any more. */
+  /** The byte after the last one to read. */
   end?: number | undefined;
 }
 
@@ -24,11 +24,11 @@ export interface ArchiveQuery {
   format?: 'tar.gz' | 'tar' | 'zip' | undefined;
 }
 
-/** The server reads all of a file before it sends the first byte, to tell its digest. */
+/** The server reads the whole file before it sends the first byte, to compute its digest. */
 const TIMEOUT_MS = 600_000;
 const STALL_MS = 60_000;
 
-/** `base` is what stands before the id of the run or slot whose files they are. */
+/** `base` is the path before the id of the run or slot. */
 export class Artifacts<List = ArtifactList> {
   readonly #transport: Transport;
   readonly #base: string;
@@ -45,7 +45,7 @@ export class Artifacts<List = ArtifactList> {
   }
 
   /**
-   * One file, or a part of it. The body streams, and goes on by itself after a lost connection; `ETag` is the sha256
+   * One file, or a part of it. The body streams, and continues by itself after a lost connection. `ETag` is the sha256
    * of the whole file.
    */
   async read(id: string, path: string, options: ArtifactReadOptions = {}): Promise<Response> {
@@ -76,7 +76,7 @@ export class Artifacts<List = ArtifactList> {
     return toDownload(first, {
       stallMs: STALL_MS,
       signal: request.signal,
-      // Without a tag nobody knows whether the rest belongs to the same file; a range counts bytes as they are stored.
+      // Without a tag nobody knows whether the rest belongs to the same file. A range counts bytes as they are stored.
       resume: tag === null || headers.has('content-encoding') ? undefined : resume,
     });
   }

@@ -1,4 +1,4 @@
-/** `/v1/runs/{id}/calls`: the tool calls of a run, whole. */
+/** `/v1/runs/{id}/calls`: the tool calls of a run, with their whole arguments and outputs. */
 import type { RunCall } from '@talaria/protocol';
 import { type RequestOptions, segment, type Transport } from '../transport.ts';
 
@@ -9,7 +9,7 @@ export class Calls {
     this.#transport = transport;
   }
 
-  /** The whole arguments and output of a call, of which events show the beginning. */
+  /** The whole arguments and output of a call. Events show only their beginning. */
   get(runId: string, toolCallId: string, options?: RequestOptions): Promise<RunCall> {
     const path = `/v1/runs/${segment(runId)}/calls/${segment(toolCallId)}`;
     return this.#transport.json<RunCall>({ method: 'GET', path, repeat: true }, options);

@@ -19,9 +19,9 @@ import { ANSWER_TIMEOUT_MS, type SessionOptions, sessionHeaders } from './sessio
 export type ChatParams = Params<ChatRequest>;
 
 export interface ChatOptions extends SessionOptions {
-  /** Is told of the tools the agent uses while it streams its answer. */
+  /** Gets the tool calls of the agent while its answer streams. */
   onToolProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** Is told, while the answer streams, of what waits for a person: answer with `runs.respondApproval`. */
+  /** Gets each pending approval while the answer streams; answer it with `runs.respondApproval`. */
   onApprovalRequest?: ((request: ChatApprovalRequest) => void) | undefined;
 }
 
@@ -60,7 +60,7 @@ export class ChatCompletions {
   }
 }
 
-/** The chunks of an answer, to be read once. Leaving the loop ends the request. */
+/** The chunks of an answer. Can be read once. Leaving the loop ends the request. */
 export class ChatStream extends Reading<ChatCompletionChunk> {
   #text = '';
 
@@ -68,7 +68,7 @@ export class ChatStream extends Reading<ChatCompletionChunk> {
     super(readChunks(connection, options));
   }
 
-  /** The whole answer, after reading what is left. */
+  /** The whole answer, after reading the rest. */
   async text(): Promise<string> {
     await this.finish();
     return this.#text;

@@ -48,7 +48,7 @@ export class Completions {
   }
 }
 
-/** The chunks of a text, to be read once. Leaving the loop ends the request. */
+/** The chunks of a text. Can be read once. Leaving the loop ends the request. */
 export class CompletionStream extends Reading<Completion> {
   #text = '';
 
@@ -56,7 +56,7 @@ export class CompletionStream extends Reading<Completion> {
     super(readChunks(connection, timeout));
   }
 
-  /** The whole text, after reading what is left. */
+  /** The whole text, after reading the rest. */
   async text(): Promise<string> {
     await this.finish();
     return this.#text;

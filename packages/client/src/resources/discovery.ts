@@ -1,4 +1,4 @@
-/** What a server says of itself: `/v1/models`, `/v1/skills`, `/v1/toolsets`, `/v1/capabilities`, `/health`. */
+/** What a server reports about itself: `/v1/models`, `/v1/skills`, `/v1/toolsets`, `/v1/capabilities`, `/health`. */
 import type {
   Capabilities,
   Health,
@@ -21,7 +21,7 @@ export class Models {
     return this.#transport.json<ModelList>({ method: 'GET', path: '/v1/models', repeat: true }, options);
   }
 
-  /** What a picker offers. */
+  /** The models that a user can pick from. */
   options(options?: RequestOptions): Promise<ModelOptions> {
     return this.#transport.json({ method: 'GET', path: '/api/model/options', repeat: true }, options);
   }

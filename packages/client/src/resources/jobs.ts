@@ -62,7 +62,7 @@ export class Jobs {
     return this.#job({ method: 'POST', path: `${pathOf(jobId)}/resume`, body: {}, repeat: true }, options);
   }
 
-  /** Runs it now, beside its schedule; where the server tells, `last_run_id` is the run. */
+  /** Runs the job now, in addition to its schedule. `last_run_id` is the new run, where the server sends it. */
   run(jobId: string, options?: RequestOptions): Promise<Job> {
     return this.#job({ method: 'POST', path: `${pathOf(jobId)}/run`, body: {}, repeat: false }, options);
   }

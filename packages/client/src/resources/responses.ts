@@ -35,7 +35,7 @@ export class Responses {
       body: params,
       headers: sessionHeaders(options),
       timeout: ANSWER_TIMEOUT_MS,
-      // Idempotency keys are honoured for answers in one piece only.
+      // Servers honour idempotency keys only for responses that do not stream.
       repeat: params.stream !== true,
     };
     if (params.stream !== true) {
@@ -45,7 +45,7 @@ export class Responses {
     return this.#stream(connection, options);
   }
 
-  /** The events of a response from the first on, or after the one with this number. */
+  /** The events of a response, from the first or after the one with this number. */
   async streamEvents(
     responseId: string,
     { after, ...options }: RequestOptions & { after?: number | undefined } = {},
@@ -64,7 +64,7 @@ export class Responses {
     return this.#transport.json<ResponseDeleted>(call, options);
   }
 
-  /** Stops a response that works in the background. */
+  /** Stops a background response. */
   cancel(responseId: string, options?: RequestOptions): Promise<ResponseObject> {
     const call = { method: 'POST', path: `${pathOf(responseId)}/cancel`, repeat: true } as const;
     return this.#transport.json<ResponseObject>(call, options);
@@ -87,17 +87,17 @@ function pathOf(responseId: string): string {
   return `/v1/responses/${segment(responseId)}`;
 }
 
-/** The events of a response, to be read once. Leaving the loop ends the request. */
+/** The events of a response. Can be read once. Leaving the loop ends the request. */
 export class ResponseStream extends Reading<ResponseEvent> {
   #response: ResponseObject | undefined;
 
-  /** The response as it is at the end, after reading what is left. */
+  /** The response in its final state, after reading the rest. */
   async result(): Promise<ResponseObject> {
     await this.finish();
     return this.#response!;
   }
 
-  /** All text of the response, after reading what is left. */
+  /** All text of the response, after reading the rest. */
   async text(): Promise<string> {
     const { output } = await this.result();
     return output
@@ -120,7 +120,7 @@ function isLast(event: ResponseEvent): event is LastEvent {
   return /^response\.(completed|incomplete|failed)$/.test(event.type);
 }
 
-/** Where a stream can be taken up again: of which response, and after which event. */
+/** Where to resume a stream: which response, and after which event. */
 interface Place {
   id: string;
   after: number;
@@ -128,12 +128,12 @@ interface Place {
 
 type Resume = (responseId: string, after: number) => Promise<Connection>;
 
-/** How often a connection may bring nothing new before that is taken for the end. */
+/** How many connections may bring nothing new before the stream counts as ended. */
 const IDLE_CONNECTIONS_MAX = 5;
 
 /**
- * The events to the last, each once. A response in the background goes on whoever reads it, so a stream that breaks off
- * is taken up again; any other may end with its reader.
+ * Every event to the last, each once. A background response keeps running without readers, so a broken stream is
+ * resumed. Any other response may end with its reader.
  */
 async function* readEvents(
   first: Connection,

@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, get, list, watch, stop, approve, steer, answer calls of tools. */
+/** `/v1/runs`: create, get, list, watch, stop, approve, steer, answer tool calls. */
 import {
   type ApprovalAnswerRequest,
   type Capabilities,
@@ -43,7 +43,7 @@ export interface RunFilter extends PageQuery {
   /** Created at this time or later, and before `until`; in seconds since the epoch. */
   since?: number | undefined;
   until?: number | undefined;
-  /** Words that are all in the prompt, as far as `input` shows it, or in the answer. */
+  /** Words that must all occur in the prompt (as far as `input` shows it) or in the answer. */
   q?: string | undefined;
   /** `head`: without the answers. */
   view?: 'full' | 'head' | undefined;
@@ -54,14 +54,16 @@ export type RunPages = Pages<Run, RunList>;
 type OtherParams = Params<Omit<CreateRunRequest, 'tools' | 'output_schema'>>;
 
 export type CreateRunParams = OtherParams & {
-  /** Functions that the client runs: in the form of the protocol, or by name. */
+  /** Functions that the client runs: in the protocol's form, or by name. */
   tools?: readonly FunctionToolRequest[] | Readonly<Record<string, ToolDescription>> | undefined;
-  /** A JSON schema, or a schema of a library that speaks Standard Schema. */
+  /** A JSON schema, or a schema of a library that implements Standard Schema. */
   output_schema?: object | undefined;
 };
 
 export type RunParams<Schemas, Output extends object | undefined = undefined> = OtherParams & {
-  /** Tools by name, which are run here; or functions in the form of the protocol, which somebody else answers for. */
+  /**
+   * Tools by name, which run in this process; or functions in the protocol's form, whose calls somebody else answers.
+   */
   tools?: ClientTools<Schemas> | readonly FunctionToolRequest[] | undefined;
   output_schema?: Output | undefined;
 };
@@ -91,7 +93,7 @@ export class Runs {
     this.calls = new Calls(transport);
   }
 
-  /** Starts a run. Carries an idempotency key, so that sending it again never starts a second one. */
+  /** Starts a run. Sends an idempotency key, so a retry never starts a second run. */
   async create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
     const idempotencyKey = options.idempotencyKey ?? createId('idem');
     return this.#transport.json<RunCreated>(
@@ -111,7 +113,7 @@ export class Runs {
     return this.#transport.json<Run>(call, options);
   }
 
-  /** Newest first. A loop over it goes through all pages; awaited, it is one page. */
+  /** Newest first. A loop reads all pages; `await` gives one page. */
   list(filter: RunFilter = {}, options?: RequestOptions): RunPages {
     const call = { method: 'GET', path: '/v1/runs', fits: isRunPage, repeat: true } as const;
     const { status, ...others } = filter;
@@ -119,13 +121,13 @@ export class Runs {
     return new Pages(asked, (query) => this.#transport.json({ ...call, query }, options));
   }
 
-  /** Asks the run to stop. Returns when that is accepted; `wait` returns when it has happened. */
+  /** Asks the run to stop. Resolves when the server has accepted that; `wait` resolves when the run has ended. */
   stop(runId: string, options?: RequestOptions): Promise<RunStop> {
     const call = { method: 'POST', path: `${pathOf(runId)}/stop`, body: {}, repeat: true } as const;
     return this.#transport.json<RunStop>(call, options);
   }
 
-  /** Text for the model, before its next step. */
+  /** Sends text to the model, before its next step. */
   steer(runId: string, text: string, options?: RequestOptions): Promise<RunSteer> {
     const path = `${pathOf(runId)}/steer`;
     return this.#transport.json<RunSteer>(
@@ -134,19 +136,19 @@ export class Runs {
     );
   }
 
-  /** Answers the pending approval. With its `request_id` it can answer no other one. */
+  /** Answers the pending approval. With a `request_id` it answers only that one. */
   respondApproval(
     runId: string,
     answer: ApprovalAnswerRequest,
     options?: RequestOptions,
   ): Promise<RunApprovalResponse> {
-    // Without an id, an answer that is sent again could meet the question after the one it was meant for.
+    // Without an id, a retried answer could reach the next question instead.
     const repeat = answer.request_id !== undefined;
     const path = `${pathOf(runId)}/approval`;
     return this.#transport.json<RunApprovalResponse>({ method: 'POST', path, body: answer, repeat }, options);
   }
 
-  /** Gives calls of the client's tools their outputs. The same output again changes nothing. */
+  /** Sends the outputs of client tool calls. Sending the same output again changes nothing. */
   toolOutputs(
     runId: string,
     outputs: readonly CallOutput[],
@@ -185,7 +187,7 @@ export class Runs {
     });
   }
 
-  /** Polls until the run has finished. Does not mind when the server is away for a while. */
+  /** Polls until the run has finished. Keeps polling while the server is unreachable for a while. */
   async wait(runId: string, options: RequestOptions = {}): Promise<Run> {
     let answeredAt = performance.now();
     for (let polls = 0; ; polls++) {
@@ -201,7 +203,7 @@ export class Runs {
     }
   }
 
-  /** Creates a run, follows it to its end, runs its tools on the way, and returns it, however it ended. */
+  /** Creates a run, follows it to its end, runs its tools, and returns it, however it ended. */
   async run<Schemas extends Record<string, object>, Output extends object | undefined = undefined>(
     params: RunParams<Schemas, Output>,
     options: RunOptions = {},
@@ -215,8 +217,8 @@ export class Runs {
   }
 
   /**
-   * Whether a create of unknown outcome may be sent again. Servers that do not know idempotency keys exist, and they
-   * would start a second run; asking costs one request, and only after a failure.
+   * Whether a create whose outcome is unknown may be sent again. Some servers do not know idempotency keys and would
+   * start a second run. Finding out costs one request, and only after a failure.
    */
   async #keysAreHonoured({ signal, timeout, headers, maxRetries }: RequestOptions): Promise<boolean> {
     const call = { method: 'GET', path: '/v1/capabilities', repeat: true } as const;

@@ -1,4 +1,4 @@
-/** A turn of a session as it is made: `/api/sessions/{id}/chat/stream`. */
+/** One turn of a session as a stream: `/api/sessions/{id}/chat/stream`. */
 import type { SessionChatEvent } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
 import { toAPIError } from '../error-answer.ts';
@@ -6,7 +6,10 @@ import { ConnectionError } from '../errors.ts';
 import { Reading } from '../reading.ts';
 import { parseData, readMessages } from '../sse-messages.ts';
 
-/** The events of the turn, to be read once. Leaving the loop ends the request; the run is stopped after a grace. */
+/**
+ * The events of the turn. Can be read once. Leaving the loop ends the request; the server then stops the run after a
+ * grace period.
+ */
 export class SessionChatStream extends Reading<SessionChatEvent> {
   #text = '';
 
@@ -14,7 +17,7 @@ export class SessionChatStream extends Reading<SessionChatEvent> {
     super(readEvents(connection, timeout));
   }
 
-  /** The whole answer, after reading what is left. */
+  /** The whole answer, after reading the rest. */
   async text(): Promise<string> {
     await this.finish();
     return this.#text;

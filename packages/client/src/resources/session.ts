@@ -1,13 +1,16 @@
-/** What the routes share that answer with a model's words: chat completions and responses. */
+/** What chat completions and responses share: both answer with the model's text. */
 import type { RequestOptions } from '../transport.ts';
 
 export interface SessionOptions extends RequestOptions {
-  /** Continues a stored transcript. The server needs a key for it; the answer's header of this name has it too. */
+  /**
+   * Continues a stored transcript. The server must have an API key for this. The response has a header of the same
+   * name.
+   */
   sessionId?: string | undefined;
   sessionKey?: string | undefined;
 }
 
-/** Behind one answer there may be many steps and tools. */
+/** One answer may take many steps and tool calls. */
 export const ANSWER_TIMEOUT_MS = 600_000;
 
 export function sessionHeaders({

@@ -1,4 +1,4 @@
-/** `/api/sessions`: the transcripts of what was said under one name. */
+/** `/api/sessions`: stored transcripts by session id. */
 import {
   type CreateSessionRequest,
   createId,
@@ -26,17 +26,17 @@ export type SessionChatParams = Params<SessionChatRequest>;
 export type SessionChatOptions = Omit<SessionOptions, 'sessionId'>;
 
 export interface SessionListQuery extends PageQuery {
-  /** How many to leave out; not together with `after`. */
+  /** How many to skip; not together with `after`. */
   offset?: number | undefined;
   source?: string | undefined;
-  /** Exactly this one. */
+  /** Only the session with exactly this title. */
   title?: string | undefined;
-  /** With a title: hidden ones as well. */
+  /** With a title: include hidden sessions. */
   include_hidden?: boolean | undefined;
 }
 
 export interface SessionMessagesQuery extends PageQuery {
-  /** From which end `limit` and `offset` count; then it is one page, and `after` is not for it. */
+  /** From which end `limit` and `offset` count. With it there is one page, and `after` does not apply. */
   order?: 'oldest' | 'latest' | undefined;
   offset?: number | undefined;
 }
@@ -48,10 +48,10 @@ export class Sessions {
     this.#transport = transport;
   }
 
-  /** The one used last first. A loop over it goes through all pages; awaited, it is one page. */
+  /** Most recently used first. A loop reads all pages; `await` gives one page. */
   list(query: SessionListQuery = {}, options?: RequestOptions): Pages<Session, SessionList> {
     const call = { method: 'GET', path: '/api/sessions', fits: isPage, repeat: true } as const;
-    // Only the first page leaves some out; the others follow it.
+    // `offset` applies to the first page only; the others follow it.
     return new Pages(query, ({ after }) => {
       const offset = after === undefined ? query.offset : undefined;
       return this.#transport.json({ ...call, query: { ...query, after, offset } }, options);
@@ -68,7 +68,7 @@ export class Sessions {
     return this.#transport.json({ method: 'GET', path: pathOf(sessionId), repeat: true }, options);
   }
 
-  /** What is not named stays. */
+  /** Fields that are absent stay unchanged. */
   update(sessionId: string, params: UpdateSessionParams, options?: RequestOptions): Promise<SessionAnswer> {
     const call = { method: 'PATCH', path: pathOf(sessionId), body: params, repeat: true } as const;
     return this.#transport.json(call, options);
@@ -78,7 +78,7 @@ export class Sessions {
     return this.#transport.json({ method: 'DELETE', path: pathOf(sessionId), repeat: true }, options);
   }
 
-  /** From the first on. A loop over it goes through all pages; awaited, it is one page. */
+  /** In order, from the first. A loop reads all pages; `await` gives one page. */
   messages(
     sessionId: string,
     query: SessionMessagesQuery = {},
@@ -92,13 +92,13 @@ export class Sessions {
     );
   }
 
-  /** A session that begins as this one did, and goes its own way. */
+  /** A new session that starts with the messages of this one and is independent of it. */
   fork(sessionId: string, params: ForkSessionParams = {}, options?: RequestOptions): Promise<SessionAnswer> {
     const path = `${pathOf(sessionId)}/fork`;
     return this.#transport.json({ method: 'POST', path, body: params, repeat: false }, options);
   }
 
-  /** One turn: what is said to the session, and its answer when it is there. */
+  /** One turn: sends a message and resolves with the answer. */
   chat(
     sessionId: string,
     params: SessionChatParams,
@@ -108,7 +108,7 @@ export class Sessions {
     return this.#transport.json(call, { idempotencyKey: createId('idem'), ...options });
   }
 
-  /** The same as it is made. */
+  /** The same turn as a stream. */
   async chatStream(
     sessionId: string,
     params: SessionChatParams,

@@ -28,7 +28,7 @@ export type ReleaseSlotParams = Params<ReleaseSlotRequest>;
 export interface SlotArtifactQuery {
   /** `text` by default. */
   encoding?: 'text' | 'base64' | undefined;
-  /** A longer file is cut, and says so. */
+  /** A longer file is cut, and the result says so. */
   max_bytes?: number | undefined;
   include_sha256?: boolean | undefined;
 }
@@ -48,7 +48,7 @@ export class Slots {
     this.artifacts = new SlotArtifacts(transport);
   }
 
-  /** Waits for a free slot; a refusal for want of one is tried again when the server says. */
+  /** Waits for a free slot. When the server has none, retries after the time it names. */
   acquire(params: AcquireSlotParams = {}, options?: RequestOptions): Promise<Slot> {
     const call = {
       method: 'POST',
@@ -56,7 +56,7 @@ export class Slots {
       body: params,
       fits: isSlot,
       timeout: ACQUIRE_TIMEOUT_MS,
-      // Twice the same trajectory is one slot.
+      // Acquiring the same trajectory twice gives the same slot.
       repeat: params.trajectory_id !== undefined,
     } as const;
     return this.#transport.json<Slot>(call, options);
@@ -75,7 +75,7 @@ export class Slots {
     return (await this.#transport.json<SlotResults>(call, options)).results;
   }
 
-  /** Each result as soon as it is there. */
+  /** Yields each result as soon as it arrives. */
   async stream(params: ExecuteSlotsParams, options: RequestOptions = {}): Promise<SlotResultStream> {
     const call = {
       method: 'POST',
@@ -88,7 +88,7 @@ export class Slots {
     return new SlotResultStream(connection, options.timeout ?? EXECUTE_TIMEOUT_MS);
   }
 
-  /** Ends what runs in the slot. The files of a trajectory stay for a while unless they are reset. */
+  /** Ends what runs in the slot. The files of a trajectory are kept for a while unless they are reset. */
   release(slotId: string, params: ReleaseSlotParams = {}, options?: RequestOptions): Promise<SlotReleased> {
     const path = `${PATH}/${segment(slotId)}/release`;
     return this.#transport.json<SlotReleased>({ method: 'POST', path, body: params, repeat: false }, options);
@@ -110,7 +110,7 @@ export class Slots {
   }
 }
 
-/** The files of a slot: those of a run's artifacts, and the content of a file in one piece. */
+/** The files of a slot: the routes of a run's artifacts, and one that returns a file's content in one piece. */
 export class SlotArtifacts extends Artifacts<SlotArtifactList> {
   readonly #transport: Transport;
 
@@ -119,7 +119,7 @@ export class SlotArtifacts extends Artifacts<SlotArtifactList> {
     this.#transport = transport;
   }
 
-  /** One file as text or base64, cut where it is longer than `max_bytes`. */
+  /** One file as text or base64, cut when it is longer than `max_bytes`. */
   content(
     slotId: string,
     path: string,
@@ -137,7 +137,7 @@ export class SlotArtifacts extends Artifacts<SlotArtifactList> {
   }
 }
 
-/** The results of a batch, to be read once. Leaving the loop ends the request, and the calls that still run. */
+/** The results of a batch. Can be read once. Leaving the loop ends the request and the calls that still run. */
 export class SlotResultStream extends Reading<SlotResultEvent> {
   readonly #results: SlotResult[] = [];
 
@@ -145,7 +145,7 @@ export class SlotResultStream extends Reading<SlotResultEvent> {
     super(readResults(connection, timeout));
   }
 
-  /** All of them in the order of the requests, after reading what is left. */
+  /** All results in the order of the requests, after reading the rest. */
   async results(): Promise<SlotResult[]> {
     await this.finish();
     return this.#results;

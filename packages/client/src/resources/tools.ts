@@ -1,4 +1,4 @@
-/** Tools that this process runs, for runs of whoever has offered them to the model. */
+/** Runs tools in this process, for runs that other clients started. */
 import type { BegunCalls } from '../tools/begun-calls.ts';
 import type { AnyClientTools, ClientTools } from '../tools/client-tool.ts';
 import { type ServedRuns, type ServeOptions, ToolServer } from '../tools/serve-tools.ts';
@@ -14,8 +14,9 @@ export class Tools {
   }
 
   /**
-   * Runs calls of these tools in whichever runs of the key wait for one. Returns when the signal ends it and the calls that
-   * were being run are answered. A server that is away is waited for; one that refuses (a wrong key) is an error.
+   * Runs the calls of these tools for every run of the key that waits for one. Resolves when the signal aborts and the
+   * calls in progress are answered. Waits for a server that is unreachable; a server that refuses (a wrong key) is an
+   * error.
    */
   async serve<Schemas extends Record<string, object>>(
     options: { tools: ClientTools<Schemas> } & ServeOptions,

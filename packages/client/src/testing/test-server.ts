@@ -1,4 +1,4 @@
-/** A server whose answers a test writes, and what it was asked. */
+/** A server whose answers a test writes. It records the requests it got. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ export interface TestServer {
   client: Talaria;
 }
 
-/** Ends with the test. The handler is given each request and how many there were before it. */
+/** Ends with the test. The handler gets each request and the number of requests before it. */
 export async function serve(
   handler: (response: ServerResponse, asked: Asked, before: number) => void,
   options: TalariaOptions = {},
@@ -51,7 +51,7 @@ export function json(response: ServerResponse, status: number, body: unknown, he
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** An error that asks to be tried again at once. */
+/** An error that asks for a retry at once. */
 export function busy(response: ServerResponse, status: number, code: string | null = null): void {
   const error = { message: 'Not now', type: 'server_error', param: null, code };
   json(response, status, { error }, { 'retry-after': '0' });

@@ -1,6 +1,6 @@
 /**
- * Runs a call and sends its output, however long the server is away meanwhile. Ends without a word when nobody waits for
- * the output any more: somebody else was faster, it came too late, or the run has ended.
+ * Runs a tool call and sends its output, however long the server is unreachable meanwhile. Ends silently when nobody
+ * waits for the output any more: somebody else answered, it came too late, or the run has ended.
  */
 import type { PendingCall } from '@talaria/protocol';
 import { after } from '../abort.ts';
@@ -10,7 +10,7 @@ import type { RequestOptions } from '../transport.ts';
 import type { ClientTool } from './client-tool.ts';
 import { type CallOutput, executeCall } from './execute-call.ts';
 
-/** What it needs of the runs. */
+/** The methods it uses. */
 export interface OutputRoute {
   toolOutputs(runId: string, outputs: CallOutput[], options: RequestOptions): Promise<unknown>;
 }
@@ -20,13 +20,13 @@ export interface Answering {
   runId: string;
   call: PendingCall;
   tool: ClientTool;
-  /** Is aborted when the call is settled. */
+  /** Aborts when the call is settled. */
   settled: AbortController;
   request: RequestOptions;
   onError(error: unknown): void;
 }
 
-/** Past its deadline the server answers a call itself. The clocks of both may differ by so much. */
+/** After the deadline the server answers a call itself. The two clocks may differ by this much. */
 const CLOCKS_MS = 60_000;
 
 export async function answerCall({ runs, runId, call, tool, settled, ...options }: Answering): Promise<void> {
@@ -42,7 +42,7 @@ export async function answerCall({ runs, runId, call, tool, settled, ...options 
       await send(output);
     } catch (error) {
       if (!(error instanceof APIError) || ![400, 413].includes(error.status)) throw error;
-      // Too large, for one. The model should hear of it now rather than at the deadline.
+      // For example, the output is too large. The model should hear of it now rather than at the deadline.
       const why = `The output of the tool could not be sent: ${error.message}`;
       await send({ tool_call_id: call.tool_call_id, output: why, error: true });
     }

@@ -1,4 +1,4 @@
-/** Tools as callers write them: what is sent of them, and how their arguments are typed. */
+/** Tools as callers write them: what the client sends, and which types the arguments have. */
 import Type from 'typebox';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
@@ -7,7 +7,7 @@ import type { Talaria } from '../talaria.ts';
 import { type ClientTool, defineTool, toFunctionTools } from './client-tool.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
-/** As libraries are that only check. */
+/** Like a library that only validates. */
 const checksOnly: StandardSchema<{ city: string }> = {
   '~standard': { version: 1, vendor: 'checks', validate: (value) => ({ value: value as { city: string } }) },
 };
@@ -15,7 +15,7 @@ const execute = () => 'ok';
 const parametersOf = (tool: ClientTool) => toFunctionTools({ tool })[0]!.function.parameters;
 
 describe('what is sent', () => {
-  it('is a function with a JSON schema, by the name of the tool', () => {
+  it('is a function with a JSON schema, under the name of the tool', () => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } } };
     expect(
       toFunctionTools({ get: { description: 'Gets', parameters, execute }, put: { parameters } }),
@@ -25,7 +25,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('is what a model has to write, where a schema makes something else of it', () => {
+  it('is the schema of the input, where parsing changes the value', () => {
     const parameters = z.object({ days: z.number().default(3), at: z.string().transform(Number) });
     expect(parametersOf({ parameters, execute })).toEqual({
       type: 'object',
@@ -43,7 +43,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('is the JSON schema beside a schema that has none', () => {
+  it('is the JSON schema given beside a schema that has none', () => {
     const jsonSchema = { type: 'object' };
     expect(parametersOf({ parameters: checksOnly, jsonSchema, execute })).toBe(jsonSchema);
     expect(() => parametersOf({ parameters: checksOnly, execute })).toThrow(
@@ -52,14 +52,14 @@ describe('what is sent', () => {
     );
   });
 
-  it('is an error that names the reason where the library cannot write it', () => {
+  it('is an error with the reason when the library cannot write it', () => {
     const parameters = z.object({ at: z.date() });
     expect(() => parametersOf({ parameters, execute })).toThrow(
       /^The parameters of 'tool' \(zod\) cannot be sent as a JSON schema: .*Date.*Pass one/,
     );
   });
 
-  it('is in a draft that the library knows', () => {
+  it('uses a draft that the library knows', () => {
     const older: StandardSchema = {
       '~standard': {
         version: 1,
@@ -137,7 +137,7 @@ export async function typed(client: Talaria): Promise<void> {
   await client.tools.serve({
     tools: { a: { parameters: z.object({ n: z.number() }), execute: ({ n }) => n.toFixed() } },
   });
-  // @ts-expect-error: a tool without parameters says so with an empty schema
+  // @ts-expect-error: a tool without parameters needs an empty schema
   await client.runs.run({ input: 'x', tools: { a: { execute } } });
   // @ts-expect-error: nobody would run it
   await client.runs.run({ input: 'x', tools: { a: { parameters: {} } } });

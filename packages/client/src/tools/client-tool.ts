@@ -1,4 +1,4 @@
-/** Tools that the caller runs itself: how they are written, and how they are sent. */
+/** Tools that the caller runs itself: how callers write them, and how the client sends them. */
 import type { FunctionToolRequest } from '@talaria/protocol';
 import { toJsonSchema, type ValueOf } from './schema.ts';
 import type { JsonSchema } from './standard-schema.ts';
@@ -6,7 +6,7 @@ import type { JsonSchema } from './standard-schema.ts';
 /** What the model is told about a tool. */
 export interface ToolDescription<Schema extends object = object> {
   readonly description?: string | undefined;
-  /** A JSON schema, or a schema of a library that speaks Standard Schema. */
+  /** A JSON schema, or a schema of a library that implements Standard Schema. */
   readonly parameters: Schema;
   /** The JSON schema of `parameters`, where their library cannot make one. */
   readonly jsonSchema?: JsonSchema | undefined;
@@ -16,8 +16,8 @@ export interface ToolDescription<Schema extends object = object> {
 
 export interface ClientTool<Schema extends object = object> extends ToolDescription<Schema> {
   /**
-   * Returns what the model is given: text, or any value that JSON can hold. What it throws is told to the model, too; the
-   * run goes on.
+   * Returns the output for the model: text, or any value that JSON can hold. An error it throws is also sent to the
+   * model, and the run continues.
    */
   execute(args: ValueOf<Schema, Record<string, unknown>>, context: ToolContext): unknown;
 }
@@ -25,7 +25,7 @@ export interface ClientTool<Schema extends object = object> extends ToolDescript
 export interface ToolContext {
   readonly runId: string;
   readonly toolCallId: string;
-  /** Nobody waits for the output any more: the run has ended, or the call was answered otherwise. */
+  /** Aborts when nobody waits for the output any more: the run has ended, or the call was answered otherwise. */
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export type ClientTools<Schemas> = { readonly [Name in keyof Schemas]: ClientToo
 
 export type AnyClientTools = Readonly<Record<string, ClientTool>>;
 
-/** Gives `execute` its types where a tool is written outside of the call that takes it. */
+/** Infers the types of `execute` for a tool that is written outside the call that takes it. */
 export function defineTool<Schema extends object>(tool: ClientTool<Schema>): ClientTool<Schema> {
   return tool;
 }

@@ -1,4 +1,4 @@
-/** What a call comes to: an output, whatever the tool does. */
+/** Every call ends with an output, whatever the tool does. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ClientTool } from './client-tool.ts';
@@ -19,17 +19,17 @@ it.each([
   [0, 0],
   [null, null],
   [undefined, ''],
-])('%j is given as %j', async (returned, output) => {
+])('%j is sent as %j', async (returned, output) => {
   expect(await run(() => returned)).toEqual({ tool_call_id: 'call_1', output });
   expect(await run(async () => returned)).toEqual({ tool_call_id: 'call_1', output });
 });
 
-it('the tool is given what the schema makes of the arguments', async () => {
+it('the tool gets the arguments as its schema parses them', async () => {
   const parameters = z.object({ days: z.number().default(3) });
   expect(await run((args) => args, parameters)).toMatchObject({ output: { days: 3 } });
 });
 
-it('arguments that do not fit are told, and the tool is not run', async () => {
+it('the model hears of arguments that do not fit, and the tool does not run', async () => {
   const parameters = z.object({ city: z.string(), at: z.object({ hour: z.number() }) });
   const output = await run(() => expect.fail('it was run'), parameters, { at: { hour: 'noon' } });
   expect(output).toEqual({
@@ -49,7 +49,7 @@ it.each([
   ['anything else', () => Promise.reject('down'), /^down$/],
   ['a value that JSON cannot hold', () => 1n, /BigInt/],
   ['a value that holds itself', () => circle, /circular/],
-])('%s is told as a failure', async (_, execute, output) => {
+])('%s is sent as a failure', async (_, execute, output) => {
   const expected = { tool_call_id: 'call_1', error: true, output: expect.stringMatching(output) };
   expect(await run(execute)).toEqual(expected);
   expect(errors).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Runs one call of a tool. Whatever goes wrong with it is an output that says so: the model can deal with that. */
+/** Runs one tool call. Every failure becomes an output that says what went wrong, so that the model can react. */
 import type { PendingCall, ToolOutputsRequest } from '@talaria/protocol';
 import type { ClientTool, ToolContext } from './client-tool.ts';
 import { readValue } from './schema.ts';
@@ -16,7 +16,7 @@ export async function executeCall(
     const read = await readValue(tool.parameters, args);
     if ('problem' in read) return failed(`The arguments are invalid: ${read.problem}`);
     const output = await tool.execute(read.value as Record<string, unknown>, context);
-    // Throws for what JSON cannot hold; nothing at all is an empty text.
+    // Throws for values that JSON cannot hold. No value is sent as empty text.
     return { tool_call_id, output: JSON.stringify(output) === undefined ? '' : output };
   } catch (error) {
     if (!context.signal.aborted) onError(error);

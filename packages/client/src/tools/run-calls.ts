@@ -1,8 +1,8 @@
 /**
- * The calls of one run that is followed: each is run once, side by side, and settled when the run says so.
+ * The tool calls of one followed run. Each runs once, calls run side by side, and each is settled when the run says so.
  *
- * An event tells that there is a call; what is to be run is read from the run, which has the arguments whole and only
- * those calls that still wait. So nothing is run again that an earlier process has answered.
+ * An event only announces a call. The call itself is read from the run, which has the whole arguments and lists only
+ * pending calls. So a call that an earlier process answered never runs again.
  */
 import type { PendingCall, Run, RunEvent } from '@talaria/protocol';
 import { insist } from '../retry.ts';
@@ -17,13 +17,13 @@ export interface RunCallsOptions {
   tools: AnyClientTools;
   begun: BegunCalls;
   request: RequestOptions;
-  /** Is told when an output cannot be sent, for a reason that will not pass. */
+  /** Called when an output cannot be sent, for a reason that will not pass. */
   onFault(error: unknown): void;
 }
 
 export class RunCalls {
   readonly #options: RunCallsOptions;
-  /** Those that were begun here. */
+  /** The calls that began here. */
   readonly #calls = new Map<string, AbortController>();
   readonly #closed = new AbortController();
   #looking = false;

@@ -1,4 +1,4 @@
-/** Schemas as callers give them: a JSON schema, one of typebox (which is a JSON schema), or any Standard Schema. */
+/** Schemas as callers give them: a JSON schema, a typebox schema (which is a JSON schema), or any Standard Schema. */
 import type { TypeBoxValue } from '@talaria/protocol';
 import {
   isStandardSchema,
@@ -7,7 +7,7 @@ import {
   type StandardSchema,
 } from './standard-schema.ts';
 
-/** What a value is once it has passed the schema; `Plain` for a schema that tells nothing about it. */
+/** The type of a value that has passed the schema; `Plain` for a schema that carries no type. */
 export type ValueOf<Schema, Plain> = Schema extends StandardSchema
   ? NonNullable<Schema['~standard']['types']>['output']
   : Schema extends { readonly '~kind': string }
@@ -17,17 +17,17 @@ export type ValueOf<Schema, Plain> = Schema extends StandardSchema
       ? Value
       : Plain;
 
-/** In order of preference; libraries throw for one that they do not know. */
+/** In order of preference; a library throws for a draft that it does not know. */
 const TARGETS = ['draft-2020-12', 'draft-07'];
 
-/** `what` and `remedy` are for the error: which schema it is, and what to do where none can be made of it. */
+/** `what` and `remedy` are for the error message: which schema it is, and what to do when it has no JSON form. */
 export function toJsonSchema(schema: object, what: string, remedy: string): JsonSchema {
   if (!isStandardSchema(schema)) return schema as JsonSchema;
   const { jsonSchema, vendor } = schema['~standard'];
   let reason = 'its library does not make JSON schemas';
   for (const target of jsonSchema === undefined ? [] : TARGETS) {
     try {
-      // Which draft it is written in means nothing to a model.
+      // The `$schema` field means nothing to a model.
       const { $schema: _, ...made } = jsonSchema!.input({ target });
       return made;
     } catch (error) {
@@ -37,7 +37,7 @@ export function toJsonSchema(schema: object, what: string, remedy: string): Json
   throw new TypeError(`${what} (${vendor}) cannot be sent as a JSON schema: ${reason}. ${remedy}`);
 }
 
-/** What the schema makes of the value. A JSON schema takes everything: the client has nothing to check it with. */
+/** The value as the schema parses it. A JSON schema accepts everything: the client cannot validate against it. */
 export async function readValue(
   schema: unknown,
   value: unknown,

@@ -1,4 +1,4 @@
-/** What a poll may show that a real server seldom does: answers that are late, hidden, or missing for a while. */
+/** Poll results that a real server seldom gives: late, hidden, or missing for a while. */
 import type { PendingCall } from '@talaria/protocol';
 import { expect, it } from 'vitest';
 import { waitFor } from '../../../../test/support/wait-for.ts';
@@ -13,7 +13,7 @@ const call: PendingCall = {
   expires_at: Date.now() / 1000 + 600,
 };
 
-/** A server whose lists and runs the test decides on. */
+/** A server whose lists and runs the test controls. */
 async function world(options: ServeOptions = {}) {
   const state = {
     listed: [call],
@@ -67,7 +67,7 @@ async function world(options: ServeOptions = {}) {
   };
 }
 
-it('a call that is hidden from the list is told only when its run does not have it any more', async () => {
+it('a call that the list hides is aborted only when its run does not have it any more', async () => {
   await using test = await world();
   const { state } = test;
   await waitFor('the call', () => state.ran === 1);
@@ -90,7 +90,7 @@ it('a call that is still listed after its answer is not run again', async () => 
   expect(state.ran).toBe(1);
 });
 
-it('a poll that fails is told, and the next one finds what is there', async () => {
+it('a failed poll is reported, and the next one finds the calls', async () => {
   const errors: unknown[] = [];
   await using test = await world({ onError: (error) => errors.push(error) });
   const { state } = test;

@@ -1,12 +1,12 @@
 /**
- * Runs tools for whichever runs wait for them, until it is told to stop.
+ * Runs tools for all runs that wait for them, until the signal aborts.
  *
  *   poll ──▶ queue, the call that expires first in front ──a place is free──▶ begun ──▶ answered
  *    ▲  └─ waits `pollInterval`, or longer while polls fail
  *
- * A poll replaces the queue: what is not listed any more needs no answer. A call that is being run and not listed is looked
- * up, and told through its signal when it is settled. A call that was begun is forgotten once it is answered and a poll
- * does not list it, so that no poll that was on its way meanwhile begins it again.
+ * A poll replaces the queue: a call that is not listed any more needs no answer. A running call that is not listed is
+ * looked up, and its signal aborts when it is settled. A call is forgotten when it is answered and a poll does not list
+ * it, so that a poll that was under way meanwhile does not begin it again.
  */
 import type { PendingCall, Run } from '@talaria/protocol';
 import { abortWith, sleep } from '../abort.ts';
@@ -19,15 +19,15 @@ import type { AnyClientTools } from './client-tool.ts';
 import { isInShare, type Share } from './share.ts';
 
 export interface ServeOptions {
-  /** Ends it: no call is begun any more, and those that are being run are waited for. */
+  /** Ends it: no new call begins, and it waits for the calls in progress. */
   signal?: AbortSignal | undefined;
-  /** Is told of what went wrong and was dealt with: a poll that failed, a tool that threw. */
+  /** Gets every failure that was handled: a failed poll, a tool that threw. */
   onError?: ((error: unknown, call?: ServedCall) => void) | undefined;
-  /** How many calls may be run side by side. Default 10. */
+  /** How many calls may run side by side. Default 10. */
   concurrency?: number | undefined;
   /** Milliseconds between polls. Default 1000. */
   pollInterval?: number | undefined;
-  /** Where several processes serve the same tools: which part of the calls is for this one. Default all. */
+  /** Where several processes serve the same tools: which share of the calls this process runs. Default all. */
   share?: Share | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface ServedCall {
   tool: string;
 }
 
-/** What it needs of the runs. */
+/** The methods it uses. */
 export interface ServedRuns extends OutputRoute {
   get(runId: string, options: RequestOptions): Promise<Run>;
   list(filter: { status: 'waiting_for_tool'; limit: number }, options: RequestOptions): AsyncIterable<Run>;
@@ -61,7 +61,7 @@ export class ToolServer {
   readonly #options: ServeOptions;
   readonly #stop = new AbortController();
   readonly #running = new Map<string, Waiting & { settled: AbortController; done: Promise<void> }>();
-  /** Begun here, and done with. */
+  /** Begun here, and finished. */
   readonly #answered = new Set<string>();
   #queue: Waiting[] = [];
 
@@ -80,7 +80,7 @@ export class ToolServer {
         const beganAt = performance.now();
         const error = await this.#poll();
         failures = error === undefined ? 0 : failures + 1;
-        // Where a poll takes long, the server has something better to do than to be polled all the time.
+        // A poll that takes long means a busy server: poll less often.
         const tookMs = performance.now() - beganAt;
         await sleep(Math.max(tookMs, this.#pauseMs(failures, error)), signal);
       }
@@ -96,7 +96,7 @@ export class ToolServer {
     if (signal.reason instanceof Fault) throw signal.reason.cause;
   }
 
-  /** Returns what it failed with, if that may pass. */
+  /** Returns the error of the poll, if it may pass. */
   async #poll(): Promise<unknown> {
     const { signal } = this.#stop;
     const request = { signal, maxRetries: 0 };
@@ -128,7 +128,7 @@ export class ToolServer {
     return Object.hasOwn(this.#tools, call.tool) && isInShare(key, this.#options.share);
   }
 
-  /** Also of a run that waits for an approval beside, which is listed as such. */
+  /** Includes runs that also wait for an approval; they are listed under that status. */
   async #isPending({ runId, call }: Waiting, request: RequestOptions): Promise<boolean> {
     try {
       const { pending_calls = [] } = await this.#runs.get(runId, request);
@@ -165,7 +165,7 @@ export class ToolServer {
     this.#running.set(key, { ...waiting, settled, done });
   }
 
-  /** A callback that throws ends it; the calls that are being run get their answers nevertheless. */
+  /** A callback that throws ends it; the calls in progress still get their answers. */
   #report(error: unknown, call?: ServedCall): void {
     try {
       this.#options.onError?.(error, call);

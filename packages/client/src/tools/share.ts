@@ -1,6 +1,6 @@
 /**
- * Divides calls among processes that serve the same tools and do not know of each other: each call is for exactly one of
- * them, whichever of them sees it.
+ * Divides calls among processes that serve the same tools and do not know of each other: each call belongs to exactly
+ * one of them, whichever process sees it.
  */
 
 export interface Share {
@@ -19,7 +19,7 @@ export function isInShare(key: string, share: Share | undefined): boolean {
   return share === undefined || hash(key) % share.count === share.index;
 }
 
-/** FNV-1a: the same everywhere, and even enough. */
+/** FNV-1a: gives the same hash everywhere, and spreads evenly enough. */
 function hash(text: string): number {
   let hashed = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hashed = Math.imul(hashed ^ text.charCodeAt(i), 0x01000193);

@@ -1,6 +1,6 @@
 /**
- * The interface that schema libraries share (Standard Schema, version 1, with its extension for JSON schemas): as much of
- * it as this client uses. Written out here, so that the client depends on no package for it.
+ * The interface that schema libraries share (Standard Schema, version 1, with its extension for JSON schemas), as far
+ * as this client uses it. It is copied here so that the client needs no package for it.
  */
 
 export interface StandardSchema<Input = unknown, Output = Input> {
