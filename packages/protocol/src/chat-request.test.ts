@@ -11,7 +11,7 @@ describe('messages', () => {
     );
   });
 
-  it('are the prompt, what was said before it, and instructions from wherever the system speaks', () => {
+  it('are split into the prompt, the history before it, and the instructions in system messages', () => {
     const parsed = parse([
       { role: 'system', content: 'Be brief.' },
       user('one'),
@@ -28,7 +28,7 @@ describe('messages', () => {
     });
   });
 
-  it('hold images by address and in themselves', () => {
+  it('may hold images by URL and inline', () => {
     const urls = ['https://example.com/a.png', 'data:image/png;base64,AA=='];
     const parts = urls.map((url) => ({ type: 'image_url', image_url: { url, detail: 'low' } }));
     expect(parse([user(parts)]).prompt).toEqual(urls.map((url) => ({ type: 'image', url })));
@@ -54,7 +54,7 @@ describe('messages', () => {
     tool_calls: ids.map((id) => ({ id, tool: 'weather', arguments: '{}' })),
   });
 
-  it('that end with results of tools are outputs, and what was said after the prompt', () => {
+  it('that end with tool results give outputs, and the calls after the prompt', () => {
     const { prompt, history, followUp, outputs } = parse([
       user('Weather?'),
       asked('a', 'b'),
@@ -69,7 +69,7 @@ describe('messages', () => {
     expect(followUp).toEqual([called('a', 'b'), result('a'), result('b')]);
   });
 
-  it('keep earlier calls with their results, and leave out either without the other', () => {
+  it('keep earlier calls with their results, and drop a call or result without its other half', () => {
     const { history, followUp, outputs } = parse([
       user('one'),
       asked('a', 'lost'),
@@ -89,7 +89,7 @@ describe('messages', () => {
     expect({ followUp, outputs }).toEqual({ followUp: undefined, outputs: [] });
   });
 
-  it('of the system alone are the prompt', () => {
+  it('give the prompt when there are only system messages', () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'developer', content: 'Say hello.' },
@@ -101,7 +101,7 @@ describe('messages', () => {
     });
   });
 
-  it('after the last one of the user are left out', () => {
+  it('after the last user message are left out', () => {
     expect(parse([user('one'), { role: 'assistant', content: 'tw' }])).toMatchObject({
       prompt: 'one',
       history: [],
@@ -123,7 +123,7 @@ describe('messages', () => {
 });
 
 describe('other fields', () => {
-  it('are what is asked of the model, by whichever name', () => {
+  it('set the model settings, under each of their names', () => {
     const { settings } = parse([user('x')], {
       temperature: 0.5,
       max_tokens: 7,
@@ -139,7 +139,7 @@ describe('other fields', () => {
     expect(parse([user('x')], { temperature: null }).settings).toBeUndefined();
   });
 
-  it('are the tools of the client, and which of them has to be called', () => {
+  it("set the client's tools, and which of them the model has to call", () => {
     const tools = [{ type: 'function', function: { name: 'f' } }];
     const f = { name: 'f', description: '', parameters: { type: 'object', properties: {} } };
     expect(parse([user('x')], { tools }).clientTools).toEqual({ tools: [f], choice: 'auto', parallel: true });
@@ -152,7 +152,7 @@ describe('other fields', () => {
     });
   });
 
-  it('are the form of the answer', () => {
+  it('set the output format', () => {
     const schema = { type: 'object' };
     const json_schema = { name: 'thing', schema, strict: true };
     expect(parse([user('x')], { response_format: { type: 'json_schema', json_schema } }).outputForm).toEqual({
@@ -163,7 +163,7 @@ describe('other fields', () => {
     expect(parse([user('x')], { response_format: { type: 'json_object' } }).outputForm).toEqual({});
   });
 
-  it('are ignored where the agent has its own way', () => {
+  it('are ignored where the agent decides itself', () => {
     const fields = {
       stream_options: { include_usage: true },
       response_format: { type: 'text' },
@@ -185,13 +185,13 @@ describe('other fields', () => {
     ['max_tokens', -1],
     ['stream', 'yes'],
     ['model', 5],
-  ])('%s: %j is refused, since its client would wait in vain', (param, value) => {
+  ])('%s: %j is refused, because the client would wait for something it never gets', (param, value) => {
     expect(() => parse([user('x')], { [param]: value })).toThrow(
       expect.objectContaining({ code: 'invalid_request', param }),
     );
   });
 
-  it('that are null are absent', () => {
+  it('that are null count as absent', () => {
     const fields = { n: null, tool_choice: null, response_format: null, stream: null, model: null };
     expect(parse([user('x')], fields)).toMatchObject({ model: undefined, stream: false });
   });

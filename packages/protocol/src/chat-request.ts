@@ -1,6 +1,6 @@
 /**
- * Reads the body of `POST /v1/chat/completions`. What the agent cannot do for a client is ignored; refused is what would
- * leave it waiting for something it never gets.
+ * Reads the body of `POST /v1/chat/completions`. A field that the agent cannot honour is ignored. It is refused only if
+ * the client would otherwise wait for something it never gets.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
@@ -11,20 +11,20 @@ import type { ModelSettings } from './run.ts';
 import { type ClientTools, parseClientTools, type ToolOutput } from './tool-requests.ts';
 
 export interface CreateChat {
-  /** The last message of a user. */
+  /** The last user message. */
   prompt: Content;
-  /** What stands before it, without the system's messages. */
+  /** The messages before the prompt, without system messages. */
   history: HistoryMessage[];
-  /** The calls after it and their results, where the messages end with results of tools. */
+  /** The calls after the prompt and their results, where the messages end with tool results. */
   followUp: HistoryMessage[] | undefined;
-  /** Those results: outputs of the calls that the last answer asked for. */
+  /** Those results: the outputs of the calls in the last answer. */
   outputs: ToolOutput[];
-  /** The system's messages. */
+  /** The system messages. */
   instructions: string | undefined;
   model: string | undefined;
   stream: boolean;
   clientTools: ClientTools | undefined;
-  /** They were offered as `functions`: a client of that time knows one call at a time, without an id. */
+  /** The client offered `functions`, the older form: it expects one call at a time, without an id. */
   asFunctions: boolean;
   outputForm: OutputForm | undefined;
   settings: ModelSettings | undefined;
@@ -42,7 +42,7 @@ export function parseCreateChat(body: unknown): CreateChat {
     .map(({ content }) => textOf(content))
     .join('\n\n');
   const spoken = messages.filter(({ role }) => role !== 'system');
-  // Instructions alone are answered, as OpenAI's models do.
+  // A request with instructions only is answered, as OpenAI's models do.
   const isAlone = spoken.length === 0 && instructions !== '';
   if (isAlone) spoken.push({ role: 'user', content: instructions });
   const last = spoken.findLastIndex(({ role, content }) => role === 'user' && !isBlank(content));
@@ -58,7 +58,7 @@ export function parseCreateChat(body: unknown): CreateChat {
   return {
     prompt: spoken[last]!.content,
     history: pairCalls(spoken.slice(0, last)),
-    // What an assistant is to have begun to say is left out: a run begins its answer itself.
+    // An assistant prefill is dropped: a run begins its answer itself.
     followUp: endsWithResult ? pairCalls(after) : undefined,
     outputs: endsWithResult ? lastOutputs(after) : [],
     instructions: isAlone || instructions === '' ? undefined : instructions,
@@ -80,7 +80,7 @@ function lastOutputs(messages: readonly HistoryMessage[]): ToolOutput[] {
   }));
 }
 
-/** An assistant's message that only called tools may have no content at all. */
+/** An assistant message that only calls tools may have no content. */
 function withContent(entry: unknown): unknown {
   const isBare = typeof entry === 'object' && entry !== null && 'role' in entry && entry.role === 'assistant';
   return isBare ? { content: null, ...entry } : entry;

@@ -37,7 +37,7 @@ it.each([
   );
 });
 
-it('what is null is not asked for', () => {
+it('null fields count as absent', () => {
   const nothing = { n: null, best_of: null, suffix: null, stream: null, echo: null, model: null };
   expect(parseCreateCompletion({ prompt: 'x', ...nothing }).prompt).toBe('x');
 });

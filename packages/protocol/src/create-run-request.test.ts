@@ -15,7 +15,7 @@ function refusal(body: unknown): { code: string; message: string } {
 const user = (content: unknown) => ({ role: 'user', content });
 const image = (url: unknown) => ({ type: 'image_url', image_url: { url } });
 
-describe('what a run is asked for', () => {
+describe('a request for a run', () => {
   it('is a string', () => {
     expect(parseCreateRun({ input: 'hi' })).toEqual({
       prompt: 'hi',
@@ -44,7 +44,7 @@ describe('what a run is asked for', () => {
     });
   });
 
-  it('is the last of several messages, the earlier ones are history', () => {
+  it('takes the last of several messages as the prompt, and the earlier ones as history', () => {
     const { prompt, history } = parseCreateRun({
       input: [
         { role: 'system', content: 'S' },
@@ -63,7 +63,7 @@ describe('what a run is asked for', () => {
     ]);
   });
 
-  it('goes on from a response with all its messages, unless a history is given', () => {
+  it('continues a response with all its messages, unless a history is given', () => {
     const request = { input: [user('a'), user('b')], previous_response_id: 'resp_1' };
     expect(parseCreateRun(request)).toMatchObject({
       prompt: 'b',
@@ -88,13 +88,10 @@ describe('what a run is asked for', () => {
     expect([prompt, history]).toEqual(['now', [user('given')]]);
   });
 
-  it.each([[[]], [null], [undefined]])(
-    'takes conversation_history %j as none given',
-    (conversation_history) => {
-      const { history } = parseCreateRun({ input: [user('earlier'), user('now')], conversation_history });
-      expect(history).toEqual([user('earlier')]);
-    },
-  );
+  it.each([[[]], [null], [undefined]])('takes conversation_history %j as absent', (conversation_history) => {
+    const { history } = parseCreateRun({ input: [user('earlier'), user('now')], conversation_history });
+    expect(history).toEqual([user('earlier')]);
+  });
 
   it('reads null as absent everywhere', () => {
     expect(
@@ -108,7 +105,7 @@ describe('what a run is asked for', () => {
     ).toEqual(parseCreateRun({ input: 'hi' }));
   });
 
-  it('leaves out messages without content, as those that only called tools', () => {
+  it('leaves out messages without content, such as those that only called tools', () => {
     const blank = [
       { role: 'assistant', content: null },
       user('  '),
@@ -160,17 +157,17 @@ describe('what a run is asked for', () => {
     ]);
   });
 
-  it('takes a message of nothing but an image', () => {
+  it('takes a message that has only an image', () => {
     expect(parseCreateRun({ input: [user([image('https://host/a.png')])] }).prompt).toHaveLength(1);
   });
 
-  it('takes an empty session_id as none and 256 characters as one', () => {
+  it('takes an empty session_id as absent, and one of 256 characters as valid', () => {
     expect(parseCreateRun({ input: 'x', session_id: '' }).sessionId).toBeUndefined();
     expect(parseCreateRun({ input: 'x', session_id: 's'.repeat(256) }).sessionId).toHaveLength(256);
   });
 });
 
-describe('a run that is refused', () => {
+describe('a request for a run is refused', () => {
   const missing = { code: 'missing_input', message: "Missing 'input' field" };
   const noUser = { code: 'no_user_message', message: 'No user message found in input' };
   const noArray = {

@@ -23,7 +23,7 @@ describe('the table of errors', () => {
     expect(codes).toEqual(expect.arrayContaining([...new Set(thrown)]));
   });
 
-  it('is what the list of retryable codes was taken from', () => {
+  it('agrees with the list of retryable codes', () => {
     expect(codes.filter((code) => API_ERRORS[code].retryable)).toEqual([...RETRYABLE_CODES]);
   });
 

@@ -1,16 +1,17 @@
 /**
- * Every error code a client can meet, once.
+ * Every error code that a client can meet, each defined once.
  *
  * `API_ERRORS` are answers to requests: a driver or the engine throws a `TalariaError` with the code, and
- * only the HTTP layer turns it into a status. `RUN_FAILURES` are reasons why a run ended as `failed`; they stand in
- * `error_code`, and become a status only where the answer to a request is the run's. docs/errors.md lists exactly these,
- * and a test compares.
+ * only the HTTP layer turns it into a status. `RUN_FAILURES` are the reasons why a run ended as `failed`; they appear
+ * in
+ * `error_code`, and become a status only where the response to a request is the run itself. docs/errors.md lists
+ * exactly these codes, and a test compares.
  */
 
 interface ApiErrorEntry {
   status: number;
   type: 'invalid_request_error' | 'rate_limit_error' | 'server_error';
-  /** Whether the same request can succeed later without a change. */
+  /** Whether the same request can succeed later without changes. */
   retryable: boolean;
   message: string;
 }
@@ -44,7 +45,7 @@ export const API_ERRORS = {
   body_not_object: refused(400, 'The request body must be a JSON object'),
   body_too_large: refused(413, 'The request body is larger than 10000000 bytes'),
   unsupported_encoding: refused(415, "The 'Content-Encoding' of the request must be gzip, br or deflate"),
-  invalid_encoding: refused(400, "The request body is not what its 'Content-Encoding' says"),
+  invalid_encoding: refused(400, "The request body is not encoded as its 'Content-Encoding' says"),
   missing_input: refused(400, "Missing 'input' field"),
   missing_messages: refused(400, "Missing or invalid 'messages' field"),
   no_user_message: refused(400, 'No user message found in input'),
@@ -94,12 +95,12 @@ export const API_ERRORS = {
   run_not_accepting_steer: refused(409, 'The run is not running and takes no steering'),
   invalid_path: refused(400, 'The path does not name a file or directory of the workspace'),
   artifact_not_found: refused(404, 'There is nothing at this path of the workspace'),
-  range_not_satisfiable: refused(416, 'The file has no bytes in the range that was asked for'),
+  range_not_satisfiable: refused(416, 'The file has no bytes in the requested range'),
   artifact_changed: refused(409, 'The file changed while it was read; read it again'),
-  artifact_too_large: refused(413, 'The archive is larger than was asked for'),
+  artifact_too_large: refused(413, 'The archive is larger than the requested limit'),
   slots_unavailable: refused(
     404,
-    'This server gives out no slots; it has to be started with --slots (TALARIA_SLOTS=true)',
+    'This server gives out no slots; start it with --slots (TALARIA_SLOTS=true)',
   ),
   slot_not_found: refused(
     404,
@@ -109,15 +110,15 @@ export const API_ERRORS = {
   job_not_found: refused(404, 'Job not found'),
   missing_job_name: refused(400, 'Name is required'),
   missing_schedule: refused(400, 'Schedule is required'),
-  invalid_schedule: refused(400, 'The schedule is not understood'),
+  invalid_schedule: refused(400, 'The schedule is not a duration, a time, an interval or a cron expression'),
   job_running: refused(409, 'The job is running; wait for the end of its run or stop it first'),
-  too_many_jobs: refused(409, 'This key has as many jobs as it may have; delete one first'),
+  too_many_jobs: refused(409, 'This key has reached its limit of jobs; delete one first'),
   session_not_found: refused(404, 'Session not found'),
   session_exists: refused(409, 'A session of this name exists already'),
   invalid_session_id: refused(400, "'id' must be text of at most 256 characters, without control characters"),
   invalid_title: refused(400, "'title' must be text of at most 100 characters"),
   invalid_system_prompt: refused(400, "'system_prompt' must be a string without zero characters"),
-  invalid_session_field: refused(400, 'A field of the session has a value it cannot have'),
+  invalid_session_field: refused(400, 'A field of the session has an invalid value'),
   unsupported_session_field: refused(400, 'A field of the request cannot be changed'),
   missing_model: refused(400, "'require_model_lock' needs a 'model'"),
   model_lock_unavailable: refused(
@@ -138,7 +139,7 @@ export const API_ERRORS = {
     status: 429,
     type: 'rate_limit_error',
     retryable: true,
-    message: 'The server holds as many bytes of request bodies of this key as it may; try again later',
+    message: 'This key has reached its limit of bytes in pending request bodies; try again later',
   },
   too_many_steers: {
     status: 429,
@@ -162,25 +163,25 @@ export const API_ERRORS = {
     status: 503,
     type: 'server_error',
     retryable: true,
-    message: 'The server holds as many bytes of request bodies as it may; try again later',
+    message: 'The server has reached its limit of bytes in pending request bodies; try again later',
   },
   store_unavailable: {
     status: 503,
     type: 'server_error',
     retryable: true,
-    message: 'The store did not take the write; nothing was changed',
+    message: 'The store did not accept the write; nothing was changed',
   },
   workspace_unavailable: {
     status: 503,
     type: 'server_error',
     retryable: true,
-    message: 'The server that has the files of this run does not answer',
+    message: 'The server that holds the files of this run does not answer',
   },
   sandbox_unavailable: {
     status: 503,
     type: 'server_error',
     retryable: true,
-    message: 'The sandbox does not work at present',
+    message: 'The sandbox does not work at the moment',
   },
   internal_error: { status: 500, type: 'server_error', retryable: false, message: 'Internal server error' },
 } as const satisfies Record<string, ApiErrorEntry>;
@@ -188,8 +189,8 @@ export const API_ERRORS = {
 export type ApiErrorCode = keyof typeof API_ERRORS;
 
 /**
- * The codes of the table that are retryable, once more: a client in a browser needs these alone, and would otherwise
- * bring all messages along. A test compares.
+ * The retryable codes of the table again: a client in a browser needs only these, and would otherwise bundle all
+ * messages. A test compares.
  */
 export const RETRYABLE_CODES = [
   'rate_limit_exceeded',
@@ -206,37 +207,37 @@ export const RETRYABLE_CODES = [
 /** Why a run ended as `failed`: code → what it means. */
 export const RUN_FAILURES = {
   provider_auth: 'The model provider refused the credentials',
-  provider_rate_limit: 'The model provider kept refusing for load or quota',
+  provider_rate_limit: 'The model provider kept refusing because of load or quota',
   provider_unavailable: 'The model provider could not be reached or kept failing',
   provider_bad_request: 'The model provider refused the request',
-  provider_error: 'The model provider answered with something that is not an answer',
+  provider_error: 'The model provider sent a response that cannot be read',
   context_overflow: "The conversation is longer than the model's context",
   content_filtered: 'The model provider withheld the answer',
   output_truncated: 'The answer reached the output limit of the model and is incomplete',
   empty_output: 'The model ended without text and without a tool call',
-  invalid_output: 'The answer did not satisfy the schema the client asked for',
+  invalid_output: 'The answer did not satisfy the requested schema',
   client_tool_timeout: 'The client did not send the output of its tool in time',
   step_limit: 'The run used all its steps',
   time_limit: 'The run used all its time',
   token_limit: 'The run used all its tokens',
-  recovery_limit: 'The run was interrupted again and again without getting any further',
-  internal_error: 'The server failed in a way it does not know; its log has the details',
+  recovery_limit: 'The run was interrupted again and again without making progress',
+  internal_error: 'The server failed for an unknown reason; its log has the details',
 } as const;
 
 export type RunFailureCode = keyof typeof RUN_FAILURES;
 
 /**
- * The status of an answer whose run failed. Clients send a request again after 409, 429 and 5xx, many of them whatever
- * `x-should-retry` says, and each time would be another run with the effects of its tools. 422 is a status that all but one of
- * those we tried leave alone, and that OpenAI's libraries have an error for; 424 would fit the meaning better, and few of them
- * know it. The exception is LangChain's JavaScript, which is answered with 400.
+ * The status of a response whose run failed. Clients retry after 409, 429 and 5xx, many of them whatever
+ * `x-should-retry` says, and each retry would be another run with the effects of its tools. All but one of the clients
+ * we tried do not retry after 422, and OpenAI's libraries have an error class for it. 424 would fit the meaning better,
+ * but few clients know it. The exception is LangChain's JavaScript client, which gets 400.
  */
 export const RUN_FAILURE_STATUS = 422;
 
 export interface ErrorDetails {
   message?: string;
   param?: string;
-  /** Seconds for `Retry-After`. */
+  /** Seconds, for the header `Retry-After`. */
   retryAfterS?: number;
   cause?: unknown;
 }

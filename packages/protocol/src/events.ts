@@ -5,10 +5,10 @@ type Payloads = typeof EVENT_PAYLOADS;
 
 export type EventName = keyof Payloads;
 
-/** What an event says, without the fields every event has. */
+/** The payload of an event, without the fields that every event has. */
 export type EventPayload<N extends EventName = EventName> = Static<Payloads[N]>;
 
-/** An event as it stands in the `data:` line of the stream. */
+/** An event as it appears in the `data:` line of the stream. */
 export type RunEvent = {
   [N in EventName]: { event: N; run_id: string; timestamp: number; seq: number } & Static<Payloads[N]>;
 }[EventName];

@@ -1,4 +1,4 @@
-/** Fields of a JSON body: what every request is read with. */
+/** Reads single fields of a JSON body, for all requests. */
 import { TalariaError } from './errors.ts';
 
 export function parseObject(body: unknown): Record<string, unknown> {

@@ -26,7 +26,7 @@ describe('a new job', () => {
     });
   });
 
-  it('may have more, and what is not known is ignored', () => {
+  it('may have more fields, and ignores unknown ones', () => {
     const fields = {
       prompt: 'Do it.',
       skills: ['a'],
@@ -37,11 +37,11 @@ describe('a new job', () => {
     expect(parseCreateJob({ ...job, ...fields, colour: 'red' })).toEqual({ ...job, ...fields });
   });
 
-  it('has neither blanks around its name nor around its schedule', () => {
+  it('trims its name and its schedule', () => {
     expect(parseCreateJob({ name: ' report\n', schedule: ' 30m ' })).toMatchObject(job);
   });
 
-  it('takes null for nothing', () => {
+  it('takes null as absent', () => {
     const nothing = { prompt: null, skills: null, deliver: null, repeat: null, timezone: null };
     expect(parseCreateJob({ ...job, ...nothing })).toEqual(parseCreateJob(job));
   });
@@ -60,7 +60,7 @@ describe('a new job', () => {
     [{ name: 'a', schedule: 'x'.repeat(201) }, 'invalid_request', 'at most 200'],
     [{ ...job, prompt: 5 }, 'invalid_request', "'prompt' must be a string"],
     [{ ...job, prompt: 'x'.repeat(50_001) }, 'invalid_request', 'at most 50000'],
-    [{ ...job, prompt: 'a\0b' }, 'invalid_request', "'prompt' must not hold the character U+0000"],
+    [{ ...job, prompt: 'a\0b' }, 'invalid_request', "'prompt' must not contain the character U+0000"],
     [{ ...job, skills: 'a' }, 'invalid_request', "'skills'"],
     [{ ...job, skills: [5] }, 'invalid_request', "'skills'"],
     [{ ...job, skills: Array(51).fill('a') }, 'invalid_request', "'skills'"],
@@ -80,7 +80,7 @@ describe('a new job', () => {
 });
 
 describe('a change of a job', () => {
-  it('has what is given and nothing else', () => {
+  it('has the given fields and nothing else', () => {
     expect(parseUpdateJob({})).toEqual({});
     expect(parseUpdateJob({ name: 'b', enabled: false, id: 'x', owner: 'eve' })).toEqual({
       name: 'b',
@@ -90,7 +90,7 @@ describe('a change of a job', () => {
     expect(parseUpdateJob({ prompt: '', skills: [] })).toEqual({ prompt: '', skills: [] });
   });
 
-  it('lifts the limit of its runs with null, and takes it as a job shows it', () => {
+  it('removes the limit of runs with null, and takes the limit as a job shows it', () => {
     expect(parseUpdateJob({ repeat: null })).toEqual({ repeat: null });
     expect(parseUpdateJob({ repeat: 4 })).toEqual({ repeat: 4 });
     expect(parseUpdateJob({ repeat: { times: 4, completed: 1 } })).toEqual({ repeat: 4 });
@@ -121,7 +121,7 @@ it('a pause may have a reason', () => {
   expect(refusal(() => parsePauseReason({ reason: 'x'.repeat(501) })).message).toContain('at most 500');
 });
 
-it('a time zone is a name of the database, not an offset', () => {
+it('a time zone is a name from the time zone database, not an offset', () => {
   for (const name of [
     'UTC',
     'Europe/Berlin',

@@ -1,8 +1,8 @@
 /**
- * Reads the bodies of `/api/jobs`, as requests.ts reads those of runs. A schedule is handed on as text: what it means
+ * Reads the bodies of `/api/jobs`, as requests.ts reads those of runs. A schedule is passed on as text: its meaning
  * depends on a clock and a time zone, which the server has.
  *
- * A field that is null counts as absent, except `repeat` in a change: there it lifts the limit.
+ * A null field counts as absent, except `repeat` in a change: there it removes the limit.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalString, parseObject } from './fields.ts';
@@ -13,12 +13,12 @@ export interface CreateJob {
   prompt: string;
   skills: string[];
   deliver: string;
-  /** Null is for ever. */
+  /** Null means forever. */
   repeat: number | null;
   timezone: string | undefined;
 }
 
-/** What is undefined stays as it is. */
+/** An undefined field stays unchanged. */
 export type UpdateJob = { [Field in keyof CreateJob]?: CreateJob[Field] | undefined } & {
   enabled?: boolean | undefined;
 };
@@ -34,7 +34,7 @@ const REPEAT_MAX = 1_000_000_000;
 
 const JOB_ID = /^[0-9a-f]{12}$/;
 
-/** Twelve hex digits, or a refusal. */
+/** Accepts twelve hex digits, and refuses anything else. */
 export function parseJobId(value: string): string {
   if (!JOB_ID.test(value)) throw new TalariaError('invalid_job_id');
   return value;
@@ -69,7 +69,7 @@ export function parseUpdateJob(body: unknown): UpdateJob {
   };
 }
 
-/** Why a job is paused, if the request says. */
+/** The reason for a pause, if the request gives one. */
 export function parsePauseReason(body: unknown): string | undefined {
   return boundedString(parseObject(body), 'reason', REASON_MAX) || undefined;
 }
@@ -107,7 +107,10 @@ function parseSkills(fields: Record<string, unknown>): string[] | undefined {
   return skills as string[];
 }
 
-/** Also as a job shows it, `{"times": 3, "completed": 1}`, for clients that send back what they got. */
+/**
+ * Also accepts the form in which a job shows it, `{"times": 3, "completed": 1}`, for clients that send back what they
+ * got.
+ */
 function parseRepeat({ repeat }: Record<string, unknown>): number | null | undefined {
   if (repeat === undefined || repeat === null) return repeat;
   const times = typeof repeat === 'object' && 'times' in repeat ? repeat.times : repeat;
@@ -133,7 +136,10 @@ function parseEnabled({ enabled }: Record<string, unknown>): boolean | undefined
   return enabled;
 }
 
-/** A name of the time zone database; an offset such as `+02:00` is none, since it knows no daylight saving. */
+/**
+ * A name from the time zone database. An offset such as `+02:00` is not accepted, because it has no daylight saving
+ * time.
+ */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false;
   try {
@@ -149,8 +155,8 @@ function boundedString(fields: Record<string, unknown>, name: string, maxChars: 
   if (value !== undefined && value.length > maxChars) {
     throw invalid(name, `'${name}' must have at most ${maxChars} characters`);
   }
-  // Not every database can keep it in a text, and nobody means it.
-  if (value?.includes('\0')) throw invalid(name, `'${name}' must not hold the character U+0000`);
+  // Postgres cannot store it in a text, and nobody needs it.
+  if (value?.includes('\0')) throw invalid(name, `'${name}' must not contain the character U+0000`);
   return value;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Messages as clients send them: what was said before, and the prompt. Read leniently, since each dialect has its own
- * names for a part of text or an image; what could not be passed on to a model is refused.
+ * Messages as clients send them: the history and the prompt. The reader is lenient, because each dialect has its own
+ * names for text and image parts. It refuses what could not be passed on to a model.
  */
 import { TalariaError } from './errors.ts';
 import { invalid } from './fields.ts';
@@ -20,9 +20,9 @@ export type Content = string | (TextContent | ImageContent)[];
 export interface HistoryMessage {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: Content;
-  /** Of an assistant: the calls it made, each followed by its result. */
+  /** For an assistant message: its tool calls, each followed by its result. */
   tool_calls?: HistoryCall[];
-  /** Of a tool: the call this is the result of. */
+  /** For a tool message: the call that this is the result of. */
   tool_call_id?: string;
 }
 
@@ -56,7 +56,7 @@ export function parseInput(input: unknown): { prompt: Content; earlier: HistoryM
 export function parseHistory(value: unknown): HistoryMessage[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw new TalariaError('invalid_history', { param: 'conversation_history' });
-  // Clients that always send the field send it empty when they have nothing to say by it.
+  // Clients that always send this field send it empty when they have no history.
   if (value.length === 0) return undefined;
   return pairCalls(value.map((entry: unknown, i) => parseMessage(entry, `conversation_history[${i}]`)));
 }
@@ -79,8 +79,8 @@ export function parseMessage(entry: unknown, where: string): HistoryMessage {
 }
 
 /**
- * Providers refuse a call without its result and a result without its call. A call that has no result is left out; a
- * result that has no call remains readable as text of the user. So does a message of nothing but blanks.
+ * Providers refuse a call without its result and a result without its call. A call without a result is left out. A
+ * result without a call is kept as text of the user. Providers also refuse blank messages, so those are left out.
  */
 export function pairCalls(messages: readonly HistoryMessage[]): HistoryMessage[] {
   const paired: HistoryMessage[] = [];
@@ -144,7 +144,7 @@ export function textOfParts(value: unknown): string | undefined {
 
 function parseContent(content: unknown, where: string): Content {
   if (typeof content === 'string') return content;
-  // An assistant turn that only called tools has null content in OpenAI's dialect.
+  // In OpenAI's dialect an assistant message that only calls tools has null content.
   if (content === null) return '';
   if (!Array.isArray(content)) {
     throw invalid(`${where}.content`, `${where}.content must be a string or an array of content parts`);
@@ -156,7 +156,7 @@ function parsePart(part: unknown, where: string): TextContent | ImageContent {
   if (typeof part === 'string') return { type: 'text', text: part };
   const fields = typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {};
   const { type, text } = fields;
-  // Text has many names: text, input_text, output_text, summary_text, reasoning_text.
+  // Text parts have many names: text, input_text, output_text, summary_text, reasoning_text.
   if (typeof type === 'string' && type.endsWith('text') && typeof text === 'string') {
     return { type: 'text', text };
   }
@@ -171,7 +171,7 @@ function parsePart(part: unknown, where: string): TextContent | ImageContent {
   throw invalid(where, `${where} must be a text part or an image part with an http(s) or data:image URL`);
 }
 
-/** What a run has no place for is named, so that its client knows what to leave out. */
+/** The error names the unsupported part, so that the client knows what to leave out. */
 function refuseFile({ type, file_id: fileId }: Record<string, unknown>, where: string): void {
   const isImage = type === 'image_url' || type === 'input_image';
   if (isImage && typeof fileId === 'string') {

@@ -1,4 +1,4 @@
-/** What a client asks of the model, in whichever dialect's names it does. Out of OpenAI's bounds is refused. */
+/** The model settings of a request, under the names of every dialect. A value outside OpenAI's bounds is refused. */
 import { invalid } from './fields.ts';
 import type { ModelSettings } from './run.ts';
 
@@ -44,7 +44,7 @@ const biases: Read = (value, param) => {
   throw invalid(param, `'${param}' must map up to ${BIASES_MAX} tokens to numbers from -100 to 100`);
 };
 
-/** Where each setting may stand in a body, the first that is there counts, and how it is read. */
+/** For each setting: the fields it may be in (the first one present counts), and how to read it. */
 const SETTINGS: Record<ModelSettingName, { paths: readonly string[]; read: Read }> = {
   temperature: { paths: ['temperature'], read: number(0, 2) },
   top_p: { paths: ['top_p'], read: number(0, 1) },
@@ -64,7 +64,7 @@ const SETTINGS: Record<ModelSettingName, { paths: readonly string[]; read: Read 
 
 export const MODEL_SETTING_NAMES = Object.keys(SETTINGS) as ModelSettingName[];
 
-/** Undefined when the request asks for nothing. */
+/** Undefined when the request sets nothing. */
 export function parseModelSettings(fields: Record<string, unknown>): ModelSettings | undefined {
   const settings: Record<string, unknown> = {};
   for (const [name, { paths, read }] of Object.entries(SETTINGS)) {

@@ -1,16 +1,19 @@
 /**
- * The form an answer has to have: any JSON object, or a value that satisfies a JSON schema. Runs, chat and responses
- * ask for it in different places.
+ * The format that an answer must have: any JSON object, or a value that satisfies a JSON schema. Runs, chat and
+ * responses have different fields for it.
  */
 import { TalariaError } from './errors.ts';
 
 export interface OutputForm {
-  /** Absent for any JSON object. */
+  /** Absent when any JSON object will do. */
   schema?: Record<string, unknown>;
-  /** As the client calls it. */
+  /** The client's name for it. */
   name?: string;
   description?: string;
-  /** The client wants its schema enforced while the model writes; it keeps to what OpenAI's strict mode can enforce. */
+  /**
+   * The client wants its schema enforced while the model writes; the schema uses only what OpenAI's strict mode can
+   * enforce.
+   */
   strict?: true;
 }
 
@@ -20,7 +23,10 @@ export function parseOutputSchema(value: unknown): OutputForm | undefined {
   return { schema: asSchema(value, 'output_schema') };
 }
 
-/** `response_format` of chat, `text.format` of responses; the second has the fields of the first's `json_schema`. */
+/**
+ * `response_format` of chat and `text.format` of responses. The second has the fields of the first's `json_schema` at
+ * its top level.
+ */
 export function parseOutputFormat(value: unknown, param: string): OutputForm | undefined {
   if (value === undefined || value === null) return undefined;
   const format = isObject(value) ? value : {};

@@ -78,7 +78,7 @@ describe('parseApprovalAnswer', () => {
     expect(answer).toEqual({ choice: 'deny', requestId: undefined, all: false });
   });
 
-  it('takes all and resolve_all alike', () => {
+  it('treats all and resolve_all the same', () => {
     expect(parseApprovalAnswer({ choice: 'once', all: true, request_id: 'apr_1' })).toEqual({
       choice: 'once',
       requestId: 'apr_1',
@@ -115,7 +115,7 @@ describe('parseSteer', () => {
 });
 
 describe('any JSON value', () => {
-  // Values that come close to a request, so that the search gets past the first check.
+  // Values that resemble a request, so that the search gets past the first check.
   const close = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 5 },
@@ -146,7 +146,7 @@ describe('any JSON value', () => {
     ['parseCreateRun', parseCreateRun],
     ['parseApprovalAnswer', parseApprovalAnswer],
     ['parseSteer', parseSteer],
-  ])('is read or refused by %s, and never makes it fail otherwise', (_, parse) => {
+  ])('is read or refused by %s, and never causes another error', (_, parse) => {
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), close), (body) => returnsOrRefuses(() => parse(body))),
       { numRuns: 1000 },

@@ -1,7 +1,7 @@
 /**
- * Reads request bodies. Each function takes what JSON gave and returns a value that needs no further check,
- * or throws a `TalariaError` with the code PROTOCOL.md names, in the order PROTOCOL.md names. Hand-written rather than
- * left to a schema validator because that order and those messages are part of the contract.
+ * Reads request bodies. Each function takes a parsed JSON value. It returns a value that needs no further check, or
+ * throws a `TalariaError` with the code that PROTOCOL.md names, in the order that PROTOCOL.md names. It is hand-written
+ * rather than left to a schema validator because that order and those messages are part of the contract.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
@@ -14,14 +14,16 @@ import { parseWebhook, type WebhookRequest } from './webhook-request.ts';
 
 export interface CreateRun {
   prompt: Content;
-  /** Turns before the prompt; `undefined` when the request gave none, so that a stored session may provide them. */
+  /**
+   * The messages before the prompt; `undefined` when the request has none, so that a stored session may provide them.
+   */
   history: HistoryMessage[] | undefined;
-  /** Messages before the prompt that go on from what was said before, where `history` takes its place. */
+  /** Messages before the prompt that continue the stored conversation; `history` would replace it. */
   leadIn?: HistoryMessage[] | undefined;
   instructions: string | undefined;
   sessionId: string | undefined;
   previousResponseId: string | undefined;
-  /** `null` for none, not even the server's default. */
+  /** `null` means no webhook, not even the server's default. */
   webhook?: WebhookRequest | null | undefined;
   clientTools?: ClientTools | undefined;
   outputForm?: OutputForm | undefined;
@@ -62,7 +64,7 @@ export function parseCreateRun(body: unknown): CreateRun {
   };
 }
 
-/** A session's name, wherever it stands; undefined for an empty one, which some clients send for none. */
+/** A session id, from any field; undefined for an empty one, which some clients send for none. */
 export function parseSessionName(value: string, param: string): string | undefined {
   if (value === '') return undefined;
   if (value.length > SESSION_ID_MAX || /\p{Cc}/u.test(value)) {

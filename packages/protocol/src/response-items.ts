@@ -1,7 +1,7 @@
 /**
- * The items that may stand in the `input` of a response, as messages. A client sends back what it was given, by this
- * server or by another that speaks OpenAI's dialect, so every type is taken: a call and its output become a call and its
- * result, and what no model could use (its reasoning, lists of tools, searches) is left out.
+ * Turns the items in the `input` of a response into messages. A client sends back items that it got from this server or
+ * from another one that speaks OpenAI's dialect, so every type is accepted. A call and its output become a call and its
+ * result. Items that no model could use (reasoning, lists of tools, searches) are left out.
  */
 import { TalariaError } from './errors.ts';
 import { type HistoryCall, type HistoryMessage, parseMessage } from './messages.ts';
@@ -9,7 +9,7 @@ import { outputText } from './tool-requests.ts';
 
 type Fields = Record<string, unknown>;
 
-/** The id of a call that a conversation lists. After these digits it names the conversation. */
+/** The id of a call as a conversation lists it. After these digits it names the conversation. */
 const CONVERSATION_CALL = /^(mcp_[0-9a-f]{36})_/;
 
 export function messagesOfItems(items: readonly unknown[], param = 'input'): HistoryMessage[] {
@@ -17,7 +17,7 @@ export function messagesOfItems(items: readonly unknown[], param = 'input'): His
   for (const [i, item] of items.entries()) {
     for (const message of messagesOfItem(item, `${param}[${i}]`)) {
       const last = messages.at(-1);
-      // Calls that were made together come one by one, and after what was said with them.
+      // Calls that were made together come one by one, after the text that was said with them.
       if (last?.role === 'assistant' && message.tool_calls !== undefined) {
         last.tool_calls = [...(last.tool_calls ?? []), ...message.tool_calls];
       } else {
@@ -28,7 +28,7 @@ export function messagesOfItems(items: readonly unknown[], param = 'input'): His
   return messages;
 }
 
-/** Whether the item only names one that is stored. OpenAI's clients may leave the type out. */
+/** Whether the item only refers to a stored one. OpenAI's clients may leave the type out. */
 export function referenceIn(item: unknown): string | undefined {
   if (!isObject(item) || typeof item.id !== 'string') return undefined;
   const isBare = (item.type === undefined || item.type === null) && !('role' in item);
@@ -64,10 +64,10 @@ function calling({ type, name, arguments: args, input, action }: Fields, id: str
   return { role: 'assistant', content: '', tool_calls: [call] };
 }
 
-/** A call that was run where it was made stands in one item with its result. */
+/** A call that its server ran has its result in the same item. */
 function callWithResult(fields: Fields, result: string): HistoryMessage[] {
   const itemId = typeof fields.id === 'string' ? fields.id : String(fields.name);
-  // Providers take no ids of any length.
+  // Providers limit the length of ids.
   const id = CONVERSATION_CALL.exec(itemId)?.[1] ?? itemId;
   return [calling(fields, id), { role: 'tool', content: result, tool_call_id: id }];
 }

@@ -13,8 +13,8 @@ function refusal(body: unknown): Pick<TalariaError, 'code' | 'message' | 'param'
   throw new Error('was accepted');
 }
 
-describe('what a response is asked for', () => {
-  it('is a string, stored and answered in one piece unless said otherwise', () => {
+describe('a request for a response', () => {
+  it('is a string, stored and not streamed by default', () => {
     expect(parseCreateResponse({ input: 'hi' })).toEqual({
       prompt: 'hi',
       history: undefined,
@@ -37,7 +37,7 @@ describe('what a response is asked for', () => {
     });
   });
 
-  it('takes null for what was not given', () => {
+  it('takes null as absent', () => {
     const nothing = {
       instructions: null,
       previous_response_id: null,
@@ -52,7 +52,7 @@ describe('what a response is asked for', () => {
     expect(parseCreateResponse({ input: 'hi', ...nothing })).toEqual(parseCreateResponse({ input: 'hi' }));
   });
 
-  it('keeps what it knows and ignores tools that only OpenAI could run', () => {
+  it('keeps the fields it knows and ignores tools that only OpenAI could run', () => {
     const request = {
       input: 'hi',
       model: 'gpt-9',
@@ -88,7 +88,7 @@ describe('what a response is asked for', () => {
     });
   });
 
-  it('names its conversation by itself or by its id', () => {
+  it('names its conversation as a string or as an object with an id', () => {
     expect(parseCreateResponse({ input: 'hi', conversation: 'c1' }).conversation).toBe('c1');
     expect(parseCreateResponse({ input: 'hi', conversation: { id: 'c1' } }).conversation).toBe('c1');
     expect(parseCreateResponse({ input: 'hi', conversation: '' }).conversation).toBeUndefined();
@@ -136,7 +136,7 @@ describe('what a response is asked for', () => {
     expect(parseCreateResponse({ input: empty }).outputs).toHaveLength(1);
   });
 
-  it('may end with calls and their outputs, in text or in parts', () => {
+  it('may end with calls and their outputs, as text or as parts', () => {
     const { prompt, followUp, outputs } = parseCreateResponse({
       input: [
         { role: 'user', content: 'weather?' },
@@ -158,7 +158,7 @@ describe('what a response is asked for', () => {
     ]);
   });
 
-  it('may say something after the outputs, and nothing of an earlier turn is one', () => {
+  it('may have a message after the outputs; outputs of an earlier turn do not count', () => {
     const output = { type: 'function_call_output', call_id: 'c1', output: 'snow' };
     const more = { role: 'user', content: 'in Celsius' };
     expect(parseCreateResponse({ input: [output, more] })).toMatchObject({
@@ -170,7 +170,7 @@ describe('what a response is asked for', () => {
     expect(parseCreateResponse({ input: [output, answer, more] }).outputs).toEqual([]);
   });
 
-  it('takes every item OpenAI has, and leaves out what no model could use', () => {
+  it('takes every item type of OpenAI, and leaves out those that no model could use', () => {
     const items = [
       { type: 'mcp_list_tools', id: 'm', server_label: 'x', tools: [] },
       { type: 'mcp_approval_request', id: 'a', name: 'x', arguments: '{}', server_label: 'x' },
@@ -210,13 +210,13 @@ describe('what a response is asked for', () => {
     [{ type: 'input_file', file_id: 'file-1' }, /files are not supported/],
     [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }, /audio, which is not supported/],
     [{ type: 'input_image', file_id: 'file-1' }, /'file_id'/],
-  ])('says what it has no place for: %o', (part, message) => {
+  ])('names what it does not support: %o', (part, message) => {
     const answer = refusal({ input: [{ role: 'user', content: [part] }] });
     expect(answer).toMatchObject({ code: 'invalid_request', param: 'input[0].content[0]' });
     expect(answer.message).toMatch(message);
   });
 
-  it('may ask for a form, for tools and for settings of the model', () => {
+  it('may ask for an output format, tools and model settings', () => {
     const tool = { type: 'function', name: 'get', parameters: { type: 'object' } };
     expect(
       parseCreateResponse({
@@ -239,16 +239,21 @@ describe('what a response is asked for', () => {
     ['no items', { input: [] }, 'missing_input'],
     ['nothing said', { input: '  ' }, 'no_user_message'],
     ['only calls', { input: [{ type: 'function_call', call_id: 'c', name: 'n' }] }, 'no_user_message'],
-    ['an item that is none', { input: [{ whatever: 1 }] }, 'invalid_history'],
+    ['an invalid item', { input: [{ whatever: 1 }] }, 'invalid_history'],
     ['only reasoning', { input: [{ type: 'reasoning', id: 'x' }] }, 'no_user_message'],
     ['a bad history', { input: 'hi', conversation_history: 'no' }, 'invalid_history'],
     [
-      'both ways to go on',
+      'both ways to continue',
       { input: 'hi', conversation: 'c', previous_response_id: 'r' },
       'invalid_request',
       'conversation',
     ],
-    ['a conversation that is no name', { input: 'hi', conversation: 7 }, 'invalid_request', 'conversation'],
+    [
+      'a conversation that is not a name',
+      { input: 'hi', conversation: 7 },
+      'invalid_request',
+      'conversation',
+    ],
     ['one without an id', { input: 'hi', conversation: {} }, 'invalid_request', 'conversation'],
     [
       'one that is too long',
@@ -263,11 +268,11 @@ describe('what a response is asked for', () => {
       'background',
     ],
     ['another truncation', { input: 'hi', truncation: 'some' }, 'invalid_request', 'truncation'],
-    ['a flag that is none', { input: 'hi', stream: 'yes' }, 'invalid_request', 'stream'],
+    ['a flag that is not a boolean', { input: 'hi', stream: 'yes' }, 'invalid_request', 'stream'],
     ['metadata that is a list', { input: 'hi', metadata: ['x'] }, 'invalid_request', 'metadata'],
-    ['metadata that is no text', { input: 'hi', metadata: { n: 7 } }, 'invalid_request', 'metadata'],
+    ['metadata that is not text', { input: 'hi', metadata: { n: 7 } }, 'invalid_request', 'metadata'],
     ['a call it is to make', { input: 'hi', tool_choice: 'required' }, 'invalid_request', 'tool_choice'],
-    ['an unknown form', { input: 'hi', text: { format: { type: 'xml' } } }, 'invalid_output_schema'],
+    ['an unknown output format', { input: 'hi', text: { format: { type: 'xml' } } }, 'invalid_output_schema'],
     ['a template', { input: 'hi', prompt: { id: 'pmpt_1' } }, 'invalid_request', 'prompt'],
     [
       'too much metadata',

@@ -1,6 +1,7 @@
 /**
- * Reads the body of `POST /v1/responses`. As for chat-request.ts: what the agent cannot do for a client is ignored; refused
- * is what would leave it waiting for something it never gets. References to stored items have been replaced before.
+ * Reads the body of `POST /v1/responses`. As in chat-request.ts: a field that the agent cannot honour is ignored. It is
+ * refused only if the client would otherwise wait for something it never gets. References to stored items were replaced
+ * before this.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
@@ -13,12 +14,15 @@ import type { ModelSettings } from './run.ts';
 import { type ClientTools, outputText, parseClientTools, type ToolOutput } from './tool-requests.ts';
 
 export interface CreateResponse extends ResponseInput {
-  /** Turns before the prompt; `undefined` when the request gave none, so that what is stored may provide them. */
+  /**
+   * The messages before the prompt; `undefined` when the request has none, so that the stored conversation may provide
+   * them.
+   */
   history: HistoryMessage[] | undefined;
   instructions: string | undefined;
   model: string | undefined;
   previousResponseId: string | undefined;
-  /** The name of the session to go on with. */
+  /** The name of the session to continue. */
   conversation: string | undefined;
   store: boolean;
   background: boolean;
@@ -31,22 +35,22 @@ export interface CreateResponse extends ResponseInput {
 }
 
 export interface ResponseInput {
-  /** The last message of a user. */
+  /** The last user message. */
   prompt: Content;
-  /** Messages before the prompt that go on from what was said before. */
+  /** Messages before the prompt that continue the stored conversation. */
   leadIn: HistoryMessage[] | undefined;
-  /** The calls after the prompt and their results, where the input ends with results of tools. */
+  /** The calls after the prompt and their results, where the input ends with tool results. */
   followUp: HistoryMessage[] | undefined;
-  /** The outputs the input ends with, but for what the user says after them. */
+  /** The outputs at the end of the input; a user message may follow them. */
   outputs: ToolOutput[];
-  /** Whether the prompt was said after the outputs. */
+  /** Whether the prompt comes after the outputs. */
   promptIsLast: boolean;
 }
 
-/** What `truncation: auto` leaves of what was said before. */
+/** How many earlier messages `truncation: auto` keeps. */
 export const TRUNCATION_AUTO_MESSAGES = 100;
 
-/** What the model is told where a client sends nothing but an empty output of a call that nobody knows. */
+/** The model's text for a request that has only an empty output of an unknown call. */
 const NO_OUTPUT = '[The call gave no output.]';
 
 /** OpenAI's bounds. */
@@ -70,7 +74,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   const store = fields.store === undefined || fields.store === null || optionalFlag(fields, 'store');
   const background = optionalFlag(fields, 'background');
   if (background && !store) {
-    throw invalid('background', "'background' needs 'store': without it nobody could ask for the result");
+    throw invalid('background', "'background' needs 'store': without it nobody could fetch the result");
   }
   refuseUnmet(fields);
   return {
@@ -92,7 +96,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   };
 }
 
-/** Of a string, or of items of any type that OpenAI has. */
+/** Reads a string, or items of any type that OpenAI has. */
 export function parseResponseInput(input: unknown): ResponseInput {
   if (typeof input !== 'string' && !Array.isArray(input)) {
     throw invalid('input', "'input' must be a string or an array of items");
@@ -108,14 +112,14 @@ export function parseResponseInput(input: unknown): ResponseInput {
   return {
     prompt: messages[last]?.content ?? NO_OUTPUT,
     leadIn: leadIn.length === 0 ? undefined : leadIn,
-    // What an assistant is to have begun to say is left out: a run begins its answer itself.
+    // An assistant prefill is dropped: a run begins its answer itself.
     followUp: last !== -1 && endsWithResult ? pairCalls(after) : undefined,
     outputs,
     promptIsLast: !endsWithResult && messages[last]?.role === 'user',
   };
 }
 
-/** The last message of a user; without one, the last that says anything. */
+/** The last user message; without one, the last message with content. */
 function promptIn(messages: readonly HistoryMessage[]): number {
   const spoken = messages.findLastIndex(({ role, content }) => role === 'user' && !isBlank(content));
   return spoken === -1 ? messages.findLastIndex(({ content }) => !isBlank(content)) : spoken;
@@ -171,6 +175,6 @@ function formatIn(text: unknown): unknown {
 
 function refuseUnmet({ prompt }: Record<string, unknown>): void {
   if (prompt !== undefined && prompt !== null) {
-    throw invalid('prompt', "'prompt' names a template of OpenAI's; write what it says into 'input'");
+    throw invalid('prompt', "'prompt' names a template stored at OpenAI; put its text into 'input'");
   }
 }

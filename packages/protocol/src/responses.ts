@@ -16,10 +16,10 @@ type Payloads = typeof schemas.RESPONSE_EVENT_PAYLOADS;
 
 export type ResponseEventType = keyof Payloads;
 
-/** What an event of the stream says, without the fields every event has. */
+/** The payload of a stream event, without the fields that every event has. */
 export type ResponseEventPayload<T extends ResponseEventType = ResponseEventType> = Static<Payloads[T]>;
 
-/** An event as it stands in the `data:` line of the stream. */
+/** An event as it appears in the `data:` line of the stream. */
 export type ResponseEvent = {
   [T in ResponseEventType]: { type: T; sequence_number: number } & Static<Payloads[T]>;
 }[ResponseEventType];
@@ -30,7 +30,10 @@ export function isResponseId(value: string): boolean {
   return RESPONSE_ID.test(value);
 }
 
-/** The response a run is: its id is the beginning of the run's, so that neither has to be looked up for the other. */
+/**
+ * The id of a run's response is the beginning of the run's id, so that each can be computed from the other without a
+ * lookup.
+ */
 export function toResponseId(runId: string): string {
   return `resp_${runId.slice('run_'.length, 'run_'.length + 28)}`;
 }

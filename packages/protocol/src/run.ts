@@ -52,15 +52,15 @@ export function createId(prefix: 'apr' | 'conv' | 'idem' | 'req' | 'sess' | 'ser
 }
 
 /**
- * `run_<32 hex>`: the time in ms, then 80 random bits. Ids that grow with time stand together in an index, where
- * random ones would touch a page each. They tell when the run was created, which its owner knows, and give nobody
- * access: that is the key's job.
+ * `run_<32 hex>`: the time in ms, then 80 random bits. Ids that grow with time are neighbours in an index; random ids
+ * would touch one page each. An id shows when the run was created, which its owner knows, and gives nobody access: that
+ * takes the API key.
  */
 export function createRunId(now: number = Date.now()): string {
   return `run_${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
 }
 
-/** A name for a session that its creator gave none: `api_<seconds>_<8 hex>`. */
+/** A name for a session whose creator gave none: `api_<seconds>_<8 hex>`. */
 export function createSessionId(now: number = Date.now()): string {
   return `api_${Math.floor(now / 1000)}_${randomHex(4)}`;
 }
@@ -85,7 +85,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** What was used since. */
+/** The usage since then. */
 export function subtractUsage(now: Usage, before: Usage): Usage {
   const minus = (a: number | undefined, b = 0): number | undefined => (a === undefined ? undefined : a - b);
   const cached = minus(now.input_tokens_details?.cached_tokens, before.input_tokens_details?.cached_tokens);
@@ -102,7 +102,7 @@ export function subtractUsage(now: Usage, before: Usage): Usage {
   };
 }
 
-/** Undefined where neither is known: a provider that does not count is not one that counted nothing. */
+/** Undefined when neither is known: a provider that does not count tokens did not count zero. */
 function sum(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
 }

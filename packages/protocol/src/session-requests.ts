@@ -6,9 +6,9 @@ import { parseSessionName } from './requests.ts';
 
 export interface ForkSession {
   sessionId: string | undefined;
-  /** How many messages the fork begins with; undefined is all of them. */
+  /** How many messages the fork starts with; undefined means all. */
   messages: number | undefined;
-  /** Undefined is that of the session it is made from. */
+  /** Undefined means that of the original session. */
   title: string | null | undefined;
 }
 
@@ -26,13 +26,13 @@ export function parseForkSession(body: unknown): ForkSession {
 }
 
 export interface CreateSession {
-  /** Undefined: one is made up. */
+  /** Undefined: the server makes one up. */
   sessionId: string | undefined;
   title: string | null;
   systemPrompt: string | null;
   source: string | null;
   model: string | null;
-  /** The session is of use to its creator only with that model and no other. */
+  /** The session must use this model and no other. */
   requiresModel: boolean;
 }
 
@@ -92,7 +92,7 @@ export function parseUpdateSession(body: unknown): UpdateSession {
 
 export interface SessionChatInput {
   prompt: Content;
-  /** For this turn alone. */
+  /** For this turn only. */
   instructions: string | undefined;
 }
 
@@ -110,10 +110,10 @@ export function parseSessionChat(body: unknown): SessionChatInput {
   return { prompt, instructions: instructions?.trim() === '' ? undefined : instructions };
 }
 
-/** Of a session that is to be made, under either of the names clients know. */
+/** Reads the name of a new session, under either of the names that clients use. */
 function parseNewName(fields: Record<string, unknown>): string | undefined {
   try {
-    // Both are read: a bad one is refused also where it would not count.
+    // Both are read: an invalid one is refused even if the other one counts.
     const [id, sessionId] = ['id', 'session_id'].map((name) =>
       parseSessionName(optionalString(fields, name)?.trim() ?? '', 'id'),
     );
@@ -129,7 +129,7 @@ function parseNewName(fields: Record<string, unknown>): string | undefined {
 
 const TITLE_MAX = 100;
 
-/** One line, without characters that nobody sees; an empty one is none. */
+/** One line, without invisible characters; an empty one counts as absent. */
 function parseTitle(value: unknown): string | null {
   if (value === null) return null;
   if (typeof value !== 'string') throw new TalariaError('invalid_title', { param: 'title' });
@@ -143,7 +143,7 @@ function parseTitle(value: unknown): string | null {
 
 const LABEL_MAX = 256;
 
-/** A short text that is kept and shown; an empty one is none. */
+/** A short text that is stored and shown; an empty one counts as absent. */
 function parseLabel(fields: Record<string, unknown>, name: string): string | null {
   const label = optionalString(fields, name)?.trim() ?? '';
   if (label.length > LABEL_MAX || /\p{Cc}/u.test(label)) {

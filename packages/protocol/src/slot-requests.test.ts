@@ -56,11 +56,11 @@ describe('a batch', () => {
     ['timeout_s', { timeout_s: 0 }],
     ['timeout_s', { timeout_s: '5' }],
     ['timeout_s', { timeout_s: 180.1 }],
-  ])('names %s where that is wrong', (param, fields) => {
+  ])('names %s when it is invalid', (param, fields) => {
     expect(refusal(() => parse(fields))).toEqual(['invalid_request', param]);
   });
 
-  it('may use all of the time there is', () => {
+  it('may use the whole maximum timeout', () => {
     expect(parse({ timeout_s: 180 }).timeoutS).toBe(180);
     expect(parse({}).timeoutS).toBeUndefined();
   });

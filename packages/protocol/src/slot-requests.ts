@@ -1,4 +1,6 @@
-/** Reads the requests for slots (PROTOCOL.md, "Slots"). What is wrong inside a call's `args` is a result of that call. */
+/**
+ * Reads the requests for slots (PROTOCOL.md, "Slots"). An error inside a call's `args` becomes the result of that call.
+ */
 import { invalid, optionalFlag, optionalString, parseObject } from './fields.ts';
 
 export interface SlotCallRequest {
@@ -13,10 +15,10 @@ export interface ExecuteSlots {
 }
 
 const TRAJECTORY_ID_MAX = 256;
-/** Each result may hold some 50 KB of output, and all of a batch are in memory at once. */
+/** Each result may hold about 50 KB of output, and all results of a batch are in memory at once. */
 const CALLS_MAX = 256;
 
-/** The trajectory that is asked for; undefined for a slot of no trajectory. */
+/** The requested trajectory; undefined for a slot without one. */
 export function parseAcquireSlot(body: unknown): string | undefined {
   const trajectoryId = optionalString(parseObject(body), 'trajectory_id');
   if (trajectoryId === undefined) return undefined;

@@ -34,7 +34,7 @@ function cut(text: string, places: readonly number[]): string[] {
   return [0, ...at].map((from, i) => text.slice(from, at[i] ?? text.length));
 }
 
-/** Text that tries what could break a line protocol. */
+/** Text that tries to break a line-based protocol. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc
@@ -53,7 +53,7 @@ const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
 describe('a stream of frames', () => {
   const noise = fc.constantFrom('', SSE_KEEPALIVE, SSE_KEEPALIVE_NUMBERED, ': two\n: comments\n\n');
 
-  it('parses back to the same events, however it is cut, ended or commented', () => {
+  it('parses back to the same events, wherever it is cut, however lines end, with or without comments', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(payload, noise)),
@@ -214,7 +214,7 @@ describe('the decoder of bytes', () => {
     return [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
   }
 
-  it('gives the same messages wherever the bytes are cut, inside a character too', () => {
+  it('gives the same messages wherever the bytes are cut, also inside a character', () => {
     fc.assert(
       fc.property(fc.array(payload), fc.boolean(), cuts, (payloads, withBom, places) => {
         const data = payloads.map((fields) => JSON.stringify({ ...fields, wings: 'ü🪽' }));
@@ -228,7 +228,7 @@ describe('the decoder of bytes', () => {
     );
   });
 
-  it('throws at bytes that are not UTF-8, also when the cut hides them at first', () => {
+  it('throws for bytes that are not UTF-8, also when a cut hides them at first', () => {
     const bytes = encoder.encode('data: ü\n\n');
     const damaged = bytes.with(bytes.indexOf(0xc3) + 1, 0xff);
     for (let at = 0; at <= damaged.length; at++) {
@@ -236,7 +236,7 @@ describe('the decoder of bytes', () => {
     }
   });
 
-  it('takes off one BOM and no second one', () => {
+  it('removes one BOM and not a second one', () => {
     expect(decode([encoder.encode('\uFEFFdata: a\n\n')])).toHaveLength(1);
     expect(decode([encoder.encode('\uFEFF\uFEFFdata: a\n\n')])).toEqual([]);
   });

@@ -1,18 +1,19 @@
 /**
- * Server-sent events, both ways. No I/O: the encoder makes strings, the parser takes them, the decoder takes bytes.
+ * Server-sent events, both directions. No I/O: the encoder returns strings, the parser takes strings, the decoder takes
+ * bytes.
  *
  * The encoder writes what PROTOCOL.md fixes: an `id:` line with the event's seq and one `data:` line, never an
  * `event:` line. The parser follows the WHATWG rules (any of CR, LF, CRLF ends a line; a chunk may be cut
  * anywhere; a frame is dispatched at its blank line and an unfinished last frame is dropped).
  *
  * A comment that follows a numbered frame has no blank line of its own. By the rules a blank line without data means
- * nothing, but widely used readers (httpx-sse) give an empty event for it once they have seen an id, and their users
- * then read that as JSON. So such a comment stands before the next frame, or at the very end.
+ * nothing. But widely used readers (httpx-sse) yield an empty event for it once they have seen an id, and their users
+ * then parse that as JSON. So such a comment is written before the next frame, or at the very end.
  */
 
 export const SSE_OPEN = ': open\n\n';
 export const SSE_KEEPALIVE = ': keepalive\n\n';
-/** After a frame with an id. */
+/** The form after a frame with an id. */
 export const SSE_KEEPALIVE_NUMBERED = ': keepalive\n';
 export const SSE_CLOSED = ': stream closed\n';
 
@@ -89,7 +90,7 @@ export function createSseParser(handlers: SseHandlers): SseParser {
         atStart = false;
         if (text.startsWith('\uFEFF')) text = text.slice(1);
       }
-      // A CR at the end of a chunk has ended its line already; the LF that may follow belongs to it.
+      // A CR at the end of a chunk has already ended its line; an LF that follows belongs to it.
       if (afterCr && text.startsWith('\n')) text = text.slice(1);
       afterCr = chunk.endsWith('\r');
       let from = 0;
@@ -111,12 +112,12 @@ export interface SseDecoder {
 }
 
 /**
- * The parser for bytes, which may be cut inside a character. Throws a `TypeError` on bytes that are not UTF-8: what
- * was damaged on the way must not be read as if it were what was sent.
+ * The parser for bytes, which may be cut inside a character. Throws a `TypeError` for bytes that are not UTF-8: damaged
+ * data must not be read as if it were what the server sent.
  */
 export function createSseDecoder(handlers: SseHandlers): SseDecoder {
   const parser = createSseParser(handlers);
-  // The parser takes off the BOM; two would be one too many.
+  // The parser removes the BOM; the decoder must not remove a second one.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return { feed: (bytes) => parser.feed(decoder.decode(bytes, { stream: true })) };
 }

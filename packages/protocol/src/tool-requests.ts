@@ -1,6 +1,6 @@
 /**
- * Tools the client runs itself: what it offers with a request, which of them the model may or has to call, and the
- * outputs it sends. OpenAI has written a function in three ways over the years; all of them are read.
+ * Tools that the client runs: those it offers with a request, which of them the model may or must call, and the outputs
+ * it sends. OpenAI has written functions in three forms over the years; all are accepted.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalFlag, parseObject } from './fields.ts';
@@ -11,7 +11,7 @@ export interface ClientTool {
   description: string;
   /** A JSON schema of type object. */
   parameters: Record<string, unknown>;
-  /** The client wants calls held to the schema while the model writes them, where the provider can do that. */
+  /** The client wants calls to follow the schema while the model writes them, where the provider can enforce that. */
   strict?: true;
 }
 
@@ -19,9 +19,9 @@ export type ToolChoice = 'auto' | 'required' | { name: string };
 
 export interface ClientTools {
   tools: ClientTool[];
-  /** What the first step has to do; later ones are free. */
+  /** What the first step must do; later steps are free. */
   choice: ToolChoice;
-  /** Whether one step may call several. */
+  /** Whether one step may call several tools. */
   parallel: boolean;
 }
 
@@ -38,7 +38,7 @@ const DESCRIPTION_MAX = 20_000;
 const NO_PARAMETERS = { type: 'object', properties: {} };
 const TOOL_CALL_ID_MAX = 256;
 
-/** Undefined when the request offers no tool, or wants none of them called. */
+/** Undefined when the request offers no tools, or wants none of them called. */
 export function parseClientTools(fields: Record<string, unknown>): ClientTools | undefined {
   const given = [...asList(fields.tools, 'tools'), ...asList(fields.functions, 'functions')];
   const tools = given.flatMap((entry, i) => parseTool(entry, `tools[${i}]`) ?? []);
@@ -70,7 +70,7 @@ export function parseToolOutputs(body: unknown): ToolOutput[] {
   return parsed;
 }
 
-/** What the model reads of an output: text as it is, the text of content parts, and any other value as JSON. */
+/** What the model reads: text unchanged, the text of content parts, and any other value as JSON. */
 export function outputText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return '';
@@ -91,7 +91,7 @@ function parseOutput(entry: unknown, where: string): ToolOutput {
       param: where,
     });
   }
-  // Some clients put the reason of a failure where others put a flag.
+  // Some clients put the reason of a failure into the field where others put a flag.
   const text = outputText(output);
   return { toolCallId: id, output: text === '' && typeof error === 'string' ? error : text, error: isError };
 }
@@ -103,7 +103,8 @@ function parseTool(entry: unknown, where: string): ClientTool | undefined {
     const message = `${where} is a custom tool; only functions with a JSON schema can be called`;
     throw new TalariaError('invalid_tools', { message, param: where });
   }
-  // A tool that OpenAI itself would run. The agent has its own for these; the answer echoes only what is offered.
+  // A tool that OpenAI itself would run. The agent has its own tools for these; the response echoes only the offered
+  // functions.
   if (type !== 'function') return undefined;
   const definition = isObject(fields.function) ? fields.function : fields;
   const { name, description, parameters, strict } = definition;
@@ -142,7 +143,7 @@ function parseChoice(
     throw invalid('tool_choice', "'tool_choice' must be auto, none, required, or name one of the 'tools'");
   }
   if (!tools.some((tool) => tool.name === name)) {
-    throw invalid('tool_choice', `'tool_choice' names '${name}', which is none of the 'tools'`);
+    throw invalid('tool_choice', `'tool_choice' names '${name}', which is not in 'tools'`);
   }
   return { choice: { name } };
 }

@@ -7,7 +7,7 @@ import { parseWebhook } from './webhook-request.ts';
 const SECRET = 'sixteen letters!';
 
 describe('the webhook of a request', () => {
-  it('is left to the server when it is absent, and switched off by null', () => {
+  it("is the server's default when absent, and off when null", () => {
     expect(parseWebhook(undefined)).toBeUndefined();
     expect(parseWebhook(null)).toBeNull();
     expect(parseCreateRun({ input: 'x' }).webhook).toBeUndefined();
@@ -60,7 +60,7 @@ describe('the webhook of a request', () => {
     expect(refuse).toThrow(reason);
   });
 
-  it('never repeats what it refuses, which may be a secret', () => {
+  it('never repeats the refused value, which may be a secret', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8 }), fc.string({ minLength: 8, maxLength: 300 }), (url, secret) => {
         try {

@@ -1,13 +1,13 @@
 /**
- * The `webhook` of a request that starts a run: where its end and its approval requests are announced. What the server
- * alone can know (whether it may connect to that address) is decided there.
+ * Reads the `webhook` of a request that starts a run: the URL that gets the run's end and its approval requests.
+ * Whether the server may connect to that address is checked elsewhere.
  */
 import { TalariaError } from './errors.ts';
 
 export interface WebhookRequest {
   /** Normalised, without a fragment. */
   url: string;
-  /** Signs the messages; they are unsigned without one. */
+  /** Signs the messages; without it they are unsigned. */
   secret: string | undefined;
 }
 
@@ -15,10 +15,10 @@ export const WEBHOOK_URL_MAX = 2048;
 export const WEBHOOK_SECRET_MIN = 16;
 export const WEBHOOK_SECRET_MAX = 256;
 
-/** What a secret looks like whose bytes, not its letters, are the key. */
+/** Matches a secret whose decoded bytes, not its characters, are the key. */
 export const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
-/** `null` is the wish for no webhook, not even the server's own; `undefined` leaves that to the server. */
+/** `null` asks for no webhook, not even the server's default; `undefined` leaves it to the server. */
 export function parseWebhook(value: unknown): WebhookRequest | null | undefined {
   if (value === undefined || value === null) return value;
   if (typeof value !== 'object' || Array.isArray(value)) {
@@ -35,12 +35,15 @@ function parseUrl(value: unknown): string {
     throw invalid(param, `'webhook.url' must have at most ${WEBHOOK_URL_MAX} characters`);
   }
   const url = toUrl(value);
-  // To the parser 0 is a port like any other.
+  // The URL parser accepts port 0.
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.port === '0') {
     throw invalid(param, "'webhook.url' must be an http:// or https:// URL");
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid(param, "'webhook.url' must not hold a user name or password; sign with 'webhook.secret'");
+    throw invalid(
+      param,
+      "'webhook.url' must not contain a user name or password; sign with 'webhook.secret'",
+    );
   }
   url.hash = '';
   return url.href;
@@ -61,16 +64,16 @@ function parseSecret(value: unknown): string | undefined {
   return value as string;
 }
 
-/** What is wrong with a secret, as the end of a sentence that begins with its name. Never repeats it. */
+/** What is wrong with a secret, as the end of a sentence that begins with its name. Never repeats the secret. */
 export function secretProblem(secret: string): string | undefined {
   if (secret.length < WEBHOOK_SECRET_MIN || secret.length > WEBHOOK_SECRET_MAX) {
     return `must have ${WEBHOOK_SECRET_MIN} to ${WEBHOOK_SECRET_MAX} characters`;
   }
-  if (/\p{Cc}/u.test(secret)) return 'must not hold control characters';
+  if (/\p{Cc}/u.test(secret)) return 'must not contain control characters';
   if (!secret.startsWith(WEBHOOK_SECRET_PREFIX)) return undefined;
   const base64 = secret.slice(WEBHOOK_SECRET_PREFIX.length);
   if (/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64)) return undefined;
-  return `must go on in base64 after ${WEBHOOK_SECRET_PREFIX}`;
+  return `must be base64 after ${WEBHOOK_SECRET_PREFIX}`;
 }
 
 function invalid(param: string, message: string): TalariaError {

@@ -2,13 +2,13 @@ import type { Static } from 'typebox';
 import type { RunEvent } from './events.ts';
 import type * as schemas from './schemas/webhooks.ts';
 
-/** What a run shows of its webhook. */
+/** What a run shows about its webhook. */
 export type RunWebhook = Static<typeof schemas.RunWebhookSchema>;
 
-/** The events a webhook is told of. */
+/** The events that a webhook gets. */
 export type WebhookEventName = Static<typeof schemas.WebhookMessageSchema>['type'];
 
-/** What a receiver is sent; `data` is the event as the stream shows it. */
+/** The message to a receiver; `data` is the event as the stream shows it. */
 export type WebhookMessage = {
   [N in WebhookEventName]: Omit<Static<typeof schemas.WebhookMessageSchema>, 'type' | 'data'> & {
     type: N;

@@ -27,7 +27,7 @@ export const ChatRequestSchema = Type.Object({
   tool_choice: Type.Optional(Type.Unknown()),
   parallel_tool_calls: Type.Optional(Type.Boolean()),
   response_format: Type.Optional(
-    Type.Unknown({ description: 'The form of the answer: text, json_object or json_schema' }),
+    Type.Unknown({ description: 'The output format: text, json_object or json_schema' }),
   ),
   ...ModelSettingsSchema.properties,
 });
@@ -76,9 +76,7 @@ export const ChatCompletionChunkSchema = Type.Object({
       delta: Type.Object({
         role: Type.Optional(Type.String()),
         content: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-        reasoning_content: Type.Optional(
-          Type.String({ description: 'What the model thought, step by step' }),
-        ),
+        reasoning_content: Type.Optional(Type.String({ description: "The model's reasoning, step by step" })),
         tool_calls: Type.Optional(
           Type.Array(Type.Intersect([Type.Object({ index: Count }), ChatToolCallSchema])),
         ),
@@ -101,8 +99,8 @@ export const ToolProgressSchema = Type.Object({
 const { choices: approval_choices, ...asked } = ApprovalRequestSchema.properties;
 
 /**
- * The data of a frame named `hermes.approval.request`: what has to be answered at `/v1/runs/{run_id}/approval`. Of a chunk,
- * which each frame is as well, `choices` are something else.
+ * The data of a frame named `hermes.approval.request`: the approval to answer at `/v1/runs/{run_id}/approval`. Each
+ * frame is also a chunk, whose `choices` mean something else, so the choices of the approval are `approval_choices`.
  */
 export const ChatApprovalRequestSchema = Type.Object({
   run_id: Type.String(),

@@ -8,10 +8,10 @@ export const CompletionRequestSchema = Type.Object({
   prompt: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 1 })]),
   model: Type.Optional(Type.String()),
   stream: Type.Optional(Type.Boolean()),
-  echo: Type.Optional(Type.Boolean({ description: 'The text begins with the prompt' })),
+  echo: Type.Optional(Type.Boolean({ description: 'The text starts with the prompt' })),
 });
 
-/** Also what a chunk of a stream looks like; of those the last has the usage. */
+/** Also the shape of a stream's chunks; the last chunk has the usage. */
 export const CompletionSchema = Type.Object({
   id: Type.String(),
   object: Type.Literal('text_completion'),

@@ -1,4 +1,4 @@
-/** What a server says of itself: models, capabilities, health. */
+/** What a server reports about itself: models, capabilities, health. */
 import Type from 'typebox';
 
 export const ModelSchema = Type.Object({
@@ -54,7 +54,10 @@ export const HealthDetailedSchema = Type.Object({
   webhooks: Type.Optional(
     Type.Object({
       pending: Type.Integer({ minimum: 0, description: 'Messages still to be delivered' }),
-      failed: Type.Integer({ minimum: 0, description: 'Messages given up in the last week' }),
+      failed: Type.Integer({
+        minimum: 0,
+        description: 'Messages whose delivery was given up in the last week',
+      }),
     }),
   ),
   pid: Type.Integer(),

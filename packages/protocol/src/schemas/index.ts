@@ -1,10 +1,10 @@
 /**
- * The wire shapes, once. The types of this package are derived from these schemas, the server puts
- * them into its OpenAPI document, and the conformance suite checks real responses against them.
+ * The wire shapes, each defined once. The types of this package are derived from these schemas, the server puts them
+ * into its OpenAPI document, and the conformance suite checks real responses against them.
  *
  * Objects are open (unknown fields are allowed): additive fields are not a breaking change.
  *
- * Only types come from here into the rest of the package: who needs the types or the SSE codec does not load a
+ * The rest of the package imports only types from here, so that users of the types or the SSE codec do not load a
  * schema library.
  */
 export * from './chat.ts';

@@ -16,9 +16,9 @@ export const ToolsetSchema = Type.Object({
   name: Type.String(),
   label: Type.String(),
   description: Type.String(),
-  enabled: Type.Boolean({ description: 'Whether the agent can use its tools now' }),
+  enabled: Type.Boolean({ description: 'Whether the agent can use its tools at the moment' }),
   configured: Type.Boolean(),
-  tools: Type.Array(Type.String(), { description: 'As the model knows them' }),
+  tools: Type.Array(Type.String(), { description: 'The names that the model sees' }),
 });
 
 export const ToolsetListSchema = Type.Object({

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 
 const Time = Type.Union([Type.String(), Type.Null()]);
-const display = Type.String({ description: 'The schedule, for people' });
+const display = Type.String({ description: 'The schedule as readable text' });
 
 export const JobScheduleSchema = Type.Union([
   Type.Object({ kind: Type.Literal('once'), run_at: Type.String(), display }),
@@ -17,7 +17,7 @@ export const JobSchema = Type.Object({
   skills: Type.Array(Type.String()),
   schedule: JobScheduleSchema,
   schedule_display: Type.String(),
-  timezone: Type.Optional(Type.String({ description: 'In which cron times are meant' })),
+  timezone: Type.Optional(Type.String({ description: 'The time zone of cron times' })),
   repeat: Type.Object({
     times: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
     completed: Type.Integer({ minimum: 0 }),
@@ -30,7 +30,7 @@ export const JobSchema = Type.Object({
   next_run_at: Time,
   last_run_at: Time,
   last_run_id: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], { description: 'The last run, also while it goes on' }),
+    Type.Union([Type.String(), Type.Null()], { description: 'The last run, which may still be running' }),
   ),
   last_status: Type.Union([Type.Literal('ok'), Type.Literal('error'), Type.Null()]),
   last_error: Type.Union([Type.String(), Type.Null()]),
@@ -46,17 +46,20 @@ export const CreateJobRequestSchema = Type.Object({
   name: Type.String({ minLength: 1 }),
   schedule: Type.String({
     minLength: 1,
-    description: 'A duration (`30m`), a time (ISO 8601), an interval (`every 30m`), or five fields of cron',
+    description:
+      'A duration (`30m`), a time (ISO 8601), an interval (`every 30m`), or a cron expression of five fields',
   }),
   prompt: Type.Optional(Type.String()),
   skills: Type.Optional(Type.Array(Type.String())),
   repeat: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'How many times it runs; null is for ever',
+      description: 'How many times it runs; null means forever',
     }),
   ),
   deliver: Type.Optional(Type.String()),
-  timezone: Type.Optional(Type.String({ description: 'Of cron times and of times without an offset' })),
+  timezone: Type.Optional(
+    Type.String({ description: 'The time zone of cron times and of times without an offset' }),
+  ),
 });
 
 export const UpdateJobRequestSchema = Type.Object({

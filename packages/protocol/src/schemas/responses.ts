@@ -1,6 +1,6 @@
 /**
- * `/v1/responses`, in OpenAI's shapes. What has to be there is what every Hermes server sends; the rest is what OpenAI's
- * own clients read beside it, and Talaria always sends.
+ * `/v1/responses`, in OpenAI's shapes. Required fields are those that every Hermes server sends. The optional ones are
+ * those that OpenAI's own clients read as well, and Talaria always sends.
  */
 import Type from 'typebox';
 import { ApprovalRequestSchema, MessageSchema, ModelSettingsSchema, UsageSchema } from './runs.ts';
@@ -29,7 +29,7 @@ export const ResponseRequestSchema = Type.Object({
   input: Type.Union([Type.String(), Type.Array(ResponseInputItemSchema)]),
   instructions: Type.Optional(Nullable(Type.String())),
   previous_response_id: Type.Optional(
-    Nullable(Type.String({ description: 'Go on from this response. Not together with conversation' })),
+    Nullable(Type.String({ description: 'Continue this response. Not together with conversation' })),
   ),
   conversation: Type.Optional(
     Nullable(Type.Union([Type.String(), Type.Object({ id: Type.String() })], { description: 'A session' })),
@@ -37,12 +37,16 @@ export const ResponseRequestSchema = Type.Object({
   conversation_history: Type.Optional(Type.Array(MessageSchema)),
   store: Type.Optional(Nullable(Type.Boolean({ default: true }))),
   background: Type.Optional(
-    Nullable(Type.Boolean({ description: 'Answer at once; the response goes on whoever watches it' })),
+    Nullable(
+      Type.Boolean({
+        description: 'Answer at once; the response keeps running, whether or not anybody watches it',
+      }),
+    ),
   ),
   truncation: Type.Optional(
     Nullable(
       Type.Union([Type.Literal('auto'), Type.Literal('disabled')], {
-        description: 'auto: of what was said before, the last 100 messages',
+        description: 'auto: keep only the last 100 earlier messages',
       }),
     ),
   ),
@@ -60,7 +64,7 @@ export const ResponseRequestSchema = Type.Object({
     Nullable(
       Type.Object({
         format: Type.Optional(
-          Type.Unknown({ description: 'The form of the answer: text, json_object or json_schema' }),
+          Type.Unknown({ description: 'The output format: text, json_object or json_schema' }),
         ),
         verbosity: Type.Optional(Nullable(Type.String())),
       }),
@@ -125,7 +129,7 @@ export const ResponseItemSchema = Type.Union([
     name: Type.String(),
     arguments: Type.String({ description: 'JSON, with secrets masked' }),
     output: Type.Optional(Nullable(Type.String())),
-    error: Type.Optional(Nullable(Type.String({ description: 'What a call that failed gave' }))),
+    error: Type.Optional(Nullable(Type.String({ description: 'The error of a call that failed' }))),
     approval_request_id: Type.Optional(Nullable(Type.String())),
   }),
   Type.Object({
@@ -187,12 +191,12 @@ export const ResponseObjectSchema = Type.Object({
       verbosity: Type.Optional(Nullable(Type.String())),
     }),
   ),
-  run_id: Type.Optional(Type.String({ description: 'The run this is, under /v1/runs' })),
+  run_id: Type.Optional(Type.String({ description: 'The run behind this response, under /v1/runs' })),
   session_id: Type.Optional(Type.String()),
   approval: Type.Optional(
     Nullable(
       Type.Intersect([ApprovalRequestSchema], {
-        description: 'What waits for an answer at /v1/runs/{run_id}/approval',
+        description: 'The approval that waits for an answer at /v1/runs/{run_id}/approval',
       }),
     ),
   ),
@@ -214,7 +218,10 @@ export const ResponseItemListSchema = Type.Object({
 
 export const ResponseInputTokensSchema = Type.Object({
   object: Type.Literal('response.input_tokens'),
-  input_tokens: Type.Integer({ minimum: 0, description: 'An estimate, without what the agent adds itself' }),
+  input_tokens: Type.Integer({
+    minimum: 0,
+    description: 'An estimate, without the tokens that the agent adds',
+  }),
 });
 
 const Metadata = Type.Record(Type.String(), Type.String());
@@ -247,10 +254,10 @@ const item = { output_index: Count, item: ResponseItemSchema };
 const itemPlace = { item_id: Type.String(), output_index: Count };
 const summaryPlace = { ...itemPlace, summary_index: Count };
 const response = { response: ResponseObjectSchema };
-/** There are none; OpenAI's clients count on the list. */
+/** Always empty; OpenAI's clients expect the list. */
 const logprobs = { logprobs: Type.Optional(Type.Array(Type.Unknown())) };
 
-/** What stands in each event of the stream beside `type` and `sequence_number`, by type. */
+/** The fields of each stream event by type, in addition to `type` and `sequence_number`. */
 export const RESPONSE_EVENT_PAYLOADS = {
   'response.created': Type.Object(response),
   'response.in_progress': Type.Object(response),

@@ -6,7 +6,7 @@ import { addUsage, createRunId, isRunId, isTerminalStatus, NO_USAGE, RUN_STATUSE
 import { ErrorSchema, EVENT_PAYLOADS, RunCreatedSchema, RunSchema, RunStatusSchema } from './runs.ts';
 
 describe('events', () => {
-  it('are exactly those of PROTOCOL.md', () => {
+  it('are exactly those in PROTOCOL.md', () => {
     expect(Object.keys(EVENT_PAYLOADS).sort()).toEqual([
       'approval.request',
       'approval.responded',
@@ -23,7 +23,7 @@ describe('events', () => {
     ]);
   });
 
-  it('end with one of three, each the event of a terminal status', () => {
+  it('end with one of three, one for each terminal status', () => {
     const terminal = Object.keys(EVENT_PAYLOADS).filter(isTerminalEvent);
     expect(terminal.map((name) => name.slice('run.'.length)).sort()).toEqual(
       RUN_STATUSES.filter(isTerminalStatus).sort(),
@@ -32,7 +32,7 @@ describe('events', () => {
     expect(isTerminalEvent('toString')).toBe(false);
   });
 
-  it('have payloads that never use the names every event has', () => {
+  it('have payloads without the names that every event has', () => {
     for (const schema of Object.values(EVENT_PAYLOADS)) {
       for (const name of ['event', 'run_id', 'timestamp', 'seq'])
         expect(schema.properties).not.toHaveProperty(name);
@@ -47,7 +47,7 @@ describe('events', () => {
 });
 
 describe('runs', () => {
-  it('have a schema that takes the example of PROTOCOL.md', () => {
+  it('have a schema that accepts the example in PROTOCOL.md', () => {
     const run = {
       object: 'hermes.run',
       run_id: `run_${'0af'.repeat(10)}00`,
@@ -70,7 +70,7 @@ describe('runs', () => {
     expect(RUN_STATUSES).toHaveLength(RunStatusSchema.anyOf.length);
   });
 
-  it('have ids of their own that the schema takes', () => {
+  it('have generated ids that the schema accepts', () => {
     const ids = Array.from({ length: 1000 }, () => createRunId());
     expect(new Set(ids).size).toBe(1000);
     for (const id of ids) expect(isRunId(id)).toBe(true);
@@ -78,7 +78,7 @@ describe('runs', () => {
   });
 
   it.each(['', 'run_', `run_${'A'.repeat(32)}`, `run_${'a'.repeat(33)}`, `run_${'a'.repeat(32)}\n`])(
-    'do not take %j for an id',
+    'do not accept %j as an id',
     (id) => {
       expect(isRunId(id)).toBe(false);
     },

@@ -1,4 +1,4 @@
-/** `/v1/runs`: runs, their events and artifacts, and the envelope of errors. */
+/** `/v1/runs`: runs, their events and artifacts, and the error envelope. */
 import Type from 'typebox';
 import { RunWebhookSchema, WebhookRequestSchema } from './webhooks.ts';
 
@@ -48,7 +48,7 @@ export const ApprovalRequestSchema = Type.Object({
 export const PendingCallSchema = Type.Object({
   tool_call_id: Type.String(),
   tool: Type.String(),
-  arguments: Type.Record(Type.String(), Type.Unknown(), { description: 'Whole, as the model gave them' }),
+  arguments: Type.Record(Type.String(), Type.Unknown(), { description: 'Complete, as the model wrote them' }),
   expires_at: EpochSeconds,
 });
 
@@ -65,13 +65,13 @@ export const RunSchema = Type.Object({
     Type.String({ maxLength: 500, description: 'The beginning of the prompt, with secrets masked' }),
   ),
   last_seq: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'The seq of the last event; missing before the first' }),
+    Type.Integer({ minimum: 0, description: 'The seq of the last event; absent before the first' }),
   ),
   steps: Type.Optional(Type.Integer({ minimum: 0, description: 'How many steps the model has completed' })),
-  job_id: Type.Optional(Type.String({ description: 'The job it is a run of' })),
+  job_id: Type.Optional(Type.String({ description: 'The job that started this run' })),
   output: Type.Optional(Type.String()),
   output_parsed: Type.Optional(
-    Type.Unknown({ description: 'The value of the output, for a run with an output_schema' }),
+    Type.Unknown({ description: 'The parsed output, for a run with an output_schema' }),
   ),
   usage: Type.Optional(UsageSchema),
   usage_so_far: Type.Optional(UsageSchema),
@@ -122,20 +122,20 @@ export const RunSteerSchema = Type.Object({
 export const RunToolOutputsSchema = Type.Object({
   object: Type.Literal('hermes.run.tool_outputs'),
   run_id: RunId,
-  accepted: Type.Integer({ minimum: 1, description: 'How many outputs the run has, also from before' }),
+  accepted: Type.Integer({ minimum: 1, description: 'How many outputs the run has, including earlier ones' }),
 });
 
-/** A tool call with everything of it; secrets are masked. */
+/** A tool call with its whole arguments and output; secrets are masked. */
 export const RunCallSchema = Type.Object({
   object: Type.Literal('hermes.run.call'),
   run_id: RunId,
   tool_call_id: Type.String(),
   tool: Type.String(),
   arguments: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], {
-    description: 'Whole; text where the model wrote no JSON object',
+    description: 'Complete; text when the model did not write a JSON object',
   }),
   output: Type.Union([Type.String(), Type.Null()], {
-    description: 'Whole; null until the call has completed',
+    description: 'Complete; null until the call has completed',
   }),
   error: Type.Union([Type.Boolean(), Type.Null()]),
   exit_code: Type.Optional(Type.Integer()),
@@ -172,7 +172,7 @@ export const ArtifactListSchema = Type.Object({
   object: Type.Literal('list'),
   run_id: RunId,
   data: Type.Array(ArtifactSchema),
-  truncated: Type.Boolean({ description: 'There is more than a listing holds' }),
+  truncated: Type.Boolean({ description: 'The listing was cut; there are more entries' }),
 });
 
 const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
@@ -192,7 +192,7 @@ export const FunctionToolSchema = Type.Object({
   }),
 });
 
-/** What a client may ask of the model, as far as the server lets it. */
+/** The model settings that a client may ask for, as far as the server allows. */
 export const ModelSettingsSchema = Type.Object({
   temperature: Type.Optional(Type.Number()),
   top_p: Type.Optional(Type.Number()),
@@ -215,7 +215,9 @@ export const CreateRunRequestSchema = Type.Object({
   session_id: Type.Optional(Type.String()),
   model: Type.Optional(Type.String()),
   webhook: Type.Optional(
-    Type.Union([WebhookRequestSchema, Type.Null()], { description: 'null: not even the default' }),
+    Type.Union([WebhookRequestSchema, Type.Null()], {
+      description: "null: no webhook, not even the server's default",
+    }),
   ),
   tools: Type.Optional(Type.Array(FunctionToolSchema, { description: 'Tools the client runs itself' })),
   tool_choice: Type.Optional(
@@ -228,7 +230,7 @@ export const CreateRunRequestSchema = Type.Object({
   ),
   parallel_tool_calls: Type.Optional(Type.Boolean()),
   output_schema: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON schema the answer has to satisfy' }),
+    Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON schema that the answer must satisfy' }),
   ),
   ...ModelSettingsSchema.properties,
 });
@@ -267,10 +269,10 @@ export const ErrorSchema = Type.Object({
   }),
 });
 
-/** What a route under `/api` refuses with. */
+/** The error body of the routes under `/api`. */
 export const TextErrorSchema = Type.Object({ error: Type.String() });
 
-/** The payload of each event, by name: what stands beside `event`, `run_id`, `timestamp` and `seq`. */
+/** The payload of each event by name, in addition to `event`, `run_id`, `timestamp` and `seq`. */
 export const EVENT_PAYLOADS = {
   'message.delta': Type.Object({ delta: Type.String() }),
   'reasoning.available': Type.Object({ text: Type.String() }),
@@ -279,7 +281,9 @@ export const EVENT_PAYLOADS = {
     preview: Type.String(),
     tool_call_id: Type.String(),
     arguments: Type.Record(Type.String(), Type.Unknown()),
-    client: Type.Optional(Type.Literal(true, { description: "The client's own tool, which it has to run" })),
+    client: Type.Optional(
+      Type.Literal(true, { description: 'A tool of the client, which the client has to run' }),
+    ),
   }),
   'tool.completed': Type.Object({
     tool: Type.String(),
@@ -298,7 +302,7 @@ export const EVENT_PAYLOADS = {
   }),
   'run.waiting': Type.Object({
     calls: Type.Array(PendingCallSchema, {
-      description: 'Calls of client tools: nothing happens until they have outputs or time out',
+      description: 'Calls of client tools: the run waits until they have outputs or time out',
     }),
     usage_so_far: Type.Optional(UsageSchema),
   }),
@@ -307,24 +311,24 @@ export const EVENT_PAYLOADS = {
     discard_from_seq: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'Text deltas and reasoning with this seq or a later one are repeated',
+        description: 'Text deltas and reasoning with this seq or a later one are sent again',
       }),
     ),
     workspace_lost: Type.Optional(
       Type.Literal(true, {
-        description: 'The run goes on on another machine, without the files it had made',
+        description: 'The run continues on another machine, without the files it had made',
       }),
     ),
     workspace_restored: Type.Optional(
       Type.Literal(true, {
-        description: 'The run goes on on another machine, with the files it had made',
+        description: 'The run continues on another machine, with the files it had made',
       }),
     ),
     workspace_as_of_seq: Type.Optional(
       Type.Integer({
         minimum: 0,
         description:
-          'The restored files are as they were after this event: what later calls changed is missing',
+          'The restored files are as they were after this event; changes of later calls are missing',
       }),
     ),
   }),

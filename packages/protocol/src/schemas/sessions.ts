@@ -8,16 +8,16 @@ const OrNull = Type.Union([Type.String(), Type.Null()]);
 const NewName = (description: string) =>
   Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()], { description }));
 const CountOrNull = Type.Union([Count, Type.Null()], {
-  description: 'null for a session that is older than the counting',
+  description: 'null for a session from before tokens were counted',
 });
 
 export const SessionSchema = Type.Object({
   object: Type.Literal('hermes.session'),
   session_id: Type.String(),
   created_at: EpochSeconds,
-  updated_at: Type.Number({ description: 'When a run was last started in it, or a turn joined' }),
+  updated_at: Type.Number({ description: 'When the last run of the session started, or a turn was added' }),
   message_count: Count,
-  context_from: Type.Integer({ minimum: 0, description: 'The index from which messages are context' }),
+  context_from: Type.Integer({ minimum: 0, description: 'The index of the first message that is context' }),
   turns: Count,
   last_run_id: OrNull,
   forked_from: OrNull,
@@ -32,20 +32,20 @@ export const SessionSchema = Type.Object({
   end_reason: OrNull,
   parent_session_id: Type.Union([Type.String(), Type.Null()], { description: 'The same as forked_from' }),
   preview: Type.Union([Type.String(), Type.Null()], {
-    description: 'How the first message of a user begins',
+    description: 'The beginning of the first user message',
   }),
   tool_call_count: CountOrNull,
   input_tokens: CountOrNull,
   output_tokens: CountOrNull,
   pinned: Type.Boolean(),
   archived: Type.Boolean(),
-  hidden: Type.Boolean({ description: 'Left out of the list' }),
+  hidden: Type.Boolean({ description: 'Hidden from the list' }),
   unread: Type.Boolean(),
   has_system_prompt: Type.Boolean(),
   has_model_config: Type.Literal(false),
 });
 
-/** One session: its fields, and the same once more where clients of Hermes look for them. */
+/** One session: its fields, and the same values again under the names that Hermes clients read. */
 export const SessionAnswerSchema = Type.Object({ ...SessionSchema.properties, session: SessionSchema });
 
 export const SessionListSchema = Type.Object({
@@ -57,7 +57,7 @@ export const SessionListSchema = Type.Object({
   offset: Count,
 });
 
-/** A message in OpenAI's shape, and where it stands. */
+/** A message in OpenAI's shape, with its position. */
 export const SessionMessageSchema = Type.Object({
   index: Count,
   role: Type.Union([
@@ -86,7 +86,7 @@ export const SessionMessageSchema = Type.Object({
     ),
   ),
   tool_call_id: Type.Optional(Type.String()),
-  name: Type.Optional(Type.String({ description: 'The tool a result came from' })),
+  name: Type.Optional(Type.String({ description: 'The tool that gave this result' })),
   run_id: Type.String(),
   created_at: EpochSeconds,
   id: Type.Integer({ minimum: 0, description: 'The same as index' }),
@@ -117,11 +117,13 @@ export const SessionDeletedSchema = Type.Object({
 });
 
 export const CreateSessionRequestSchema = Type.Object({
-  id: NewName('Its name; one is made up. Or session_id'),
+  id: NewName('Its name; the server makes one up by default. Or session_id'),
   session_id: NewName('The same as id'),
   title: Type.Optional(OrNull),
   system_prompt: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], { description: 'Told to every run in it, and never shown' }),
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Instructions for every run of the session; never shown',
+    }),
   ),
   source: Type.Optional(OrNull),
   model: Type.Optional(OrNull),
@@ -146,7 +148,7 @@ export const SessionChatRequestSchema = Type.Object({
     Type.Union([Type.String(), Type.Array(Type.Unknown())], { description: 'Text or parts. Or input' }),
   ),
   input: Type.Optional(ContentSchema),
-  system_message: Type.Optional(Type.String({ description: 'For this turn alone. Or instructions' })),
+  system_message: Type.Optional(Type.String({ description: 'For this turn only. Or instructions' })),
   instructions: Type.Optional(Type.String()),
 });
 
@@ -172,7 +174,7 @@ const OfTool = {
 };
 const OfOutcome = { ...OfTool, duration: Type.Number(), exit_code: Type.Optional(Type.Integer()) };
 
-/** A frame of the stream, with the name of its `event:` line as `event`. */
+/** A frame of the stream; `event` is the name in its `event:` line. */
 export const SessionChatEventSchema = Type.Union([
   told('run.started', {
     user_message: Type.Object({ role: Type.Literal('user'), content: Type.Unknown() }),
@@ -208,10 +210,10 @@ export const SessionChatEventSchema = Type.Union([
 ]);
 
 export const ForkSessionRequestSchema = Type.Object({
-  session_id: NewName('The name of the new session; one is made up'),
+  session_id: NewName('The name of the new session; the server makes one up by default'),
   messages: Type.Optional(
     Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'How many messages it begins with; all of them',
+      description: 'How many messages the fork starts with; all by default',
     }),
   ),
   id: NewName('The same as session_id'),

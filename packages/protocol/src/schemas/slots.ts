@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ArtifactSchema } from './runs.ts';
 
-/** The states of a slot as a client can see them; whoever holds a slot never meets a free one. */
+/** The states of a slot that a client can see; a client never holds a free one. */
 export const SlotStateSchema = Type.Union(
   ['available', 'acquired', 'executing', 'releasing', 'error'].map((state) => Type.Literal(state)),
 );
@@ -33,7 +33,7 @@ export const SlotCallSchema = Type.Object({
 export const ExecuteSlotsRequestSchema = Type.Object({
   requests: Type.Array(SlotCallSchema, { minItems: 1, maxItems: 256 }),
   timeout_s: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, description: 'For each of the calls; the server has a maximum' }),
+    Type.Number({ exclusiveMinimum: 0, description: 'For each call; the server has a maximum' }),
   ),
 });
 
@@ -63,27 +63,32 @@ export const SlotResultsSchema = Type.Object({ results: Type.Array(SlotResultSch
 
 /** The data of an event `slot.result`. */
 export const SlotResultEventSchema = Type.Object({
-  index: Type.Integer({ minimum: 0, description: 'Which of the requests it answers' }),
+  index: Type.Integer({ minimum: 0, description: 'The index of the request that it answers' }),
   result: SlotResultSchema,
 });
 
 export const ReleaseSlotRequestSchema = Type.Object({
-  reset_workspace: Type.Optional(Type.Boolean({ description: 'Whether the files are deleted' })),
+  reset_workspace: Type.Optional(Type.Boolean({ description: 'Whether to delete the files' })),
 });
 
 export const SlotReleasedSchema = Type.Object({ id: Type.String(), released: Type.Literal(true) });
 
 export const SlotListSchema = Type.Object({
   object: Type.Literal('list'),
-  data: Type.Array(SlotSchema, { description: 'The slots that this key holds, the oldest first' }),
+  data: Type.Array(SlotSchema, { description: 'The slots that this key holds, oldest first' }),
   stats: Type.Object({
     backend: Type.String(),
     held: Type.Integer({ minimum: 0, description: 'By this key' }),
     waiting: Type.Integer({ minimum: 0, description: 'Acquires of this key that wait' }),
-    available: Type.Integer({ minimum: 0, description: 'What this key could acquire now without a wait' }),
+    available: Type.Integer({
+      minimum: 0,
+      description: 'How many slots this key could acquire now without waiting',
+    }),
     max_slots: Type.Integer({ minimum: 1, description: 'Of all keys together' }),
     max_slots_per_key: Type.Integer({ minimum: 1 }),
-    default_timeout_s: Type.Number({ description: 'Of a call that names none, and the longest it may name' }),
+    default_timeout_s: Type.Number({
+      description: 'The timeout of a call that names none, and the longest one it may name',
+    }),
     wait_seconds: Type.Number(),
     idle_seconds: Type.Number(),
   }),

@@ -1,4 +1,4 @@
-/** Webhooks: what a request asks for, what a run shows of it, what a receiver is sent. */
+/** Webhooks: what a request asks for, what a run shows, and what the receiver gets. */
 import Type from 'typebox';
 
 const Count = Type.Integer({ minimum: 0 });
@@ -14,12 +14,12 @@ export const WebhookRequestSchema = Type.Object({
   ),
 });
 
-/** Without anything that may be secret: a path or a query may hold a token. */
+/** Without parts that may be secret: a path or a query may hold a token. */
 export const RunWebhookSchema = Type.Object({
   origin: Type.String({ description: 'Scheme, host and port of the receiver' }),
   pending: Type.Integer({ minimum: 0, description: 'Messages not delivered yet' }),
   delivered: Count,
-  failed: Type.Integer({ minimum: 0, description: 'Messages given up' }),
+  failed: Type.Integer({ minimum: 0, description: 'Messages whose delivery was given up' }),
   last_error: Type.Union([Type.String(), Type.Null()]),
 });
 
