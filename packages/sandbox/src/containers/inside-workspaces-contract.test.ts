@@ -1,3 +1,3 @@
-import { describeContainerContract } from './testing/describe-container-contract.ts';
+import { describeContainerContract } from './container-backend.contract.ts';
 
 describeContainerContract('container', 'small');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import type { Isolation } from '../backend.ts';
-import { processesWith, uniqueSeconds } from '../contract/host-processes.ts';
+import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 import { LocalBackend } from './local-backend.ts';
 import { whyUnavailable } from './testing/why-unavailable.ts';
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
-import { processesWith, uniqueSeconds, zombieChildren } from '../contract/host-processes.ts';
+import { processesWith, uniqueSeconds, zombieChildren } from '../testing/host-processes.ts';
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
 import { whyUnavailable } from './testing/why-unavailable.ts';
 

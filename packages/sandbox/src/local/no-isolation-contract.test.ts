@@ -1,3 +1,3 @@
-import { describeLocalContract } from './testing/describe-local-contract.ts';
+import { describeLocalContract } from './local-backend.contract.ts';
 
 await describeLocalContract('none', { timedOutCommands: 100 });

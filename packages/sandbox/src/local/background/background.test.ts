@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../../backend.ts';
-import { processesWith, uniqueSeconds, zombieChildren } from '../../contract/host-processes.ts';
+import { processesWith, uniqueSeconds, zombieChildren } from '../../testing/host-processes.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
 import { whyUnavailable } from '../testing/why-unavailable.ts';
 

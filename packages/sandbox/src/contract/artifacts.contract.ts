@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { ARCHIVE_FORMATS, type ArchiveFormat } from './artifacts.ts';
-import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
+import { ARCHIVE_FORMATS, type ArchiveFormat } from '../artifacts.ts';
+import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from '../backend.ts';
 
 export interface ArtifactContractContext {
   backend(): ToolBackend;

@@ -4,20 +4,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { describeArtifacts } from './artifact-contract.ts';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
-import { describeBatches } from './contract/batch.ts';
-import type { ContractTools } from './contract/contract-tools.ts';
-import { describeNeighbours } from './contract/neighbours.ts';
-import { describePatch } from './contract/patch.ts';
-import { describePaths } from './contract/paths.ts';
-import { describeProcesses } from './contract/processes.ts';
-import { describeSearchFiles } from './contract/search-files.ts';
-import { describeSnapshots } from './contract/snapshots.ts';
-import { describeStateful } from './contract/stateful.ts';
-import { describeTimeouts } from './contract/timeouts.ts';
+import { describeArtifacts } from './contract/artifacts.contract.ts';
+import { describeBatches } from './contract/batch.contract.ts';
+import { describeNeighbours } from './contract/neighbours.contract.ts';
+import { describePatch } from './contract/patch.contract.ts';
+import { describePaths } from './contract/paths.contract.ts';
+import { describeProcesses } from './contract/processes.contract.ts';
+import { describeSearchFiles } from './contract/search-files.contract.ts';
+import { describeSnapshots } from './contract/snapshots.contract.ts';
+import { describeStateful } from './contract/stateful.contract.ts';
+import { describeTimeouts } from './contract/timeouts.contract.ts';
+import type { ContractTools } from './testing/contract-tools.ts';
 
-export { CONTRACT_LIMITS, describeLimitsContract } from './contract/limits.ts';
+export { CONTRACT_LIMITS, describeLimitsContract } from './contract/limits.contract.ts';
 
 export interface BackendUnderTest {
   /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */

@@ -1,7 +1,7 @@
 /** The contract of background processes: `bash` with `background`, and `process`. */
 import { describe, expect, test } from 'vitest';
 import type { ExecutionResult, ProcessDescription, ProcessStatus } from '../backend.ts';
-import type { ContractTools } from './contract-tools.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
 
 const MAX_RUNNING = 32;
 

@@ -1,6 +1,6 @@
 /** The contract of the tool `patch`. */
 import { describe, expect, test } from 'vitest';
-import type { ContractTools } from './contract-tools.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
 
 export function describePatch({ call, bash, slot }: ContractTools): void {
   describe('patch', () => {

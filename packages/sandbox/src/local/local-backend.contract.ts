@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
-import type { Isolation } from '../../backend.ts';
-import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from '../../backend-contract.ts';
-import type { SandboxLimits } from '../../limits.ts';
-import { LocalBackend } from '../local-backend.ts';
-import { whyUnavailable } from './why-unavailable.ts';
+import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from '../backend.contract.ts';
+import type { Isolation } from '../backend.ts';
+import type { SandboxLimits } from '../limits.ts';
+import { LocalBackend } from './local-backend.ts';
+import { whyUnavailable } from './testing/why-unavailable.ts';
 
 const GB = 1024 ** 3;
 const GENEROUS_LIMITS = {

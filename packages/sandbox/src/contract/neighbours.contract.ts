@@ -2,8 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
-import type { ContractTools } from './contract-tools.ts';
-import { processesWith, uniqueSeconds } from './host-processes.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
+import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 
 export function describeNeighbours({ call, backend, slot, acquireAgain }: ContractTools): void {
   const isolated = () => backend().stats().isolation.kind !== 'none';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ExecutionResult } from '../backend.ts';
-import type { ContractTools } from './contract-tools.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
 
 type PathCall = (path: string) => Promise<ExecutionResult>;
 

@@ -1,7 +1,7 @@
 /** The contract of stateful commands: what a shell leaves is there for the next one. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ContractTools } from './contract-tools.ts';
-import { processesWith, uniqueSeconds } from './host-processes.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
+import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 
 export function describeStateful({ call, bash, slot, acquireAgain, restart }: ContractTools): void {
   const stateful = (command: string, more: Record<string, unknown> = {}) =>

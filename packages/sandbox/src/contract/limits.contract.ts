@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest';
+import type { BackendUnderTest } from '../backend.contract.ts';
 import type { ExecutionResult, Slot, ToolBackend } from '../backend.ts';
-import type { BackendUnderTest } from '../backend-contract.ts';
 import type { LimitName, LimitStatus, SandboxLimits } from '../limits.ts';
 
 const MB = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** The contract of the tool `search_files`. */
 import { describe, expect, test } from 'vitest';
-import type { ContractTools } from './contract-tools.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
 
 export function describeSearchFiles({ call, bash, slot }: ContractTools): void {
   describe('search_files', () => {

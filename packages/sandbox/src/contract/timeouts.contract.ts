@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
-import type { ContractTools } from './contract-tools.ts';
-import { processesWith, uniqueSeconds, zombieChildren } from './host-processes.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
+import { processesWith, uniqueSeconds, zombieChildren } from '../testing/host-processes.ts';
 
 const LANES = 20;
 /** Enough on a quiet machine for a command to start what it starts; where it was not, the next ones get twice as long. */

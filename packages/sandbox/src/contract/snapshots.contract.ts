@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../backend.ts';
-import type { ContractTools } from './contract-tools.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
 
 /** Everything about the files that a command can see of them, but for their owners and what a link's rights are. */
 const DESCRIBE = `find . -mindepth 1 ! -path './.talaria*' \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;

@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeBackendContract } from '../../backend-contract.ts';
-import { ContainerBackend } from '../container-backend.ts';
-import { ProcessDriver, type ProcessDriverOptions } from './process-driver.ts';
+import { describeBackendContract } from '../backend.contract.ts';
+import { ContainerBackend } from './container-backend.ts';
+import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
 
 export function describeContainerContract(
   workspacesOn: ProcessDriverOptions['workspacesOn'],
