@@ -1,6 +1,6 @@
 /**
- * What the agent is given to work on one run. It gets functions, not services: it cannot reach the journal,
- * another run or the server.
+ * What the agent gets to work on one run. It gets functions, not services: it cannot reach the journal, another run or
+ * the server.
  */
 import type { ApprovalChoice, RunFailureCode, ToolOutput } from '@talaria/protocol';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
@@ -13,12 +13,12 @@ import type { ToolSet } from './tools/tool.ts';
 
 export interface Limits {
   maxSteps: number;
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   maxTokens: number;
-  /** How much the model is given to read for a step, estimated; 0 is no limit. */
+  /** How many tokens of conversation the model gets for a step, estimated; 0 means no limit. */
   contextTokens: number;
   modelRetries: number;
-  /** A model that says nothing for this long is given up. */
+  /** A model that is silent for this long is given up. */
   modelIdleMs: number;
   approvalTimeoutMs: number;
   /** How long a call of a client tool waits for its output. */
@@ -26,30 +26,30 @@ export interface Limits {
 }
 
 export interface AgentRun {
-  /** Kept up to date: `append` applies what it has appended, posts are applied as they arrive. */
+  /** Kept up to date: `append` applies the records it has appended, and posts are applied as they arrive. */
   readonly progress: Progress;
   readonly model: Model;
   readonly tools: ToolSet;
   readonly gate: Gate;
   readonly limits: Limits;
   readonly systemPrompt: string;
-  /** Aborted when the run has to end now; its reason says why. */
+  /** Aborts when the run has to end now; its reason says why. */
   readonly signal: AbortSignal;
-  /** Aborted when the server shuts down: stop at the next point from which another owner can go on. */
+  /** Aborts when the server shuts down: stop at the next point from which another owner can continue. */
   readonly draining: AbortSignal;
   /** Resolves when the records are durable. */
   append(...records: NewRecord[]): Promise<LogRecord[]>;
-  /** Resolves when the files are kept for another owner, where that is asked for. Called while no call is under way. */
+  /** Resolves when the files are saved for another owner, where that is configured. Called while no tool call runs. */
   keepFiles(): Promise<void>;
-  /** Answers the outstanding approval in the agent's own name; false when somebody was faster. */
+  /** Answers the outstanding approval in the agent's own name; false when somebody else answered first. */
   answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean>;
-  /** Answers calls of client tools for want of an output; some may have been answered by now. */
+  /** Closes calls of client tools that got no output in time; some may have been answered meanwhile. */
   answerCalls(outputs: readonly ToolOutput[]): Promise<void>;
   /** Whether all these patterns are granted for this run's session. */
   isGranted(patternKeys: readonly string[]): Promise<boolean>;
-  /** Resolves at the next post to the run, after `progress` took it in. */
+  /** Resolves at the next post to the run, after `progress` has applied it. */
   nextPost(): Promise<void>;
-  /** Tells those who measure of a call to the model, however it ended. */
+  /** Reports a call of the model to the metrics, however it ended. */
   stepEnded(step: StepEnded): void;
   readonly secrets: Secrets;
   now(): number;
@@ -70,7 +70,7 @@ export class Handover extends Error {
   override readonly name: string = 'Handover';
 }
 
-/** The run waits for its client, and needs no worker until that has answered or `untilMs`. */
+/** The run waits for its client. It needs no worker until the client answers or `untilMs` has passed. */
 export class Parked extends Handover {
   override readonly name = 'Parked';
   readonly untilMs: number;

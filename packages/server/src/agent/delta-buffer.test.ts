@@ -5,7 +5,7 @@ import { DeltaBuffer } from './delta-buffer.ts';
 
 const WINDOW_MS = 20;
 
-/** A store whose writes end when the test says so. */
+/** A store whose writes complete when the test says so. */
 function slowStore() {
   const written: string[] = [];
   const under: PromiseWithResolvers<void>[] = [];
@@ -26,13 +26,13 @@ describe('with a clock', () => {
     vi.useRealTimers();
   });
 
-  test('the first delta leaves at once', () => {
+  test('the first delta is written at once', () => {
     const { buffer, written } = slowStore();
     buffer.push('first');
     expect(written).toEqual(['first']);
   });
 
-  test('what comes while a write is under way, or soon after it, leaves together', async () => {
+  test('deltas that come during a write, or soon after it, are written together', async () => {
     const { buffer, written, under } = slowStore();
     buffer.push('a');
     buffer.push('b');
@@ -45,7 +45,7 @@ describe('with a clock', () => {
     expect(written).toEqual(['a', 'bc']);
   });
 
-  test('after a quiet while a delta leaves at once again', async () => {
+  test('after a quiet period a delta is written at once again', async () => {
     const { buffer, written, under } = slowStore();
     buffer.push('a');
     under[0]!.resolve();
@@ -55,14 +55,14 @@ describe('with a clock', () => {
     expect(written).toEqual(['a', 'b']);
   });
 
-  test('an empty delta is none', () => {
+  test('an empty delta is ignored', () => {
     const { buffer, written } = slowStore();
     buffer.push('');
     expect(written).toEqual([]);
   });
 });
 
-test('flush waits for what is under way and writes the rest without waiting for the window', async () => {
+test('flush waits for the current write and writes the rest without waiting for the window', async () => {
   const { buffer, written, under } = slowStore();
   buffer.push('a');
   buffer.push('b');
@@ -78,7 +78,7 @@ test('flush waits for what is under way and writes the rest without waiting for 
   await flush;
 });
 
-test('a write that fails is told by the next push and by every flush; nothing is written after it', async () => {
+test('a failed write is thrown by the next push and by every flush; nothing is written after it', async () => {
   const { buffer, written, under } = slowStore();
   buffer.push('a');
   buffer.push('b');
@@ -98,7 +98,7 @@ test('a write that fails while flushing fails the flush', async () => {
   await flush;
 });
 
-test('whatever the pieces and the pauses, all of the text is written once and in order', async () => {
+test('whatever the pieces and the pauses, the whole text is written once and in order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(fc.string(), fc.boolean())), async (pieces) => {
       const written: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Gathers text deltas so that a fast model costs a few appends a second and not hundreds. The first delta
- * leaves at once; what comes while an append is under way, or within the window after it, leaves together.
+ * Collects text deltas, so that a fast model costs a few appends a second and not hundreds. The first delta is written
+ * at once. Deltas that come during an append, or within the window after it, are written together.
  */
 const WINDOW_MS = 20;
 
@@ -15,7 +15,7 @@ export class DeltaBuffer {
     this.#write = write;
   }
 
-  /** Throws what an earlier write threw. */
+  /** Throws the error of an earlier write. */
   push(delta: string): void {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (delta === '') return;
@@ -23,7 +23,7 @@ export class DeltaBuffer {
     if (this.#timer === undefined && this.#writing === undefined) this.#start();
   }
 
-  /** Resolves when everything pushed was written. */
+  /** Resolves when everything that was pushed is written. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,6 +1,6 @@
 /**
- * The agent's loop: model step, tool calls, results, again, until the model answers without a tool call.
- * It works from `Progress` alone, so it starts a new run and resumes a cut-off one in the same way.
+ * The agent loop: model step, tool calls, results, again, until the model answers without a tool call. It works from
+ * `Progress` alone, so it starts a new run and resumes an interrupted one in the same way.
  */
 
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
@@ -9,12 +9,12 @@ import type { Answer } from './progress.ts';
 import { streamStep } from './step.ts';
 import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 
-/** After the first answer that does not have the form the client asked for. */
+/** After the first answer that does not have the requested format. */
 const MORE_TRIES = 2;
 
 export interface AgentAnswer {
   output: string;
-  /** The value of an output that has a set form. */
+  /** The parsed value of an output with a requested format. */
   parsed?: unknown;
 }
 
@@ -29,7 +29,7 @@ export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
       if (answer !== undefined) return answer;
       continue;
     }
-    // No call is running here, so the next owner can begin them, or ask the model, as well as this one.
+    // No call is running here, so the next owner can run them, or call the model, as well as this one.
     if (run.draining.aborted) throw new Handover();
     if (progress.calls.length > 0) {
       await runToolCalls(run);
@@ -58,7 +58,7 @@ async function acceptedAnswer(run: AgentRun, text: string): Promise<AgentAnswer 
   const read = readOutput(output, form);
   if ('value' in read) return { output: read.text, parsed: read.value };
   if (run.progress.refusedAnswers >= MORE_TRIES) {
-    const message = `After ${MORE_TRIES + 1} tries the answer still does not have the form that was asked for: ${read.problem}`;
+    const message = `After ${MORE_TRIES + 1} tries the answer still does not have the requested format: ${read.problem}`;
     throw new RunFailure('invalid_output', message);
   }
   const problem = `[Your answer was not accepted: ${read.problem}. Answer again, with nothing but the JSON.]`;

@@ -1,8 +1,8 @@
-/** Patterns of a schema, and the time limit of a check. What answers come to is shown in test/e2e/structured-output.test.ts. */
+/** Patterns in a schema, and the time limit of a check. test/e2e/structured-output.test.ts tests whole answers. */
 import { expect, test } from 'vitest';
 import { readOutput, schemaProblem } from './output-form.ts';
 
-test('a pattern with an escape that means nothing is used as other checkers use it', () => {
+test('a pattern with a meaningless escape works as in other validators', () => {
   const schema = { type: 'object', properties: { phone: { type: 'string', pattern: '^\\d+\\-\\d+$' } } };
   expect(schemaProblem(schema)).toBeUndefined();
   expect(readOutput('{"phone": "1-2"}', { schema })).toMatchObject({ value: { phone: '1-2' } });
@@ -12,22 +12,22 @@ test('a pattern with an escape that means nothing is used as other checkers use 
 });
 
 test.each([
-  ['that is no regular expression', { pattern: '(' }, true],
-  ['of a part that a check may not get to', { properties: { a: { items: [{ pattern: '(' }] } } }, true],
+  ['that is not a regular expression', { pattern: '(' }, true],
+  ['in a part that a check may not reach', { properties: { a: { items: [{ pattern: '(' }] } } }, true],
   ['of names', { patternProperties: { '(': {} } }, true],
   ['in an example', { properties: { a: { examples: [{ pattern: '(' }] } } }, false],
-  ['of a property with the name of a keyword', { properties: { examples: { pattern: '(' } } }, true],
+  ['in a property named like a keyword', { properties: { examples: { pattern: '(' } } }, true],
 ])('a pattern %s: %j', (_, schema, isProblem) => {
   expect(schemaProblem(schema) !== undefined).toBe(isProblem);
 });
 
-test('a check that the machine keeps waiting is not taken for one that runs for ever', () => {
+test('a check that a busy machine delays does not count as endless', () => {
   let stalls = 1;
   const schema = new Proxy<Record<string, unknown>>(
     { type: 'object' },
     {
       get(target, name) {
-        // Longer than the limit, and without using the processor.
+        // Longer than the limit, but without using the processor.
         if (stalls-- > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
         return Reflect.get(target, name);
       },
@@ -37,7 +37,7 @@ test('a check that the machine keeps waiting is not taken for one that runs for 
   expect(stalls).toBeLessThan(1);
 });
 
-test('a check that runs for ever ends', () => {
+test('an endless check is ended', () => {
   const schema = { type: 'string', pattern: '^(a+)+$' };
   expect(readOutput(JSON.stringify(`${'a'.repeat(60)}!`), { schema })).toEqual({
     problem: expect.stringContaining('could not be checked against the schema'),

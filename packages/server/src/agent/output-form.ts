@@ -1,16 +1,16 @@
 /**
- * Answers of a set form: what the model is told about it, and whether what it wrote has it.
+ * Answers with a requested format: what the model is told about the format, and whether its answer has it.
  *
- * The schema is the client's, and a regular expression in one can be made to run for hours. The check therefore has a
- * time limit, which `vm` enforces also inside a regular expression; one that runs into it counts as not satisfied.
+ * The schema comes from the client, and a regular expression in it can be made to run for hours. So the check has a
+ * time limit, which `vm` enforces also inside a regular expression. A check that exceeds it counts as not satisfied.
  */
 import { runInNewContext } from 'node:vm';
 import type { OutputForm } from '@talaria/protocol';
 import { Check, Errors } from 'typebox/schema';
 
-/** Of the processor. */
+/** Of processor time. */
 const CHECK_MS = 100;
-/** What a model is told at once; the rest usually follows from it. */
+/** How many problems the model is told at once; the others usually follow from them. */
 const PROBLEMS_MAX = 10;
 
 export type ReadOutput = { text: string; value: unknown } | { problem: string };
@@ -28,7 +28,7 @@ export function describeForm({ schema, name, description }: OutputForm): string 
   return `Your final answer must be ${wanted}\nWrite nothing before or after it, and no code fence.${about}`;
 }
 
-/** Reads an answer; a code fence around it is taken off. */
+/** Reads an answer; removes a code fence around it. */
 export function readOutput(answer: string, { schema }: OutputForm): ReadOutput {
   const text = withoutFence(answer.trim());
   let value: unknown;
@@ -45,7 +45,7 @@ export function readOutput(answer: string, { schema }: OutputForm): ReadOutput {
   return problems === undefined ? { text, value } : { problem: problems };
 }
 
-/** Why no answer can be checked against the schema; undefined where that works. */
+/** Why no answer can be checked against the schema; undefined if the schema is usable. */
 export function schemaProblem(schema: Record<string, unknown>): string | undefined {
   try {
     bounded(() => Check(checkable(schema), {}));
@@ -55,11 +55,11 @@ export function schemaProblem(schema: Record<string, unknown>): string | undefin
   }
 }
 
-/** Keywords that hold values rather than schemas, and those that hold schemas by names of the client's. */
+/** Keywords that hold values rather than schemas, and keywords that hold schemas under names that the client chose. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
 const BY_NAME: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
 
-/** With its patterns compiled: a check would compile those alone that it gets to, and each in Unicode mode. */
+/** With all patterns compiled: a check would compile only those that it reaches, and each in Unicode mode. */
 function checkable(schema: Record<string, unknown>): Record<string, unknown> {
   return mapValues(schema, (inner, keyword) => {
     if (VALUES.has(keyword)) return inner;
@@ -76,7 +76,7 @@ function checkableInner(value: unknown): unknown {
   return isObject(value) ? checkable(value) : value;
 }
 
-/** Unicode mode refuses escapes that mean nothing, such as `\-`, which schemas written elsewhere have. */
+/** Unicode mode refuses meaningless escapes such as `\-`, which many schemas contain. */
 function compiled(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u');
@@ -110,8 +110,8 @@ function problemsOf(schema: Record<string, unknown>, value: unknown): string | u
 }
 
 /**
- * The limit is one of processor time, which the clock can only be a guess at: on a busy machine it may run out before the
- * check has got to do anything. Such a check is begun again, with more time on the clock.
+ * The limit is meant for processor time, and the clock is only an estimate of it: on a busy machine it may run out
+ * before the check has done anything. Such a check is repeated with more time on the clock.
  */
 function bounded<T>(check: () => T): T {
   const begin = process.threadCpuUsage();

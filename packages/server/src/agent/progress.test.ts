@@ -87,7 +87,7 @@ describe('tool calls', () => {
     expect(phases(progress)).toEqual(['running', 'running']);
   });
 
-  test('the results join the conversation when all are there, in the order of the calls', () => {
+  test('the results join the conversation when all have arrived, in the order of the calls', () => {
     const head = [accepted, claimed(1), step('a', 'b'), started('a'), started('b')];
     const half = Progress.replay(log([...head, completed('b')]));
     expect(half.messages).toHaveLength(1);
@@ -120,7 +120,7 @@ describe('tool calls', () => {
 });
 
 describe('the conversation', () => {
-  test('history, earlier turns and the prompt come first, then what was said since', () => {
+  test('history, earlier turns and the prompt come first, then the messages since', () => {
     const progress = Progress.replay(
       log([
         {
@@ -150,7 +150,7 @@ describe('the conversation', () => {
     expect(progress.answer?.reason).toBe('stop');
   });
 
-  test('the turn is what does not stand in the session yet', () => {
+  test('the turn is what the session does not hold yet', () => {
     const asked = { event: 'run.accepted', private: { prompt: 'now', session_named: true } } as const;
     const earlier: Message = { role: 'user', content: 'last turn' };
     const added = [
@@ -176,7 +176,7 @@ describe('the conversation', () => {
     expect(given.turn()).toEqual({ messages: [...history, ...added], replaces: true });
   });
 
-  test('what is steered in undoes the answer, once, and reaches the model as it was said', () => {
+  test('steering undoes the answer, once, and reaches the model unmasked', () => {
     const requested: NewRecord = { event: 'steer.requested', private: { input: 'also the secret' } };
     const records = log([accepted, step(), requested]);
     const progress = Progress.replay(records);
@@ -211,7 +211,7 @@ test('a notice joins the conversation, but never between calls and their results
   ]);
 });
 
-test('what a step has shown is settled by its end, and by a resumption', () => {
+test('the end of a step, or a resumption, settles what the step has shown', () => {
   const delta: NewRecord = { event: 'message.delta', public: { delta: 'x' } };
   expect(Progress.replay(log([accepted, claimed(1), delta])).settledPos).toBe(-1);
   expect(Progress.replay(log([accepted, claimed(1), delta, step()])).settledPos).toBe(3);
@@ -221,7 +221,7 @@ test('what a step has shown is settled by its end, and by a resumption', () => {
   expect(again.claims).toBe(2);
 });
 
-test('a replay and the same records one by one lead to the same place, wherever the run was cut', () => {
+test('a replay and the same records one by one give the same state, wherever the run was cut off', () => {
   const ids = fc.constantFrom('a', 'b', 'c');
   const record: fc.Arbitrary<NewRecord> = fc.oneof(
     fc.constant(accepted),
@@ -254,7 +254,7 @@ test('a replay and the same records one by one lead to the same place, wherever 
       const resumed = Progress.replay(whole.slice(0, cut));
       for (const rest of whole.slice(cut)) resumed.apply(rest);
       expect(resumed).toEqual(Progress.replay(whole));
-      // Text deltas are not part of what is read for a recovery.
+      // Text deltas are not read for a recovery.
       expect(Progress.replay(whole.filter(({ event }) => event !== 'message.delta'))).toEqual(resumed);
       const open = resumed.calls.length;
       expect(open === 0 || resumed.calls.some(({ phase }) => phase !== 'done')).toBe(true);

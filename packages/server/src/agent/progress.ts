@@ -1,12 +1,12 @@
 /**
- * What the agent knows of a run: the second fold of its records, the one the loop works from. A fresh run and
- * a run that was cut off anywhere are the same thing here: the loop takes `Progress` and goes on.
+ * What the agent knows about a run: the second fold of its records, from which the loop works. A new run and a run that
+ * was interrupted anywhere are the same here: the loop takes `Progress` and continues.
  *
  * A tool call of the last step:
  *   new ──tool.started──▶ running ──tool.completed──▶ done
  *       ├─tool.started (gated)──▶ gated ──tool.executing──▶ running
  *       └─tool.started (client)─▶ waiting ──tool.answered, tool.completed──▶ done
- * A call found `running` by a new owner has an unknown outcome: it is never run again (see `interrupted`).
+ * A new owner that finds a call `running` does not know its outcome: the call never runs again (see `interrupted`).
  */
 import {
   type ApprovalChoice,
@@ -30,7 +30,7 @@ export interface ToolCallProgress {
   startedAt: number;
   /** The gate's question, for a gated call. */
   approval?: QueuedApproval;
-  /** Of a waiting call: until when, in ms, and what the client has sent. */
+  /** For a waiting call: its deadline in ms, and the output that the client has sent. */
   expiresAt?: number;
   answer?: { output: string; isError: boolean; at: number };
   outcome?: { output: string; isError: boolean };
@@ -48,13 +48,16 @@ export interface Steer {
 
 export class Progress {
   request: RunRequest | undefined;
-  /** The first step that works on the present terms of the request, from 0. */
+  /** The first step under the present terms of the request, from 0. */
   termsFromStep = 0;
-  /** Earlier turns of the session; undefined until they were looked up. */
+  /** Earlier turns of the session; undefined until they were read. */
   context: Message[] | undefined;
-  /** Where they stand in the session's transcript, if they do: whoever replays the run reads `context` from there. */
+  /**
+   * Their position in the session's transcript, if they are stored there: a replay of the run reads `context` from
+   * there.
+   */
   contextRange: ContextRange | undefined;
-  /** How many messages before those are out of reach of any model. */
+  /** How many messages before those no model can see any more. */
   skipped = 0;
   /** Where the conversation is cut for the model; see context/cut.ts. */
   cut = 0;
@@ -63,28 +66,28 @@ export class Progress {
   steps = 0;
   usage: Usage = NO_USAGE;
   claims = 0;
-  /** Whether the last owner parked the run: then the present one continues it, and has nothing to recover. */
+  /** Whether the last owner parked the run. Then this owner continues it and has nothing to recover. */
   continues = false;
   #parked = false;
   /** Whether clients were told that the run waits for them. */
   waitingIsTold = false;
   /** The calls of the last step, until each has an outcome. */
   calls: ToolCallProgress[] = [];
-  /** The last step when it called no tool: the answer, unless something was steered in meanwhile. */
+  /** The last step when it called no tool: the answer, unless steering came meanwhile. */
   answer: Answer | undefined;
-  /** How many answers did not have the form the client asked for. */
+  /** How many answers did not have the requested format. */
   refusedAnswers = 0;
   steers: Steer[] = [];
   stopRequested = false;
-  /** The approval that was asked for and not answered yet. */
+  /** The approval that was requested and not answered yet. */
   outstanding: ApprovalRequest | undefined;
-  /** The calls of client tools, by id, whatever the client's tools are now. */
+  /** The calls of client tools by id, whatever tools the client has now. */
   readonly clientCalls = new Set<string>();
   readonly decisions = new Map<string, ApprovalChoice>();
   lastPostedPos = -1;
-  /** What the model has to be told and was not yet. */
+  /** Notices that the model has not received yet. */
   notices: string[] = [];
-  /** After this position, what a step has shown belongs to a step that did not finish. */
+  /** Text after this position belongs to a step that did not finish. */
   settledPos = -1;
 
   static replay(records: readonly LogRecord[]): Progress {
@@ -199,7 +202,7 @@ export class Progress {
         this.steers = this.steers.filter((other) => other !== steer);
         this.answer = undefined;
         this.#deliverNotices();
-        // The event shows it without secrets; the model gets what was said.
+        // The event masks secrets; the model gets the original text.
         this.messages.push({ role: 'user', content: steer?.input ?? record.public.input });
         break;
       }
@@ -207,7 +210,7 @@ export class Progress {
         this.stopRequested = true;
         this.lastPostedPos = record.pos;
         break;
-      // What was shown stands in `step.completed`, and an ended run has no progress to make.
+      // The text is in `step.completed`, and an ended run has no progress to make.
       case 'message.delta':
       case 'reasoning.available':
       case 'run.completed':
@@ -219,12 +222,12 @@ export class Progress {
     }
   }
 
-  /** The whole conversation of this run, for a turn that goes on from it. */
+  /** The whole conversation of this run, for a turn that continues it. */
   transcript(): Message[] {
     return [...this.opening(), ...this.messages];
   }
 
-  /** The whole conversation, and where in it the prompt stands. */
+  /** The whole conversation, and the index of the prompt in it. */
   conversation(): Conversation {
     const opening = this.opening();
     const messages = [...opening, ...this.messages];
@@ -232,7 +235,7 @@ export class Progress {
     return { messages, prompt, skipped: this.skipped };
   }
 
-  /** What this run adds to the transcript of its session: all that does not stand there yet. */
+  /** What this run adds to the transcript of its session: everything that is not stored there yet. */
   turn(): Turn {
     const { contextRange, messages } = this;
     const opening = this.opening();
@@ -243,7 +246,7 @@ export class Progress {
     };
   }
 
-  /** What stands before the first step: earlier turns, the prompt, and what was done about it elsewhere. */
+  /** The messages before the first step: earlier turns, the prompt, and calls that were made for it elsewhere. */
   opening(): Message[] {
     const request = this.request;
     if (request === undefined) return [];
@@ -300,7 +303,7 @@ export class Progress {
     this.answer = this.calls.length === 0 ? { content, reason } : undefined;
   }
 
-  /** Once every call has its outcome the results join the conversation, in the order of the calls. */
+  /** When every call has its outcome, the results join the conversation, in the order of the calls. */
   #closeStep(): void {
     if (this.calls.length === 0 || this.calls.some((call) => call.outcome === undefined)) return;
     for (const { call, outcome } of this.calls) {

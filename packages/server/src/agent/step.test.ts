@@ -20,7 +20,7 @@ const final = new ModelError('provider_auth', 'wrong key', { retryable: false })
 
 type Play = (request: StepRequest) => AsyncGenerator<StepPart>;
 
-/** An agent's run whose model plays one entry per try. */
+/** A run of the agent whose model plays one entry per attempt. */
 function agentRun(
   tries: Play[],
   options: Partial<Omit<AgentRun, 'limits'>> & { limits?: Partial<Limits> } = {},
@@ -84,7 +84,7 @@ const says = (...parts: StepPart[]): Play =>
   };
 
 describe('a step that works', () => {
-  test('shows its text, then becomes durable as one', async () => {
+  test('shows its text, then becomes durable as a whole', async () => {
     const { run, records, events } = agentRun([
       says({ type: 'text', delta: 'hel' }, { type: 'text', delta: 'lo' }, finish('hello')),
     ]);
@@ -95,7 +95,7 @@ describe('a step that works', () => {
     expect(run.progress.answer).toMatchObject({ content: [{ text: 'hello' }], reason: 'stop' });
   });
 
-  test('reasoning is shown whole, in its place between the text', async () => {
+  test('reasoning is shown in one piece, at its place between the text', async () => {
     const { run, events } = agentRun([
       says(
         { type: 'reasoning', delta: 'so' },
@@ -117,7 +117,7 @@ describe('a step that works', () => {
     ]);
   });
 
-  test('instructions are laid over the prompt of the agent', async () => {
+  test("instructions are added to the agent's prompt", async () => {
     let asked: StepRequest | undefined;
     const { run } = agentRun([
       async function* (request) {
@@ -135,27 +135,27 @@ describe('a step that works', () => {
 });
 
 describe('a step that fails', () => {
-  test('is tried again as often as allowed, then fails with the code of the last error', async () => {
+  test('is retried as often as allowed, then fails with the code of the last error', async () => {
     const { run, events, tried } = agentRun([fails(passing)], { limits: { modelRetries: 2 } });
     await expect(streamStep(run)).rejects.toMatchObject({ name: 'RunFailure', code: 'provider_unavailable' });
     expect(tried()).toBe(3);
     expect(events()).toEqual([]);
   });
 
-  test('goes on when a later try works', async () => {
+  test('continues when a retry works', async () => {
     const { run, tried, outcomes } = agentRun([fails(passing), fails(passing), says(finish('at last'))]);
     await streamStep(run);
     expect(tried()).toBe(3);
     expect(outcomes).toEqual(['provider_unavailable', 'provider_unavailable', 'completed']);
   });
 
-  test('is not tried again when no try can help', async () => {
+  test('is not retried when no retry can help', async () => {
     const { run, tried } = agentRun([fails(final)]);
     await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_auth', message: 'wrong key' });
     expect(tried()).toBe(1);
   });
 
-  test('is not tried again once text or reasoning was shown, which stays on record', async () => {
+  test('is not retried after text or reasoning was shown, and what was shown stays on record', async () => {
     for (const part of [
       { type: 'text', delta: 'once upon' },
       { type: 'reasoning_done', text: 'hm' },
@@ -167,7 +167,7 @@ describe('a step that fails', () => {
     }
   });
 
-  test('is tried again after reasoning that was not shown yet', async () => {
+  test('is retried after reasoning that was not shown yet', async () => {
     const { run, tried } = agentRun([
       fails(passing, { type: 'reasoning', delta: 'let me' }),
       says(finish('x')),
@@ -194,7 +194,7 @@ describe('a step that fails', () => {
     expect(tried()).toBe(1);
   });
 
-  test('a store that takes no delta ends the step with the error of the store', async () => {
+  test("a store that refuses a delta ends the step with the store's error", async () => {
     const { run } = agentRun(
       [says({ type: 'text', delta: 'a' }, { type: 'text', delta: 'b' }, finish('ab'))],
       {
@@ -212,7 +212,7 @@ describe('a conversation that is too long', () => {
   const long = 'x'.repeat(400);
   const history = Array.from({ length: 8 }, (_, i) => ({ role: 'user' as const, content: `${i}${long}` }));
 
-  /** A run with 8 messages of about 100 tokens each before its prompt, and what its model was asked with. */
+  /** A run with 8 messages of about 100 tokens each before its prompt, and the messages that its model got. */
   function longRun(contextTokens: number, tries: Play[]) {
     const asked: StepRequest[] = [];
     const listening = tries.map(
@@ -224,7 +224,7 @@ describe('a conversation that is too long', () => {
     );
     const made = agentRun(listening, { limits: { contextTokens } });
     made.run.progress.request = { prompt: 'go', history, session_named: true };
-    /** The first characters of what the model was given, without the system prompt. */
+    /** The first characters of each message that the model got, without the system prompt. */
     const given = () =>
       asked.map(({ messages }) =>
         messages.slice(1).map((message) => ('content' in message ? String(message.content).slice(0, 2) : '')),
@@ -232,7 +232,7 @@ describe('a conversation that is too long', () => {
     return { ...made, given };
   }
 
-  test('goes as it is while it is short enough, or when nothing is ever to be left out', async () => {
+  test('is sent whole while it is short enough, or when cutting is off', async () => {
     for (const contextTokens of [1000, 0]) {
       const { run, events, given } = longRun(contextTokens, [says(finish('x'))]);
       await streamStep(run);
@@ -241,7 +241,7 @@ describe('a conversation that is too long', () => {
     }
   });
 
-  test('is cut on record before the model is asked, to three quarters of the room', async () => {
+  test('is cut to three quarters of the room, and the cut is recorded before the model is called', async () => {
     const { run, records, given } = longRun(600, [says(finish('x'))]);
     await streamStep(run);
     expect(records.slice(0, 1)).toMatchObject([{ event: 'context.cut', private: { before: 5, omitted: 5 } }]);
@@ -261,7 +261,7 @@ describe('a conversation that is too long', () => {
     expect(recovered.events()).toEqual(['step.completed']);
   });
 
-  test('is halved as often as the provider refuses it, and that is no retry', async () => {
+  test('is halved as often as the provider refuses it, and that does not count as a retry', async () => {
     const { run, events, given } = longRun(0, [fails(overflow), fails(overflow), says(finish('x'))]);
     await streamStep(run);
     expect(events()).toEqual(['context.cut', 'context.cut', 'step.completed']);
@@ -275,13 +275,13 @@ describe('a conversation that is too long', () => {
     expect(given().at(-1)).toEqual(['[8', 'go']);
   });
 
-  test('is not cut once something of the step was shown', async () => {
+  test('is not cut after something of the step was shown', async () => {
     const { run, events } = longRun(0, [fails(overflow, { type: 'text', delta: 'once' })]);
     await expect(streamStep(run)).rejects.toMatchObject({ code: 'context_overflow' });
     expect(events()).toEqual(['message.delta']);
   });
 
-  test('keeps the prompt and the calls of the last step when the steps of the run itself are too much', async () => {
+  test("keeps the prompt and the calls of the last step when the run's own steps are too long", async () => {
     const { run, given } = longRun(300, [says(finish('x'))]);
     const call = { type: 'tool_call', id: 'a', tool: 'bash', arguments: '{}' } as const;
     run.progress.messages.push(
@@ -299,7 +299,7 @@ describe('a conversation that is too long', () => {
 describe('a step that is interrupted', () => {
   const long = new ModelError('provider_unavailable', 'later', { retryable: true, retryAfterMs: 100_000 });
 
-  test('in the pause before a retry, by the end of the run: the reason is thrown', async () => {
+  test('in the pause before a retry, by the end of the run: throws the reason', async () => {
     const ended = new AbortController();
     const { run, tried } = agentRun([fails(long), says(finish('unsaid'))], { signal: ended.signal });
     const step = expect(streamStep(run)).rejects.toThrow('stopped');
@@ -308,7 +308,7 @@ describe('a step that is interrupted', () => {
     expect(tried()).toBe(1);
   });
 
-  test('in the pause before a retry, by a shutdown: handed over', async () => {
+  test('in the pause before a retry, by a shutdown: hands over', async () => {
     const draining = new AbortController();
     const { run, tried } = agentRun([fails(long), says(finish('unsaid'))], { draining: draining.signal });
     const step = expect(streamStep(run)).rejects.toBeInstanceOf(Handover);
@@ -339,7 +339,7 @@ describe('a step that is interrupted', () => {
   });
 
   test.each(['reasoning', 'tool_input'] as const)(
-    'by %s that runs away over the tokens of the run',
+    'by %s that exceeds the token limit of the run',
     async (type) => {
       let closed = false;
       const endless: Play = async function* () {

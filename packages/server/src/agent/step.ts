@@ -1,9 +1,9 @@
 /**
- * One step of the model: its text goes out as it comes, its result becomes durable at the end.
+ * One step of the model: its text is shown as it arrives, and its result becomes durable at the end.
  *
- * A failed call is tried again only while nothing of the step was shown, so a client never sees the beginning
- * of two answers. Once something was shown, a failure ends the run. A conversation that the provider finds too long is
- * cut until it is taken, or cannot be cut any more.
+ * A failed call is retried only while nothing of the step was shown, so a client never sees the beginnings of two
+ * answers. After something was shown, a failure ends the run. A conversation that the provider finds too long is cut
+ * until the provider accepts it or nothing more can be cut.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NO_USAGE } from '@talaria/protocol';
@@ -19,7 +19,7 @@ const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 /** A provider may ask for a longer pause than our own back-off, but not for an endless one. */
 const RETRY_AFTER_MAX_MS = 120_000;
-/** What a token is in characters, roughly: only to notice a run-away answer before the provider counts it. */
+/** Roughly, in characters: only used to notice a runaway answer before the provider reports usage. */
 const CHARS_PER_TOKEN = 4;
 
 export async function streamStep(run: AgentRun): Promise<void> {
@@ -51,7 +51,7 @@ export async function streamStep(run: AgentRun): Promise<void> {
   }
 }
 
-/** Tells how the call to the model went; what it gave or threw passes through. */
+/** Reports how the call of the model went, and passes its result or error on. */
 async function measured(run: AgentRun, attempt: () => Promise<StepFinish>): Promise<StepFinish> {
   const startedAt = run.now();
   try {
@@ -84,7 +84,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
   let characters = 0;
   failpoint('step.before-model');
   try {
-    // An answer of a set form is shown once it is known to have it.
+    // An answer with a requested format is shown only after it was checked.
     const isShown = run.progress.request?.output_form === undefined;
     for await (const part of run.model.streamStep(stepRequest(run, signal))) {
       watchdog.touch();
@@ -94,7 +94,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
       else if (part.type === 'text' && isShown) deltas.push(filter.push(part.delta));
       else if (part.type === 'reasoning_done') await showReasoning(run, part.text, deltas, shown);
     }
-    // Of an answer that was cut off, what was held back stays unsaid: it may be most of a secret.
+    // When an answer is cut off, the withheld text is dropped: it may be most of a secret.
     if (finish !== undefined && isShown) deltas.push(filter.end());
   } catch (error) {
     if (watchdog.signal.aborted && !run.signal.aborted) throw watchdog.signal.reason;
@@ -114,7 +114,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
 function stepRequest(run: AgentRun, signal: AbortSignal): StepRequest {
   const { request, steps, termsFromStep } = run.progress;
   const { client_tools: client, settings, output_form: outputForm } = request ?? {};
-  // What a client demands is a call of one of its own tools, and of the first step after its request alone.
+  // A client's `tool_choice` is about its own tools, and applies only to the first step after its request.
   const isFirst = steps === termsFromStep;
   const choice = isFirst && client !== undefined && client.choice !== 'auto' ? client.choice : undefined;
   return {
@@ -151,21 +151,21 @@ function checkTokens({ limits, progress }: AgentRun, characters: number): void {
   }
 }
 
-/** Full jitter: many runs that failed together do not come back together. */
+/** Full jitter: runs that failed together do not retry together. */
 function pauseMs(attempt: number, retryAfterMs: number | undefined): number {
   const backoff = Math.random() * Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** attempt);
   if (retryAfterMs === undefined) return backoff;
   return Math.min(RETRY_AFTER_MAX_MS, retryAfterMs + backoff / 2);
 }
 
-/** Aborts when it was not touched for a while: a provider whose connection died in silence. */
+/** Aborts when it was not touched for a while, as when a provider's connection dies silently. */
 class Watchdog {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
   constructor(idleMs: number) {
     this.#timer = setTimeout(() => {
-      const message = `The model said nothing for ${Math.round(idleMs / 1000)} s`;
+      const message = `The model was silent for ${Math.round(idleMs / 1000)} s`;
       this.#controller.abort(new ModelError('provider_unavailable', message, { retryable: true }));
     }, idleMs);
   }

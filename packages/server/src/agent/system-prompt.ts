@@ -1,4 +1,4 @@
-/** The agent's own prompt, which a run's `instructions` are laid over. */
+/** The agent's own prompt; a run's `instructions` are added to it. */
 export const SYSTEM_PROMPT = [
   'You are an agent that works on a server on behalf of a user who may not be watching.',
   'Use your tools to do what the user asks: they work in a sandboxed workspace that belongs to this task alone.',

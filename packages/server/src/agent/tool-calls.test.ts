@@ -9,7 +9,7 @@ import { runToolCalls } from './tool-calls.ts';
 import { type FurtherTools, type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';
 
 describe('runToolCalls', () => {
-  test('a stop that ends an approved call before the others leaves no failure without a handler', async () => {
+  test('a stop that ends an approved call before the others leaves no unhandled rejection', async () => {
     const unhandled: unknown[] = [];
     const collect = (reason: unknown) => unhandled.push(reason);
     process.on('unhandledRejection', collect);
@@ -43,7 +43,7 @@ describe('runToolCalls', () => {
     expect(unhandled).toEqual([]);
   });
 
-  test('of a step the first 64 calls run, also when some had run before; the model is told of the others', async () => {
+  test('the first 64 calls of a step run, also when some ran before; the model is told of the others', async () => {
     let ran = 0;
     const run = agentRun({
       signal: new AbortController().signal,
@@ -69,7 +69,7 @@ describe('runToolCalls', () => {
     }
   });
 
-  test('an approved call is prepared anew: what it needs may have come while it waited', async () => {
+  test('an approved call is prepared again: what it needs may have changed while it waited', async () => {
     const present: Tool[] = [];
     const run = agentRun({
       signal: new AbortController().signal,
@@ -98,7 +98,7 @@ function call(tool: string, id = `call_${tool}`): ToolCallPart {
   return { type: 'tool_call', id, tool, arguments: '{}' };
 }
 
-/** An agent's run over a journal in memory. */
+/** A run of the agent over a journal in memory. */
 function agentRun(options: {
   signal: AbortSignal;
   tools: Record<string, (signal: AbortSignal) => Promise<ToolOutcome>>;

@@ -1,13 +1,13 @@
 /**
- * Runs the tool calls of one step: those the gate lets through at once and side by side, the gated ones as
- * they are approved, one question at a time.
+ * Runs the tool calls of one step. Calls that pass the gate run at once and in parallel; gated calls run as they are
+ * approved, one question at a time.
  *
- * The order of records around an effect is what recovery relies on. An ungated call is on record as started
- * before it runs; a gated one is on record as started (it waits) and as executing before it runs. So a call on
- * record as running without an outcome may have had its effect, and is never run again.
+ * Recovery relies on the order of records around an effect. An ungated call is recorded as started before it runs. A
+ * gated call is recorded as started (it waits), and then as executing before it runs. So a call that is recorded as
+ * running without an outcome may have had its effect, and never runs again.
  *
- * Of a step with more calls of the server's tools than `CALLS_MAX` the later ones are answered without being run: a model
- * that has lost its way could otherwise start as many processes at once as fit into one answer.
+ * If a step has more than `CALLS_MAX` calls of server tools, the later ones get an answer without being run. Otherwise
+ * a confused model could start as many processes at once as fit into one answer.
  */
 import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
 import { failpoint } from '../basics/failpoints.ts';
@@ -24,13 +24,13 @@ import {
   type ToolOutcome,
 } from './tools/tool.ts';
 
-/** More than any provider's models ask for at once when they are sane, and no more than a machine can bear. */
+/** More than any sane model calls at once, and no more than a machine can bear. */
 const CALLS_MAX = 64;
-/** What a call is about to do, in one line. */
+/** The preview of a call, on one line. */
 const LINE_CHARS = 200;
-/** What it printed. */
+/** The shown output of a call. */
 const PREVIEW_CHARS = 500;
-/** Arguments are shown up to this size in JSON; what runs is never cut. */
+/** Arguments are shown up to this size as JSON; the call itself always gets them whole. */
 const ARGUMENTS_CHARS = 8_000;
 const COMMAND_CHARS = 8_000;
 const CHOICES: ApprovalChoice[] = ['once', 'session', 'always', 'deny'];
@@ -53,7 +53,7 @@ interface Planned {
   verdict: Verdict;
 }
 
-/** Tells the model about calls that ran when the last owner was cut off. */
+/** Tells the model about calls that were running when the last owner was interrupted. */
 export async function settleInterrupted(run: AgentRun): Promise<void> {
   const running = run.progress.calls.filter((call) => call.phase === 'running');
   const records = running.map((call) =>
@@ -74,8 +74,8 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
   const work: Promise<void>[] = [];
   const begin = (call: Planned): void => {
     const outcome = execute(run, call);
-    // It is waited for below, but perhaps only after it failed: until then the failure has no handler, and an
-    // unhandled one would end the server.
+    // It is awaited below, but perhaps only after it failed. Until then the rejection has no handler, and an unhandled
+    // rejection would end the server.
     outcome.catch(() => {});
     work.push(outcome);
   };
@@ -83,7 +83,7 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
     if (call.progress.phase === 'running') begin(call);
   }
   work.push(askInTurn(run, planned, begin));
-  // All of them, also after one failed: no call may still be running when the error is dealt with.
+  // Waits for all of them, also after one failed: no call may still be running when the error is handled.
   for (let settled = 0; settled < work.length; ) {
     const current = work.slice(settled);
     settled = work.length;
@@ -96,7 +96,7 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
   await settleClientCalls(run);
 }
 
-/** With `parallel_tool_calls: false` a client sees one call of its tools in a step, whatever the model has made of that. */
+/** With `parallel_tool_calls: false` a client sees one call of its tools per step, however many the model made. */
 function oneAtATime(run: AgentRun, planned: Planned[]): Planned[] {
   if (run.progress.request?.client_tools?.parallel !== false) return planned;
   const first = planned.find(({ prepared }) => 'client' in prepared);
@@ -107,8 +107,8 @@ function oneAtATime(run: AgentRun, planned: Planned[]): Planned[] {
 }
 
 /**
- * Waits for the outputs of client tools, once everything else of the step is done, and records them. The run is parked
- * meanwhile; one with processes in the background keeps its worker, since giving the slot back would end them.
+ * Waits for the outputs of client tools, after everything else of the step is done, and records them. The run is parked
+ * meanwhile. A run with background processes keeps its worker, because giving back the slot would end them.
  */
 async function settleClientCalls(run: AgentRun): Promise<void> {
   for (;;) {
@@ -126,8 +126,8 @@ async function settleClientCalls(run: AgentRun): Promise<void> {
 }
 
 /**
- * Begins the time that the client has. OpenAI's dialects tell it of its calls only now, and whatever else the step did may
- * have taken longer than that.
+ * Starts the client's deadline. OpenAI's dialects tell the client of its calls only now, and the rest of the step may
+ * have taken longer than the deadline.
  */
 async function tellWaiting(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
   const expiresAt = run.now() + run.limits.clientToolTimeoutMs;
@@ -146,7 +146,10 @@ async function waitForClient(run: AgentRun, open: readonly ToolCallProgress[]): 
   else throw new Parked(untilMs);
 }
 
-/** Nobody continues a chat whose client has gone; any other run is told, and can do without the output. */
+/**
+ * Nobody continues a chat whose client has gone. In any other run the model is told, and can continue without the
+ * output.
+ */
 async function giveUp(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
   const seconds = Math.round(run.limits.clientToolTimeoutMs / 1000);
   const names = [...new Set(open.map(({ call }) => call.tool))].join(', ');
@@ -178,7 +181,7 @@ function refused(progress: ToolCallProgress, refusal: string): Planned {
   return { progress, prepared: { refusal }, verdict: { kind: 'allow' } };
 }
 
-/** Puts on record what is about to happen to the calls that were not touched yet. */
+/** Records what is about to happen to the calls that have not begun. */
 async function recordIntents(run: AgentRun, planned: readonly Planned[]): Promise<void> {
   const fresh = planned.filter(({ progress }) => progress.phase === 'new');
   if (fresh.length === 0) return;
@@ -247,7 +250,7 @@ async function askInTurn(
     }
     await run.append({ event: 'tool.executing', private: { tool_call_id: call.progress.call.id } });
     failpoint('approval.after-intent');
-    // The answer may have taken hours, and what was prepared before may not be there any more, or only now.
+    // The answer may have taken hours; what was prepared before may be gone, or may be available only now.
     begin(plan(run, call.progress));
   }
 }
@@ -274,7 +277,7 @@ async function decide(run: AgentRun, approval: QueuedApproval): Promise<Approval
   return decided()!;
 }
 
-/** Resolves at the next post or after the time; throws when the run ends or is handed over. */
+/** Resolves at the next post or after the timeout; throws when the run ends or is handed over. */
 async function nextChange(run: AgentRun, timeoutMs: number): Promise<void> {
   const done = new AbortController();
   const interrupted = AbortSignal.any([run.signal, run.draining]);
@@ -317,7 +320,7 @@ async function execute(run: AgentRun, call: Planned): Promise<void> {
 }
 
 async function record(run: AgentRun, call: Planned, outcome: ToolOutcome): Promise<void> {
-  // A stopped run says so in its terminal event; the outcome of a killed call is of no use to anyone.
+  // The terminal event of a stopped run says that it was stopped; nobody needs the outcome of a killed call.
   run.signal.throwIfAborted();
   await run.append(completed(run, call.progress, outcome));
   failpoint('tool.after-outcome');
@@ -352,7 +355,7 @@ function toPendingCall(run: AgentRun, { call }: ToolCallProgress, expiresAt: num
   };
 }
 
-/** What the client is to run: whole, but without the secrets of this server. */
+/** The arguments for the client: whole, but without the secrets of this server. */
 function runnable(run: AgentRun, args: Record<string, unknown>): Record<string, unknown> {
   return maskValue(args, run.secrets.maskKnown) as Record<string, unknown>;
 }
@@ -367,14 +370,14 @@ function shownArguments(run: AgentRun, json: string): Record<string, unknown> {
 }
 
 /**
- * Cut before it is masked, since a text may be large, and again after. Wherever a cut falls, no half of a secret
- * shows: what could be the beginning of one at the first cut is left out, and the second one only sees masked text.
+ * The text may be large, so it is cut before it is masked, and again after. Neither cut shows half of a secret: at the
+ * first one, whatever could be the beginning of a secret is left out, and the second one sees only masked text.
  */
 function maskedStart(run: AgentRun, text: string, max: number): string {
   const start = text.slice(0, 4 * max);
   const whole = start.length === text.length;
   const masked = run.secrets.mask(whole ? start : run.secrets.filter().push(start));
   if (whole && masked.length <= max) return masked;
-  // Nor half of a character that takes two units.
+  // Nor half of a surrogate pair.
   return `${masked.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -1,6 +1,6 @@
 /**
- * A question to a person, as text in the answer. Ordinary chat programs show nothing else, and an answer that stands still
- * without a word looks broken.
+ * Writes an approval request as text into the answer. Ordinary chat programs show nothing else, and an answer that
+ * stops without a word looks broken.
  */
 import type { ApprovalRequest, EventPayload } from '@talaria/protocol';
 

@@ -1,6 +1,6 @@
 /**
- * Ids of calls that a client is asked to run in OpenAI's dialects. Such a client sends the outputs in a new request, which
- * names nothing but the ids; so each names its run, and no table has to be kept of them.
+ * Ids of calls that a client runs in OpenAI's dialects. Such a client sends the outputs in a new request, which names
+ * only the ids. So each id names its run, and no table of them is needed.
  */
 import { createHash } from 'node:crypto';
 

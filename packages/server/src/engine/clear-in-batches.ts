@@ -1,17 +1,17 @@
 /**
- * Clears away all there is to clear, a few at a time. One that cannot be cleared now stays for the next time and holds up
- * no other.
+ * Clears everything that is due, a few items at a time. An item that cannot be cleared now stays for the next time and
+ * does not delay the others.
  */
 
-/** Small, so that the store is never held up for long. */
+/** Small, so that the store is never blocked for long. */
 const BATCH = 20;
 
 export interface Clearing {
-  /** The first of what is there, at most so many. */
+  /** The first items that are due, at most this many. */
   find(limit: number): Promise<string[]>;
   /** False when it cannot be cleared now. */
   clear(id: string): Promise<boolean>;
-  /** They are cleared: what is found next is without them. */
+  /** These items are cleared: `find` does not return them again. */
   forget(ids: readonly string[]): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ const result: Message = {
 /** As `messageTokens` counts them. */
 const TOKENS = 100;
 
-/** Of a session with these messages. */
+/** The reach in a session with these messages. */
 function reader(messages: readonly Message[]) {
   const reads: number[] = [];
   const read = async (range: ContextRange) => {
@@ -43,7 +43,7 @@ test('a session that fits is read from where its context begins', async () => {
   expect(await reach([], 10)).toEqual([0, 0]);
 });
 
-test('of one that does not, a little more is read than fits, however long it is', async () => {
+test('of a longer session, only a little more is read than fits, however long it is', async () => {
   const messages = Array.from({ length: 10_000 }, () => user);
   expect(await reach(messages, 75 * TOKENS)).toEqual([10_000 - 76, 110]);
   expect(await reach(messages, 2 * TOKENS)).toEqual([10_000 - 3, 4]);
@@ -55,11 +55,11 @@ test('it never begins with the result of a tool', async () => {
   expect((await reach(messages, 0.5 * TOKENS))[0]).toBe(5);
 });
 
-test('without a limit nothing is read to find out', async () => {
+test('without a limit no messages are read', async () => {
   expect(await reach([user, user], 0)).toEqual([0, 0]);
 });
 
-test('who asks for the last messages alone misses nothing of the others', async () => {
+test('a request for only the last messages skips none of the others', async () => {
   const { read } = reader([user, call, result, user, user]);
   const said = { from: 0, to: 5 };
   const limits = (maxMessages: number) => ({ maxTokens: 100 * TOKENS, maxMessages });
@@ -68,7 +68,7 @@ test('who asks for the last messages alone misses nothing of the others', async 
   expect(await contextReach(said, limits(0), read)).toEqual({ range: { from: 5, to: 5 }, skipped: 0 });
 });
 
-test('a copy is of what is within reach, and of nothing that was deleted meanwhile', async () => {
+test('a copy holds only what is within reach, and nothing that was deleted meanwhile', async () => {
   const messages = Array.from({ length: 10_000 }, () => user);
   const { read, count } = reader(messages);
   const { messages: copied, skipped } = await copyReach(

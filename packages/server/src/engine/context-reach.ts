@@ -1,7 +1,7 @@
 /**
- * What of the transcript of a session has to be read for a run: from the last message on, back to where there is more
- * than was asked for, or than the model could be given. A session may be many times as long as what any model takes, and
- * a run should not pay for all of it.
+ * Decides which part of a session's transcript a run has to read: from the last message back, until there is more than
+ * was requested or than the model could get. A session may be many times longer than any model's context, and a run
+ * should not pay for all of it.
  */
 import { TalariaError } from '@talaria/protocol';
 import { messageTokens } from '../agent/context/estimate-tokens.ts';
@@ -9,20 +9,20 @@ import { type Message, recentFrom } from '../journal/messages.ts';
 import type { ContextRange } from '../journal/records.ts';
 import type { StoredMessage } from '../journal/sessions.ts';
 
-/** Messages read at a time: few at first, since each may be an image of megabytes, then more and more of those before. */
+/** How many messages to read at a time: few at first, because each may be an image of megabytes, then more and more. */
 const FIRST_CHUNK = 4;
 const MAX_CHUNK = 50;
 
 export interface ReachLimits {
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   maxTokens: number;
   maxMessages?: number | undefined;
 }
 
 export interface ContextReach {
-  /** Begins with a message that is no result of a tool. */
+  /** Never begins with a tool result. */
   range: ContextRange;
-  /** How many of those that were asked for are out of reach. */
+  /** How many of the requested messages are out of reach. */
   skipped: number;
 }
 
@@ -43,7 +43,7 @@ export async function contextReach(
   return { range: { from, to: asked.to }, skipped: from - asked.from };
 }
 
-/** A copy of what is within reach. Rejects with `session_not_found` when the session was deleted meanwhile. */
+/** Copies the messages within reach. Rejects with `session_not_found` when the session was deleted meanwhile. */
 export async function copyReach(
   said: ContextRange,
   limits: ReachLimits,

@@ -7,7 +7,7 @@ import type { WorkerDependencies } from './run-worker.ts';
 
 const LEASE_MS = 8_000;
 
-/** A store that can be away, and notes when it was asked for runs and for leases. */
+/** A store that can be unavailable, and records when it was asked for runs and for leases. */
 class Store {
   away = false;
   readonly claimedAt: number[] = [];
@@ -49,12 +49,12 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-test('runs whose owner died are looked for every second', async () => {
+test('looks for runs of dead owners every second', async () => {
   await vi.advanceTimersByTimeAsync(3_500);
   expect(store.claimedAt).toEqual([0, 1_000, 2_000, 3_000]);
 });
 
-test('after the store was away nothing is claimed until the others had the time to renew', async () => {
+test('claims nothing after an outage of the store until other servers had time to renew their leases', async () => {
   store.away = true;
   await vi.advanceTimersByTimeAsync(20_500);
   store.away = false;
@@ -65,7 +65,7 @@ test('after the store was away nothing is claimed until the others had the time 
   expect(errors).toHaveLength(1);
 });
 
-test('a hiccup of the store delays nothing', async () => {
+test('a short failure of the store delays nothing', async () => {
   store.away = true;
   await vi.advanceTimersByTimeAsync(1_500);
   store.away = false;

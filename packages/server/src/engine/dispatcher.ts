@@ -1,16 +1,17 @@
 /**
  * Claims runs while there is room, keeps their leases alive, and hands them over on shutdown.
  *
- * A claim is tried when the queue may have changed, when a worker is done, and by a poll, which finds runs
- * whose owner died. A run that is claimed while an old worker of this process still holds it (its lease ended
- * because the process was stalled) waits until that worker has let go.
+ * It tries to claim when the queue may have changed, when a worker is done, and in a poll, which finds runs whose owner
+ * died. When a run is claimed while an old worker of this process still holds it (its lease ended because the process
+ * was stalled), the new work waits until that worker has let go.
  *
- * How soon the runs of a dead server go on, and how long a server may be stalled without losing its own, is one
- * decision. A lease is renewed each quarter of its length, so a stall of less than three quarters costs nothing; a dead
- * server's run is found at the latest a poll after the end of its lease.
+ * One decision sets both how soon the runs of a dead server continue and how long a server may stall without losing its
+ * own. A lease is renewed after each quarter of its length, so a stall of less than three quarters costs nothing. A
+ * dead server's run is found at the latest one poll after the end of its lease.
  *
- * While the store is away nobody can renew, and when it is back all leases may have ended though all their owners
- * live. Then ours are renewed first, and for half a lease nothing is claimed, so that the others can do the same.
+ * While the store is unavailable nobody can renew. When it is back, all leases may have ended although all their owners
+ * live. So this server first renews its own leases, and claims nothing for half a lease, so that the others can do the
+ * same.
  */
 import { Handover } from '../agent/agent-run.ts';
 import { atMost } from '../basics/at-most.ts';
@@ -18,9 +19,9 @@ import { type Claim, LeaseLostError } from '../journal/journal.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
 const POLL_MS = 1_000;
-/** Of the length of a lease. */
+/** As a fraction of the length of a lease. */
 const RENEWALS = 4;
-/** What a worker may take to let go after it was abandoned: the grace of its agent and the last write. */
+/** How long a worker may take to let go after it was abandoned: the grace of its agent and the last write. */
 const ABANDON_MS = 4_000;
 
 export interface DispatcherOptions {
@@ -43,7 +44,7 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #again = false;
   #renewedAt: number;
-  /** Since when the store has failed every time. */
+  /** The time since which every call of the store has failed. */
   #awaySince: number | undefined;
   #claimsFrom = 0;
 
@@ -56,7 +57,7 @@ export class Dispatcher {
     const { dependencies, leaseMs } = this.#options;
     const { journal, now } = dependencies;
     this.#unwatch = journal.watchQueue(() => this.#wake());
-    // Also without room: a claim of nothing still ends stopped runs that nobody holds.
+    // Even without room: a claim of zero runs still ends stopped runs that nobody holds.
     this.#poll = setInterval(() => this.#claimSoon(), POLL_MS);
     this.#heartbeat = setInterval(() => {
       if (this.#workers.size > 0) void this.#renew();
@@ -74,8 +75,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stops claiming and waits for the workers to reach a point from which another owner can go on; those that
-   * have not after `limitMs` are cut off. Resolves when every worker has let go, in bounded time.
+   * Stops claiming and waits for the workers to reach a point from which another owner can continue. Workers that have
+   * not reached one after `limitMs` are cut off. Resolves when every worker has let go, in bounded time.
    */
   async drain(limitMs: number): Promise<void> {
     this.#unwatch();
@@ -114,13 +115,13 @@ export class Dispatcher {
         if (claims.length > 0) this.#again = true;
       } while (this.#again && this.room > 0 && !this.#draining.signal.aborted);
     } catch (error) {
-      this.#noteFailure(error, 'claiming runs failed; it is tried again');
+      this.#noteFailure(error, 'claiming runs failed; it will be retried');
     } finally {
       this.#claiming = undefined;
     }
   }
 
-  /** Whether a lease that has ended is one that nobody holds any more. */
+  /** Whether an expired lease really means that nobody holds the run. */
   async #mayClaim(): Promise<boolean> {
     const { leaseMs, dependencies } = this.#options;
     const { now } = dependencies;
@@ -131,7 +132,7 @@ export class Dispatcher {
 
   async #take(claim: Claim): Promise<void> {
     this.#options.onClaim(claim);
-    // Claimed while the shutdown began: nobody waits for it any more.
+    // Claimed while the shutdown began: nobody waits for this run any more.
     if (this.#draining.signal.aborted) await this.#options.dependencies.journal.release(claim);
     else void this.#start(claim);
   }
@@ -163,12 +164,12 @@ export class Dispatcher {
         if (holder?.claim.epoch === epoch) holder.abandon(new LeaseLostError(runId));
       }
     } catch (error) {
-      this.#noteFailure(error, 'renewing leases failed; it is tried again');
+      this.#noteFailure(error, 'renewing leases failed; it will be retried');
     }
   }
 
   #noteFailure(error: unknown, message: string): void {
-    // Told once for each time it is away: what follows is the same, every second.
+    // Logged once per outage: every second brings the same error again.
     const { log, now } = this.#options.dependencies;
     if (this.#awaySince === undefined) log.error({ err: error }, message);
     this.#awaySince ??= now();

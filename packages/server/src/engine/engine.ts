@@ -1,6 +1,6 @@
 /**
  * What the rest of the server can do with runs. It holds no state of a run: every answer comes from the journal,
- * so any process on the same store gives the same one.
+ * so any process on the same store gives the same answer.
  */
 import {
   type ApprovalAnswer,
@@ -54,36 +54,38 @@ import { SessionAccess } from './session-access.ts';
 import { shownInput } from './shown-input.ts';
 import { findCall, isAbout } from './tool-call.ts';
 
-/** A page of runs is made in memory, outputs and all: it ends after this much, long before 200 long outputs. */
+/**
+ * A page of runs is built in memory, with outputs: it ends after this many characters, long before 200 long outputs.
+ */
 const LIST_CHARS_MAX = 4_000_000;
-/** How many reads a page of a search may take; each looks at some hundred runs. */
+/** How many reads a page of a search may take; each read covers some hundred runs. */
 const SEARCH_READS = 10;
-/** How much of a log is read at a time. */
+/** How many records of a log are read at a time. */
 const LOG_CHARS = 1_000_000;
 
-/** Opens the workspace a run has in this process; undefined for a run without one. */
+/** Opens the workspace that a run has in this process; undefined for a run without one. */
 export type OpenWorkspace = (runId: string) => Promise<WorkspaceReader | undefined>;
 
-/** Here, or on another server; `reader` is undefined for a run that has no files yet. */
+/** On this server or on another one; `reader` is undefined for a run that has no files yet. */
 export type FoundWorkspace = { reader: WorkspaceReader | undefined } | { place: Place };
 
 export interface EngineOptions {
   journal: Journal;
-  /** The name runs are shown with. */
+  /** The agent name that runs are shown with. */
   modelName: string;
   maxQueuedRuns: number;
   /** How many API keys share the queue. */
   owners: number;
-  /** How much of what was said before a run is given, in tokens by estimate; 0 is all of it. */
+  /** How many tokens of earlier messages a run gets, by estimate; 0 means all. */
   contextTokens: number;
-  /** Of a text that is shown. */
+  /** Masks a text that is shown. */
   secrets: Secrets;
   openWorkspace: OpenWorkspace;
-  /** The server that has the files of the run; undefined when this one has, or none has yet. */
+  /** The server that has the files of the run; undefined if this server has them, or nobody has yet. */
   findElsewhere?(runId: string): Promise<Place | undefined>;
-  /** What clients may set of the model. */
+  /** Which model settings clients may set. */
   clientSettings?: readonly ModelSettingName[];
-  /** Which webhook a run gets that asks for this one; throws when it cannot have it. */
+  /** The webhook for a run that asks for this one; throws if it is not allowed. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   /** How fast runs leave the queue. */
   pace: QueuePace;
@@ -97,40 +99,40 @@ export interface ListRuns extends Omit<RunFilter, 'owner' | 'maxChars'> {
   headsOnly?: boolean | undefined;
 }
 
-/** A run to be submitted, in whatever dialect it was asked for. */
+/** A run to submit, from any dialect. */
 export interface Submission extends CreateRun {
-  /** What was said before, where the run is not in the session: it is given a copy. */
+  /** Earlier messages, where the run is not in the session: the run gets a copy of them. */
   context?: SessionRange | undefined;
-  /** How many messages of what was said before the run is given at most. */
+  /** The maximum number of earlier messages that the run gets. */
   maxContextMessages?: number | undefined;
-  /** What was said and called after the prompt. */
+  /** Messages and calls after the prompt. */
   followUp?: HistoryMessage[] | undefined;
-  /** It is started for the answer to a request. */
+  /** The run answers a request that waits for it. */
   inline?: boolean | undefined;
   /** The run is a stored response; then it has a session. */
   response?: Omit<NewResponse, 'responseId'> | undefined;
 }
 
-/** How a client wants its run worked on. */
+/** The terms on which a client wants its run done. */
 export type AskedTerms = Pick<Submission, 'instructions' | 'clientTools' | 'outputForm' | 'settings'>;
 
-/** As it can be recorded. */
+/** The submission with its context copied, ready to be recorded. */
 interface CompleteSubmission extends Omit<Submission, 'context'> {
   copied?: CopiedContext;
 }
 
 export interface Idempotency {
   key: string;
-  /** What has to be the same for the request to be the same. */
+  /** Two requests with this key are the same if this value is the same. */
   body: unknown;
-  /** How long the key stands for its run after that has ended; a day by default. */
+  /** How long the key stands for its run after the run has ended; a day by default. */
   keptMs?: number | undefined;
 }
 
 export interface Load extends QueueDepth, Omit<Workload, 'room'> {
   maxQueued: number;
   subscribers: number;
-  /** Messages to webhooks: still to be delivered, and given up lately. */
+  /** Webhook messages: not yet delivered, and recently given up. */
   webhooks: OutboxCounts;
 }
 
@@ -157,7 +159,7 @@ export class Engine {
     this.#feeds = new Feeds(journal);
   }
 
-  /** Whether the server is going, and clients had better start their runs elsewhere. */
+  /** Whether the server is shutting down, so that clients should start their runs elsewhere. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -166,7 +168,7 @@ export class Engine {
     this.#draining = true;
   }
 
-  /** `traceparent`: the trace the run is to be part of, in W3C form. */
+  /** `traceparent`: the trace that the run belongs to, in W3C form. */
   async submit(
     owner: string,
     request: Submission,
@@ -208,11 +210,13 @@ export class Engine {
       case 'queue_full':
         throw this.#queueFull(outcome.excess);
       case 'job_changed':
-        throw new Error('A run that is of no job was refused for its job');
+        throw new Error('A run without a job was refused because of its job');
     }
   }
 
-  /** A `StartJobRun`. Each run is in a session of its own; a job without a prompt is told by its name. */
+  /**
+   * A `StartJobRun`. Each run has a session of its own; for a job without a prompt, the name of the job is the prompt.
+   */
   readonly startJobRun = async (job: StoredJob, nextRunAt?: number | null): Promise<string | undefined> => {
     const { jobId, version, owner, name, prompt } = job;
     const runId = createRunId();
@@ -266,7 +270,10 @@ export class Engine {
     return { runs, next };
   }
 
-  /** A tool call of the run, whole. The log is read in parts: it may be long, and a call is little of it. */
+  /**
+   * One tool call of the run, with all its fields. The log is read in parts: it may be long, and a call is a small part
+   * of it.
+   */
   async getCall(owner: string, runId: string, callId: string): Promise<RunCall> {
     await this.#find(owner, runId);
     const about: LogRecord[] = [];
@@ -293,8 +300,9 @@ export class Engine {
   }
 
   /**
-   * Gives calls of client tools their outputs; resolves with how many of these the run has. The same output again changes
-   * nothing, also when the run is long past it: a client that did not hear of its success may repeat itself.
+   * Stores the outputs of client tool calls; resolves with how many of these outputs the run has. Sending the same
+   * output again changes nothing, even long after the run has used it: a client that missed the success may repeat
+   * itself.
    */
   async answerCalls(
     owner: string,
@@ -316,7 +324,7 @@ export class Engine {
     return { object: 'hermes.run.tool_outputs', run_id: runId, accepted: outputs.length };
   }
 
-  /** Without those that the run has already been given, word for word. */
+  /** Without the outputs that the run already has, word for word. */
   async #withoutKnown(runId: string, outputs: readonly ToolOutput[]): Promise<ToolOutput[]> {
     const given = new Set<string>();
     for (const record of await this.#journal.readPosted(runId, -1)) {
@@ -343,7 +351,7 @@ export class Engine {
     };
   }
 
-  /** Where the files of a run are, as long as the run is kept. */
+  /** Where the files of a run are, for as long as the run is kept. */
   async findWorkspace(owner: string, runId: string): Promise<FoundWorkspace> {
     const { openWorkspace, findElsewhere } = this.#options;
     await this.#find(owner, runId);
@@ -352,8 +360,8 @@ export class Engine {
   }
 
   /**
-   * Throws unless the run exists, belongs to the owner, and has an event to follow the cursor; returns whether
-   * anything is left to deliver.
+   * Throws unless the run exists, belongs to the owner, and has reached the cursor; returns whether any events are left
+   * to deliver.
    */
   async checkCursor(owner: string, runId: string, afterSeq: number): Promise<{ ended: boolean }> {
     const run = await this.#find(owner, runId);
@@ -385,8 +393,8 @@ export class Engine {
   }
 
   /**
-   * What a client asks for, as a run keeps it: the session's prompt comes before the instructions of the request. Throws
-   * for a form that no answer can be checked against.
+   * The terms of a client's request as a run stores them: the session's prompt comes before the request's instructions.
+   * Throws for an output format that no answer can be checked against.
    */
   terms(asked: AskedTerms, sessionPrompt: string | undefined): RunTerms {
     const { instructions: own, clientTools, outputForm } = asked;
@@ -401,7 +409,7 @@ export class Engine {
     };
   }
 
-  /** Those that clients may set here; undefined when none is left. */
+  /** The settings that clients may set here; undefined when none is left. */
   allowedSettings(settings: ModelSettings = {}): ModelSettings | undefined {
     const { clientSettings = MODEL_SETTING_NAMES } = this.#options;
     const allowed = Object.entries(settings).filter(([name]) =>
@@ -411,8 +419,8 @@ export class Engine {
   }
 
   /**
-   * A chat that says something else in its session while it owes the outputs of its tools does not send them any more. The
-   * run that waits for them would keep the next one of the session waiting until its time is up.
+   * A chat that sends a new message in its session instead of the outputs of its tools will not send them any more. The
+   * run that waits for them would block the session's next run until its timeout.
    */
   async #stopAbandoned(owner: string, sessionId: string | undefined): Promise<void> {
     if (sessionId === undefined) return;
@@ -444,14 +452,17 @@ export class Engine {
     return outcome;
   }
 
-  /** The session a run is in, or goes on from without being in it. A response may go on in a fork, named by then. */
+  /**
+   * The session that a run is in, or that it continues without being in it. A response may continue in a fork, which
+   * gets its name by then.
+   */
   async #sessionOf(owner: string, { sessionId, context, response }: Submission): Promise<string | undefined> {
     const previous = response?.previous;
     if (previous === undefined) return sessionId ?? context?.sessionId;
     return (await this.#journal.responses.get(owner, previous))?.sessionId;
   }
 
-  /** With a copy of what was said elsewhere than in its session. A response that is not known is ignored. */
+  /** Adds a copy of earlier messages from outside the run's session. An unknown response id is ignored. */
   async #withContext(owner: string, { context: said, ...request }: Submission): Promise<CompleteSubmission> {
     const { history, leadIn, previousResponseId, maxContextMessages } = request;
     if (said !== undefined) return { ...request, copied: await this.#copy(owner, said, maxContextMessages) };
@@ -473,8 +484,8 @@ export class Engine {
   #createLimits(): CreateLimits {
     const { maxQueuedRuns, owners } = this.#options;
     return {
-      // A run that a free worker is about to take stands in the queue for a moment, but does not wait. In a burst
-      // as many more may be let in as are being taken just then: better than to refuse one a worker is free for.
+      // A run that a free worker is about to take is in the queue for a moment, but does not wait. So a burst may
+      // exceed the limit by the number of free workers: better than to refuse a run that a worker is free for.
       maxQueued: maxQueuedRuns + this.#work.room,
       ownerShare: Math.ceil(maxQueuedRuns / owners),
     };
@@ -490,7 +501,7 @@ export class Engine {
   }
 }
 
-/** But for its terms. */
+/** The request without its terms. */
 function toRunRequest(submission: CompleteSubmission): RunRequest {
   const { prompt, history, leadIn, copied, maxContextMessages, sessionId, inline, followUp } = submission;
   return {
@@ -505,7 +516,7 @@ function toRunRequest(submission: CompleteSubmission): RunRequest {
   };
 }
 
-/** A schema that nothing can be checked against would only show once the run has done its work. */
+/** A schema that nothing can be checked against would otherwise fail only after the run has done its work. */
 function checkForm(form: OutputForm | undefined): void {
   const problem = form?.schema === undefined ? undefined : schemaProblem(form.schema);
   if (problem === undefined) return;

@@ -45,12 +45,12 @@ test('every other difference does', () => {
   expect(new Set(alike.map(hashJson)).size).toBe(alike.length);
 });
 
-test('it is the hash that was stored by earlier versions', () => {
+test('equals the hash that earlier versions stored', () => {
   const body = { session_id: 's', input: [{ role: 'user', content: 'hü\u2028' }], 10: 1, 9: null };
   expect(hashJson(body)).toBe('J0iWih_XImUWxoMALvUb0VKgZev-fgJFAtXooaBeobM');
 });
 
-/** Equal as text exactly when the values are equal: every object as the list of its fields in order. */
+/** Equal as text exactly when the values are equal: every object becomes the list of its fields in order. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

@@ -12,14 +12,14 @@ function pace() {
   };
 }
 
-test('before anything left the queue it is a guess', () => {
+test('before any run has left the queue it is a guess', () => {
   const { queue } = pace();
   expect(queue.retryAfterS()).toBe(5);
   queue.tick();
   expect(queue.retryAfterS()).toBe(5);
 });
 
-test('a steady queue tells its pace, in whole seconds and never less than one', () => {
+test('a steady queue gives its pace in whole seconds, at least one', () => {
   for (const [interval, seconds] of [
     [10, 1],
     [900, 1],
@@ -35,7 +35,7 @@ test('a steady queue tells its pace, in whole seconds and never less than one', 
   }
 });
 
-test('a place behind others is as many times further away', () => {
+test('a place further back takes proportionally longer', () => {
   const { queue, after } = pace();
   for (let n = 0; n < 30; n++) {
     queue.tick();
@@ -45,7 +45,7 @@ test('a place behind others is as many times further away', () => {
   expect(queue.retryAfterS(1000)).toBe(300);
 });
 
-test('a queue that has come to a halt is as slow as its halt is long, up to a bound', () => {
+test('a stalled queue is as slow as its stall is long, up to a bound', () => {
   const { queue, after } = pace();
   queue.tick();
   after(100);

@@ -1,8 +1,8 @@
-/** How fast runs leave the queue, for a `Retry-After` that is true. */
+/** Measures how fast runs leave the queue, for an honest `Retry-After`. */
 const SMOOTHING = 0.2;
 const MIN_S = 1;
 const MAX_S = 300;
-/** Before anything was seen leaving. */
+/** Used before any run has left the queue. */
 const GUESS_S = 5;
 
 export class QueuePace {
@@ -27,10 +27,10 @@ export class QueuePace {
     this.#lastMs = now;
   }
 
-  /** When so many runs are likely to have left the queue. */
+  /** When this many runs have probably left the queue. */
   retryAfterS(runs = 1): number {
     if (this.#intervalMs === undefined || this.#lastMs === undefined) return GUESS_S;
-    // A queue that has stood still for longer than its usual pace is slower than it used to be.
+    // A queue that has been still for longer than its usual pace has become slower.
     const pace = Math.max(this.#intervalMs, this.#now() - this.#lastMs);
     return Math.min(MAX_S, Math.max(MIN_S, Math.ceil((runs * pace) / 1000)));
   }

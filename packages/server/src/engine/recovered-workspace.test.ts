@@ -4,7 +4,7 @@ import { outcomesOf, workspaceNews } from './recovered-workspace.ts';
 
 const usesWorkspace = ({ tool }: { tool: string }) => tool !== 'todo';
 
-/** A log in which these calls have completed: at the positions 1, 3, 5 and so on, as events 0, 1, 2. */
+/** A log in which these calls have completed: at positions 1, 3, 5 and so on, as events 0, 1, 2. */
 function logOf(...calls: { tool?: string; interrupted?: boolean }[]): LogRecord[] {
   return calls.flatMap(({ tool = 'terminal', interrupted }, i): LogRecord[] => [
     { event: 'tool.executing', private: { tool_call_id: `c${i}` }, pos: 2 * i, seq: null, at: 0 },
@@ -20,7 +20,7 @@ function logOf(...calls: { tool?: string; interrupted?: boolean }[]): LogRecord[
 const restored = (pos: number, log: LogRecord[], omitted = 0) =>
   workspaceNews({ kind: 'restored', pos, omitted }, outcomesOf(log), usesWorkspace);
 
-test('files that are where they were are no news, and files that are gone are', () => {
+test('files that are still in place cause no notice, and lost files do', () => {
   expect(workspaceNews({ kind: 'here' }, outcomesOf(logOf({})), usesWorkspace)).toEqual({ payload: {} });
   const lost = workspaceNews({ kind: 'lost' }, outcomesOf(logOf({})), usesWorkspace);
   expect(lost.payload).toEqual({ workspace_lost: true });
@@ -34,7 +34,7 @@ test('a snapshot after the last call has all files', () => {
   expect(notice).not.toContain('copied');
 });
 
-test('one before the last calls says how many of them are missing, and from which event on', () => {
+test('an older snapshot says how many calls are missing from it, and from which event on', () => {
   expect(restored(1, logOf({}, {}, {})).payload).toEqual({
     workspace_restored: true,
     workspace_as_of_seq: 0,
@@ -44,12 +44,12 @@ test('one before the last calls says how many of them are missing, and from whic
   expect(restored(4, logOf({}, {}, {})).notice).toContain('without what your last completed tool call that');
 });
 
-test('calls that have nothing to do with files are not missed, nor are those of unknown outcome', () => {
+test('calls that do not touch files do not count as missing, nor do calls of unknown outcome', () => {
   const log = logOf({}, { tool: 'todo' }, { interrupted: true });
   expect(restored(1, log).payload).toEqual({ workspace_restored: true });
 });
 
-test('what cannot be copied is told', () => {
+test('reports entries that cannot be copied', () => {
   expect(restored(1, logOf({}), 1).notice).toContain('Nor was an entry that cannot be copied');
   expect(restored(1, logOf({}), 3).notice).toContain('Nor were 3 entries that cannot be copied');
 });

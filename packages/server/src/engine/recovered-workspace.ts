@@ -1,9 +1,11 @@
-/** What became of the files of a run that goes on after its owner was lost, in words for the model and for clients. */
+/**
+ * What happened to the files of a run that continues after its owner was lost, as text for the model and for clients.
+ */
 import type { EventPayload } from '@talaria/protocol';
 import type { LogRecord } from '../journal/records.ts';
 
 /**
- * - `here`: it is where it was, or there was none.
+ * - `here`: the workspace is in place, or there was none.
  * - `lost`: it was on another machine, and is empty now.
  * - `restored`: it was on another machine, and its files are here as they were at this position of the log.
  */
@@ -13,11 +15,11 @@ export type RecoveredWorkspace =
   | {
       kind: 'restored';
       pos: number;
-      /** What was there and could not be kept. */
+      /** How many entries could not be saved. */
       omitted: number;
     };
 
-/** A call that has its outcome on record. */
+/** A call with a recorded outcome. */
 export interface CallOutcome {
   pos: number;
   seq: number;
@@ -35,7 +37,7 @@ const LOST =
   'Make again what you still need.';
 const NOT_BROUGHT = 'What was in /tmp, and what the shell remembered (its directory, variables), was not.';
 
-/** Without those that were interrupted: of them the model knows that they may have changed nothing. */
+/** Without interrupted calls: the model knows that those may have changed nothing. */
 export function outcomesOf(log: readonly LogRecord[]): CallOutcome[] {
   return log.flatMap((record) =>
     record.event === 'tool.completed' && record.seq !== null && record.private.interrupted !== true

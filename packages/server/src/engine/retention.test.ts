@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Journal } from '../journal/journal.ts';
 import { Retention } from './retention.ts';
 
-/** As long as a sweep of a short retention is apart. */
+/** The interval between sweeps of a short retention. */
 const INTERVAL_MS = 250;
 
 let due: string[];
@@ -14,7 +14,7 @@ let errors: string[];
 let retention: Retention;
 const expired = vi.fn(async (_retentionMs: number, limit: number) => due.slice(0, limit));
 const evict = vi.fn(async (runIds: readonly string[]) => {
-  // The records go last: what is evicted has no workspace any more.
+  // Records are deleted last: an evicted run has no workspace any more.
   expect(discarded).toEqual(expect.arrayContaining([...runIds]));
   due = due.filter((runId) => !runIds.includes(runId));
 });
@@ -53,7 +53,7 @@ async function sweep(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await nextTurn();
 }
 
-test('everything that is due goes in one sweep, in small batches', async () => {
+test('clears everything that is due in one sweep, in small batches', async () => {
   due = Array.from({ length: 45 }, (_, n) => `run_${n}`);
   await sweep();
   expect(discarded).toHaveLength(45);
@@ -65,7 +65,7 @@ test('everything that is due goes in one sweep, in small batches', async () => {
   ]);
 });
 
-test('a workspace that cannot be deleted is tried again, and holds up no other', async () => {
+test('retries a workspace that cannot be deleted, and does not delay the others', async () => {
   due = ['run_a', 'run_b', 'run_c'];
   stuck.add('run_b');
   await sweep();
@@ -80,7 +80,7 @@ test('a workspace that cannot be deleted is tried again, and holds up no other',
   expect(discarded).toHaveLength(4);
 });
 
-test('a run of which something cannot be kept stays whole until it can', async () => {
+test('keeps a run whole until everything that outlives it is saved', async () => {
   due = ['run_a', 'run_b'];
   unkept.add('run_a');
   await sweep();
@@ -91,7 +91,7 @@ test('a run of which something cannot be kept stays whole until it can', async (
   expect(due).toEqual([]);
 });
 
-test('any number of workspaces that cannot be deleted hold up no other', async () => {
+test('any number of workspaces that cannot be deleted delay no other', async () => {
   due = Array.from({ length: 60 }, (_, n) => `run_${n}`);
   stuck = new Set(due.slice(0, 45));
   await sweep();
@@ -99,7 +99,7 @@ test('any number of workspaces that cannot be deleted hold up no other', async (
   expect(due).toHaveLength(45);
 });
 
-test('a store that fails is tried again at the next sweep', async () => {
+test('retries at the next sweep when the store fails', async () => {
   due = ['run_a'];
   expired.mockRejectedValueOnce(new Error('disk full'));
   await sweep();

@@ -1,6 +1,6 @@
 /**
- * Evicts finished runs when their time is over: their workspaces first, then their records. In this order a crash in
- * between leaves a run that is found again, not a workspace that nobody knows of.
+ * Evicts finished runs when their retention is over: their workspaces first, then their records. In this order a crash
+ * in between leaves a run that is found again, not a workspace that nobody knows of.
  */
 
 import type { Log } from '../basics/log.ts';
@@ -11,7 +11,7 @@ import { SweepTimer } from './sweep-timer.ts';
 export interface RetentionOptions {
   journal: Journal;
   retentionMs: number;
-  /** Keeps what is to outlive the run. */
+  /** Saves what must outlive the run. */
   beforeEviction(runId: string): Promise<void>;
   discardWorkspace(runId: string): Promise<void>;
   log: Log;
@@ -41,7 +41,7 @@ export class Retention {
       forget: (runIds: readonly string[]) => journal.evict(runIds),
     };
     await clearInBatches(clearing, signal).catch((error: unknown) => {
-      log.error({ err: error }, 'evicting old runs failed; it is tried again');
+      log.error({ err: error }, 'evicting old runs failed; it will be retried');
     });
   }
 
@@ -52,7 +52,7 @@ export class Retention {
       await discardWorkspace(runId);
       return true;
     } catch (error) {
-      log.warn({ runId, err: error }, 'a run could not be cleared away; it is tried again');
+      log.warn({ runId, err: error }, 'a run could not be cleared away; it will be retried');
       return false;
     }
   }

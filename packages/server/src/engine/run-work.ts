@@ -1,6 +1,6 @@
 /**
- * The work on runs in this process: claims them, gives back what it cannot finish, and clears away what has been kept
- * for its time. A process without it only takes and shows runs; those of another process work on them.
+ * The work on runs in this process: claims them, gives back those it cannot finish, and clears those whose retention is
+ * over. A process without it only accepts and shows runs; other processes work on them.
  */
 
 import { observed } from '../telemetry/run-facts.ts';
@@ -10,17 +10,17 @@ import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
 import { SessionRetention } from './session-retention.ts';
 
-/** How much is worked on here, for those who take runs and those who measure. */
+/** How much work this process has, for the queue limit and for metrics. */
 export interface Workload {
   /** How many more runs could be worked on now. */
   readonly room: number;
   readonly active: number;
   readonly maxActive: number;
-  /** Of the active ones. */
+  /** A part of the active ones. */
   readonly waitingForApproval: number;
 }
 
-/** Of a process that works on no runs. */
+/** For a process that works on no runs. */
 export const NO_WORK: Workload = { room: 0, active: 0, maxActive: 0, waitingForApproval: 0 };
 
 export interface RunWorkOptions {
@@ -30,12 +30,12 @@ export interface RunWorkOptions {
   maxConcurrentRuns: number;
   leaseMs: number;
   retentionMs: number;
-  /** After its last use; 0 is for ever. */
+  /** After its last use; 0 means forever. */
   sessionRetentionMs: number;
   discardWorkspace(runId: string): Promise<void>;
-  /** Keeps what is to outlive the run; it is evicted afterwards. */
+  /** Saves what must outlive the run; afterwards the run is evicted. */
   beforeEviction(runId: string): Promise<void>;
-  /** Is told of every run that leaves the queue. */
+  /** Called for every run that leaves the queue. */
   pace: QueuePace;
 }
 
@@ -75,14 +75,14 @@ export class RunWork implements Workload {
     return this.#dispatcher.waitingForApproval;
   }
 
-  /** Takes up what is unfinished and whatever comes. */
+  /** Starts to claim unfinished and new runs. */
   start(): void {
     this.#dispatcher.start();
     this.#retention.start();
     this.#sessionRetention.start();
   }
 
-  /** Takes up nothing more, and hands the unfinished runs over within the limit. */
+  /** Stops claiming, and hands unfinished runs over within the limit. */
   async drain(limitMs: number): Promise<void> {
     await this.#dispatcher.drain(limitMs);
     await Promise.all([this.#retention.stop(), this.#sessionRetention.stop()]);

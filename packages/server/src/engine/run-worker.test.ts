@@ -17,14 +17,14 @@ import { noReport } from '../telemetry/facts.ts';
 import { RunWorker } from './run-worker.ts';
 
 const LEASE_MS = 60_000;
-/** As after a crash: the lease of a claim is over at once. */
+/** As after a crash: the lease of a claim ends at once. */
 const ENDED_LEASE_MS = 0;
 
 test('a steer accepted between the answer and the end is delivered', async () => {
   const journal = await openJournal();
   const claim = await claimedRun(journal);
   const model = answering('first', 'second');
-  // The usage is looked up when the answer is there and its end is not on record yet.
+  // The usage is read when the answer exists and its end is not recorded yet.
   await work(claim, model, {
     ...methods(journal),
     getRun: once(journal.getRun.bind(journal), async (read) => {
@@ -42,7 +42,7 @@ test('a steer accepted between the answer and the end is delivered', async () =>
   ]);
 });
 
-test('of two answers of a set form, with a steer between them, the last alone is shown', async () => {
+test('shows only the last of two answers with a requested format and a steer between them', async () => {
   const journal = await openJournal();
   const claim = await claimedRun(journal, { output_form: {} });
   await work(claim, answering('{"n":1}', '{"n":2}'), {
@@ -72,7 +72,7 @@ test('a stop accepted between the answer and the end cancels the run', async () 
   expect(await eventNames(journal, claim.runId)).toEqual(['message.delta', 'run.cancelled']);
 });
 
-test('a steer accepted after the log was read and before it is taken in reaches the first step', async () => {
+test('a steer accepted after the log was read but before it was applied reaches the first step', async () => {
   const journal = await openJournal();
   const claim = await claimedRun(journal);
   const model = answering('answer');
@@ -84,14 +84,14 @@ test('a steer accepted after the log was read and before it is taken in reaches 
       await turns(3);
       return log;
     }),
-    // The post is heard of before the first step begins.
+    // The post arrives before the first step begins.
     previousTurn: async () => void (await turns(3)),
   });
   expect(model.asked.map(lastUserText)).toEqual(['and then']);
   expect(await eventNames(journal, claim.runId)).toEqual(['run.steered', 'message.delta', 'run.completed']);
 });
 
-test('a steer that is in the log and heard of as a post is delivered once', async () => {
+test('a steer that comes both in the log and as a post is delivered once', async () => {
   const journal = await openJournal();
   const claim = await claimedRun(journal);
   const model = answering('answer');
@@ -127,7 +127,7 @@ test('a run that was claimed again and again without progress fails before it is
 test.each([
   ['is', 'run handed over', undefined],
   ['could not be', 'the run could not be handed over; it is claimed when the lease ends', new Error('away')],
-])('at a shutdown it %s handed over, and so the log says', async (_, message, failure) => {
+])('at a shutdown the run %s handed over, and the log says so', async (_, message, failure) => {
   const journal = await openJournal();
   const claim = await claimedRun(journal);
   const said: string[] = [];
@@ -174,7 +174,7 @@ async function claimNext(journal: Journal, leaseMs: number): Promise<Claim> {
   return claim;
 }
 
-/** The journal as an object of functions, so that a test can put its own in front of one. */
+/** The journal as an object of functions, so that a test can replace one of them. */
 function methods(journal: Journal): Journal {
   return new Proxy({} as Journal, {
     get: (_, name: keyof Journal) => {

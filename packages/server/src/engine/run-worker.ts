@@ -9,8 +9,8 @@
  *                                          ├─ Parked ─────────▶ released until its client has answered
  *                                          └─ lease lost, store down ──▶ left to the next owner
  *
- * The end never waits for the agent longer than a grace: a model or tool that ignores its abort signal can
- * delay nothing, and whatever it tries to append later is refused.
+ * The end waits for the agent only for a grace period: a model or tool that ignores its abort signal delays nothing,
+ * and whatever it tries to append later is refused.
  */
 import {
   type ApiErrorCode,
@@ -54,24 +54,24 @@ import {
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
-/** How long the end of a run that is cut short waits for the processes it left in the background. */
+/** How long the end of a cancelled or failed run waits for its background processes to end. */
 const PROCESSES_GRACE_MS = 1_500;
-/** A run that takes the server down with it must not do so for ever. */
+/** A run that crashes the server must not do so forever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export interface RunLimits extends Limits {
-  /** Wall time from the first claim; 0 is no limit. */
+  /** Wall time from the first claim; 0 means no limit. */
   maxRunMs: number;
 }
 
 /** The files of a run, which its tools work on. */
 export interface RunFiles {
-  /** Whether the tool of this name works on them. */
+  /** Whether the tool with this name works on files. */
   isUsedBy(tool: string): boolean;
-  /** Before the run goes on under a new owner: finds them, or brings them here. */
+  /** Before the run continues under a new owner: finds the files, or brings them here. */
   recover(conversation: readonly Message[], signal: AbortSignal): Promise<RecoveredWorkspace>;
-  /** Keeps them for the next owner as they are now, where that is asked for: as those up to this position of the log. */
+  /** Saves the files for the next owner, where that is configured, as the files up to this position of the log. */
   keep(pos: number, signal?: AbortSignal): Promise<void>;
   /** The run has ended: there is no next owner. */
   drop(): Promise<void>;
@@ -81,7 +81,7 @@ export interface RunFiles {
 export interface Toolbox {
   tools: ToolSet;
   workspace: RunFiles;
-  /** Lets go of what the tools hold. */
+  /** Releases what the tools hold. */
   close(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export class RunWorker {
   readonly #abort = new AbortController();
   readonly #facts: RunFacts;
   #progress = new Progress();
-  /** The position of the last record that is known. */
+  /** The position of the last known record. */
   #lastPos = -1;
   #closed = false;
   #postWaiters: (() => void)[] = [];
@@ -129,7 +129,7 @@ export class RunWorker {
     return this.#progress.outstanding !== undefined;
   }
 
-  /** Ends the work at once, without an end of the run. */
+  /** Ends the work at once, without ending the run. */
   abandon(reason: Handover | LeaseLostError): void {
     this.#abort.abort(reason);
   }
@@ -147,10 +147,10 @@ export class RunWorker {
       if (error instanceof Handover) {
         await this.#handOver(error);
       } else if (error instanceof LeaseLostError) {
-        log.warn({ runId }, 'the lease on the run is lost; another worker goes on');
+        log.warn({ runId }, 'the lease on the run is lost; another worker continues it');
       } else {
-        // The store did not take a write. The run is claimed again when the lease ends.
-        log.error({ runId, err: error }, 'work on the run was cut short');
+        // The store refused a write. The run is claimed again when the lease ends.
+        log.error({ runId, err: error }, 'work on the run was interrupted');
       }
     } finally {
       this.#closed = true;
@@ -159,7 +159,7 @@ export class RunWorker {
     }
   }
 
-  /** How long the run needs no worker: until its time is up, if that is sooner than that of its calls. */
+  /** How long the run needs no worker: until its own deadline or that of its calls, whichever is sooner. */
   #parkMs(reason: Handover): number | undefined {
     if (!(reason instanceof Parked)) return undefined;
     const { limits, now } = this.#deps;
@@ -182,13 +182,13 @@ export class RunWorker {
   async #workUntilEnd(): Promise<void> {
     const { journal } = this.#deps;
     const { run, runId } = this.claim;
-    // Before anything else: reading the run may already be what takes the server down.
+    // Before anything else: reading the run may already be what crashes the server.
     if (run.state.claims_without_progress > MAX_CLAIMS_WITHOUT_PROGRESS) {
       await this.#finish(await this.#failed(new RunFailure('recovery_limit', RUN_FAILURES.recovery_limit)));
       return;
     }
     failpoint('run.after-claim');
-    // What is posted while the log is read waits for it; taken in before, it would be lost or counted twice.
+    // Posts that arrive while the log is read have to wait for it; applied before, they would be lost or counted twice.
     let outcomes: CallOutcome[] = [];
     this.#refreshing = journal.readLog(runId, -1).then((log) => {
       this.#progress = Progress.replay(log);
@@ -208,8 +208,8 @@ export class RunWorker {
         if (await this.#finish(end, () => toolbox.close())) break;
       }
     } catch (error) {
-      // Once nothing of the run goes on here, its files are what the next owner begins with. Before it has begun they may be
-      // those of an earlier time.
+      // When nothing of the run is running here any more, its files are final for the next owner. Before the agent has
+      // begun, they may be those of an earlier time.
       await toolbox.close();
       if (error instanceof Handover && begun) await toolbox.workspace.keep(this.#lastPos);
       throw error;
@@ -218,7 +218,7 @@ export class RunWorker {
     await toolbox.workspace.drop();
   }
 
-  /** What has to be on record before the agent goes on. */
+  /** Records what must be on record before the agent continues. */
   async #begin({ tools, workspace }: Toolbox, outcomes: readonly CallOutcome[]): Promise<void> {
     const { journal } = this.#deps;
     const { runId } = this.claim;
@@ -236,7 +236,7 @@ export class RunWorker {
         ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
         ...news.payload,
       };
-      // A run that was parked in good order is continued without a word, unless it has lost its files.
+      // A run that was parked properly continues without a notice, unless it has lost its files.
       if (!continues || news.notice !== undefined || Object.keys(payload).length > 0) {
         await this.#append([
           { event: 'run.resumed', public: payload },
@@ -247,7 +247,7 @@ export class RunWorker {
     await this.#takeContext();
   }
 
-  /** Finds out what was said in the session before, and puts it on record unless it is. */
+  /** Reads the earlier messages of the session, and records them unless that was done. */
   async #takeContext(): Promise<void> {
     const { journal } = this.#deps;
     const { owner, sessionId } = this.claim.run;
@@ -275,13 +275,13 @@ export class RunWorker {
       );
       return { session: range, skipped };
     }
-    // A run that nobody named a session for left no transcript; while it is kept, it can be gone on from by its id.
+    // A run without a named session left no transcript; while it is kept, another run can continue it by its id.
     const previous = await journal.previousTurn(run);
     if (previous === undefined) return undefined;
     return { messages: Progress.replay(await journal.readLog(previous, -1)).transcript() };
   }
 
-  /** Runs the agent; returns the terminal record its end asks for. */
+  /** Runs the agent; returns the terminal record for the way it ended. */
   async #reachEnd(toolbox: Toolbox): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
@@ -299,17 +299,17 @@ export class RunWorker {
     }
   }
 
-  /** Appends the end; false when something was posted meanwhile that keeps the run going. */
+  /** Appends the end; false when a post came meanwhile that keeps the run going. */
   async #finish(end: NewRecord, endProcesses = async () => {}): Promise<boolean> {
     let record = end;
     failpoint('run.before-terminal');
     for (;;) {
-      // Whatever else ended the run: a stop that was accepted is what clients were promised.
+      // Whatever else ended the run: an accepted stop is a promise to clients.
       if (this.#progress.stopRequested) record = await this.#cancelled();
-      // Who reads that the run was cut short may rely on it that nothing of it goes on. One that completes may still be
-      // told to go on, and then has what it left in the background.
+      // A client that reads that the run failed or was cancelled may rely on it that nothing of it still runs. A run
+      // that completes may still be steered, and then needs its background processes.
       if (record.event !== 'run.completed') await atMost(PROCESSES_GRACE_MS, endProcesses());
-      // Looked at in the turn of the append, which covers every post up to `lastPostedPos`.
+      // Checked in the same turn as the append, which covers every post up to `lastPostedPos`.
       else if (this.#progress.steers.length > 0) return false;
       try {
         await this.#append([...textBefore(record), record], this.#endOptions(record));
@@ -359,7 +359,7 @@ export class RunWorker {
     };
   }
 
-  /** The client may bring other tools with the outputs of those it has run, also while this worker holds the run. */
+  /** The client may send other tools along with its outputs, also while this worker holds the run. */
   #clientToolsOver(tools: ToolSet): () => ToolSet {
     let known: { ofClient: ClientTools | undefined; tools: ToolSet } = { ofClient: undefined, tools };
     return () => {
@@ -384,14 +384,14 @@ export class RunWorker {
     return this.#post({ kind: 'approval', requestId, choice, all: false, reason }, 'approval_not_pending');
   }
 
-  /** One by one: that one was answered meanwhile is no reason to leave another without an answer. */
+  /** One by one: if one was answered meanwhile, the others still need an answer. */
   async #answerCalls(outputs: readonly ToolOutput[]): Promise<void> {
     for (const output of outputs) {
       await this.#post({ kind: 'tool_outputs', outputs: [output], reason: 'timeout' }, 'call_not_pending');
     }
   }
 
-  /** False when somebody was faster, which `taken` says. */
+  /** False when somebody else answered first, which the code `taken` says. */
   async #post(post: Post, taken: ApiErrorCode): Promise<boolean> {
     try {
       await this.#deps.journal.post(this.claim.runId, post);
@@ -404,7 +404,7 @@ export class RunWorker {
     }
   }
 
-  /** Takes in what was posted; one read at a time, so that no post is applied twice. */
+  /** Applies what was posted; one read at a time, so that no post is applied twice. */
   #refreshPosts(): Promise<void> {
     const refresh = async (): Promise<void> => {
       const posts = await this.#deps.journal.readPosted(this.claim.runId, this.#progress.lastPostedPos);
@@ -461,8 +461,8 @@ export class RunWorker {
 }
 
 /**
- * An answer of a set form is shown with the end, in one piece. What was shown cannot be taken back, half of it may turn out
- * to be wrong, and a run that is steered after its answer gives another one.
+ * An answer with a requested format is shown with the end, in one piece. Shown text cannot be taken back, half of it
+ * may turn out to be wrong, and a run that is steered after its answer gives another one.
  */
 function textBefore(end: NewRecord): NewRecord[] {
   if (end.event !== 'run.completed' || end.public.output_parsed === undefined) return [];
@@ -483,7 +483,7 @@ async function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     return await Promise.race([work, aborted]);
   } finally {
     clearTimeout(timer);
-    // Whichever lost the race may still reject; that is expected and nobody's news.
+    // The loser of the race may still reject; that is expected and not reported.
     work.catch(() => {});
     aborted.catch(() => {});
   }

@@ -1,5 +1,5 @@
 /**
- * What the rest of the server can do with sessions, in the name of one owner. Like `Engine` it holds no state.
+ * What the rest of the server can do with sessions, for one owner. Like `Engine` it holds no state.
  */
 import {
   type CreateSession,
@@ -16,17 +16,17 @@ import type { MessageRange, SessionFilter, Sessions, StoredSession } from '../jo
 import type { Secrets } from '../secrets/secrets.ts';
 import { toWireMessage, toWireSession } from './wire-session.ts';
 
-/** A page is made in memory: it ends after this much, long before 200 long outputs of tools. */
+/** A page is built in memory: it ends after this many characters, long before 200 long tool outputs. */
 const PAGE_CHARS_MAX = 4_000_000;
 
 export interface SessionAccessOptions {
   sessions: Sessions;
   secrets: Secrets;
-  /** What the server is called by. */
+  /** The name of the server's model. */
   modelName: string;
 }
 
-/** Which messages: those after an index, or so many from one of the ends. */
+/** Which messages: those after an index, or this many from one end. */
 export type MessagePage = { limit: number } & (
   | { after?: number | undefined }
   | { order: 'oldest' | 'latest'; offset: number }
@@ -49,7 +49,7 @@ export class SessionAccess {
     owner: string,
     { sessionId: name, requiresModel, ...session }: CreateSession,
   ): Promise<Session> {
-    // Every session works with the model of the server, so one for that model is locked to it as it is.
+    // Every session uses the server's model, so a session for that model is already locked to it.
     if (requiresModel && session.model !== this.#options.modelName) {
       throw new TalariaError('model_lock_unavailable', { param: 'model' });
     }
@@ -60,7 +60,7 @@ export class SessionAccess {
           await this.#named(sessionId, this.#sessions.create({ owner, sessionId, ...session })),
         );
       } catch (error) {
-        // A name that was made up is short, and may have been made up twice.
+        // A generated name is short, and may have been generated twice.
         const taken = error instanceof TalariaError && error.code === 'session_exists';
         if (name !== undefined || !taken) throw error;
       }
@@ -128,12 +128,15 @@ export class SessionAccess {
     return this.#named(sessionId, this.#sessions.delete(owner, sessionId));
   }
 
-  /** What every run in it is told; undefined also where there is no such session yet. */
+  /** The instructions for every run in it; undefined also if there is no such session yet. */
   async systemPrompt(owner: string, sessionId: string): Promise<string | undefined> {
     return (await this.#sessions.get(owner, sessionId))?.systemPrompt ?? undefined;
   }
 
-  /** So many messages or a few fewer: no provider takes a call without its result, so a cut between them goes before both. */
+  /**
+   * This many messages or a few fewer: no provider accepts a call without its result, so a cut between them moves
+   * before both.
+   */
   async #wholeUpTo(owner: string, sessionId: string, count: number): Promise<number> {
     for (let end = count; end > 0; end -= 1) {
       const [next] = await this.#sessions.messages(owner, sessionId, { from: end, limit: 1 });
@@ -148,7 +151,7 @@ export class SessionAccess {
     return session;
   }
 
-  /** The store knows why it refuses, and not the words that clients look for. */
+  /** The store gives the reason; the messages that clients look for are made here. */
   async #named<T>(sessionId: string, done: Promise<T>): Promise<T> {
     try {
       return await done;

@@ -39,7 +39,7 @@ async function pass(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await nextTurn();
 }
 
-test('everything that is due goes in one sweep, in small batches', async () => {
+test('deletes everything that is due in one sweep, in small batches', async () => {
   unused = 23;
   start(KEPT_MS);
   await pass();
@@ -47,24 +47,24 @@ test('everything that is due goes in one sweep, in small batches', async () => {
   expect(sweep.mock.calls.every(([unusedMs, limit]) => unusedMs === KEPT_MS && limit <= 20)).toBe(true);
 });
 
-test('for ever is for ever', async () => {
+test('0 keeps sessions forever', async () => {
   unused = 1;
   start(0);
   await pass();
   expect(sweep).not.toHaveBeenCalled();
 });
 
-test('a store that fails is tried again later', async () => {
+test('retries later when the store fails', async () => {
   unused = 1;
   sweep.mockRejectedValueOnce(new Error('disk full'));
   start(KEPT_MS);
   await pass();
-  expect([unused, errors]).toEqual([1, ['deleting unused sessions failed; it is tried again']]);
+  expect([unused, errors]).toEqual([1, ['deleting unused sessions failed; it will be retried']]);
   await pass();
   expect(unused).toBe(0);
 });
 
-test('stopping ends a sweep after its batch', async () => {
+test('a stop ends a sweep after its batch', async () => {
   unused = 100;
   const started = start(KEPT_MS);
   sweep.mockImplementationOnce(async (_unusedMs, limit) => {

@@ -1,15 +1,15 @@
-/** Deletes the sessions that nobody has used for long. */
+/** Deletes sessions that have been unused for long. */
 
 import type { Log } from '../basics/log.ts';
 import type { Sessions } from '../journal/sessions.ts';
 import { SweepTimer } from './sweep-timer.ts';
 
-/** Small, since a transcript may be long: a deletion never holds up the appends of running runs for long. */
+/** Small, because a transcript may be long: a deletion never delays the appends of running runs for long. */
 const BATCH = 5;
 
 export interface SessionRetentionOptions {
   sessions: Sessions;
-  /** After its last use; 0 is for ever. */
+  /** After its last use; 0 means forever. */
   sessionRetentionMs: number;
   log: Log;
 }
@@ -37,7 +37,7 @@ export class SessionRetention {
       let swept = BATCH;
       while (swept === BATCH && !signal.aborted) swept = await sessions.sweep(sessionRetentionMs, BATCH);
     } catch (error) {
-      log.error({ err: error }, 'deleting unused sessions failed; it is tried again');
+      log.error({ err: error }, 'deleting unused sessions failed; it will be retried');
     }
   }
 }

@@ -15,7 +15,7 @@ it('a secret at the cut is masked, not cut', () => {
   expect(shown).toBe(`${'x'.repeat(495)}***`);
 });
 
-it('the text of all parts is shown, and what the others are', () => {
+it('the text of all parts is shown, and the kind of the others', () => {
   const prompt = [
     { type: 'text' as const, text: 'What is this?' },
     { type: 'image' as const, url: 'https://example.com/a.png' },
@@ -23,6 +23,6 @@ it('the text of all parts is shown, and what the others are', () => {
   expect(shownInput(prompt as Parameters<typeof shownInput>[0], asIs)).toBe('What is this? [image]');
 });
 
-it('a character that is cut in half is no reason for text that cannot be encoded', () => {
+it('a surrogate pair at the cut never leaves text that cannot be encoded', () => {
   expect(shownInput(`${'x'.repeat(499)}😀`, asIs)).toBe(`${'x'.repeat(499)}\ufffd`);
 });

@@ -2,7 +2,7 @@
 import type { Content } from '@talaria/protocol';
 
 const SHOWN_CHARS = 500;
-/** What is masked. Much more than what is shown, so that no secret is cut before it can be found. */
+/** How much is masked: far more than is shown, so that no secret is cut before it can be recognised. */
 const READ_CHARS = 50_000;
 
 /** Masked before it is cut, so that half a secret is never shown. */

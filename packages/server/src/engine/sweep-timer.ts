@@ -8,12 +8,12 @@ export class SweepTimer {
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
 
-  /** `sweep` deals with its failures itself, and ends soon after its signal is aborted. */
+  /** `sweep` handles its own failures, and ends soon after its signal aborts. */
   constructor(sweep: (signal: AbortSignal) => Promise<void>) {
     this.#sweep = sweep;
   }
 
-  /** Often enough that what is kept for so long goes about when it should. */
+  /** Often enough that items are cleared about when their retention ends. */
   start(keptMs: number): void {
     const interval = Math.min(INTERVAL_MAX_MS, Math.max(INTERVAL_MIN_MS, keptMs / 10));
     this.#timer = setInterval(() => {

@@ -39,22 +39,22 @@ it('a call has its whole arguments and output', () => {
   });
 });
 
-it('a call that runs has no outcome yet', () => {
+it('a running call has no outcome yet', () => {
   const records = log(step('a', '{}'), toolStarted('a'), toolStarted('b'), completed('b', 'of b'));
   expect(find('a', records)).toMatchObject({ output: null, error: null, completed_at: null });
 });
 
-it('a call that was not started is none', () => {
+it('a call that was not started does not exist', () => {
   expect(find('a', log(step('a', '{}'), toolStarted('b')))).toBeUndefined();
 });
 
-it('arguments that are no JSON object are shown as they were written', () => {
+it('arguments that are not a JSON object are shown as the model wrote them', () => {
   for (const text of ['{"command":', '[1]', 'null', '']) {
     expect(find('a', log(step('a', text), toolStarted('a')))?.arguments).toBe(text);
   }
 });
 
-it('secrets are masked in arguments, in malformed ones too, and in the output', () => {
+it('secrets are masked in arguments, also in malformed ones, and in the output', () => {
   const mask = (text: string) => text.replaceAll('hunter2', '***');
   const records = (args: string) => log(step('a', args), toolStarted('a'), completed('a', 'got hunter2'));
   expect(find('a', records('{"command":"echo hunter2"}'), mask)).toMatchObject({
@@ -64,7 +64,7 @@ it('secrets are masked in arguments, in malformed ones too, and in the output', 
   expect(find('a', records('{"command":"echo hunter2'), mask)?.arguments).toBe('{"command":"echo ***');
 });
 
-it('a gated call says what was asked, and what was answered when', () => {
+it('a gated call shows the question, and the answer with its time', () => {
   const question = approvalRequest('a') as Extract<NewRecord, { event: 'approval.request' }>;
   const { tool_call_id: id, request_id, pattern_key, description } = question.public;
   const asked = [step(id, '{}'), toolStarted(id), question];

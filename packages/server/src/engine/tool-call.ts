@@ -1,4 +1,7 @@
-/** One tool call of a run, whole: a fold of its records, for people who look at what was called and what came of it. */
+/**
+ * One tool call of a run with all its fields: a fold of its records, for people who want to see the call and its
+ * result.
+ */
 import type { RunCall } from '@talaria/protocol';
 import type { ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord } from '../journal/records.ts';
@@ -61,7 +64,7 @@ export function findCall(
   return call;
 }
 
-/** Whether the record says something about the call, or may do so. */
+/** Whether the record is about the call, or may be. */
 export function isAbout(callId: string, record: LogRecord): boolean {
   switch (record.event) {
     case 'step.completed':
@@ -80,7 +83,7 @@ function isCall(callId: string) {
     part.type === 'tool_call' && (part as ToolCallPart).id === callId;
 }
 
-/** An object, or, where the model wrote no JSON object, its text. */
+/** An object, or the model's text if that is not a JSON object. */
 function wholeArguments(part: ToolCallPart, mask: (text: string) => string): RunCall['arguments'] {
   try {
     const value: unknown = JSON.parse(part.arguments);
@@ -88,7 +91,7 @@ function wholeArguments(part: ToolCallPart, mask: (text: string) => string): Run
       return maskValue(value, mask) as Record<string, unknown>;
     }
   } catch {
-    // Models write JSON that is none.
+    // Models sometimes write invalid JSON.
   }
   return mask(part.arguments);
 }

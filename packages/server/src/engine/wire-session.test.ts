@@ -8,7 +8,7 @@ const KEY = 'the-servers-own-key';
 const secrets = new Secrets([KEY]);
 const wire = (message: Message) => toWireMessage('s', { pos: 3, runId: 'run_1', at: 1500, message }, secrets);
 
-test('a message says where and when it was said', () => {
+test('a message shows its index and its time', () => {
   expect(wire({ role: 'user', content: 'hi' })).toEqual({
     index: 3,
     role: 'user',
@@ -48,7 +48,7 @@ const SESSION: StoredSession = {
 const wireSession = (session: Partial<StoredSession>) =>
   toWireSession({ ...SESSION, ...session }, 'the-model', secrets);
 
-test('a session has the fields of ours and those of Hermes', () => {
+test('a session has our fields and those of Hermes', () => {
   expect(wireSession({})).toEqual({
     object: 'hermes.session',
     session_id: 's',
@@ -88,7 +88,7 @@ test('a session shows that it has a system prompt, and never the prompt', () => 
   expect(JSON.stringify(shown)).not.toContain('the rules');
 });
 
-test('a preview is one line, cut, and without the secrets of the server, also at the cut', () => {
+test("a preview is one line, cut, and without the server's secrets, also at the cut", () => {
   expect(wireSession({ preview: ' two\n\tlines ' }).preview).toBe('two lines');
   expect(wireSession({ preview: 'x'.repeat(500) }).preview).toBe(`${'x'.repeat(80)}…`);
   expect(wireSession({ preview: ' \n' }).preview).toBeNull();
@@ -118,7 +118,7 @@ test.each<Message>([
   expect(shown).toContain('[redacted]');
 });
 
-test('what looks like a credential stays in what was said, and goes from what tools were given and gave', () => {
+test('text that looks like a credential stays in messages, and is masked in tool arguments and outputs', () => {
   const credential = 'sk-somebody-elses';
   expect(wire({ role: 'user', content: credential }).content).toBe(credential);
   expect(wire({ role: 'assistant', content: [{ type: 'text', text: credential }] }).content).toBe(credential);
@@ -141,7 +141,7 @@ test('what looks like a credential stays in what was said, and goes from what to
   expect(wire(result)).toMatchObject({ content: '[redacted]', tool_call_id: 'c', name: 'bash' });
 });
 
-test('what the model thought is left out', () => {
+test('reasoning is left out', () => {
   const content = [
     { type: 'reasoning', text: 'hm' },
     { type: 'text', text: 'yes' },

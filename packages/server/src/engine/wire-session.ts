@@ -7,7 +7,7 @@ import type { Secrets } from '../secrets/secrets.ts';
 /** How much of the first message is shown. */
 const PREVIEW_CHARS = 80;
 
-/** `model` is what the server is called by, for a session that was created for no other. */
+/** `model` is the name of the server's model, for a session that was not created for another one. */
 export function toWireSession(session: StoredSession, model: string, { maskKnown }: Secrets): Session {
   const shown = (text: string | null): string | null => text && maskKnown(text);
   return {
@@ -96,7 +96,7 @@ function userContent(
   );
 }
 
-/** What the model thought is no part of what it said. */
+/** Reasoning is not part of the message. */
 function assistantContent(
   parts: readonly AssistantPart[],
   { mask, maskKnown, maskJson }: Secrets,

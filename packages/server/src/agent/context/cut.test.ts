@@ -21,7 +21,7 @@ const isNote = ({ role, content }: Message & { content?: unknown }) =>
   role === 'user' && typeof content === 'string' && /^\[.*left out here/.test(content);
 
 const texts = fc.string({ maxLength: 200 }).map((text) => `x${text}`);
-/** A message by itself, or an assistant's with the results of its calls. */
+/** A single message, or an assistant message with the results of its calls. */
 const groups: fc.Arbitrary<Message[]> = fc.oneof(
   texts.map((text) => [user(text)]),
   texts.map((text) => [says(text)]),
@@ -31,7 +31,7 @@ const groups: fc.Arbitrary<Message[]> = fc.oneof(
     return [calls(...ids), ...made.map(([id, output]) => result(id, output))];
   }),
 );
-/** Whatever may stand before and after the prompt of a run when the model is asked. */
+/** Any messages that may come before and after the prompt of a run. */
 const conversations: fc.Arbitrary<Conversation> = fc
   .tuple(fc.array(groups, { maxLength: 12 }), texts, fc.array(groups, { maxLength: 12 }), fc.nat({ max: 2 }))
   .map(([before, prompt, after, skipped]) => {
@@ -40,14 +40,14 @@ const conversations: fc.Arbitrary<Conversation> = fc
   });
 const limits = fc.integer({ min: 0, max: 2000 });
 
-/** As far as a cut can go. */
+/** The furthest position a cut can have. */
 const farthest = (conversation: Conversation) => moveCut(conversation, 0, 0);
 
 function lastGroup({ messages }: Conversation): readonly Message[] {
   return messages.slice(messages.findLastIndex(({ role }) => role !== 'tool'));
 }
 
-/** For every conversation, limit and cut that was made before. */
+/** For every conversation, limit and earlier cut. */
 function holds(check: (conversation: Conversation, cut: number, limit: number) => void): void {
   fc.assert(
     fc.property(conversations, limits, limits, (conversation, earlierLimit, limit) => {
@@ -57,8 +57,8 @@ function holds(check: (conversation: Conversation, cut: number, limit: number) =
   );
 }
 
-describe('whatever is cut to whatever length', () => {
-  test('every call that is left has its results, and every result its call', () => {
+describe('for every conversation and limit', () => {
+  test('every call that remains has its results, and every result its call', () => {
     holds((conversation, cut) => {
       const left = afterCut(conversation, cut);
       const open = new Set<string>();
@@ -72,7 +72,7 @@ describe('whatever is cut to whatever length', () => {
     });
   });
 
-  test('the prompt, the last group and the words of the system are left, in their order', () => {
+  test('the prompt, the last group and the system messages remain, in their order', () => {
     holds((conversation, cut) => {
       const left = afterCut(conversation, cut).filter((message) => !isNote(message));
       expect(left).toEqual(conversation.messages.filter((message) => left.includes(message)));
@@ -83,7 +83,7 @@ describe('whatever is cut to whatever length', () => {
     });
   });
 
-  test('what goes is older than what is left, except those', () => {
+  test('apart from those, removed messages are older than remaining ones', () => {
     holds((conversation, cut) => {
       const { messages } = conversation;
       const left = afterCut(conversation, cut);
@@ -91,7 +91,7 @@ describe('whatever is cut to whatever length', () => {
     });
   });
 
-  test('it is short enough whenever it can be, and else as short as it can be', () => {
+  test('the rest is short enough whenever that is possible, and else as short as possible', () => {
     holds((conversation, cut, limit) => {
       const shortest = tokensOf(afterCut(conversation, farthest(conversation)));
       const tokens = tokensOf(afterCut(conversation, cut));
@@ -99,7 +99,7 @@ describe('whatever is cut to whatever length', () => {
     });
   });
 
-  test('nothing goes that could have stayed', () => {
+  test('no message is removed that could have stayed', () => {
     const noteTokens = 40;
     fc.assert(
       fc.property(conversations, limits, (conversation, limit) => {
@@ -114,7 +114,7 @@ describe('whatever is cut to whatever length', () => {
     );
   });
 
-  test('cutting again changes nothing, nor does it with more messages and room for them', () => {
+  test('cutting again changes nothing, also with more messages if there is room for them', () => {
     holds((conversation, cut, limit) => {
       expect(moveCut(conversation, cut, limit)).toBe(cut);
       const more = { ...conversation, messages: [...conversation.messages, user('more')] };
@@ -123,7 +123,7 @@ describe('whatever is cut to whatever length', () => {
     });
   });
 
-  test('the model is told how many messages are missing, in one line, where they are missing', () => {
+  test('one line tells the model how many messages are missing, at the place where they are missing', () => {
     holds((conversation, cut) => {
       const omitted = omittedBy(conversation, cut);
       const left = afterCut(conversation, cut);
@@ -135,7 +135,7 @@ describe('whatever is cut to whatever length', () => {
   });
 });
 
-test('a conversation reads like this after a cut', () => {
+test('examples of conversations after a cut', () => {
   const conversation = {
     messages: [
       user('old'),
@@ -170,7 +170,7 @@ test('a prompt alone cannot be cut', () => {
   expect(moveCut({ messages: [], prompt: -1, skipped: 0 }, 0, 0)).toBe(0);
 });
 
-test('tokens are estimated by the bytes of the text, and images by the piece, unless they are huge', () => {
+test('tokens are estimated by the bytes of the text, images at a fixed price unless they are huge', () => {
   expect(messageTokens(user('x'.repeat(400)))).toBe(104);
   expect(messageTokens(user('語'.repeat(400)))).toBe(304);
   const image = (length: number): Message => ({

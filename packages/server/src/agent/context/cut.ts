@@ -1,26 +1,26 @@
 /**
- * Makes a conversation shorter by leaving out its beginning. Pure.
+ * Shortens a conversation by leaving out its beginning. Pure.
  *
- * A cut is one number: of the messages before it, those of the system and the prompt of the run remain, and a line for
- * the model stands in the place of the others. It never parts a tool call from its result, which no provider would take:
- * messages go in groups, an assistant's with the results of its calls, any other by itself. The last group always stays.
- * Later messages change nothing about a cut.
+ * A cut is one number, an index. Of the messages before it, the system messages and the run's prompt remain; one line
+ * for the model replaces the others. A cut never separates a tool call from its result, because no provider accepts
+ * that: messages are removed in groups, an assistant message with the results of its calls, any other message alone.
+ * The last group always stays. Later messages do not change a cut.
  */
 import type { Message } from '../../journal/messages.ts';
 import { messageTokens } from './estimate-tokens.ts';
 
-/** At most, whatever number is in it. */
+/** The longest form of the note, whatever its number. */
 const NOTE_TOKENS = 40;
 
 export interface Conversation {
   messages: readonly Message[];
-  /** The index of the prompt of the run. */
+  /** The index of the run's prompt. */
   prompt: number;
-  /** Messages before the first of these, which count as left out. */
+  /** How many messages before the first of these count as left out already. */
   skipped: number;
 }
 
-/** What is left of the conversation. */
+/** The conversation after the cut. */
 export function afterCut(conversation: Conversation, cut: number): Message[] {
   const { messages } = conversation;
   const omitted = omittedBy(conversation, cut);
@@ -38,7 +38,7 @@ export function tokensOf(messages: readonly Message[]): number {
   return messages.reduce((total, message) => total + messageTokens(message), 0);
 }
 
-/** Moves a cut on until what is left has at most so many tokens, or until nothing more can go. */
+/** Moves a cut forward until the rest has at most this many tokens, or until nothing more can be removed. */
 export function moveCut(conversation: Conversation, cut: number, maxTokens: number): number {
   const { messages } = conversation;
   let tokens = tokensOf(afterCut(conversation, cut));
@@ -46,7 +46,7 @@ export function moveCut(conversation: Conversation, cut: number, maxTokens: numb
   let moved = cut;
   if (omittedBy(conversation, cut) === 0) tokens += NOTE_TOKENS;
   const starts = groupStarts(messages);
-  // The last group has no group after it, before which a cut could stand.
+  // A cut cannot come after the last group.
   for (const [i, next] of starts.slice(1).entries()) {
     const start = starts[i]!;
     if (tokens <= maxTokens) break;

@@ -1,16 +1,21 @@
 /**
- * How many tokens a message has, roughly. Every provider counts in its own way and only when it is asked, so this errs
- * by some tenths; who must not exceed a limit leaves room.
+ * Estimates the tokens of a message. Every provider counts in its own way, and only when asked, so the estimate may be
+ * wrong by some tenths. A caller that must not exceed a limit leaves room.
  */
 import type { AssistantPart, Message } from '../../journal/messages.ts';
 
-/** Of English text and code. Counted in bytes it also holds for scripts whose characters are a token each. */
+/**
+ * For English text and code. Because bytes are counted, it also holds for scripts in which each character is a token.
+ */
 const BYTES_PER_TOKEN = 4;
-/** What a message costs beside its text: its role and where it begins and ends. */
+/** The cost of a message beside its text: its role and its delimiters. */
 const MESSAGE_TOKENS = 4;
-/** What providers charge for an image of ordinary size. */
+/** What providers charge for an image of normal size. */
 const IMAGE_TOKENS = 1000;
-/** They take requests of some tens of megabytes: in a context of 128 000 tokens that is what images of this weight fill. */
+/**
+ * Providers accept requests of some tens of megabytes: images of that size fill a context of 128 000 tokens at this
+ * rate.
+ */
 const IMAGE_CHARS_PER_TOKEN = 250;
 
 export function textTokens(text: string): number {
@@ -39,7 +44,7 @@ function contentTokens(message: Message): number {
   }
 }
 
-/** The address may be the image itself. */
+/** The URL may contain the image itself. */
 function imageTokens(url: string): number {
   return Math.max(IMAGE_TOKENS, Math.ceil(url.length / IMAGE_CHARS_PER_TOKEN));
 }

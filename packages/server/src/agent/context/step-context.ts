@@ -1,6 +1,6 @@
 /**
- * What the model is given for a step: the system prompt and as much of the conversation as its context takes. Where the
- * conversation is cut is on record before the model is asked, so whoever goes on with the run asks with the same words.
+ * What the model gets for a step: the system prompt and as much of the conversation as fits its context. The cut is
+ * recorded before the model is called, so another owner of the run calls it with the same messages.
  */
 import type { Message } from '../../journal/messages.ts';
 import type { AgentRun } from '../agent-run.ts';
@@ -8,9 +8,9 @@ import { describeForm } from '../output-form.ts';
 import { afterCut, moveCut, omittedBy, tokensOf } from './cut.ts';
 import { textTokens } from './estimate-tokens.ts';
 
-/** A cut makes room for the steps to come: providers keep what they have read, up to where it differs from before. */
+/** A cut leaves room for later steps: providers cache a conversation up to the first difference. */
 const FILLED_AFTER_CUT = 3 / 4;
-/** After a refusal; how much would have been taken, few providers say. */
+/** The cut after a refusal; few providers say how much they would have accepted. */
 const LEFT_AFTER_REFUSAL = 1 / 2;
 
 export function stepMessages(run: AgentRun): Message[] {
@@ -18,7 +18,7 @@ export function stepMessages(run: AgentRun): Message[] {
   return [systemMessage(run), ...afterCut(progress.conversation(), progress.cut)];
 }
 
-/** Leaves out what is too much, by our own estimate. */
+/** Leaves out messages that are too many by our own estimate. */
 export async function fitContext(run: AgentRun): Promise<void> {
   const { contextTokens } = run.limits;
   if (contextTokens === 0) return;
@@ -28,7 +28,9 @@ export async function fitContext(run: AgentRun): Promise<void> {
   await cutTo(run, contextTokens * FILLED_AFTER_CUT - fixed);
 }
 
-/** Leaves out more, since the provider has refused what it was given as too long; false when nothing more can go. */
+/**
+ * Leaves out more, because the provider refused the conversation as too long; false when nothing more can be removed.
+ */
 export async function shortenContext(run: AgentRun): Promise<boolean> {
   const { progress } = run;
   const given = tokensOf(afterCut(progress.conversation(), progress.cut));

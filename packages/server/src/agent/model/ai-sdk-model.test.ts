@@ -26,7 +26,7 @@ const play = (step: Step) => collect(model, { prompt: script([step]) });
 const fail = (step: Step) => collectFailure(model, { prompt: script([step]) });
 
 describe('content', () => {
-  test('text arrives in deltas and again, whole, in the finish', async () => {
+  test('text arrives in deltas, and again as a whole in the finish', async () => {
     const { parts, text, finish } = await play({ text: 'one two three 🪽', chunks: 4 });
     expect(parts.filter((part) => part.type === 'text')).toHaveLength(4);
     expect(text).toBe('one two three 🪽');
@@ -34,7 +34,7 @@ describe('content', () => {
     expect(finish.reason).toBe('stop');
   });
 
-  test('reasoning streams, is shown once when complete, and stands before the text', async () => {
+  test('reasoning streams, is shown once it is complete, and comes before the text', async () => {
     const { parts, finish } = await play({ reasoning: 'let me think', text: 'yes' });
     expect(parts.filter((part) => part.type === 'reasoning_done')).toEqual([
       { type: 'reasoning_done', text: 'let me think' },
@@ -47,7 +47,7 @@ describe('content', () => {
     ]);
   });
 
-  test('parallel tool calls keep their order and their arguments as written, malformed ones too', async () => {
+  test('parallel tool calls keep their order and their arguments as written, also malformed ones', async () => {
     const { finish } = await play({
       text: 'working',
       tools: [
@@ -65,20 +65,20 @@ describe('content', () => {
     ]);
   });
 
-  test('calls of one step that carry the same id are told apart', async () => {
+  test('calls of one step with the same id get different ids', async () => {
     const tools = ['x', 'x'].map((id) => ({ name: 'list', arguments: {}, id }));
     const { finish } = await play({ tools });
     const ids = finish.content.map((part) => part.type === 'tool_call' && part.id);
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('the arguments of a call are progress while they stream', async () => {
+  test('arguments of a call count as progress while they stream', async () => {
     const { parts } = await play({ tools: [{ name: 'list', arguments: { path: '/a/long/path' } }] });
     const streamed = parts.filter((part) => part.type === 'tool_input').map((part) => part.delta);
     expect(streamed.join('')).toBe('{"path":"/a/long/path"}');
   });
 
-  test('a tool call id that an earlier step used is changed, and the change is what the provider sees', async () => {
+  test('a tool call id that an earlier step used is changed, and the provider sees the new id', async () => {
     const tools = [{ name: 'terminal', arguments: { command: 'ls' }, id: 'call_0' }];
     let messages: Message[] = [{ role: 'user', content: script([{ tools }, { tools }, { text: 'end' }]) }];
     for (const expected of ['call_0', 'call_0_2']) {
@@ -110,14 +110,14 @@ describe('content', () => {
     expect(finish.reason).toBe('tool_calls');
   });
 
-  test('usage is what the provider reports', async () => {
+  test("usage is the provider's own count", async () => {
     const { finish } = await play({ text: 'x', usage: { input: 1234, output: 56 } });
     expect(finish.usage).toEqual({ input_tokens: 1234, output_tokens: 56, total_tokens: 1290 });
   });
 });
 
 describe('request', () => {
-  test('carries the whole model name, the key, the tools and the wish for usage', async () => {
+  test('carries the whole model name, the key, the tools and the request for usage', async () => {
     const { finish } = await collect(model, { prompt: 'hello' });
     expect(finish.content).toEqual([{ type: 'text', text: 'You said: hello' }]);
     const { body, headers } = server.requests.at(-1) ?? {};
@@ -133,7 +133,7 @@ describe('request', () => {
     expect(server.requests.at(-1)?.body).not.toHaveProperty('tool_choice');
   });
 
-  test('gives a whole conversation back: calls, results, reasoning, malformed arguments', async () => {
+  test('sends back a whole conversation: calls, results, reasoning, malformed arguments', async () => {
     const messages: Message[] = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: script([{}, { text: 'end' }]) },
@@ -168,7 +168,7 @@ describe('request', () => {
     expect(sent[4]).toMatchObject({ tool_call_id: 'b', content: 'not JSON' });
   });
 
-  test('a step uses the connection of the step before', async () => {
+  test('a step reuses the connection of the step before', async () => {
     const ports = new Set<string | undefined>();
     for (let i = 0; i < 3; i++) {
       await play({ text: 'x' });
@@ -225,13 +225,13 @@ describe('failure', () => {
     const { error, parts } = await fail(step);
     expect(error).toMatchObject({ code, retryable });
     expect(parts.some((part) => part.type === 'finish')).toBe(false);
-    // What came before the failure was shown, because it cannot be known that a failure will follow.
+    // Output before the failure was shown, because nobody can know that a failure will follow.
     expect(parts.some((part) => part.type === 'text')).toBe(step.text !== undefined);
     const message = step.error?.message ?? step.streamError?.message;
     if (message) expect(error.message).toBe(message);
   });
 
-  test('a server that is not there is unavailable', async () => {
+  test('an unreachable server is unavailable', async () => {
     const gone = await startModelServer();
     await gone.close();
     const { error } = await collectFailure(createModel({ baseUrl: gone.url }), { prompt: 'x' });
@@ -246,7 +246,7 @@ describe('failure', () => {
     expect(error).toMatchObject({ code: 'provider_unavailable', retryable: true });
   });
 
-  test('the time the provider asks for is passed on: seconds, milliseconds, date', async () => {
+  test('passes on the delay that the provider asks for: seconds, milliseconds, date', async () => {
     const ask = (wait: object) => fail({ error: { status: 429, message: 'wait', ...wait } });
     expect((await ask({ retryAfter: 7 })).error.retryAfterMs).toBe(7000);
     expect((await ask({ retryAfter: 7, retryAfterMs: 120 })).error.retryAfterMs).toBe(120);
@@ -290,7 +290,7 @@ describe('abort', () => {
     },
   );
 
-  test('before the start, nothing is sent', async () => {
+  test('sends nothing when aborted before the start', async () => {
     const before = server.requests.length;
     await collectFailure(model, { prompt: 'x', signal: AbortSignal.abort() });
     expect(server.requests.length).toBe(before);

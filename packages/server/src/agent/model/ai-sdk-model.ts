@@ -1,8 +1,8 @@
 /**
  * A `Model` on top of any language model of the AI SDK's provider layer.
  *
- * The provider layer is used directly (`doStream`), without the `ai` package around it: one call is one request is
- * one step, with no retries and no tool execution, which is exactly the contract.
+ * It uses the provider layer directly (`doStream`), without the `ai` package around it: one call is one request and one
+ * step, with no retries and no tool execution, exactly as the contract says.
  *
  * - The provider is loaded at the first step, so that starting the server does not pay for its SDK.
  * - When the iteration ends early (failure, abort, `break`), the request to the provider is aborted with it.
@@ -23,14 +23,14 @@ import { incompleteStreamError, toModelError } from './model-errors.ts';
 import { toFunctionTools, toPrompt } from './prompt.ts';
 import { StepAssembly } from './step-assembly.ts';
 
-/** Nothing of interest follows a finish; a server that still does not end its response loses the connection. */
+/** Nothing of interest follows a finish. A server that does not end its response soon after it loses the connection. */
 const DRAIN_MS = 1_000;
 
 export interface AiSdkModelOptions {
   /** `provider/model`, as shown to people. */
   name: string;
   load: () => Promise<LanguageModelV4>;
-  /** How the provider is told what the common options have no name for. */
+  /** How to pass on options that the common layer has no name for. */
   dialect?: ProviderDialect;
   /** Values that must never appear in an error message: the API key. */
   secrets?: Secrets;
@@ -83,7 +83,7 @@ export class AiSdkModel implements Model {
 
   #load(): Promise<LanguageModelV4> {
     this.#loaded ??= this.#options.load();
-    // A failed load (a damaged installation, say) must not be remembered as the answer for every later step.
+    // A failed load (for example, a damaged installation) must not be cached for every later step.
     this.#loaded.catch(() => {
       this.#loaded = undefined;
     });
@@ -136,7 +136,7 @@ function toFinish(
   return { type: 'finish', content, usage: toUsage(usage), reason: toFinishReason(reason.unified, hasCalls) };
 }
 
-/** Some servers report `stop` after tool calls; what counts is that the model waits for results. */
+/** Some servers report `stop` after tool calls; the model still waits for their results. */
 function toFinishReason(reason: LanguageModelV4FinishReason['unified'], hasCalls: boolean): FinishReason {
   switch (reason) {
     case 'stop':
@@ -163,7 +163,7 @@ function toUsage(usage: LanguageModelV4Usage): Usage {
     input_tokens,
     output_tokens,
     total_tokens: typeof total === 'number' ? total : input_tokens + output_tokens,
-    // The provider layer says 0 also of what a provider does not count.
+    // The provider layer reports 0 also for counts that a provider does not report.
     ...(cached ? { input_tokens_details: { cached_tokens: cached } } : {}),
     ...(reasoning ? { output_tokens_details: { reasoning_tokens: reasoning } } : {}),
   };

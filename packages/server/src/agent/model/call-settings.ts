@@ -1,6 +1,6 @@
 /**
- * What a step asks of its model, in the words of the provider layer. What that has a name for is passed by that name, the
- * rest as options of the provider, which each have their own names (`ProviderDialect`).
+ * Translates the settings of a step for the provider layer. A setting that the layer knows is passed under its name;
+ * the others become provider options, whose names differ by provider (`ProviderDialect`).
  */
 import type {
   LanguageModelV4CallOptions,
@@ -18,14 +18,14 @@ interface HeldForm {
 }
 
 export interface ProviderDialect {
-  /** The key its options stand under. */
+  /** The key of its options. */
   name: string;
   /** Sent with every request. */
   always?: OptionValues;
-  /** What neither the provider layer nor `options` passes on, whichever model it is. */
+  /** Settings that neither the provider layer nor `options` passes on, for any of its models. */
   ignores: readonly ModelSettingName[];
   options(settings: ModelSettings, parallelToolCalls: boolean): Record<string, unknown>;
-  /** How it is asked to hold an answer to a form, where that does not keep the model from its tools. */
+  /** How to ask it for an output format, where that does not keep the model from using its tools. */
   hold?(form: OutputForm): HeldForm;
 }
 
@@ -61,7 +61,7 @@ export function toToolChoice({ toolChoice }: StepRequest): LanguageModelV4ToolCh
 
 export const OPENAI_DIALECT: ProviderDialect = {
   name: 'openai',
-  // The journal is the only memory: nothing is kept at OpenAI, and reasoning comes back encrypted to be sent again.
+  // The journal is the only memory: nothing is stored at OpenAI, and reasoning comes back encrypted, to be sent again.
   always: { store: false },
   hold: holdAtOpenAi,
   ignores: ['stop', 'seed', 'presence_penalty', 'frequency_penalty', 'logit_bias'],
@@ -77,8 +77,9 @@ export const OPENAI_DIALECT: ProviderDialect = {
 const FORM_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * OpenAI refuses schemas of anything but an object, and in its strict mode most others that were not written for it. Strict is
- * therefore what the client says is strict, and a schema that would be refused is not sent: the answer is checked anyway.
+ * OpenAI refuses schemas of anything but an object, and in its strict mode most schemas that were not written for it.
+ * So strict mode is used only when the client asks for it, and a schema that OpenAI would refuse is not sent: the
+ * answer is checked anyway.
  */
 function holdAtOpenAi({ schema, name = '', description, strict }: OutputForm): HeldForm {
   if (schema === undefined) return { format: { type: 'json' } };
@@ -93,7 +94,7 @@ function holdAtOpenAi({ schema, name = '', description, strict }: OutputForm): H
 
 export const ANTHROPIC_DIALECT: ProviderDialect = {
   name: 'anthropic',
-  // Every step sends the whole conversation again; without this each one is billed in full.
+  // Every step sends the whole conversation again; without caching each one is billed in full.
   always: { cacheControl: { type: 'ephemeral' } },
   ignores: ['seed', 'presence_penalty', 'frequency_penalty', 'verbosity', 'service_tier', 'logit_bias'],
   options: ({ reasoning_effort }, parallel) => ({
@@ -110,7 +111,7 @@ export const GOOGLE_DIALECT: ProviderDialect = {
   }),
 };
 
-/** Servers differ in what they take; names that the package does not know are sent as they are. */
+/** Servers accept different settings; names that the package does not know are sent unchanged. */
 export const COMPATIBLE_DIALECT: ProviderDialect = {
   // Under the name `openaiCompatible` the package would copy metadata of a part into the message it sends.
   name: 'compatible',

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createModel, type ModelSettings } from './create-model.ts';
 
-describe('which model the settings mean', () => {
+describe('which model the settings select', () => {
   const url = 'http://127.0.0.1:1/v1';
   test.each<[ModelSettings, string]>([
     [{}, 'demo/commands'],

@@ -10,7 +10,7 @@
  *    A name without a slash is a model of OpenAI.
  * 4. A key is set, but no `model`: that provider with a default model, OpenAI first.
  * 5. Nothing is set: the demo model.
- * Anything else is a mistake in the configuration and throws here, at start, saying what to change.
+ * Anything else is a configuration error and throws here, at start, with what to change.
  *
  * Importing this file and creating a model loads no SDK; the provider's package is imported by the first step.
  * Keys and URLs always come from the settings: they are passed on explicitly, because the packages would otherwise
@@ -43,7 +43,7 @@ export interface ModelSettings {
   anthropicApiKey?: string | undefined;
   /** GOOGLE_GENERATIVE_AI_API_KEY */
   googleApiKey?: string | undefined;
-  /** Where the named providers are, instead of their public addresses: a proxy, or a test server. */
+  /** Replaces the public URLs of the named providers: a proxy, or a test server. */
   providerUrls?: { openai?: string; anthropic?: string; google?: string } | undefined;
   fetch?: Fetch | undefined;
 }

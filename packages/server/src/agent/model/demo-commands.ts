@@ -1,5 +1,5 @@
 /**
- * Finds the commands a prompt for the demo model contains, in order.
+ * Finds the commands in a prompt for the demo model, in order.
  *
  * - An inline code span is one command: run `ls -l`.
  * - A fenced block of a shell (or of no named language) is one command, run as a whole; in a block that shows a

@@ -41,7 +41,7 @@ describe('commands in a prompt', () => {
 
 const model = new DemoModel();
 
-/** Plays the loop: each call gets a result, until there is none. `steer` may add a message before a step. */
+/** Plays the loop: each call gets a result, until there are no calls. `steer` may add a message before a step. */
 async function converse(
   messages: Message[],
   steer: (step: number) => Message[] = () => [],
@@ -69,7 +69,7 @@ const answer = (messages: Message[]) => {
     : '';
 };
 
-test('runs one command per step, in order, and reports what each printed', async () => {
+test('runs one command per step, in order, and reports the output of each', async () => {
   const messages = await converse([user('do `ls` and `pwd`')]);
   expect(messages.map((message) => message.role)).toEqual([
     'user',
@@ -119,7 +119,7 @@ test('a command that is the name of a tool with arguments calls that tool', asyn
   ]);
 });
 
-test('an answer of a set form is the JSON in backticks, after the commands', async () => {
+test('an answer with a requested format is the JSON in backticks, after the commands', async () => {
   const messages = [user('`ls`, then `{"a": 1}`')];
   const outputForm = { schema: {} };
   const { finish } = await collect(model, { messages, outputForm });
@@ -153,14 +153,14 @@ test('a later prompt starts over, and ids never repeat in a conversation', async
   expect(new Set(ids).size).toBe(3);
 });
 
-test('steering adds commands to the end, and words alone change nothing', async () => {
+test('steering adds its commands to the end, and text without commands changes nothing', async () => {
   const messages = await converse([user('`a` `b`')], (step) =>
     step === 1 ? [user('also `c`'), user('hurry up')] : [],
   );
   expect(commands(messages)).toEqual(['a', 'b', 'c']);
 });
 
-test('the same conversation gives the same step, so a recovered run goes on as before', async () => {
+test('the same conversation gives the same step, so a recovered run continues as before', async () => {
   const messages = (await converse([user('`a` `b`')])).slice(0, 3);
   const [one, two] = [await collect(model, { messages }), await collect(new DemoModel(), { messages })];
   expect(one.finish).toEqual(two.finish);

@@ -2,13 +2,13 @@
  * The model when none is configured: no network, no language understanding.
  *
  * It runs the commands found in the prompt (see demo-commands.ts) with the tool `terminal`, one per step so that a
- * watcher can follow, and then reports what each printed. A command that is the name of another tool with arguments
- * (`getWeather {"city": "Oslo"}`) calls that one. Where the answer has to have a form, it is the JSON in backticks. It
- * exists to try clients, sandboxes and approvals offline, and says so in every other answer.
+ * watcher can follow, and then reports the output of each. A command that is the name of another tool with arguments
+ * (`getWeather {"city": "Oslo"}`) calls that tool. If the request asks for an output format, the answer is the JSON in
+ * backticks. The model exists to try clients, sandboxes and approvals offline, and says so in every other answer.
  *
- * It keeps no state: where it is follows from the messages alone, so a run recovered after a crash goes on where it
- * was. The current turn is everything after its last complete answer; text added while it works (steering) adds
- * its commands to the end.
+ * It keeps no state: its position follows from the messages alone, so a run recovered after a crash continues where it
+ * was. The current turn is everything after its last complete answer. Text added while it works (steering) adds its
+ * commands to the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, ToolCallPart } from '../../journal/messages.ts';
@@ -18,7 +18,7 @@ import { toModelError } from './model-errors.ts';
 
 const TOOL = 'terminal';
 
-/** Enough that deltas arrive one by one, as from a real model; not enough to wait for. */
+/** Long enough that deltas arrive one by one, as from a real model, and too short to be noticed. */
 const DELTA_PAUSE_MS = 3;
 const WORDS_PER_DELTA = 3;
 
@@ -81,7 +81,7 @@ function callsIn(messages: readonly Message[]): ToolCallPart[] {
 }
 
 /**
- * Undefined where the tool for it is missing. Ids count through the whole conversation, so that none occurs twice in it.
+ * Undefined if the tool is missing. Ids count through the whole conversation, so that none occurs twice.
  */
 function toCall(
   command: string,

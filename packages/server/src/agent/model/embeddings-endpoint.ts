@@ -1,6 +1,6 @@
 /**
- * Where embeddings are made: at the provider of the model, where that speaks OpenAI's dialect. The rules of create-model.ts
- * decide which provider it is. Any other has no such route, or one with other words.
+ * Where to get embeddings: from the provider of the model, if it speaks OpenAI's dialect. The rules in create-model.ts
+ * decide which provider that is. Other providers have no such route, or one of another form.
  */
 import type { ModelSettings } from './create-model.ts';
 
@@ -8,7 +8,7 @@ const OPENAI_URL = 'https://api.openai.com/v1';
 
 export type EmbeddingsEndpoint =
   | { url: string; apiKey: string | undefined }
-  /** Why there is none, for whoever asks. */
+  /** Why there are none, for the error message. */
   | { unavailable: string };
 
 export function embeddingsEndpoint(settings: ModelSettings): EmbeddingsEndpoint {
@@ -23,7 +23,7 @@ export function embeddingsEndpoint(settings: ModelSettings): EmbeddingsEndpoint 
   return {
     unavailable:
       `This server makes no embeddings: ${reason}. ` +
-      'They are there with OPENAI_BASE_URL set to an OpenAI-compatible provider, or with a model of OpenAI',
+      'Set OPENAI_BASE_URL to an OpenAI-compatible provider, or use a model of OpenAI',
   };
 }
 

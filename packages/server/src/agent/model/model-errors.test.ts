@@ -3,7 +3,7 @@ import { Secrets } from '../../secrets/secrets.ts';
 import { ModelError, type ModelErrorCode } from './model.ts';
 import { toModelError } from './model-errors.ts';
 
-/** The shape of the SDK's error, with everything in it that must not get out. */
+/** The shape of the SDK's error, with all the data in it that must not leak. */
 function apiError(status: number, body: unknown, headers: Record<string, string> = {}): Error {
   return Object.assign(new Error('from the SDK'), {
     name: 'AI_APICallError',
@@ -137,7 +137,7 @@ describe('codes', () => {
     expect(toModelError(thrown)).toMatchObject({ code, retryable, message: 'x' });
   });
 
-  test('an error chunk in the shape of a server nobody knows still gives its message', () => {
+  test('an error chunk in an unknown shape still gives its message', () => {
     const thrown = Object.assign(new Error('Type validation failed: …'), {
       name: 'AI_TypeValidationError',
       value: { error: 'model runner crashed' },

@@ -1,11 +1,11 @@
 /**
- * Anything a provider call can throw → `ModelError`.
+ * Turns anything that a provider call can throw into a `ModelError`.
  *
- * What was thrown is looked at in this order: the run was aborted; the provider answered with an error (as an HTTP
- * status or as an object inside the stream); the connection failed; the answer could not be read. Shapes are
- * checked instead of classes, so that this file needs no SDK at run time.
+ * The causes are checked in this order: the run was aborted; the provider answered with an error (an HTTP status, or an
+ * object inside the stream); the connection failed; the answer could not be read. It checks shapes instead of classes,
+ * so that this file loads no SDK.
  *
- * The message is for the people who watch the run: the provider's own words, in one line, bounded, without secrets.
+ * The message is for the people who watch the run: the provider's own message, on one line, bounded, without secrets.
  * An SDK error carries the whole request (prompt, headers), so it is never kept as the `cause`; a small summary is.
  */
 
@@ -14,10 +14,10 @@ import { ModelError, type ModelErrorCode } from './model.ts';
 
 const MAX_MESSAGE_CHARS = 500;
 
-/** Connection failures that a later try can survive. */
+/** Connection failures that a retry may get past. */
 const NETWORK_CODES =
   /^(ECONN|ENET|EHOST|ENOTFOUND$|EAI_|ETIMEDOUT$|EPIPE$|UND_ERR_|ERR_STREAM_PREMATURE_CLOSE$|ERR_HTTP2_)/;
-/** A certificate or protocol mismatch: a matter of configuration, which no retry heals. */
+/** A certificate or protocol mismatch: a configuration problem that no retry solves. */
 const TLS_CODES =
   /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY|DECRYPT)_|HOSTNAME_MISMATCH$)/;
 
@@ -75,7 +75,7 @@ export function toModelError(
   return make('provider_error', error instanceof Error ? error.message : String(error), false);
 }
 
-/** The stream ended in good order but before the model was done: what a dying proxy leaves. */
+/** The stream ended cleanly but before the model was done, as when a proxy dies. */
 export function incompleteStreamError(): ModelError {
   return new ModelError(
     'provider_unavailable',
@@ -86,7 +86,7 @@ export function incompleteStreamError(): ModelError {
   );
 }
 
-/** What the provider said went wrong. */
+/** The provider's error message. */
 interface Answer {
   status: number | undefined;
   message: string;
@@ -108,7 +108,7 @@ function judge(answer: Answer): {
   }
   if (status === 429) return { code: 'provider_rate_limit', retryable: true, retryAfterMs };
   if (status === 413) return { code: 'context_overflow', retryable: false };
-  // Some servers answer 500 to an overlong prompt; repeating it would not make it shorter.
+  // Some servers answer 500 to an overlong prompt; a retry would not make it shorter.
   if (CONTEXT_OVERFLOW.test(said)) return { code: 'context_overflow', retryable: false };
   if (status === undefined) return { code: 'provider_error', retryable: false };
   if (status === 408 || status === 409 || status >= 500) {
@@ -126,7 +126,7 @@ function readAnswer(error: unknown): Answer | undefined {
   if (!isRecord(error)) return undefined;
   const httpStatus = typeof error.statusCode === 'number' ? error.statusCode : undefined;
   if (error instanceof Error) {
-    // With a 2xx status the answer was fine and reading it failed. Redirects are not followed, so they are errors.
+    // With a 2xx status the answer was fine, but reading it failed. Redirects are not followed, so they are errors.
     if (httpStatus !== undefined && httpStatus >= 300) {
       const text = typeof error.responseBody === 'string' ? error.responseBody : '';
       const body = parseJson(text);
@@ -138,7 +138,7 @@ function readAnswer(error: unknown): Answer | undefined {
         retryAfterMs: retryAfterMs(error.responseHeaders) ?? retryDelayMs(body),
       };
     }
-    // A chunk that fits no schema may still be an error object in the server's own shape.
+    // A chunk that fits no schema may still be an error object in a shape of its own.
     const value = isRecord(error.value) && 'error' in error.value ? error.value : undefined;
     return value && readStreamAnswer(value);
   }
@@ -159,7 +159,7 @@ function readStreamAnswer(error: Record<string, unknown>): Answer | undefined {
   };
 }
 
-/** Inside a stream there is no status any more, only a name. */
+/** Inside a stream there is no status, only a name. */
 function statusOfNames(names: string): number | undefined {
   if (/rate_limit|insufficient_quota|RESOURCE_EXHAUSTED/i.test(names)) return 429;
   if (/authentication|permission|invalid_api_key|UNAUTHENTICATED/i.test(names)) return 401;
@@ -187,7 +187,7 @@ function namesIn(body: unknown): string {
   return [...own, ...inner].join(' ');
 }
 
-/** A short body that is not markup is worth showing as it is. */
+/** A short body that is not markup is shown unchanged. */
 function plainText(body: string): string | undefined {
   const text = body.trim();
   return text && !text.startsWith('<') && !text.startsWith('{') ? text : undefined;
@@ -199,7 +199,7 @@ function retryAfterMs(headers: unknown): number | undefined {
   if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
   const value = String(headers['retry-after'] ?? '').trim();
   if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
-  // Date.parse takes a bare number for a year.
+  // Date.parse reads a bare number as a year.
   const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
@@ -228,7 +228,7 @@ function systemCode(error: unknown): string | undefined {
     ) {
       return current.code;
     }
-    // All addresses of a host failed: one of them speaks for all.
+    // All addresses of a host failed; the first failure is reported.
     if (current instanceof AggregateError) {
       const inner = systemCode(current.errors[0]);
       if (inner) return inner;
@@ -243,7 +243,7 @@ function at(error: unknown): string {
   return url ? ` at ${url.host}` : '';
 }
 
-/** The SDK keeps the status of the answer it was reading. */
+/** The SDK keeps the status of the response it was reading. */
 function hasAnswered(error: unknown): boolean {
   return isRecord(error) && error.statusCode !== undefined;
 }

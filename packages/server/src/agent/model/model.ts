@@ -15,7 +15,7 @@ export interface ToolDefinition {
   description: string;
   /** A JSON schema of type object. */
   parameters: Record<string, unknown>;
-  /** Calls are held to the schema while the model writes them, where the provider can do that. */
+  /** Calls must follow the schema while the model writes them, where the provider can enforce that. */
   strict?: true;
 }
 
@@ -27,9 +27,9 @@ export interface StepRequest {
   /** False asks for one call at a time; some models ignore it. */
   parallelToolCalls?: boolean;
   settings?: ModelSettings;
-  /** The form of the final answer, for a provider that can hold the model to it beside its tools. */
+  /** The format of the final answer, for a provider that can enforce it without disabling tools. */
   outputForm?: OutputForm;
-  /** Ids that no new call may have, beside those in `messages`: of calls that are left out there. */
+  /** Ids that no new call may have, in addition to those in `messages`: ids of calls that were left out there. */
   usedCallIds?: Iterable<string>;
   signal: AbortSignal;
 }
@@ -53,7 +53,7 @@ export type StepPart =
 export interface Model {
   /** The name shown in `/health/detailed` and the logs: `provider/model`. */
   readonly name: string;
-  /** Settings that it never passes on to its provider, so that nobody is told they were used. */
+  /** Settings that it never passes on to its provider, so that no response claims they were used. */
   readonly ignoredSettings?: readonly ModelSettingName[];
   streamStep(request: StepRequest): AsyncIterable<StepPart>;
 }
@@ -71,7 +71,7 @@ export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly code: ModelErrorCode;
   readonly retryable: boolean;
-  /** How long the provider asked to wait before the next try. */
+  /** How long the provider asked to wait before a retry. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -28,7 +28,7 @@ test('all system messages become one, at the start', () => {
   ]);
 });
 
-test('the results of parallel calls stand in one message, errors marked', () => {
+test('the results of parallel calls are in one message, with errors marked', () => {
   const prompt = toPrompt([result('a', 'out'), result('b', 'denied', true), user('x'), result('c', '')]);
   expect(prompt.map((message) => message.role)).toEqual(['tool', 'user', 'tool']);
   expect(prompt[0]?.content).toMatchObject([
@@ -51,7 +51,7 @@ test.each([
   expect(toPrompt([{ role: 'assistant', content: [call] }])[0]?.content).toMatchObject([{ input }]);
 });
 
-test('metadata goes back to the provider it came from, also on a part without text', () => {
+test('metadata goes back to its provider, also on a part without text', () => {
   const metadata = { anthropic: { signature: 's' } };
   const content: AssistantPart[] = [
     { type: 'reasoning', text: '', metadata },

@@ -1,8 +1,8 @@
 /**
- * Messages of the journal → a prompt of the provider layer.
+ * Turns messages of the journal into a prompt of the provider layer.
  *
- * The journal may hold anything a model or a client ever wrote; a prompt must be something every provider accepts.
- * So this mapping is total, and it keeps three rules the providers share:
+ * The journal may hold anything that a model or a client ever wrote; a prompt must be acceptable to every provider. So
+ * this mapping handles every input, and follows three rules that the providers share:
  * - one system message, at the start (several providers, and most local chat templates, refuse a later one);
  * - the results of parallel tool calls in one tool message;
  * - no empty text and no empty message.
@@ -83,7 +83,7 @@ function toAssistantPart(part: AssistantPart): PromptAssistantPart[] {
   switch (part.type) {
     case 'text':
     case 'reasoning':
-      // A part without text still counts when it carries a signature.
+      // A part without text still matters if it carries a signature.
       return part.text || options ? [{ type: part.type, text: part.text, ...options }] : [];
     case 'tool_call':
       return [
@@ -99,8 +99,8 @@ function toAssistantPart(part: AssistantPart): PromptAssistantPart[] {
 }
 
 /**
- * Providers want an object here. Arguments that are none are kept readable under one key, so that the model can
- * see in its own history what it wrote and why the tool refused it.
+ * Providers expect an object here. Other arguments are kept readable under one key, so that the model can see in its
+ * own history what it wrote and why the tool refused it.
  */
 function toToolInput(text: string): Record<string, unknown> {
   if (text.trim() === '') return {};
@@ -142,7 +142,7 @@ function toFilePart(url: string): LanguageModelV4FilePart {
   });
 }
 
-/** Decodes bytes, not text: what is percent-encoded need not be UTF-8. */
+/** Decodes bytes, not text: percent-encoded data need not be UTF-8. */
 function percentToBase64(payload: string): string {
   const bytes = Buffer.from(payload).toString('latin1');
   const decoded = bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>

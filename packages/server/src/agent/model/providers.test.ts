@@ -1,6 +1,6 @@
 /**
- * Each named provider against a small server that speaks its stream format: what the model said comes out in order,
- * and what the provider needs to see again on the next step (signatures, encrypted reasoning) gets back to it.
+ * Each named provider against a small server that speaks its stream format. The model's output comes out in order, and
+ * the data that the provider needs again on the next step (signatures, encrypted reasoning) is sent back.
  */
 import type { ModelSettings } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
@@ -22,16 +22,16 @@ const PROMPT: Message[] = [
   { role: 'user', content: 'List the files.' },
 ];
 
-/** Two steps: the model thinks, speaks and calls; then it sees the result and ends. */
+/** Two steps: the model thinks, speaks and calls a tool; then it sees the result and ends. */
 async function converse(model: Model) {
   const first = await collect(model, { messages: PROMPT });
   const messages = withResults(PROMPT, first.finish.content, 'a.txt');
-  // Through JSON, as a recovered run would have it from the journal.
+  // Through JSON, as a recovered run would read it from the journal.
   const second = await collect(model, { messages: JSON.parse(JSON.stringify(messages)) as Message[] });
   return { first, second };
 }
 
-/** Stops the step at its first text; the provider's connection must go down with it. */
+/** Stops the step at its first text; that must close the provider's connection. */
 async function abortAtText(model: Model, server: ReplayServer) {
   const abort = new AbortController();
   const read = async () => {
@@ -151,7 +151,7 @@ describe('anthropic', () => {
     }
   });
 
-  test('the connection is used again, although the finish comes before the end of the response', async () => {
+  test('the connection is reused, although the finish comes before the end of the response', async () => {
     const text = block(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: 'a' }]);
     const answer = [start, ...text, ...end('end_turn')];
     await using server = await startReplayServer([answer, answer, answer]);
@@ -273,7 +273,7 @@ describe('google', () => {
     }
   });
 
-  test('errors: a wrong key, a spent minute with the time to wait, and a stream that just ends', async () => {
+  test('errors: a wrong key, a rate limit with a delay, and a stream that just ends', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '12s' }];
     await using server = await startReplayServer([
       {
@@ -322,7 +322,7 @@ describe('openai', () => {
     ],
     [{ schema: { type: 'array' } }, undefined],
     [{ schema: { anyOf: [{ type: 'object' }] } }, undefined],
-  ])('the form %j is asked for as far as OpenAI takes it', async (outputForm, format) => {
+  ])('the format %j is requested as far as OpenAI accepts it', async (outputForm, format) => {
     await using server = await startReplayServer([[created, ...message(0, '{}'), completed]]);
     await collect(create(server), { messages: PROMPT, outputForm });
     const { text } = server.requests[0]!.body as { text?: { format?: object } };
@@ -407,7 +407,7 @@ describe('openai', () => {
     }
   });
 
-  test('errors: a spent quota, one in the stream, and a stream that just ends', async () => {
+  test('errors: an exhausted quota, one in the stream, and a stream that just ends', async () => {
     const quota = {
       message: 'You exceeded your current quota',
       type: 'insufficient_quota',
@@ -475,7 +475,7 @@ describe('settings of the model', () => {
     ['compatible', (baseUrl) => createModel({ model: 'any', baseUrl })],
   ];
 
-  test.each(MODELS)('%s: what is ignored never reaches the provider', async (_, create) => {
+  test.each(MODELS)('%s: ignored settings never reach the provider', async (_, create) => {
     await using server = await startReplayServer([]);
     const model = create(server.url);
     const bodyWith = async (settings: ModelSettings) => {
@@ -492,5 +492,5 @@ describe('settings of the model', () => {
   });
 });
 
-/** Some models of a provider take these and others do not. */
+/** Some models of a provider accept these and others do not. */
 const DEPENDS_ON_MODEL = new Set(['temperature', 'top_p', 'reasoning_effort', 'service_tier']);

@@ -1,5 +1,6 @@
 /**
- * Stream parts of the provider layer → the content of one step, in the order the model produced it.
+ * Assembles stream parts of the provider layer into the content of one step, in the order in which the model produced
+ * it.
  *
  * A block (text, reasoning) is identified by kind and id while it is open; some providers use an id again for a
  * later block, so a start always opens a new one. Metadata may come with any part of a block; the latest wins,
@@ -14,12 +15,12 @@ export class StepAssembly {
   readonly #open = new Map<string, TextPart | ReasoningPart>();
   readonly #usedCallIds: Set<string>;
 
-  /** @param usedCallIds ids of earlier steps, which a new tool call must not carry again */
+  /** @param usedCallIds ids of earlier steps, which a new tool call must not have */
   constructor(usedCallIds: Iterable<string>) {
     this.#usedCallIds = new Set(usedCallIds);
   }
 
-  /** Takes one part in; yields what a listener should see of it. */
+  /** Takes one part; yields what a listener should see of it. */
   *add(part: LanguageModelV4StreamPart): Generator<StepPart> {
     switch (part.type) {
       case 'text-start':
@@ -62,7 +63,7 @@ export class StepAssembly {
     }
   }
 
-  /** Closes what is still open and yields what that completes; then `content` is final. */
+  /** Closes open blocks and yields what that completes; after it `content` is final. */
   *close(): Generator<StepPart> {
     for (const key of [...this.#open.keys()]) yield* this.#end(key, undefined);
   }
@@ -88,7 +89,7 @@ export class StepAssembly {
 
   /**
    * Some servers number their calls from zero in every step. In a journal an id names one call of the run, so a
-   * repeated one gets a suffix; the provider sees the same new id in the call and in its result.
+   * repeated id gets a suffix. The provider sees the new id in the call and in its result.
    */
   #uniqueCallId(id: string): string {
     const base = id === '' ? 'call' : id;

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: collecting a step, and a tiny provider that replays fixed frames. */
+/** Shared by the tests of this folder: collects a step, and a small provider that replays fixed frames. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ export async function collect(model: Model, request: PartialRequest): Promise<Co
   return { parts, text: parts.map((part) => (part.type === 'text' ? part.delta : '')).join(''), finish };
 }
 
-/** The error of a step that must fail, with what was seen before it. */
+/** The error of a step that must fail, with the parts before it. */
 export async function collectFailure(
   model: Model,
   request: PartialRequest,
@@ -73,7 +73,7 @@ export interface ReplayServer extends AsyncDisposable {
     path: string;
     headers: IncomingHttpHeaders;
     body: Record<string, unknown>;
-    /** Resolves when the connection is gone or the answer complete. */
+    /** Resolves when the connection is closed or the answer is complete. */
     closed: Promise<unknown>;
     /** Tells connections apart. */
     clientPort: number | undefined;
