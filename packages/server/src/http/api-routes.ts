@@ -1,4 +1,4 @@
-/** Everything clients do with runs, sessions, jobs and responses: the routes beside health and metrics. */
+/** All routes for clients (runs, sessions, jobs, responses), without health and metrics. */
 import type { FastifyInstance } from 'fastify';
 import { atMost } from '../basics/at-most.ts';
 import type { ApiKey } from '../config/index.ts';
@@ -32,9 +32,9 @@ export interface ApiOptions {
   embeddings: EmbeddingsOptions;
   subscriberBufferBytes: number;
   inlineGraceMs: number;
-  /** Whether streams of chats and responses tell questions to a person as text. */
+  /** Whether streams of chats and responses show approval requests as text. */
   tellApprovals: boolean;
-  /** How long a shutdown waits for answers that are under way and cannot be gone on with elsewhere. */
+  /** How long a shutdown waits for answers in progress that no other server can continue. */
   inlineDrainMs: number;
 }
 
@@ -48,7 +48,7 @@ export interface ApiContext extends ApiOptions {
   corsOrigins: '*' | readonly string[];
 }
 
-/** What other servers ask of it. */
+/** The routes for other servers. */
 export interface InstalledApi {
   watch: InlineWatch;
 }
@@ -86,7 +86,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     options: {},
     answer: async ({ request, reply, id }, here) => {
       const found = await engine.findWorkspace(request.owner, id);
-      // What is elsewhere is on a peer.
+      // Files that are not here are on a peer.
       return 'reader' in found ? here(found.reader) : forwardArtifacts!(request, reply, found.place);
     },
   });

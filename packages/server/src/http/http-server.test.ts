@@ -25,7 +25,7 @@ const http = createHttpServer({
 });
 afterAll(() => http.close());
 
-test('a log line about a request has the id that its answer has', async () => {
+test('a log line about a request has the same id as its response', async () => {
   const headers = { host: '127.0.0.1', 'x-request-id': 'asked-by-ada' };
   const answer = await http.inject({ url: '/health/detailed', headers });
   expect([answer.statusCode, answer.headers['x-request-id']]).toEqual([500, 'asked-by-ada']);

@@ -1,11 +1,11 @@
 /**
- * The HTTP side. In order, for each request: security headers, origin, who is asking, draining, then the route.
- * Routes see the engine's facade and nothing behind it. Health and metrics are there in every role; what clients ask
- * for (api-routes.ts) only in a process that serves them, and slots where there is a sandbox.
+ * The HTTP side. The order for each request: security headers, origin, authentication, draining, then the route. Routes
+ * see the engine's facade and nothing behind it. Health and metrics exist in every role; the client routes
+ * (api-routes.ts) only in a process that serves clients, and slots only where there is a sandbox.
  *
- * Fastify is given no schemas (no-schemas.ts). Those of @talaria/protocol make the OpenAPI document
- * (openapi-document.ts), and the conformance suite checks answers against them; but which error comes first and in
- * which words is fixed by the contract, so the routes read their input with the functions of @talaria/protocol.
+ * Fastify gets no schemas (no-schemas.ts). The schemas of @talaria/protocol make the OpenAPI document
+ * (openapi-document.ts), and the conformance suite checks responses against them. But the contract fixes which error
+ * comes first and with which message, so the routes read their input with the functions of @talaria/protocol.
  */
 import { TalariaError } from '@talaria/protocol';
 import Fastify, {
@@ -34,14 +34,14 @@ import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
 import { installSlotRoutes, type SlotSource } from './routes/slots.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
-/** For a request to arrive whole; the answer may take as long as it likes. */
+/** The time for a whole request to arrive; the response may take as long as it needs. */
 const REQUEST_TIMEOUT_MS = 120_000;
 /** The head of a request has at most 16 KB, so no id is too long for its route. */
 const PARAM_MAX_LENGTH = 16_384;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The name of the API key the request came with. */
+    /** The name of the request's API key. */
     owner: string;
     bodyCharge?: BodyCharge;
   }
@@ -61,11 +61,11 @@ export interface HttpServerOptions extends HealthOptions {
   maxBodiesBytes: number;
   report: Report;
   logger: FastifyBaseLogger;
-  /** What other servers on the store are served with; undefined where there are none. */
+  /** For other servers on the same store; undefined if there are none. */
   peers: PeerOptions | undefined;
-  /** What clients use the sandbox without the agent with; undefined where these routes are not there at all. */
+  /** For clients that use the sandbox without the agent; undefined if these routes do not exist. */
   slots?: SlotSource | undefined;
-  /** What clients are served with; undefined where they are served by other processes. */
+  /** For clients; undefined if other processes serve them. */
   api: ApiOptions | undefined;
 }
 
@@ -81,13 +81,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: PARAM_MAX_LENGTH },
-    // Node's own answer to a missing host has neither body nor headers; see the hook below.
+    // Node's own response to a missing host has neither body nor headers; see the hook below.
     http: { requireHostHeader: false },
-    // Shutting down is start.ts's job: it decides how long what is open may go on.
+    // Shutdown belongs to start.ts, which decides how long open requests may continue.
     forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      // A request with such a URL meets no hook; what the hooks say comes first all the same.
+      // A request with such a URL reaches no hook, but the checks of the hooks come first all the same.
       reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
       try {
         admitOrigin(request, reply);
@@ -113,7 +113,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
     expectOneHost(request);
-    // A body is bytes whatever its type says; Fastify would refuse a type it cannot read.
+    // A body is read as bytes whatever its content type; Fastify would refuse a type it cannot read.
     delete request.raw.headers['content-type'];
   });
   installCrossOrigin(app, admitOrigin);
@@ -130,17 +130,17 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   const budget = new BodyBudget({
     maxBytes: options.maxBodiesBytes,
-    // One body has room in any case: where its length is not known, it is charged with the largest there may be.
+    // One body always has room: a body of unknown length is charged with the maximum.
     maxBytesPerOwner:
       apiKeys.length > 1 ? Math.max(options.maxBodiesBytes / 2, BODY_LIMIT_BYTES) : options.maxBodiesBytes,
   });
   app.decorateRequest('bodyCharge');
   app.addHook('preParsing', async (request, reply) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-    // What a GET brings is never read, and its answer may be a stream of hours.
+    // The body of a GET is never read, and its response may be a stream of hours.
     const isRead = request.method !== 'GET' && request.method !== 'HEAD';
     if (!isRead || (length === undefined && coding === undefined)) return;
-    // What is packed may be as large as any other once it is unpacked.
+    // A compressed body may be as large as any other after decompression.
     const isKnown = length !== undefined && request.headers['content-encoding'] === undefined;
     const bytes = isKnown ? Math.min(Number(length), BODY_LIMIT_BYTES) : BODY_LIMIT_BYTES;
     const charge = budget.charge(request.owner, bytes);
@@ -148,7 +148,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     reply.raw.once('close', () => charge.release());
   });
 
-  // A connection that is kept alive would bring its client's next request here.
+  // A kept-alive connection would bring the client's next request here.
   app.addHook('onSend', async (_request, reply) => {
     if (engine.draining) reply.header('connection', 'close');
   });
@@ -170,15 +170,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         slots: typeof slots === 'object',
       });
   });
-  // Apart from the others: who is no peer is not even told which methods there are.
+  // Separate from the others: a client that is not a peer does not even learn which methods exist.
   if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });
   return app;
 }
 
-/** Of two hosts a proxy and this server may each believe another one. */
+/** With two hosts, a proxy and this server might each believe a different one. */
 function expectOneHost({ raw }: FastifyRequest): void {
   const hosts = raw.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts === 1 || (hosts === 0 && raw.httpVersion !== '1.1')) return;
-  const message = hosts === 0 ? "The header 'Host' is missing" : "The header 'Host' may be given once";
+  const message = hosts === 0 ? "The header 'Host' is missing" : "The header 'Host' must be given once";
   throw new TalariaError('invalid_request', { message });
 }

@@ -1,7 +1,7 @@
 /**
- * Fastify's validator and serializer, refused. Left alone it loads both, some hundred modules, whether or not a route
- * has a schema; none has one here (see http-server.ts). One that got one all the same would keep the server from
- * starting, rather than have it ignored.
+ * Disables Fastify's validator and serializer. By default it loads both, some hundred modules, even if no route has a
+ * schema, and none has one here (see http-server.ts). A route with a schema keeps the server from starting, so that no
+ * schema is silently ignored.
  */
 import type { FastifyServerOptions } from 'fastify';
 

@@ -1,8 +1,8 @@
 /**
- * The OpenAPI document, from the schemas of the protocol. Loaded when it is first asked for: nothing else at run time
- * needs the schemas, and loading them is a good part of what a start would cost.
+ * The OpenAPI document, made from the schemas of the protocol. It is loaded on the first request for it: nothing else
+ * at run time needs the schemas, and loading them would be a good part of the start time.
  *
- * An operation is described here and served by the route of the same method and path; the conformance suite checks
+ * An operation is described here and served by the route with the same method and path. The conformance suite checks
  * that the document has every route.
  */
 import { RUN_STATUSES } from '@talaria/protocol';
@@ -18,19 +18,19 @@ export interface Operation {
   open?: boolean;
   headers?: Record<string, TSchema>;
   query?: Record<string, TSchema>;
-  /** Names of query parameters that have to be there. */
+  /** Names of required query parameters. */
   required?: string[];
   body?: TSchema;
-  /** Whether the body may be left out. */
+  /** Whether the body is optional. */
   optionalBody?: boolean;
-  /** Of the answer when all went well. */
+  /** The status of a successful response. */
   status?: number;
   answer?: TSchema;
-  /** Of the answer; JSON by default. */
+  /** The content type of the response; JSON by default. */
   contentType?: string | readonly string[];
-  /** Further answers that are no errors. */
+  /** Further responses that are not errors. */
   also?: Record<number, string>;
-  /** Whether the answer can also be a stream of server-sent events. */
+  /** Whether the response can also be a stream of server-sent events. */
   streams?: true;
   errors?: number[];
 }
@@ -57,7 +57,10 @@ const StreamedEvent = Type.Object({
 });
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
-/** What a route under `/api/jobs` refuses with; what is refused before any route is reached has the envelope there, too. */
+/**
+ * The errors of the routes under `/api/jobs`. Errors from before any route is reached have the usual envelope there,
+ * too.
+ */
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 const PATH_PARAMETERS: Record<string, TSchema> = {
@@ -78,15 +81,15 @@ const ERRORS: Record<number, string> = {
   400: 'The request is not valid',
   401: 'The API key is missing or wrong',
   403: 'Not allowed on a server without a key',
-  404: 'It is not there, or not in a state that allows this',
-  409: 'In conflict with what was asked before',
+  404: 'It does not exist, or is in a state that does not allow this',
+  409: 'In conflict with an earlier request',
   413: 'The body is too large',
   416: 'The file has no bytes in that range',
-  421: 'This process has no sandbox; another one has',
-  422: 'The run failed or was stopped: the same request again would be another run',
-  429: 'Too many of these are waiting; where Retry-After is given, it says when to try again',
+  421: 'This process has no sandbox; another process has one',
+  422: 'The run failed or was stopped; a retry would be another run',
+  429: 'Too many are waiting; Retry-After, if present, says when to retry',
   502: 'The model provider failed',
-  503: 'Not now; see Retry-After',
+  503: 'Not at the moment; see Retry-After',
   504: 'The model provider did not answer in time',
 };
 
@@ -101,7 +104,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /health/detailed': {
     tag: 'health',
-    summary: 'How is it?',
+    summary: 'The state of the server and its parts',
     answer: schemas.HealthDetailedSchema,
     errors: [401],
   },
@@ -145,8 +148,8 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /api/model/options': {
     tag: 'discovery',
-    summary: 'What a request may name as its model',
-    query: { refresh: Type.Unknown({ description: 'Ignored: the answer is always up to date' }) },
+    summary: 'The models that a request may name',
+    query: { refresh: Type.Unknown({ description: 'Ignored: the response is always up to date' }) },
     answer: schemas.ModelOptionsSchema,
     errors: [401],
   },
@@ -169,7 +172,7 @@ const OPERATIONS: Record<string, Operation> = {
       'A run that fails has the status of its failure.',
     headers: {
       'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
-      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Continue this session' }),
       'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
     },
     body: schemas.ChatRequestSchema,
@@ -185,7 +188,7 @@ const OPERATIONS: Record<string, Operation> = {
       'and [DONE]. A run that fails has the status of its failure.',
     headers: {
       'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
-      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Continue this session' }),
       'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
     },
     body: schemas.CompletionRequestSchema,
@@ -194,8 +197,8 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/embeddings': {
     tag: 'openai',
-    summary: 'Make embeddings, by the provider of the model',
-    description: 'Passed on to the provider with the key of the server; 404 where it makes none.',
+    summary: "Create embeddings with the model's provider",
+    description: "Passed on to the provider with the server's key; 404 if the provider has no embeddings.",
     body: schemas.EmbeddingRequestSchema,
     answer: schemas.EmbeddingListSchema,
     errors: [400, 401, 404, 413, 429, 502, 504],
@@ -206,15 +209,15 @@ const OPERATIONS: Record<string, Operation> = {
     summary: 'Create a response',
     description:
       'The answer of a run, whose id is in the header X-Talaria-Run-Id. With `stream`, server-sent events named as their ' +
-      '`type`; with `background`, the response as it is at once, to be asked for again. A run that fails has the status of ' +
+      '`type`; with `background`, the response in its present state, to be fetched again later. A run that fails has the status of ' +
       'its failure. Calls that the server runs are `mcp_call` items; `function_call` asks the client to run one of its own ' +
       '`tools`, and the request that brings its `function_call_output` continues the run.',
     headers: {
       'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
-      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Go on with this session' }),
+      'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Continue this session' }),
       'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
       'X-Hermes-Tool-Items': Type.Union([Type.Literal('mcp_call'), Type.Literal('function_call')], {
-        description: 'How calls are shown that the server runs',
+        description: 'How to show calls that the server runs',
       }),
     },
     body: schemas.ResponseRequestSchema,
@@ -246,7 +249,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /v1/responses/{response_id}/input_items': {
     tag: 'openai',
-    summary: 'List what a response was asked with',
+    summary: 'List the input items of a response',
     query: ItemQuery,
     answer: schemas.ResponseItemListSchema,
     errors: [400, 401, 404],
@@ -255,14 +258,14 @@ const OPERATIONS: Record<string, Operation> = {
     tag: 'openai',
     summary: 'Estimate the tokens of a request',
     description:
-      'What the request says and goes on from, without the prompt and the tools of the agent itself.',
+      "Counts the request and the messages that it continues, without the agent's own prompt and tools.",
     body: schemas.ResponseRequestSchema,
     answer: schemas.ResponseInputTokensSchema,
     errors: [400, 401, 403, 404, 409, 413],
   },
   'POST /v1/conversations': {
     tag: 'openai',
-    summary: 'Make a conversation, which is a session',
+    summary: 'Create a conversation, which is a session',
     body: Type.Union([schemas.CreateConversationRequestSchema, Type.Null()]),
     optionalBody: true,
     answer: schemas.ConversationSchema,
@@ -276,7 +279,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/conversations/{conversation_id}': {
     tag: 'openai',
-    summary: 'Describe a conversation anew',
+    summary: 'Change the metadata of a conversation',
     body: schemas.UpdateConversationRequestSchema,
     answer: schemas.ConversationSchema,
     errors: [400, 401, 404],
@@ -289,7 +292,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /v1/conversations/{conversation_id}/items': {
     tag: 'openai',
-    summary: 'List what is said in a conversation',
+    summary: 'List the items of a conversation',
     query: ItemQuery,
     answer: schemas.ResponseItemListSchema,
     errors: [400, 401, 404],
@@ -309,7 +312,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'DELETE /v1/conversations/{conversation_id}/items/{item_id}': {
     tag: 'openai',
-    summary: 'Take an item out of a conversation',
+    summary: 'Remove an item from a conversation',
     answer: schemas.ConversationSchema,
     errors: [401, 404, 409],
   },
@@ -319,14 +322,14 @@ const OPERATIONS: Record<string, Operation> = {
     query: {
       status: Type.String({
         pattern: `^(${RUN_STATUSES.join('|')})(,(${RUN_STATUSES.join('|')}))*$`,
-        description: 'One status, or several with commas between them',
+        description: 'One status, or several separated by commas',
       }),
       session_id: Type.String(),
       job_id: Type.String({ description: 'Runs of this job' }),
       since: EpochSeconds,
       until: EpochSeconds,
       q: Type.String({
-        description: 'Words that are all in the prompt, as far as `input` shows it, or in the answer',
+        description: 'Words that must all occur in the prompt (as far as `input` shows it) or in the answer',
       }),
       view: Type.Union([Type.Literal('full'), Type.Literal('head')], {
         description: '`head`: without the answers',
@@ -355,7 +358,9 @@ const OPERATIONS: Record<string, Operation> = {
     description:
       'Server-sent events: the whole run from its first event, then live ones, until the terminal event. ' +
       'With a cursor, everything after it, once and in order.',
-    headers: { 'Last-Event-ID': Type.String({ pattern: '^[0-9]*$', description: 'Empty is none' }) },
+    headers: {
+      'Last-Event-ID': Type.String({ pattern: '^[0-9]*$', description: 'An empty value counts as absent' }),
+    },
     query: { last_event_id: Type.Integer({ minimum: 0 }), last_seq: Type.Integer({ minimum: 0 }) },
     answer: Type.String(),
     contentType: 'text/event-stream',
@@ -378,15 +383,15 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/runs/{run_id}/steer': {
     tag: 'runs',
-    summary: 'Give a running run text for its next step',
+    summary: 'Send text to a running run, for its next step',
     body: schemas.SteerRequestSchema,
     answer: schemas.RunSteerSchema,
     errors: [400, 401, 404, 409, 429],
   },
   'POST /v1/runs/{run_id}/tool_outputs': {
     tag: 'runs',
-    summary: 'Give calls of client tools their outputs',
-    description: 'The same output again changes nothing.',
+    summary: 'Send the outputs of client tool calls',
+    description: 'Sending the same output again changes nothing.',
     body: schemas.ToolOutputsRequestSchema,
     answer: schemas.RunToolOutputsSchema,
     errors: [400, 401, 404, 409],
@@ -405,7 +410,7 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /v1/runs/{run_id}/artifacts/content': {
     tag: 'runs',
     summary: "Get one file of a run's workspace",
-    description: 'The whole file, or with a range a part of it (206). HEAD gives the headers alone.',
+    description: 'The whole file, or a part of it with a range (206). HEAD gives only the headers.',
     headers: {
       Range: Type.String({ description: 'bytes=first-last, bytes=first- or bytes=-count' }),
       'If-Range': Type.String(),
@@ -415,7 +420,7 @@ const OPERATIONS: Record<string, Operation> = {
     required: ['path'],
     answer: Type.String(),
     contentType: 'application/octet-stream',
-    also: { 206: 'The range', 304: 'As the client has it' },
+    also: { 206: 'The range', 304: 'The version that the client has' },
     errors: [400, 401, 404, 416],
   },
   'GET /v1/runs/{run_id}/artifacts/archive': {
@@ -433,14 +438,14 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'GET /api/sessions': {
     tag: 'sessions',
-    summary: 'List sessions, the one used last first',
+    summary: 'List sessions, most recently used first',
     query: {
       limit: Limit,
       after: After,
       offset: Offset,
       source: Type.String(),
-      title: Type.String({ description: 'Exactly this one' }),
-      include_hidden: Type.Boolean({ default: false, description: 'With a title: hidden ones as well' }),
+      title: Type.String({ description: 'Only the session with exactly this title' }),
+      include_hidden: Type.Boolean({ default: false, description: 'With a title: include hidden sessions' }),
     },
     answer: schemas.SessionListSchema,
     errors: [400, 401],
@@ -462,7 +467,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'PATCH /api/sessions/{session_id}': {
     tag: 'sessions',
-    summary: 'Change what is said about a session',
+    summary: 'Change the fields of a session',
     body: schemas.UpdateSessionRequestSchema,
     answer: schemas.SessionAnswerSchema,
     errors: [400, 401, 404, 413],
@@ -489,7 +494,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /api/sessions/{session_id}/fork': {
     tag: 'sessions',
-    summary: 'Make a session that begins as this one did',
+    summary: 'Create a session that starts with the messages of this one',
     body: schemas.ForkSessionRequestSchema,
     optionalBody: true,
     status: 201,
@@ -520,7 +525,7 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /api/jobs': {
     tag: 'jobs',
     summary: 'List jobs, oldest first',
-    query: { include_disabled: Type.Boolean({ default: false, description: 'Paused ones as well' }) },
+    query: { include_disabled: Type.Boolean({ default: false, description: 'Include paused jobs' }) },
     answer: schemas.JobListSchema,
     errors: [400, 401],
   },
@@ -540,7 +545,7 @@ const OPERATIONS: Record<string, Operation> = {
   'PATCH /api/jobs/{job_id}': {
     tag: 'jobs',
     summary: 'Change a job',
-    description: 'What is not given stays. A new schedule sets a new time for the next run.',
+    description: 'Absent fields stay unchanged. A new schedule sets a new time for the next run.',
     body: schemas.UpdateJobRequestSchema,
     answer: schemas.JobAnswerSchema,
     errors: [400, 401, 404, 413],
@@ -548,7 +553,7 @@ const OPERATIONS: Record<string, Operation> = {
   'DELETE /api/jobs/{job_id}': {
     tag: 'jobs',
     summary: 'Delete a job',
-    description: 'A run of it that is under way goes on.',
+    description: 'A run of it that is in progress continues.',
     answer: schemas.JobDeletedSchema,
     errors: [400, 401, 404],
   },
@@ -568,7 +573,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   'POST /api/jobs/{job_id}/run': {
     tag: 'jobs',
-    summary: 'Run a job now, beside its schedule',
+    summary: 'Run a job now, in addition to its schedule',
     answer: schemas.JobAnswerSchema,
     errors: [400, 401, 404, 409, 429, 503],
   },
@@ -596,7 +601,7 @@ export function openApiDocument(version: string): object {
             headers: {
               'webhook-id': Type.String({ description: 'The same in every attempt' }),
               'webhook-timestamp': Type.Integer({ description: 'Seconds since the epoch, of this attempt' }),
-              'webhook-signature': Type.String({ description: 'v1, and base64; where there is a secret' }),
+              'webhook-signature': Type.String({ description: 'v1, and base64; only if there is a secret' }),
             },
           }),
           requestBody: { required: true, content: json(schemas.WebhookMessageSchema) },
@@ -657,7 +662,7 @@ function parameters(
       name,
       in: where,
       required: where === 'path' || required.includes(name),
-      // `?limit=` is no limit; see query.ts.
+      // An empty `?limit=` counts as absent; see query.ts.
       ...(where === 'query' && !required.includes(name) ? { allowEmptyValue: true } : {}),
       schema,
     }));

@@ -1,6 +1,6 @@
 /**
- * What was said up to where a run waited for its client, as the history of another run. A client may go back to a response
- * that asked for calls, and give them other outputs than the run has had, or give them too late.
+ * The conversation up to the point where a run waited for its client, as the history of another run. A client may go
+ * back to a response that asked for calls and give other outputs than the run has got, or give them too late.
  */
 import type { CreateResponse, HistoryMessage, ToolOutput } from '@talaria/protocol';
 import { Progress } from '../agent/progress.ts';
@@ -9,7 +9,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { StoredResponse } from '../journal/responses.ts';
 
-/** The request with its whole history; undefined when the run is gone, or did not wait there. */
+/** The request with its whole history; undefined when the run is gone, or did not wait at that point. */
 export async function branchFrom(
   journal: Pick<Journal, 'readLog' | 'sessions'>,
   { owner, runId, sessionId, afterSeq }: StoredResponse,
@@ -36,7 +36,7 @@ export async function branchFrom(
   };
 }
 
-/** Of the calls of the step that waits: the server's own outcomes, and what the client gives now. */
+/** For the calls of the waiting step: the server's own outcomes, and the outputs that the client gives now. */
 function resultsOf(runId: string, { calls }: Progress, outputs: readonly ToolOutput[]): HistoryMessage[] {
   const given = new Map(outputs.map(({ toolCallId, output }) => [toolCallId, output]));
   return calls.map(({ call, outcome }) => ({

@@ -1,8 +1,8 @@
 /**
- * Calls of tools. `function_call` tells every client of this dialect to run the call, so it is only used for tools of the
- * client's own. A call that the server runs is an `mcp_call`, open until its outcome is there.
+ * Tool calls as items. `function_call` tells every client of this dialect to run the call, so it is only used for the
+ * client's own tools. A call that the server runs is an `mcp_call`, open until it has its outcome.
  *
- * Clients of Hermes servers expect those as `function_call`, followed by a `function_call_output`; they get them so.
+ * Clients of Hermes servers expect those as `function_call`, followed by `function_call_output`; they get that form.
  */
 import type { PendingCall, ResponseItem } from '@talaria/protocol';
 import { toClientCallId } from '../engine/call-ids.ts';
@@ -76,7 +76,7 @@ export class CallItems {
     }
   }
 
-  /** No outcome of the open ones will come any more. */
+  /** The open calls will get no outcome any more. */
   cutOff(): void {
     for (const callId of [...this.#open.keys()]) {
       this.#close(callId, { status: 'incomplete', output: null, error: CUT_OFF });

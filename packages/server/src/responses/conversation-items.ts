@@ -1,27 +1,27 @@
 /**
- * The messages of a session as items of a conversation. A message has no id of its own, so that of an item follows from what
- * it says and how often that was said before: it stays the same when others are taken out. It also names the conversation, so
- * that a request can refer to the item by its id alone.
+ * The messages of a session as items of a conversation. A message has no id of its own. So the id of an item is made
+ * from its content and from how often that content occurred before: it stays the same when other items are removed. It
+ * also names the conversation, so that a request can refer to the item by its id alone.
  */
 import { createHash } from 'node:crypto';
 import type { AssistantPart, Message } from '../journal/messages.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Item } from './item-lists.ts';
 
-/** With its prefix, as long an id as OpenAI takes for a call. */
+/** With its prefix, the longest call id that OpenAI accepts. */
 const ID_DIGITS = 36;
 const ITEM_ID = new RegExp(`^[a-z]+_[0-9a-f]{${ID_DIGITS}}_([\\w-]+)$`);
 
-/** How what is said is shown. */
+/** Masks what is shown. */
 export type Masks = Pick<Secrets, 'mask' | 'maskKnown' | 'maskJson'>;
 
 export interface ConversationItem {
   item: Item;
-  /** The messages without what the item says. */
+  /** The messages without the content of the item. */
   without(messages: readonly Message[]): Message[];
 }
 
-/** The conversation that has the item; undefined for an id of another form. */
+/** The conversation of the item; undefined for an id of another form. */
 export function conversationOfItem(itemId: string): string | undefined {
   const encoded = ITEM_ID.exec(itemId)?.[1];
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64url').toString('utf8');
@@ -43,7 +43,7 @@ export function toConversationItems(
   };
   return messages.flatMap((message, at) => {
     if (message.role === 'assistant') return assistantItems(messages, at, message.content, secrets, idOf);
-    // It stands with its call.
+    // It is shown with its call.
     if (message.role === 'tool') return [];
     const { role, content } = message;
     const id = idOf('msg', message);
@@ -97,7 +97,7 @@ function assistantItems(
   return items;
 }
 
-/** A message that has nothing left to say is left out. */
+/** A message without any content left is removed. */
 function withoutParts(
   messages: readonly Message[],
   at: number,

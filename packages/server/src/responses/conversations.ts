@@ -1,4 +1,4 @@
-/** Conversations: sessions in OpenAI's words, and what clients add to them or take out without a run. */
+/** Conversations: sessions in OpenAI's form, and the items that clients add or remove without a run. */
 import {
   type Conversation,
   createId,
@@ -65,7 +65,7 @@ export class ConversationAccess {
     return found.item;
   }
 
-  /** As they are stored, for a run that is given them again; none when there is no such conversation. */
+  /** The stored items, for a run that gets them again; none when there is no such conversation. */
   async storedItems(owner: string, conversationId: string): Promise<Item[]> {
     const conversation = await this.#journal.conversations.get(owner, conversationId);
     if (conversation === undefined) return [];
@@ -73,7 +73,7 @@ export class ConversationAccess {
     return toConversationItems(conversationId, messages, UNMASKED).map(({ item }) => item);
   }
 
-  /** The items as they were added, after whatever is said there by then. */
+  /** Adds the items after whatever the conversation has by then, and returns them. */
   async addItems(owner: string, conversationId: string, items: readonly unknown[]): Promise<ItemList> {
     const messages = messagesOf(items);
     for (;;) {
@@ -84,7 +84,7 @@ export class ConversationAccess {
           await this.#journal.conversations.add(owner, conversationId, turn, before.conversation.nextPos);
         }
       } catch (error) {
-        // Somebody else was faster; the ids of the items follow from all that was said.
+        // Another writer was faster; the ids of the items depend on all messages before them.
         if (error instanceof TalariaError && error.code === 'session_active_turn') continue;
         throw error;
       }

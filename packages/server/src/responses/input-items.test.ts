@@ -11,7 +11,7 @@ const itemIn = (responseId: string, n: number, text = 'hi') => ({
 });
 const reference = ({ id }: { id: string }) => ({ type: 'item_reference', id });
 
-/** Responses of one owner, which count how often they are read. */
+/** The responses of one owner, which count how often they are read. */
 function stored(...items: ReturnType<typeof itemIn>[]) {
   const reads: string[] = [];
   return {
@@ -27,7 +27,7 @@ function stored(...items: ReturnType<typeof itemIn>[]) {
 describe('references to stored items', () => {
   const [one, two, three] = [itemIn(FIRST, 1), itemIn(FIRST, 2), itemIn(SECOND, 1)];
 
-  test('are replaced in their places, and each response is read once', async () => {
+  test('are replaced in place, and each response is read once', async () => {
     const source = stored(one, two, three);
     const said = { role: 'user', content: 'and?' };
     const input = [reference(one), said, reference(three), reference(two), { id: one.id }];
@@ -35,7 +35,7 @@ describe('references to stored items', () => {
     expect(source.reads).toEqual([FIRST, SECOND]);
   });
 
-  test('are refused where there is no such item, as are those to the items of another key', async () => {
+  test('are refused if the item does not exist or belongs to another key', async () => {
     const refused = expect.objectContaining({ code: 'invalid_request', param: 'input[1]' });
     const input = ['hi', reference(one)];
     await expect(resolveInput(stored(two), 'ada', input)).rejects.toEqual(refused);
@@ -45,7 +45,7 @@ describe('references to stored items', () => {
     );
   });
 
-  test('are refused where they stand for more than a request may have', async () => {
+  test('are refused if they stand for more than a request may have', async () => {
     const long = itemIn(FIRST, 1, 'x'.repeat(400));
     const input = [reference(long), reference(long)];
     expect(await resolveInput(stored(long), 'ada', input.slice(1), { maxChars: 1000 })).toEqual([long]);
@@ -55,7 +55,7 @@ describe('references to stored items', () => {
   });
 });
 
-test('an item of a type that nobody knows has an id like any other', () => {
+test('an item of an unknown type has an id like any other', () => {
   const input = JSON.stringify([{ type: 'constructor' }]);
   const [item] = toInputItems(FIRST, input, new Secrets([]));
   expect(item).toEqual({ id: `item_${'a'.repeat(28)}i000000`, type: 'constructor' });

@@ -1,4 +1,4 @@
-/** What responses were asked with: kept as it came, shown in OpenAI's shapes, and found again by the ids of items. */
+/** The inputs of responses: stored unchanged, shown in OpenAI's shapes, and found again by item ids. */
 import { referenceIn, TalariaError } from '@talaria/protocol';
 import type { Secrets } from '../secrets/secrets.ts';
 import { conversationOfItem } from './conversation-items.ts';
@@ -7,7 +7,7 @@ import type { Item } from './item-lists.ts';
 import { inputItemId, responseOfItem } from './response-ids.ts';
 import type { ResponseRuns } from './response-runs.ts';
 
-/** What OpenAI calls items of these types. */
+/** OpenAI's id prefixes for these types. */
 const PREFIXES: ReadonlyMap<string, string> = new Map([
   ['message', 'msg'],
   ['reasoning', 'rs'],
@@ -16,7 +16,7 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
   ['mcp_call', 'mcp'],
 ]);
 
-/** As much as a body may have: references are no way around its limit. */
+/** As much as a body may have: references are no way around the limit. */
 const REFERRED_CHARS_MAX = 10_000_000;
 
 export interface Source extends Pick<ResponseRuns, 'itemsOf'> {
@@ -25,14 +25,14 @@ export interface Source extends Pick<ResponseRuns, 'itemsOf'> {
 
 interface Wanted {
   id: string;
-  /** Where the input names it first. */
+  /** The position at which the input names it first. */
   param: string;
   times: number;
 }
 
 /**
- * The items of an input, with what stored ones are referred to instead of their ids. Clients refer to everything that was
- * said in a chat, so each response and each conversation is read once. What they refer to may be as long as what they could have sent.
+ * The items of an input, with references to stored items replaced. Clients refer to everything in a chat, so each
+ * response and each conversation is read once. The referenced items may be as long as what the client could have sent.
  */
 export async function resolveInput(
   responses: Source,
@@ -56,7 +56,7 @@ export async function resolveInput(
   });
 }
 
-/** As they are shown, each with an id. */
+/** The items as they are shown, each with an id. */
 export function toInputItems(responseId: string, input: string | null, secrets: Secrets): Item[] {
   if (input === null) return [];
   const items = JSON.parse(secrets.maskKnown(input)) as unknown[];
@@ -65,7 +65,7 @@ export function toInputItems(responseId: string, input: string | null, secrets: 
   );
 }
 
-/** An item as it was sent, with an id unless it has one, and with content in parts. */
+/** An item as it was sent, with an id unless it has one, and with its content as parts. */
 function toItem(item: unknown, idOf: (type: string) => string): Item {
   const fields = (typeof item === 'object' && item !== null ? item : { content: item }) as Partial<Item>;
   const { role = 'user', content } = fields;
@@ -109,11 +109,11 @@ async function itemsBeside(responses: Source, owner: string, id: string): Promis
 }
 
 function itemNotFound(id: string, param: string): TalariaError {
-  const message = `Item with id '${id}' not found; it is not stored, or is no longer`;
+  const message = `Item with id '${id}' not found; it was never stored, or was deleted`;
   return new TalariaError('invalid_request', { message, param });
 }
 
 function tooLong(maxChars: number): TalariaError {
-  const message = `The items that are referred to have more than ${maxChars} characters together`;
+  const message = `The referenced items have more than ${maxChars} characters together`;
   return new TalariaError('body_too_large', { message });
 }

@@ -1,4 +1,4 @@
-/** Lists of items as OpenAI has them: a page begins after an item's id, and the newest come first unless asked otherwise. */
+/** Lists of items in OpenAI's form: a page begins after an item's id, and the newest come first by default. */
 import { TalariaError } from '@talaria/protocol';
 
 export interface Item {
@@ -21,7 +21,7 @@ export interface ItemList {
   has_more: boolean;
 }
 
-/** `items` in the order they were said. */
+/** `items` in conversation order. */
 export function listItems(items: readonly Item[], { limit, order, after }: ItemPage): ItemList {
   const ordered = order === 'asc' ? items : items.toReversed();
   const begin = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;

@@ -1,4 +1,4 @@
-/** What the model says, one item for each step, and what the server says to a person. */
+/** The model's messages, one item for each step, and the server's messages to a person. */
 import type { ResponseItem } from '@talaria/protocol';
 import type { ItemId, OutputItems, Slot } from './output-items.ts';
 
@@ -22,12 +22,12 @@ export class MessageItems {
     this.#itemId = itemId;
   }
 
-  /** The place of the message that is open. */
+  /** The index of the open message. */
   get slot(): Slot | undefined {
     return this.#open?.slot;
   }
 
-  /** `n` is the number of the message that this opens, if none is open. */
+  /** `n` is the number of the message to open, if none is open. */
   add(delta: string, n: number): void {
     const message = this.#open ?? this.#begin(this.#itemId('msg', n));
     message.text += delta;
@@ -44,14 +44,14 @@ export class MessageItems {
     this.#items.done(message.slot, messageItem(message, status));
   }
 
-  /** What was said is said again, as another item. */
+  /** Repeated text becomes another item. */
   discard(): void {
     const id = this.#open?.id;
     this.close('incomplete');
     if (id !== undefined) this.#items.drop(id);
   }
 
-  /** A message of the server's own, whole. */
+  /** A complete message of the server itself. */
   notice(text: string): void {
     this.close('completed');
     this.#begin(this.#itemId('msg', NOTICES_FROM + this.#notices++));
@@ -69,7 +69,7 @@ export class MessageItems {
   }
 }
 
-/** Beyond the numbers of what the model says. */
+/** Numbers beyond those of the model's messages. */
 const NOTICES_FROM = 0xf00000;
 
 function placeOf({ id, slot }: OpenMessage) {

@@ -1,6 +1,6 @@
 /**
- * The items of a response in the making, in order. Several may be open at once; each has the next `output_index` when it is
- * added, and keeps it. An item that is dropped is no part of the response any more, and its index is not used again.
+ * The items of a growing response, in order. Several may be open at once. Each gets the next `output_index` when it is
+ * added, and keeps it. A dropped item is not part of the response any more, and its index is not used again.
  */
 import type { ResponseEventPayload, ResponseEventType, ResponseItem } from '@talaria/protocol';
 
@@ -8,11 +8,11 @@ export type Emit = <T extends ResponseEventType>(type: T, payload: ResponseEvent
 
 export interface Slot {
   readonly outputIndex: number;
-  /** The item as it is by now. */
+  /** The item in its present state. */
   current(): ResponseItem;
 }
 
-/** What an item is called: the digits of its response, so that it can be found by its id alone, and a number. */
+/** The id of an item: the digits of its response, so that it can be found by its id alone, and a number. */
 export type ItemId = (prefix: string, n: number) => string;
 
 export class OutputItems {
@@ -28,7 +28,7 @@ export class OutputItems {
     return this.#slots.map((slot) => slot.current());
   }
 
-  /** `before`: an item that stands after this one, though it was added first. */
+  /** `before`: an item that comes after this one, though it was added first. */
   add(added: ResponseItem, current = () => added, before?: Slot): Slot {
     const slot = { outputIndex: this.#nextIndex++, current };
     const at = before === undefined ? -1 : this.#slots.indexOf(before);
@@ -43,7 +43,7 @@ export class OutputItems {
     this.emit('response.output_item.done', { output_index: slot.outputIndex, item });
   }
 
-  /** Takes back an item, by its id. */
+  /** Removes an item by its id. */
   drop(id: string): void {
     const at = this.#slots.findIndex((slot) => slot.current().id === id);
     if (at !== -1) this.#slots.splice(at, 1);

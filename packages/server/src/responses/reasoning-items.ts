@@ -1,11 +1,11 @@
-/** What the model thought, as far as its provider tells. Each thought is whole when it is known. */
+/** The model's reasoning, as far as its provider shows it. Each item is complete when it is added. */
 import type { ItemId, OutputItems, Slot } from './output-items.ts';
 
 export class ReasoningItems {
   readonly #items: OutputItems;
   readonly #itemId: ItemId;
   #count = 0;
-  /** Of the step that goes on: a restart takes them back. */
+  /** The items of the step in progress: a restart removes them. */
   #unsettled: string[] = [];
 
   constructor(items: OutputItems, itemId: ItemId) {
@@ -13,7 +13,7 @@ export class ReasoningItems {
     this.#itemId = itemId;
   }
 
-  /** `before`: the message of the same step, if that has begun. */
+  /** `before`: the message of the same step, if it has begun. */
   add(text: string, before: Slot | undefined): void {
     const id = this.#itemId('rs', this.#count++);
     this.#unsettled.push(id);

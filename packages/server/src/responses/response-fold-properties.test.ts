@@ -1,4 +1,4 @@
-/** What holds for the events of any run; the last word has the accumulator of OpenAI's own client. */
+/** Properties of the events of any run; the reference is the accumulator of OpenAI's own client. */
 import type { ResponseEvent } from '@talaria/protocol';
 import { RESPONSE_EVENT_PAYLOADS } from '@talaria/protocol/schemas';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import type { LogRecord } from '../journal/records.ts';
 import { ResponseFold } from './response-fold.ts';
 import { anyRun, HEAD, SECRETS } from './testing/runs.ts';
 
-/** The ways in which a run is shown. */
+/** The ways to show a run. */
 const VIEWS = [{}, { tool_items: 'function_call' }, { tells_approvals: true }] as const;
 const anyView = fc.constantFrom(...VIEWS);
 type View = (typeof VIEWS)[number];
@@ -27,7 +27,7 @@ const always = (holds: (log: LogRecord[], view: View) => void | Promise<void>) =
     { numRuns: 100 },
   );
 
-it('are numbered from 0 without gaps, and are what the schemas say', () =>
+it('are numbered from 0 without gaps, and match the schemas', () =>
   always((log, view) => {
     for (const [i, event] of fold(log, view).events.entries()) {
       const { type, sequence_number, ...payload } = event;
@@ -79,7 +79,7 @@ it('add up to the same response without the deltas of complete steps', () =>
     expect(fold(whole, view).response).toEqual(fold(log, view).response);
   }));
 
-it("are taken by OpenAI's client, which makes the same response of them", () =>
+it("give the same response in OpenAI's client", () =>
   always(async (log, view) => {
     const { events, response } = fold(log, view);
     const lines = events.map((event) => `${JSON.stringify(event)}\n`);

@@ -38,7 +38,7 @@ const types = (events: readonly ResponseEvent[]) => events.map(({ type }) => typ
 const TEXT = ['response.output_text.done', 'response.content_part.done', 'response.output_item.done'];
 
 describe('the events of a response', () => {
-  it('tell of an answer in the order OpenAI has', () => {
+  it("show an answer in OpenAI's order", () => {
     const run = [accepted, claimed, ...said('Hel', 'lo'), stepped('Hello'), completed('Hello')];
     const { events } = fold(run);
     expect(types(events)).toEqual([
@@ -64,7 +64,7 @@ describe('the events of a response', () => {
     });
   });
 
-  it('have what clients read of a text without asking whether it is there', () => {
+  it('have the text fields that clients read without checking', () => {
     const { events } = fold([accepted, claimed, ...said('Hi'), stepped('Hi'), completed('Hi')]);
     expect(events.filter(({ type }) => type.startsWith('response.output_text.'))).toMatchObject([
       { delta: 'Hi', logprobs: [] },
@@ -72,7 +72,7 @@ describe('the events of a response', () => {
     ]);
   });
 
-  it('begin with what is queued, when it works in the background', () => {
+  it('begin with response.queued for a background response', () => {
     const background = { ...HEAD, settings: { ...HEAD.settings, background: true } };
     expect(fold([accepted], background).events).toMatchObject([
       { response: { status: 'queued', background: true } },
@@ -80,7 +80,7 @@ describe('the events of a response', () => {
     expect(fold([accepted]).events).toMatchObject([{ response: { status: 'in_progress' } }]);
   });
 
-  it('repeat what was asked for, without secrets', () => {
+  it('echo the request, without secrets', () => {
     const settings = {
       ...HEAD.settings,
       instructions: `Use ${SECRET} for it.`,
@@ -128,7 +128,7 @@ describe('the events of a response', () => {
     ]);
   });
 
-  it('show a call in the older form to whoever asks for that', () => {
+  it('show a call in the older form to clients that need it', () => {
     const older = { ...HEAD, settings: { ...HEAD.settings, tool_items: 'function_call' as const } };
     const { events, response } = fold(
       [accepted, claimed, stepped('', [{ id: 'c1' }]), started('c1'), finished('c1', 'out')],
@@ -148,7 +148,7 @@ describe('the events of a response', () => {
     ]);
   });
 
-  it('keep calls open side by side, and close those that fail or never end as that', () => {
+  it('keep calls open side by side, and close failed and unfinished ones as such', () => {
     const calls = [{ id: 'c1' }, { id: 'c2' }, { id: 'c3' }];
     const { events, response } = fold([
       accepted,
@@ -174,13 +174,13 @@ describe('the events of a response', () => {
     ]);
   });
 
-  it('show arguments that are no JSON as they were written', () => {
+  it('show arguments that are not JSON as the model wrote them', () => {
     const call = { id: 'c1', arguments: `{"command": ${SECRET}` };
     const { response } = fold([accepted, claimed, stepped('', [call]), started('c1')]);
     expect(response.output).toMatchObject([{ arguments: '{"command": [redacted]' }]);
   });
 
-  it('say what waits for an answer, and that it was given', () => {
+  it('show a pending approval, and that it was answered', () => {
     const { events, response } = fold([
       accepted,
       claimed,
@@ -198,7 +198,7 @@ describe('the events of a response', () => {
     expect(response).toMatchObject({ status: 'in_progress', approval: null });
   });
 
-  it('say so in words where a person reads them', () => {
+  it('show approvals as text where a person reads them', () => {
     const told = { ...HEAD, settings: { ...HEAD.settings, tells_approvals: true } };
     const { response } = fold(
       [
@@ -224,7 +224,7 @@ describe('the events of a response', () => {
     expect(new Set(response.output.map(({ id }) => id)).size).toBe(4);
   });
 
-  it('tell what the model thought, before what it said in the same step', () => {
+  it('show reasoning before the text of the same step', () => {
     const run = [
       accepted,
       claimed,
@@ -249,7 +249,7 @@ describe('the events of a response', () => {
     expect(fold(withoutDeltas).response.output).toEqual(response.output);
   });
 
-  it('take back what the model thought in a step that was cut off', () => {
+  it('remove the reasoning of a step that was interrupted', () => {
     const { response } = fold([
       accepted,
       claimed,
@@ -264,7 +264,7 @@ describe('the events of a response', () => {
     expect(response.output).toMatchObject([{ summary: [{ text: 'found' }] }, { type: 'message' }]);
   });
 
-  it('have nothing but the checked answer of a run whose answer has a set form', () => {
+  it('have only the checked answer when the request has an output format', () => {
     const formed = { ...HEAD, settings: { ...HEAD.settings, output_form: {} } };
     const run = [
       accepted,
@@ -284,12 +284,12 @@ describe('the events of a response', () => {
       text: { format: { type: 'json_object' } },
       output: [{ type: 'mcp_call' }, { type: 'message', status: 'completed' }],
     });
-    // Cut off before its end: the answer is checked and shown again.
+    // Interrupted before its end: the answer is checked and shown again.
     const again = [...run.slice(0, -1), claimed, resumed, ...run.slice(-2)];
     expect(textsOf(fold(again, formed).response)).toEqual(['{"a":1}']);
   });
 
-  it('end where the run waits for its client, with the calls it is to run', () => {
+  it('end where the run waits for its client, with the calls for it', () => {
     const { events, response } = fold([
       accepted,
       claimed,
@@ -323,7 +323,7 @@ describe('the events of a response', () => {
     });
   });
 
-  it('close text that was cut off, and say it again as another item', () => {
+  it('close interrupted text, and repeat it as another item', () => {
     const { events, response } = fold([
       accepted,
       claimed,
@@ -345,7 +345,7 @@ describe('the events of a response', () => {
     expect(response.output).toMatchObject([{ id: items[1]!.id, content: [{ text: 'Hello' }] }]);
   });
 
-  it('keep an answer whose end was cut off', () => {
+  it('keep an answer whose end was interrupted', () => {
     const { response } = fold([
       accepted,
       claimed,
@@ -372,7 +372,7 @@ describe('the events of a response', () => {
   it.each([
     ['output_truncated', 'max_output_tokens'],
     ['content_filtered', 'content_filter'],
-  ])('end with response.incomplete when the answer was cut short: %s', (error_code, reason) => {
+  ])('end with response.incomplete when the answer was truncated: %s', (error_code, reason) => {
     const cutShort: NewRecord = { event: 'run.failed', public: { error: 'cut', error_code } };
     const { events, response } = fold([accepted, claimed, ...said('Hel'), stepped('Hel'), cutShort]);
     expect(events.at(-1)!.type).toBe('response.incomplete');
@@ -384,7 +384,7 @@ describe('the events of a response', () => {
     });
   });
 
-  it('end with response.failed when the run is stopped, for lack of a name of its own', () => {
+  it('end with response.failed when the run is stopped, because OpenAI has no other name for it', () => {
     const { events, response } = fold([accepted, claimed, asked('c1'), cancelled]);
     expect(events.at(-1)!.type).toBe('response.failed');
     expect(response).toMatchObject({ status: 'cancelled', error: { code: 'run_cancelled' }, approval: null });
@@ -397,7 +397,7 @@ describe('a response that is not finished', () => {
     expect(fold([accepted, claimed]).response.status).toBe('in_progress');
   });
 
-  it('has what was said so far', () => {
+  it('has the text so far', () => {
     const { response } = fold([accepted, claimed, ...said('Hel')]);
     expect(response).toMatchObject({
       output: [{ status: 'in_progress', content: [{ text: 'Hel' }] }],

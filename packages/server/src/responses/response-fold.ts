@@ -1,7 +1,7 @@
 /**
- * A run as OpenAI's clients see it: the third fold of its records. Each record in turn gives the events it means in a
- * stream of `/v1/responses`, and what they add up to is the response. Pure, and the numbers of the events follow from
- * the records alone, so that whoever comes back with the last number it has had is given exactly the rest.
+ * A run as OpenAI's clients see it: the third fold of its records. Each record gives its events in a stream of
+ * `/v1/responses`, and together they make the response. The fold is pure, and the numbers of the events follow from the
+ * records alone, so a client that comes back with its last number gets exactly the rest.
  *
  *   response.created ── at the first event of the run ──▶ response.in_progress
  *   text of a step   ── a message (message-items.ts)
@@ -12,16 +12,16 @@
  *   the end          ── response.completed, response.incomplete (an answer cut short by the model's provider), or
  *                       response.failed, which is also for a run that was stopped
  *
- * Only names that OpenAI has: its clients give up on a stream at one they do not know.
+ * Only event names that OpenAI has: its clients give up on a stream when they see an unknown one.
  *
- * What a restart cut off is said again. Its items are closed and are no part of the response any more; their
- * `output_index` is not used again, so from then on the indices of the stream are ahead of the list.
+ * Text that a restart interrupted is repeated. Its items are closed and are not part of the response any more; their
+ * `output_index` is not used again, so from then on the indices in the stream are higher than in the list.
  *
- * The text of a step may come as its deltas, or whole with `step.completed` where the records were read without them.
- * Both give the same response; the ids of items count steps and calls, which stand in either. An answer of a set form is
- * shown in one delta once it was checked, and the text of steps is none of it.
+ * The text of a step may come as its deltas, or whole with `step.completed` if the records were read without deltas.
+ * Both give the same response; the ids of items count steps and calls, which are in both. An answer with a requested
+ * format is shown in one delta after it was checked; the text of steps is not part of it.
  *
- * A run that waited for its client is several responses. A fold is given the records of one of them.
+ * A run that waited for its client is several responses. A fold gets the records of one of them.
  */
 import {
   API_ERRORS,
@@ -44,14 +44,14 @@ import { OutputItems } from './output-items.ts';
 import { ReasoningItems } from './reasoning-items.ts';
 import { maskedSettings, type ResponseHead, type ResponseState, responseObject } from './response-object.ts';
 
-/** What is read of a record; where it stands in the journal does not matter. */
+/** The parts of a record that are read; its position in the journal does not matter. */
 export type FoldedRecord = LogRecord extends infer R
   ? R extends LogRecord
     ? Omit<R, 'pos' | 'seq'>
     : never
   : never;
 
-/** Failures that leave an answer, of which OpenAI says that it is incomplete. */
+/** Failures that still have an answer, which OpenAI calls incomplete. */
 const INCOMPLETE_REASONS: ReadonlyMap<string, string> = new Map([
   ['output_truncated', 'max_output_tokens'],
   ['content_filtered', 'content_filter'],
@@ -71,9 +71,9 @@ export class ResponseFold {
   #status: ResponseStatus = 'queued';
   #announced = false;
   #ended = false;
-  /** The step of the open message is complete: nothing of it will be said again. */
+  /** The step of the open message is complete: none of it will be repeated. */
   #messageIsSettled = false;
-  /** The arguments of calls the model has made and nobody has seen yet, by call id. */
+  /** The arguments of calls that were made but not shown yet, by call id. */
   readonly #arguments = new Map<string, string>();
   #steps = 0;
   #resumes = 0;
@@ -119,7 +119,7 @@ export class ResponseFold {
     return this.#nextNumber - 1;
   }
 
-  /** The response as it is by now. */
+  /** The response in its present state. */
   get response(): ResponseObject {
     return this.#snapshot(this.#status);
   }
@@ -141,7 +141,7 @@ export class ResponseFold {
         break;
       case 'tool.started':
         this.#closeMessage();
-        // The client is told of its own once it has to run them.
+        // The client hears of its own tools when it has to run them.
         if (record.public.client !== true) this.#startCall(record.public);
         break;
       case 'tool.completed': {
@@ -183,7 +183,7 @@ export class ResponseFold {
         this.#error = { code: 'run_cancelled', message: API_ERRORS.run_cancelled.message };
         this.#end('response.failed', 'cancelled');
         break;
-      // What the agent needs and nobody is shown. `apply` has dealt with `run.claimed`.
+      // Records for the agent that nobody is shown. `apply` has handled `run.claimed`.
       case 'run.accepted':
       case 'run.claimed':
       case 'run.released':
@@ -205,8 +205,8 @@ export class ResponseFold {
 
   #say(delta: string): void {
     if (this.#messages.slot === undefined) this.#messageIsSettled = false;
-    // Counting the resumes too: what is said again is another item than what was cut off. An answer of a set form is the
-    // only message there is, and its step may be told before or after it.
+    // Counts resumptions too: repeated text is another item than the interrupted one. An answer with a requested format
+    // is the only message, and its step may come before or after it.
     const step = this.#hasForm ? 0 : this.#steps;
     this.#messages.add(delta, step * 0x100 + Math.min(this.#resumes, 0xff));
   }
@@ -279,8 +279,8 @@ export class ResponseFold {
   }
 
   /**
-   * With the items that are open alone, which clients look for by their place; the others have had their events, and a run
-   * that asks often would repeat them as often.
+   * With only the open items, which clients look up by index. The others have had their events, and a run with many
+   * approvals would repeat them each time.
    */
   #emitState(): void {
     const open = this.#items.list.filter(({ status }) => status === 'in_progress');

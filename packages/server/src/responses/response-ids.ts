@@ -1,4 +1,4 @@
-/** Ids of responses and of their items. They follow from the run, so a retry reads the same. */
+/** Ids of responses and of their items. They are computed from the run, so a retry gets the same. */
 import { createHash } from 'node:crypto';
 import { isResponseId, toResponseId } from '@talaria/protocol';
 
@@ -12,14 +12,14 @@ export function responseIdOf(runId: string, afterSeq: number): string {
   return `resp_${hash.slice(0, DIGITS)}`;
 }
 
-/** The response that has the item, in its output or among what it was asked; undefined for an id of another form. */
+/** The response of the item, from its output or its input; undefined for an id of another form. */
 export function responseOfItem(itemId: string): string | undefined {
   const digits = ITEM_ID.exec(itemId)?.[1];
   const responseId = `resp_${digits}`;
   return isResponseId(responseId) ? responseId : undefined;
 }
 
-/** An item of what a response was asked. */
+/** An input item of a response. */
 export function inputItemId(responseId: string, prefix: string, index: number): string {
   return `${prefix}_${responseId.slice('resp_'.length)}i${index.toString(16).padStart(6, '0')}`;
 }

@@ -28,17 +28,17 @@ function folded(log: readonly LogRecord[]) {
 const read = (log: readonly LogRecord[], ahead?: readonly LogRecord[]) =>
   readResponse(journalOf(log, ahead), HEAD, SECRETS);
 
-/** A run, and a place in its log. */
+/** A run, and a position in its log. */
 const cutRun = anyRun.chain((log) => fc.tuple(fc.constant(log), fc.integer({ min: 1, max: log.length })));
 
-test('at any moment it is what all events so far add up to', () =>
+test('at any time it equals what all events so far add up to', () =>
   fc.assert(
     fc.asyncProperty(cutRun, async ([log, length]) => {
       expect(await read(log.slice(0, length))).toEqual(folded(log.slice(0, length)));
     }),
   ));
 
-test('it is as of one moment, also while the run goes on', () =>
+test('it shows one moment, also while the run continues', () =>
   fc.assert(
     fc.asyncProperty(cutRun, async ([log, length]) => {
       const moments = log.slice(length - 1).map((_, i) => folded(log.slice(0, length + i)));
@@ -87,6 +87,6 @@ test('a run that waited for its client is several responses, each with its own p
   }
 });
 
-test('of a run that is gone there is none', async () => {
+test('a run that is gone has none', async () => {
   expect(await read([])).toBeUndefined();
 });

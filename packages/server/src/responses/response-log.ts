@@ -1,4 +1,4 @@
-/** Reads what a response has come to by now, or at its end, from the log of its run. */
+/** Reads the present or final state of a response from the log of its run. */
 import type { ResponseObject } from '@talaria/protocol';
 import type { Journal, StoredEvent } from '../journal/journal.ts';
 import type { LogRecord } from '../journal/records.ts';
@@ -10,7 +10,7 @@ const PAGE = 1000;
 
 type Source = Pick<Journal, 'readLog' | 'readEvents' | 'firstShownAfter'>;
 
-/** Undefined when there is no such run any more. */
+/** Undefined when the run does not exist any more. */
 export async function readResponse(
   journal: Source,
   head: ResponseHead,
@@ -20,7 +20,7 @@ export async function readResponse(
   if (whole.length === 0) return undefined;
   const { log, beginPos } = partOf(whole, head.afterSeq);
   const fold = new ResponseFold(head, secrets);
-  // Complete steps have their whole text in the log; the deltas are needed of one alone that is not complete.
+  // Complete steps have their whole text in the log; deltas are needed only for a step that is not complete.
   const settled = log.findLastIndex(({ event }) => event === 'step.completed' || event === 'run.resumed');
   const rest = log.slice(settled + 1);
   for (const record of log.slice(0, settled + 1)) fold.apply(record);
@@ -33,7 +33,7 @@ export async function readResponse(
   return fold.response;
 }
 
-/** The records of one response: to the end of the run, or to its next wait for its client. */
+/** The records of one response: to the end of the run, or to its next wait for the client. */
 function partOf(whole: readonly LogRecord[], afterSeq: number): { log: LogRecord[]; beginPos: number } {
   const from = afterSeq === -1 ? 0 : whole.findIndex(({ seq }) => seq === afterSeq) + 1;
   const end = whole.findIndex(({ event }, i) => i >= from && event === 'run.waiting');
@@ -43,14 +43,14 @@ function partOf(whole: readonly LogRecord[], afterSeq: number): { log: LogRecord
   };
 }
 
-/** A text delta is no part of the log; this is the record it is read from. */
+/** A text delta is not part of the log; this is the record that replaces it. */
 export function toDelta({ payload, at }: StoredEvent): FoldedRecord {
   return { event: 'message.delta', public: JSON.parse(payload) as { delta: string }, at };
 }
 
 /**
- * The deltas after this position, up to the first event that is younger than the log: what follows is another step, or of
- * another response.
+ * The deltas after this position, up to the first event that is newer than the log: what follows belongs to another
+ * step or another response.
  */
 async function deltasAfter(
   journal: Source,

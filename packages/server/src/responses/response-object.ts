@@ -1,4 +1,4 @@
-/** The response object: what a run's records add up to, with everything OpenAI's clients read beside it. */
+/** The response object: the result of a run's records, with every field that OpenAI's clients read. */
 import type {
   ApprovalRequest,
   ClientTool,
@@ -12,7 +12,7 @@ import type {
 import type { ResponseSettings } from '../journal/responses.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 
-/** What is known of a response before its run has done anything. */
+/** What is known about a response before its run has done anything. */
 export interface ResponseHead {
   responseId: string;
   runId: string;
@@ -29,7 +29,7 @@ export interface ResponseState {
   output: ResponseItem[];
   usage: Usage;
   error: { code: string; message: string } | null;
-  /** Why an answer that was cut short is no longer. */
+  /** Why a truncated answer ended. */
   incompleteReason: string | null;
   approval: ApprovalRequest | null;
   /** In ms. */
@@ -94,7 +94,7 @@ function toWireTool({ name, description, parameters, strict }: ClientTool): obje
   return { type: 'function', name, description, parameters, strict: strict === true };
 }
 
-/** An answer is held to its schema, whether the client asked for that or not. */
+/** An answer is always checked against its schema, whether or not the client asked for strict mode. */
 function toWireFormat(form: OutputForm | null): NonNullable<ResponseObject['text']>['format'] {
   if (form === null) return { type: 'text' };
   const { schema, name = 'answer', description } = form;
@@ -112,7 +112,7 @@ function usageOf(usage: Usage): ResponseUsage | null {
   if (usage.total_tokens === 0) return null;
   return {
     ...usage,
-    // Clients add them up without asking whether they are there; not every provider counts them.
+    // Clients add them up without checking for undefined; not every provider counts them.
     input_tokens_details: { cached_tokens: usage.input_tokens_details?.cached_tokens ?? 0 },
     output_tokens_details: { reasoning_tokens: usage.output_tokens_details?.reasoning_tokens ?? 0 },
   };

@@ -1,6 +1,7 @@
 /**
- * Responses as runs: what `/v1/responses` can do. A response is a run with another name, or a part of one that waited for
- * its client; whatever is known of it is read from its run's log, or from the snapshot that is left when the run was evicted.
+ * Responses as runs: what `/v1/responses` can do. A response is a run under another name, or a part of a run that
+ * waited for its client. Everything about it is read from its run's log, or from the snapshot that was saved when the
+ * run was evicted.
  */
 import {
   type CreateResponse,
@@ -36,7 +37,7 @@ import { readResponse } from './response-log.ts';
 import type { ResponseHead } from './response-object.ts';
 import { type ResponseView, responseSettings } from './response-settings.ts';
 
-/** A stop takes effect within five seconds; whoever asked for it is not kept waiting for longer. */
+/** A stop takes effect within five seconds; the caller does not wait longer than that. */
 const CANCEL_WAIT_MS = 5_000;
 
 export interface ResponseRunsOptions {
@@ -44,20 +45,20 @@ export interface ResponseRunsOptions {
   journal: Journal;
   secrets: Secrets;
   modelName: string;
-  /** How many are kept of each API key. */
+  /** How many responses of each API key are kept. */
   maxStored: number;
 }
 
 export interface SubmitOptions {
-  /** Where it is said, if neither a conversation nor a response to go on from says so. */
+  /** The session, if neither a conversation nor a previous response names one. */
   sessionId: string | undefined;
-  /** The items it was asked with, as JSON. */
+  /** The input items, as JSON. */
   input: string;
   idempotency: Idempotency | undefined;
   traceparent: string | undefined;
 }
 
-/** A run from an event on. */
+/** A part of a run, from an event on. */
 export interface RunPart {
   run: Run;
   afterSeq: number;
@@ -79,7 +80,7 @@ export class ResponseRuns {
     return this.#options.journal;
   }
 
-  /** As its run will be, or as a run will be continued. */
+  /** In the state of a new run, or of a run about to be continued. */
   settings(asked: CreateResponse, view: Omit<ResponseView, 'model'>): ResponseSettings {
     const { engine, modelName: model } = this.#options;
     return responseSettings(asked, { model, ...view }, engine.allowedSettings(asked.settings));
@@ -101,7 +102,7 @@ export class ResponseRuns {
     }
   }
 
-  /** The request as that for a new run, where it goes back to a response that asked for calls with their outputs. */
+  /** The request as one for a new run, if it brings outputs for an older response that asked for calls. */
   async #branch(owner: string, asked: CreateResponse): Promise<CreateResponse | undefined> {
     const { previousResponseId: previous, outputs } = asked;
     if (previous === undefined || outputs.length === 0) return undefined;
@@ -145,14 +146,14 @@ export class ResponseRuns {
       const submission = { ...run, sessionId: named ?? createId('sess'), response };
       return engine.submit(owner, submission, idempotency, traceparent);
     }
-    // Nothing is to be left of it but the run itself, so it is not in the session it goes on from.
+    // Nothing of it is stored but the run itself, so the run is not in the session that it continues.
     const context = history === undefined ? await this.#contextOf(owner, previous, named) : undefined;
     return engine.submit(owner, { ...run, sessionId: undefined, context }, idempotency, traceparent);
   }
 
   /**
-   * The response that begins where the run is given outputs of its client's tools. It is stored where the one before it
-   * is; the same again is the same response.
+   * The response that begins when the run gets the outputs of its client's tools. It is stored if the one before it is;
+   * the same request again gives the same response.
    */
   async continue(
     asked: CreateResponse,
@@ -173,7 +174,7 @@ export class ResponseRuns {
     return (await journal.responses.get(before.owner, responseId)) ?? head;
   }
 
-  /** A response that asked for calls of its client is not gone on from without their outputs. */
+  /** A response that asked its client for calls cannot be continued without their outputs. */
   async #expectOutputs(owner: string, { previousResponseId, outputs }: CreateResponse): Promise<void> {
     const { output } = await this.get(owner, previousResponseId!);
     const given = new Set(outputs.map(({ toolCallId }) => toolCallId));
@@ -198,12 +199,12 @@ export class ResponseRuns {
     return { sessionId, from, to };
   }
 
-  /** The response as it is now. */
+  /** The response in its present state. */
   async read(head: ResponseHead): Promise<ResponseObject> {
     const { journal, secrets } = this.#options;
     const response = await readResponse(journal, head, secrets);
     if (response !== undefined) return response;
-    // Evicted just now: a stored one has left a snapshot.
+    // Evicted a moment ago: a stored response has left a snapshot.
     const responses = await journal.responses.ofRun(head.runId);
     const stored = responses.find(({ responseId }) => responseId === head.responseId);
     const kept = stored && snapshotOf(stored);
@@ -220,7 +221,7 @@ export class ResponseRuns {
     return snapshotOf(stored) ?? (await this.read(stored));
   }
 
-  /** By estimate: what the request says and goes on from, without what the agent adds itself. */
+  /** By estimate: the request and what it continues, without what the agent adds itself. */
   async inputTokens(owner: string, asked: CreateResponse, sessionId: string | undefined): Promise<number> {
     const { previousResponseId, conversation, history, leadIn, prompt, followUp } = asked;
     const said: HistoryMessage[] = [
@@ -241,7 +242,7 @@ export class ResponseRuns {
     );
   }
 
-  /** What it was asked with. */
+  /** The input items. */
   async inputItems(owner: string, responseId: string): Promise<Item[]> {
     const { journal, secrets } = this.#options;
     const input = isResponseId(responseId) ? await journal.responses.input(owner, responseId) : undefined;
@@ -249,7 +250,7 @@ export class ResponseRuns {
     return toInputItems(responseId, input, secrets);
   }
 
-  /** The items of the response, and those it was asked with; none when there is no such response. */
+  /** The output and input items of the response; none when there is no such response. */
   async itemsOf(owner: string, responseId: string): Promise<Item[]> {
     const stored = await this.#options.journal.responses.get(owner, responseId);
     if (stored === undefined) return [];
@@ -262,7 +263,7 @@ export class ResponseRuns {
     await this.#options.journal.responses.delete(owner, responseId);
   }
 
-  /** Stops a response that works in the background, and gives it as it is then. */
+  /** Stops a background response, and returns it in its new state. */
   async cancel(owner: string, responseId: string): Promise<ResponseObject> {
     const stored = await this.find(owner, responseId);
     if (!stored.settings.background) throw new TalariaError('response_not_background');
@@ -287,7 +288,7 @@ export class ResponseRuns {
     try {
       await this.#options.engine.stop(owner, runId);
     } catch (error) {
-      // It has ended meanwhile; how, is seen from the response.
+      // It has ended meanwhile; the response shows how.
       if (error instanceof TalariaError && error.code === 'run_not_active') return;
       throw error;
     }

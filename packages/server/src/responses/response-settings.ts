@@ -1,8 +1,8 @@
-/** What a response says about how it was made: as it was asked for, and as the server let it be. */
+/** The settings that a response shows: as requested, and as the server allowed them. */
 import type { CreateResponse, ModelSettings } from '@talaria/protocol';
 import type { ResponseSettings } from '../journal/responses.ts';
 
-/** How a response is shown to this client. */
+/** How to show a response to this client. */
 export interface ResponseView {
   model: string;
   toolItems: ResponseSettings['tool_items'];
@@ -12,7 +12,7 @@ export interface ResponseView {
 export function responseSettings(
   asked: CreateResponse,
   view: ResponseView,
-  /** Those of the asked ones that the server lets clients set. */
+  /** Those of the requested settings that the server lets clients set. */
   used: ModelSettings = {},
 ): ResponseSettings {
   const { previousResponseId, conversation, instructions, metadata, truncation, background, store } = asked;

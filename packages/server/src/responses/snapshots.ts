@@ -1,4 +1,4 @@
-/** Keeps what a stored response has come to, before its run is evicted. */
+/** Saves the final state of a stored response before its run is evicted. */
 import type { Journal } from '../journal/journal.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { readResponse } from './response-log.ts';

@@ -1,4 +1,4 @@
-/** A chat completion in one piece: a fold of the run's events, or of those from one wait for its client to the next. */
+/** A chat completion without streaming: a fold of the run's events, or of those between two waits for its client. */
 import type { ChatCompletion, EventPayload } from '@talaria/protocol';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { RunFailure } from '../inline/run-failure.ts';
@@ -12,9 +12,9 @@ interface Shown {
 
 export class ChatAnswer {
   readonly #place: ChatPlace;
-  /** What the present step has shown: all there is of an answer that was cut short. */
+  /** The text of the present step: all there is of an answer that was cut off. */
   #shown: Shown[] = [];
-  /** What the last step has shown before its calls, once it has made one. */
+  /** The text of the last step before its calls, when it has made one. */
   #beforeCalls: Shown[] | undefined;
   #reasoning: Shown[] = [];
   #end: ChatEnd | undefined;
@@ -65,7 +65,7 @@ export class ChatAnswer {
     }
   }
 
-  /** Once the run has ended, or waits for its client. */
+  /** Call it when the run has ended or waits for its client. */
   result(head: ChatHead): { completion: ChatCompletion } | { failure: RunFailure } {
     const end = this.#end;
     if (end === undefined) throw new Error('The run has not ended');

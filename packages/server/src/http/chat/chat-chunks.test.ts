@@ -26,7 +26,7 @@ function log(...told: Told[]): StoredEvent[] {
   return told.map(([event, payload], seq) => ({ seq, event, at: 0, payload: JSON.stringify(payload) }));
 }
 
-/** The journal of a run with these events, of which one record is read at a time. */
+/** The journal of a run with these events, which returns one record per read. */
 function logOf(events: StoredEvent[]): Pick<Journal, 'readLog'> {
   const records = events
     .filter(({ event }) => event !== 'message.delta')
@@ -34,7 +34,7 @@ function logOf(events: StoredEvent[]): Pick<Journal, 'readLog'> {
   return { readLog: async (_runId, after) => records.filter(({ pos }) => pos > after).slice(0, 1) };
 }
 
-/** What is read of the stream when the log comes in batches that end before these events. */
+/** What a client reads when the log comes in batches that end before these events. */
 function read(events: StoredEvent[], cuts: number[] = [], takenBack: TakenBack[] = []) {
   const chunks = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD, takenBack });
   let text = '';
@@ -59,7 +59,7 @@ function read(events: StoredEvent[], cuts: number[] = [], takenBack: TakenBack[]
   };
 }
 
-test('how the log is cut into batches makes no difference', () => {
+test('the batches of the log make no difference', () => {
   const events = log(
     said('a'),
     started('1'),
@@ -80,7 +80,7 @@ test('how the log is cut into batches makes no difference', () => {
   for (let cut = 1; cut < events.length; cut++) expect(read(events, [cut])).toEqual(whole);
 });
 
-test('every frame is a chunk, to clients that know no other', () => {
+test('every frame is a chunk for clients that know nothing else', () => {
   const asked: Told = ['approval.request', { request_id: 'apr_1', command: 'rm -r x', choices: ['once'] }];
   const answered: Told = ['approval.responded', { choice: 'once', resolved: 1 }];
   const { values } = read(log(said('a'), started('1'), asked, answered, finished('1'), COMPLETED));
@@ -90,18 +90,18 @@ test('every frame is a chunk, to clients that know no other', () => {
   }
 });
 
-test('no break stands before the first text, nor within a step', () => {
+test('there is no blank line before the first text, nor within a step', () => {
   expect(read(log(started('1'), finished('1'), said('a'), said('b'), COMPLETED)).content).toBe('ab');
 });
 
-describe('a step that is told anew', () => {
+describe('a step that is repeated', () => {
   const events = log(said('kept '), started('1'), said('lost'), resumed(2), said('found'), COMPLETED);
 
-  test('is told once to whoever comes after the fact', () => {
+  test('is shown once to a reader that comes after the repetition', () => {
     expect(read(events)).toMatchObject({ done: true, content: 'kept \n\nfound' });
   });
 
-  test('is told once however long it is, when it is known from the log', async () => {
+  test('is shown once however long it is, when the log already shows the repetition', async () => {
     const takenBack = await readTakenBack(logOf(events), RUN_ID);
     for (let cut = 1; cut < events.length; cut++) {
       expect(read(events, [cut], takenBack)).toMatchObject({ done: true, content: 'kept \n\nfound' });
@@ -109,18 +109,18 @@ describe('a step that is told anew', () => {
     expect(await readTakenBack(logOf(log(said('a'), resumed(), COMPLETED)), RUN_ID)).toEqual([]);
   });
 
-  test('ends the stream of whoever has heard of it with an error that names the run', () => {
+  test('ends the stream of a reader that has seen it with an error that names the run', () => {
     const { ended, done, error, content } = read(events, [3]);
     expect({ ended, done, content }).toEqual({ ended: true, done: true, content: 'kept \n\nlost' });
     expect(error).toMatchObject({ code: 'internal_error', message: expect.stringContaining(RUN_ID) });
   });
 
-  test('is nothing to whoever has not heard of it: the stream goes on', () => {
+  test('does not matter to a reader that has not seen it: the stream continues', () => {
     expect(read(log(said('a'), resumed(), said('b'), COMPLETED), [1])).toMatchObject({ done: true });
     expect(read(log(said('a'), resumed(1), said('b'), COMPLETED), [1])).toMatchObject({ content: 'ab' });
   });
 
-  test('is left out of a truncated answer in one piece', () => {
+  test('is left out of a truncated answer without streaming', () => {
     const answer = new ChatAnswer({ runId: RUN_ID, usageBefore: NO_USAGE });
     const end: Told = ['run.failed', { error: 'x', error_code: 'output_truncated', usage_so_far: USAGE }];
     for (const event of log(said('lost'), resumed(0), said('fo'), said('und'), end)) answer.take(event);
@@ -130,7 +130,7 @@ describe('a step that is told anew', () => {
   });
 });
 
-test('the last words of a stream that is cut off name the run', () => {
+test('a stream that the server cuts off names the run at its end', () => {
   const bytes = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD }).interrupted(
     new TalariaError('gateway_draining'),
   );
@@ -150,7 +150,7 @@ describe('a run that waits for its client', () => {
   ];
   const waiting: Told = ['run.waiting', { calls: [call], usage_so_far: USAGE }];
 
-  test('ends the completion with its calls, and what follows is of another one', () => {
+  test('ends the completion with its calls, and what follows belongs to another one', () => {
     const events = log(
       said('Let me see'),
       started('1'),
@@ -190,13 +190,13 @@ describe('a run that waits for its client', () => {
     });
   });
 
-  test('is told of no progress of its own tools', () => {
+  test("shows no progress of the client's own tools", () => {
     const { values } = read(log(client, finished('a'), COMPLETED));
     expect(values.filter(({ tool }) => tool !== undefined)).toEqual([]);
   });
 });
 
-test('frames beside the answer have a name for those alone who know it', () => {
+test('frames beside the answer have an event name only for clients that know it', () => {
   const encoded = (namedFrames: boolean) =>
     new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD, namedFrames })
       .encode(log(started('1')) as unknown as EventBatch)

@@ -1,14 +1,14 @@
 /**
- * A chat completion as a stream of chunks, then `[DONE]`: of a whole run, or of a run from one wait for its client to the
- * next. What happens beside the answer comes in frames of its own. Clients of this dialect read those as chunks, so each is
- * one, with a choice that adds nothing; inline/client-traits.ts says who is given their names.
+ * A chat completion as a stream of chunks, then `[DONE]`: of a whole run, or of a run between two waits for its client.
+ * Everything beside the answer comes in separate frames. Clients of this dialect read those as chunks, so each frame is
+ * a chunk whose choice adds nothing; inline/client-traits.ts decides who gets their event names.
  *
- * The texts of two steps are parted by an empty line; the chunks hold all of them, where an answer in one piece has the
- * last alone.
+ * A blank line separates the texts of two steps. The chunks hold all texts; an answer without streaming has only the
+ * last one.
  *
- * A stream cannot take back what it has said. A step that was cut off and is told anew (`run.resumed`) is left out as
- * long as that is known in time: from the log, for whoever comes after the fact, or from the same batch. Else the stream
- * ends with an error.
+ * A stream cannot take text back. A step that was cut off and is repeated (`run.resumed`) is left out if that is known
+ * in time: from the log, for a reader that comes later, or from the same batch. Otherwise the stream ends with an
+ * error.
  */
 import { type ErrorBody, type EventPayload, TalariaError, toErrorBody } from '@talaria/protocol';
 import { approvalAnswerText, approvalText } from '../../engine/approval-text.ts';
@@ -28,13 +28,13 @@ const DONE = 'data: [DONE]\n\n';
 
 export interface ChatChunksOptions extends ChatPlace {
   head: ChatHead;
-  /** What is known to be taken back before the first event. */
+  /** Text that is known to be repeated, before the first event. */
   takenBack?: readonly TakenBack[];
   /** Whether frames beside the answer have an `event:` line. */
   namedFrames?: boolean;
-  /** Whether a failure is a frame of its own, and not also a chunk. */
+  /** Whether a failure is only a frame, and not also a chunk. */
   errorsAlone?: boolean;
-  /** Whether questions to a person are also told as text. */
+  /** Whether approval requests are also shown as text. */
   tellsApprovals?: boolean;
 }
 
@@ -43,9 +43,9 @@ export class ChatChunks implements StreamFormat {
   readonly closed = Buffer.alloc(0);
   readonly #options: ChatChunksOptions;
   readonly #head: ChatHead & { object: 'chat.completion.chunk' };
-  /** What the running tools do, by call. */
+  /** What the running tools do, by call id. */
   readonly #labels = new Map<string, string>();
-  /** The last event of a step's own that was shown. */
+  /** The last shown event that belongs to a step. */
   #lastShownSeq = -1;
   #saidSomething = false;
   #stepIsOver = false;
@@ -62,7 +62,7 @@ export class ChatChunks implements StreamFormat {
     for (const event of batch) {
       if (isTakenBack(event, takenBack)) continue;
       if (this.#repeats(event)) {
-        text += this.#error(new TalariaError('internal_error', { message: 'The answer was begun anew' }));
+        text += this.#error(new TalariaError('internal_error', { message: 'The answer was started again' }));
         return { bytes: Buffer.from(text), ended: true };
       }
       text += this.#frames(event);
@@ -88,7 +88,7 @@ export class ChatChunks implements StreamFormat {
       case 'tool.started': {
         this.#stepIsOver = true;
         const { tool, preview, tool_call_id, client } = payload as EventPayload<'tool.started'>;
-        // The client is told of its own once it has to run them.
+        // The client hears of its own tools when it has to run them.
         if (client) return '';
         this.#labels.set(tool_call_id, preview);
         return this.#toolProgress(tool, preview, tool_call_id, 'running');
@@ -145,7 +145,7 @@ export class ChatChunks implements StreamFormat {
     return this.#options.tellsApprovals === true ? this.#text(text()) : '';
   }
 
-  /** Whether what follows repeats something this stream has already said. */
+  /** Whether the following events repeat something that this stream has already shown. */
   #repeats({ event, payload }: StoredEvent): boolean {
     if (event !== 'run.resumed') return false;
     const { discard_from_seq } = JSON.parse(payload) as EventPayload<'run.resumed'>;
@@ -156,7 +156,7 @@ export class ChatChunks implements StreamFormat {
     return this.#failure(toErrorBody(interruption(reason, this.#options.runId)));
   }
 
-  /** With a finish reason: a stream that only ends looks like an empty success to some clients. */
+  /** With a finish reason: to some clients a stream that just ends looks like an empty success. */
   #failure({ error }: ErrorBody): string {
     if (this.#options.errorsAlone === true) return dataFrame({ error: toLastingError(error) }) + DONE;
     return this.#chunk({}, 'error', { error }) + DONE;

@@ -1,7 +1,7 @@
 /**
- * The end of a run as the end of a chat completion, and its wait for a client's tools, which is one, too. An answer that is
- * cut short by the model's output limit or withheld by its provider is a failed run; here it is an answer with that finish
- * reason, which is how clients of this dialect expect to hear of it. Every other failure is an error.
+ * Turns the end of a run into the end of a chat completion; a wait for the client's tools is an end, too. An answer
+ * that the model's output limit cut off, or that the provider withheld, is a failed run; here it is an answer with that
+ * finish reason, as clients of this dialect expect. Every other failure is an error.
  */
 import {
   type ChatToolCall,
@@ -19,15 +19,15 @@ import { toChatUsage } from './chat-head.ts';
 
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'function_call';
 
-/** Which part of a run a completion is: all of it, or from a wait for the client on. */
+/** Which part of a run a completion is: all of it, or the part after a wait for the client. */
 export interface ChatPlace {
   runId: string;
   usageBefore: Usage;
-  /** Whether its client knows calls by their older name, one at a time. */
+  /** Whether its client knows calls by their older name, `function_call`, one at a time. */
   asFunctions?: boolean;
 }
 
-/** What the client is to run, as part of the message. */
+/** The calls for the client, as part of the message. */
 export type ChatCalls = { tool_calls: ChatToolCall[] } | { function_call: ChatToolCall['function'] };
 
 const FINISH_REASONS: Record<string, FinishReason> = {
@@ -35,7 +35,7 @@ const FINISH_REASONS: Record<string, FinishReason> = {
   content_filtered: 'content_filter',
 };
 
-/** `output` is the whole answer where the run completed. */
+/** `output` is the whole answer if the run completed. */
 export type ChatEnd =
   | {
       finishReason: FinishReason;
@@ -45,7 +45,7 @@ export type ChatEnd =
     }
   | { failure: RunFailure };
 
-/** Of the terminal event of the run, or of `run.waiting`. */
+/** For the terminal event of the run, or for `run.waiting`. */
 export function toChatEnd(event: StoredEvent, { runId, usageBefore, asFunctions }: ChatPlace): ChatEnd {
   const used = (usage: Usage = NO_USAGE): ChatUsage => toChatUsage(subtractUsage(usage, usageBefore));
   if (event.event === 'run.waiting') {

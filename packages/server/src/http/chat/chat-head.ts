@@ -1,4 +1,4 @@
-/** What a completion and each of its chunks say of themselves. It follows from the run, so a retry reads the same. */
+/** The fields that a completion and its chunks share. They follow from the run, so a retry reads the same. */
 import { createHash } from 'node:crypto';
 import type { ChatUsage, Run, Usage } from '@talaria/protocol';
 

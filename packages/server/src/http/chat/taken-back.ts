@@ -1,4 +1,4 @@
-/** Text of a run that was said again later, since a restart had cut it off. */
+/** Text of a run that was said again later, because a restart interrupted it. */
 import type { Journal } from '../../journal/journal.ts';
 
 /** The events from `from` to the one before `to`. */
@@ -10,7 +10,7 @@ export interface TakenBack {
 /** So that the outputs of many calls are not in memory at once. */
 const PAGE_CHARS = 256 * 1024;
 
-/** What is taken back by now. */
+/** The ranges that are repeated by now. */
 export async function readTakenBack(journal: Pick<Journal, 'readLog'>, runId: string): Promise<TakenBack[]> {
   const found: TakenBack[] = [];
   for (let pos = -1; ; ) {

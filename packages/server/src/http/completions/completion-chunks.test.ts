@@ -39,14 +39,14 @@ function read(told: Told[], format = make(), batches = true) {
   return parse(Buffer.concat(parts));
 }
 
-test('the texts of two steps are parted by an empty line, and come after what the text begins with', () => {
+test('a blank line separates the texts of two steps, which follow the prefix', () => {
   const tool: Told = ['tool.started', { tool: 't', preview: '', tool_call_id: 'c', arguments: {} }];
   expect(read([tool, said('one'), tool, said('two'), COMPLETED], make('prompt ')).text).toBe(
     'prompt one\n\ntwo',
   );
 });
 
-test('what is taken back is left out where that is known in time, and is an error where it is not', () => {
+test('repeated text is left out if that is known in time, and is an error otherwise', () => {
   const told: Told[] = [said('cut'), ['run.resumed', { discard_from_seq: 0 }], said('again'), COMPLETED];
   expect(read(told, make(), false).text).toBe('again');
   expect(read(told, make('', [{ from: 0, to: 1 }])).text).toBe('again');
@@ -57,7 +57,7 @@ test('what is taken back is left out where that is known in time, and is an erro
   });
 });
 
-test('an answer that is cut short has that reason, a failure has the error', () => {
+test('a truncated answer has that finish reason, a failure has the error', () => {
   const failed = (error_code: string): Told => ['run.failed', { error: 'why', error_code }];
   expect(read([said('a'), failed('output_truncated')]).chunks.at(-1)).toMatchObject({
     choices: [{ finish_reason: 'length' }],
@@ -68,7 +68,7 @@ test('an answer that is cut short has that reason, a failure has the error', () 
   });
 });
 
-test('a stream that the server has to end says that the run goes on', () => {
+test('a stream that the server cuts off says that the run continues', () => {
   const { chunks } = parse(make().interrupted(new TalariaError('gateway_draining')));
   expect(chunks[0]).toMatchObject({ error: { code: 'gateway_draining' } });
 });

@@ -1,8 +1,7 @@
 /**
- * A text completion as a stream: `text_completion` objects, then `[DONE]`. It shows what the agent says and nothing
- * beside it, since this dialect has no place for more. A failure is a last object with the finish reason `error`: a
- * client that only looks for texts then does not take it for an answer. What is said again after a restart is dealt with
- * as in chat-chunks.ts.
+ * A text completion as a stream: `text_completion` objects, then `[DONE]`. It shows only the agent's text, because this
+ * dialect has no place for more. A failure is a last object with the finish reason `error`, so that a client that only
+ * looks for text does not take it for an answer. Text that is repeated after a restart is handled as in chat-chunks.ts.
  */
 import {
   type Completion,
@@ -28,7 +27,7 @@ const DONE = 'data: [DONE]\n\n';
 export interface CompletionChunksOptions {
   runId: string;
   head: ChatHead;
-  /** What the text begins with: the prompt, where the client wants it back. */
+  /** The beginning of the text: the prompt, if the client wants it back. */
   opening: string;
   takenBack: readonly TakenBack[];
 }
@@ -52,7 +51,7 @@ export class CompletionChunks implements StreamFormat {
     for (const event of batch) {
       if (isTakenBack(event, takenBack)) continue;
       if (this.#repeats(event)) {
-        const reason = new TalariaError('internal_error', { message: 'The answer was begun anew' });
+        const reason = new TalariaError('internal_error', { message: 'The answer was started again' });
         return { bytes: Buffer.concat([Buffer.from(text), this.interrupted(reason)]), ended: true };
       }
       text += this.#frames(event);

@@ -8,29 +8,29 @@ test.each([
   'OpenAI/JS 4.104.0',
   'langchainjs-openai/1.0.0 ((node/v24; linux))',
   'ai-sdk-openai/4.0.114 ai-sdk-provider-utils/5.0.79 node.js/24',
-])('%s is given no names', (agent) => {
+])('%s gets no event names', (agent) => {
   expect(hasNamedFrames({ 'user-agent': agent })).toBe(false);
   expect(hasNamedFrames({ 'user-agent': agent, 'x-hermes-session-id': 'talk' })).toBe(true);
 });
 
 test.each(['http.rb/5.2.0', 'curl/8.0', 'Python/3.11 aiohttp/3.10', undefined])(
-  '%s is given names',
+  '%s gets event names',
   (agent) => {
     expect(hasNamedFrames(agent === undefined ? {} : { 'user-agent': agent })).toBe(true);
   },
 );
 
-test('a failed run has a status that its client does not repeat', () => {
+test('a failed run has a status that its client does not retry', () => {
   expect(failureStatus({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(422);
   expect(failureStatus({})).toBe(422);
   expect(failureStatus({ 'user-agent': 'langchainjs-openai/1.0.0 (node/24)' })).toBe(400);
 });
 
-test('a client of OpenAI’s generator is given no names either', () => {
+test('a client made by OpenAI’s generator gets no event names either', () => {
   expect(hasNamedFrames({ 'x-stainless-lang': 'js' })).toBe(false);
 });
 
-test('the AI SDK alone is told of an error without a chunk', () => {
+test('only the AI SDK gets an error without a chunk', () => {
   expect(
     readsErrorsAlone({ 'user-agent': 'ai-sdk-openai/4.0.114 ai-sdk-provider-utils/5.0.79 node.js/24' }),
   ).toBe(true);

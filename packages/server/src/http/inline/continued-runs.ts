@@ -1,11 +1,11 @@
 /**
- * Requests that bring the outputs of client tools, and so continue a run that waits for them. What such a request is
- * answered with begins after the `run.waiting` that asked for them. In these dialects a request says all that it wants, and
- * so may want something else than the one before: when one agent hands over to another, it has other instructions and
- * other tools. The run then works on what the latest request says.
+ * Requests that bring the outputs of client tools, and so continue a run that waits for them. The answer to such a
+ * request begins after the `run.waiting` that asked for the outputs. In these dialects every request is complete, so it
+ * may differ from the one before: when one agent hands over to another, it has other instructions and other tools. The
+ * run then follows the latest request.
  *
- * A run cannot be continued when it is gone, was not waiting for these calls, or had other outputs by now. Then the
- * request is one like any other: a new run is given the calls and their results as what was said before.
+ * A run cannot be continued when it is gone, did not wait for these calls, or has other outputs by now. Then the
+ * request starts a new run, which gets the calls and their results as earlier messages.
  */
 import {
   NO_USAGE,
@@ -24,7 +24,7 @@ import { termsIn } from '../../journal/run-terms.ts';
 
 export interface ContinuedRun {
   run: Run;
-  /** The event its answer begins after. */
+  /** The answer begins after this event. */
   afterSeq: number;
   usageBefore: Usage;
 }
@@ -36,9 +36,12 @@ export interface ContinuedRunsOptions {
 
 export interface Continuing {
   asked: AskedTerms;
-  /** What the client says after the outputs. A run that no longer waits for them has been told so, or is not continued. */
+  /**
+   * The user's text after the outputs. A run that no longer waits for the outputs already has this text, or is not
+   * continued.
+   */
   message?: string | undefined;
-  /** Is called before a run that still waits is given its outputs, which may end it at once. */
+  /** Called before a waiting run gets its outputs, which may end it at once. */
   prepare?(found: ContinuedRun): Promise<void>;
 }
 
@@ -46,9 +49,9 @@ interface Wait {
   seq: number;
   calls: PendingCall[];
   usage: Usage;
-  /** What the run works on, up to now. */
+  /** The terms of the run up to now. */
   terms: RunTerms;
-  /** The prompt of its session, as the run began. */
+  /** The session's prompt when the run began. */
   sessionPrompt: string | undefined;
   /** What the run was told since, up to its next wait. */
   told: string[];
@@ -61,7 +64,9 @@ export class ContinuedRuns {
     this.#options = options;
   }
 
-  /** Gives the run its outputs; undefined when there is none to continue. The same request again is the same answer. */
+  /**
+   * Gives the run its outputs; undefined when there is no run to continue. The same request again gets the same answer.
+   */
   async continue(
     owner: string,
     outputs: readonly ToolOutput[],
@@ -95,7 +100,7 @@ export class ContinuedRuns {
     return found;
   }
 
-  /** The time the run waited for all of these calls. */
+  /** The wait of the run that was for all of these calls. */
   async #findWait(runId: string, outputs: readonly ToolOutput[]): Promise<Wait | undefined> {
     const log = await this.#options.journal.readLog(runId, -1);
     const terms = termsIn(log);
@@ -116,7 +121,7 @@ export class ContinuedRuns {
   }
 }
 
-/** OpenAI refuses messages that leave a call without its output; a run would wait for it until its time is up. */
+/** OpenAI refuses messages that leave a call without its output; a run would wait for it until its timeout. */
 function expectAll(
   { run_id: runId, pending_calls: pending = [] }: Run,
   { calls }: Wait,

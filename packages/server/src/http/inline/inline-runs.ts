@@ -1,9 +1,9 @@
 /**
- * Answers that are runs: what `/v1/chat/completions` and `/v1/responses` share. The run is the same as any other; what
- * is different is that a request waits for its end, and that it is stopped when nobody waits any more (`InlineWatch`).
+ * Answers that are runs: what `/v1/chat/completions` and `/v1/responses` share. The run is like any other, except that
+ * a request waits for its end, and that it is stopped when nobody waits any more (`InlineWatch`).
  *
- * In this order: the run is submitted, the headers that name it and its session are set, the request is attached, and
- * then either `readToEnd` collects what the answer needs or `stream` shows it as it comes.
+ * The order: submit the run, set the headers that name the run and its session, attach the request, and then either
+ * collect the answer (`readToEnd`) or stream it.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -23,16 +23,16 @@ import { type InlineReader, type InlineWatch, NO_READER } from './inline-watch.t
 import { sendInterruption } from './run-failure.ts';
 import { type SessionHeaders, sessionHeaders } from './session-headers.ts';
 
-/** How long after its end a run answers to its idempotency key. */
+/** How long after its end a run still answers to its idempotency key. */
 const IDEMPOTENCY_MS = 300_000;
-/** A client that vanished without a word is noticed by the system, in the end. */
+/** The operating system notices in the end that a client has vanished. */
 const KEEPALIVE_MS = 30_000;
 
 export interface InlineRequest {
   owner: string;
   session: SessionHeaders;
   submit(): Promise<RunCreated>;
-  /** It goes on whoever leaves. */
+  /** The run continues whoever leaves. */
   background?: boolean;
 }
 
@@ -51,7 +51,7 @@ export class InlineRuns {
   readonly #options: InlineRunsOptions;
   /** The requests that wait for the end of their run. */
   readonly #waiting = new Set<(error: TalariaError) => Promise<void>>();
-  /** Those and the ones that are sent a stream. */
+  /** Those, and the requests that get a stream. */
   readonly #open = new Set<ServerResponse>();
 
   constructor(options: InlineRunsOptions) {
@@ -70,7 +70,7 @@ export class InlineRuns {
     return { run, reader, replayed };
   }
 
-  /** Another reader of a run that was started before; whether it keeps the run going is for the watch to say. */
+  /** Another reader of an existing run; the watch decides whether this reader keeps the run going. */
   join(reply: FastifyReply, owner: string, run: Run): InlineRun {
     const reader = this.#options.watch.join(owner, run.run_id);
     this.#follow(reply, reader);
@@ -78,8 +78,9 @@ export class InlineRuns {
   }
 
   /**
-   * Gives the events of the run after the cursor to `take`, to the last one or to its next wait for its client. False when the answer cannot be given any more: the client
-   * has gone, or it has been told that the server goes. The run goes on either way.
+   * Passes the events of the run after the cursor to `take`, up to the last one or to its next wait for the client.
+   * False when the answer cannot be given any more: the client has gone, or was told that the server shuts down. The
+   * run continues either way.
    */
   async readToEnd(
     reply: FastifyReply,
@@ -147,18 +148,18 @@ export class InlineRuns {
       this.#open.delete(response);
       reader.leave();
     });
-    // It may have closed while the run was submitted, and then does not do so again.
+    // It may have closed while the run was submitted, and the event does not come again.
     if (response.destroyed) reader.leave();
     else this.#open.add(response);
     response.socket?.setKeepAlive(true, KEEPALIVE_MS);
   }
 
-  /** Resolves when every answer that is under way now has been given. */
+  /** Resolves when every answer in progress has been given. */
   async answered(): Promise<void> {
     await Promise.all([...this.#open].map((response) => once(response, 'close')));
   }
 
-  /** Tells whoever waits that the server goes, and lets the runs go on after the next start. */
+  /** Tells everyone who waits that the server shuts down. Their runs continue after the next start. */
   async close(): Promise<void> {
     this.#options.watch.close();
     const error = new TalariaError('gateway_draining');
@@ -166,12 +167,12 @@ export class InlineRuns {
   }
 }
 
-/** The client has the next word, or nobody has. */
+/** The run waits for the client, or has ended. */
 export function endsAnswer(event: string): event is TerminalEventName | 'run.waiting' {
   return isTerminalEvent(event) || event === 'run.waiting';
 }
 
-/** The keys of each route are apart from those of the others: a space cannot stand in a key. */
+/** The keys of each route are separate: a key cannot contain a space. */
 export function inlineIdempotency(
   route: 'chat' | 'completions' | 'responses' | 'session',
   key: string | undefined,

@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Each of those made in a test is a server. */
+/** Each instance in a test stands for one server. */
 function watch(): InlineWatch {
   const inline: InlineWatch = new InlineWatch({
     graceMs: GRACE_MS,
@@ -32,7 +32,7 @@ function watch(): InlineWatch {
   return inline;
 }
 
-test('a run is stopped when its reader has been gone for the grace, and not before', async () => {
+test('stops a run when its reader has been gone for the grace, and not before', async () => {
   watch().attach('ada', 'run_1').leave();
   await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
   expect(stopped).toEqual([]);
@@ -40,7 +40,7 @@ test('a run is stopped when its reader has been gone for the grace, and not befo
   expect(stopped).toEqual(['ada run_1']);
 });
 
-test('a reader that comes in time keeps it, and starts the grace anew when it leaves', async () => {
+test('a reader that comes in time keeps the run, and restarts the grace when it leaves', async () => {
   const inline = watch();
   inline.attach('ada', 'run_1').leave();
   await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
@@ -52,7 +52,7 @@ test('a reader that comes in time keeps it, and starts the grace anew when it le
   expect(stopped).toEqual(['ada run_1']);
 });
 
-test('a run with another reader goes on; other runs are no concern of it', async () => {
+test('a run with another reader continues, and other runs are not affected', async () => {
   const inline = watch();
   const [first, second] = [inline.attach('ada', 'run_1'), inline.attach('ada', 'run_1')];
   first.leave();
@@ -95,7 +95,7 @@ test.each([
   expect(logged).toHaveLength(times);
 });
 
-test('whoever joins a run that is watched, or was just now, keeps it going', async () => {
+test('a reader that joins a watched run keeps it going, also shortly after the last reader left', async () => {
   const inline = watch();
   inline.attach('ada', 'run_1').leave();
   const joined = inline.join('ada', 'run_1');
@@ -106,14 +106,14 @@ test('whoever joins a run that is watched, or was just now, keeps it going', asy
   expect(stopped).toEqual(['ada run_1']);
 });
 
-test('whoever joins a run that nobody waits for may leave it', async () => {
+test('a reader that joins a run that nobody waits for may leave it', async () => {
   watch().join('ada', 'run_1').leave();
   await vi.advanceTimersByTimeAsync(GRACE_MS);
   expect(stopped).toEqual([]);
 });
 
 test.each(['attach', 'join'] as const)(
-  'a reader that came to another server (%s) keeps the run, and the last to leave stops it',
+  'a reader on another server (%s) keeps the run, and the last one to leave stops it',
   async (coming) => {
     const [first, second] = [watch(), watch()];
     first.attach('ada', 'run_1').leave();
@@ -126,7 +126,7 @@ test.each(['attach', 'join'] as const)(
   },
 );
 
-test('readers that leave several servers together leave one run to stop', async () => {
+test('readers that leave several servers together cause one stop', async () => {
   const servers = [watch(), watch(), watch()];
   for (const server of servers) server.attach('ada', 'run_1').leave();
   await vi.advanceTimersByTimeAsync(2 * GRACE_MS);
@@ -134,7 +134,7 @@ test('readers that leave several servers together leave one run to stop', async 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a reader that comes while the others are asked keeps the run', async () => {
+test('a reader that comes while the other servers are asked keeps the run', async () => {
   let answer = (_: boolean) => {};
   const inline = new InlineWatch({
     graceMs: GRACE_MS,

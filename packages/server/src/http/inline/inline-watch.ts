@@ -1,15 +1,15 @@
 /**
- * Who waits for the answer of an inline run. A run that was started for the answer to one request has no other reader,
- * so when that leaves, the run is stopped after a grace; a retry that attaches in time keeps it.
+ * Tracks who waits for the answer of an inline run. A run that was started to answer one request has no other reader,
+ * so it is stopped when that reader has been gone for a grace period. A retry that attaches in time keeps it.
  *
  *   attached ──the last reader leaves──▶ in grace ──nobody came back──▶ stopped
  *       ▲───────────a reader attaches───────────┘
  *
- * What the server cuts off itself (it shuts down, a stream cannot go on) is no leaving: the run goes on, and so it does
- * after a crash.
+ * When the server itself cuts a reader off (it shuts down, or a stream cannot continue), the run continues. It also
+ * continues after a crash.
  *
- * On a store that several servers share, a retry may come to another one. So before a run is stopped the others are asked
- * whether they have a reader of it; one that has is responsible for the run from then on (`takeUp`).
+ * On a store that several servers share, a retry may reach another server. So before a run is stopped, the others are
+ * asked whether they have a reader of it. A server that has one becomes responsible for the run (`takeUp`).
  */
 import { TalariaError } from '@talaria/protocol';
 import type { Log } from '../../basics/log.ts';
@@ -17,7 +17,7 @@ import type { Log } from '../../basics/log.ts';
 export interface InlineWatchOptions {
   graceMs: number;
   stop(owner: string, runId: string): Promise<void>;
-  /** Whether another server has a reader of the run, and is responsible for it now. */
+  /** Whether another server has a reader of the run and is responsible for it now. */
   isTakenUp(runId: string): Promise<boolean>;
   log: Pick<Log, 'info' | 'error'>;
 }
@@ -25,16 +25,16 @@ export interface InlineWatchOptions {
 export interface InlineReader {
   /** The connection is closed. */
   leave(): void;
-  /** The reader has, or is being sent, all it will get: that it leaves now means nothing. */
+  /** The reader has everything it will get, or it is on the way: its leaving means nothing now. */
   done(): void;
 }
 
-/** Of a run that goes on whoever leaves. */
+/** For a run that continues whoever leaves. */
 export const NO_READER: InlineReader = { leave() {}, done() {} };
 
 interface WatchedRun {
   readers: number;
-  /** Whether the run is to be stopped when the last of them has left. */
+  /** Whether to stop the run when the last reader has left. */
   responsible: boolean;
   grace: NodeJS.Timeout | undefined;
 }
@@ -54,7 +54,7 @@ export class InlineWatch {
     return reader;
   }
 
-  /** As `attach`, but a run that nobody is responsible for stays so. */
+  /** Like `attach`, but if nobody is responsible for the run, it stays so. */
   join(owner: string, runId: string): InlineReader {
     const run: WatchedRun = this.#runs.get(runId) ?? { readers: 0, responsible: false, grace: undefined };
     this.#runs.set(runId, run);
@@ -79,14 +79,16 @@ export class InlineWatch {
     };
   }
 
-  /** Makes this server responsible for a run that has a reader here, or had one just now; false for any other. */
+  /**
+   * Makes this server responsible for a run that has a reader here, or had one a moment ago; false for any other run.
+   */
   takeUp(runId: string): boolean {
     const run = this.#runs.get(runId);
     if (run !== undefined) run.responsible = true;
     return run !== undefined;
   }
 
-  /** Nothing is stopped any more. */
+  /** From now on nothing is stopped. */
   close(): void {
     this.#closed = true;
     for (const { grace } of this.#runs.values()) clearTimeout(grace);
@@ -100,14 +102,14 @@ export class InlineWatch {
       if (await isTakenUp(runId)) {
         log.info(
           { runId },
-          'nobody waits for the answer of the run here, but somebody waits for it at another server',
+          'nobody waits for the answer of the run here, but a client of another server does',
         );
         return;
       }
-      // Somebody may have come, or the server closed, while the others were asked.
+      // A reader may have come, or the server may have closed, while the others were asked.
       if (this.#runs.has(runId) || this.#closed) return;
       await stop(owner, runId);
-      log.info({ runId }, 'nobody waits for the answer of the run any more; it is stopped');
+      log.info({ runId }, 'nobody waits for the answer of the run any more; stopping it');
     } catch (error) {
       const isOver =
         error instanceof TalariaError && ['run_not_active', 'run_not_found'].includes(error.code);

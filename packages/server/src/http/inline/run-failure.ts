@@ -1,7 +1,7 @@
 /**
- * A run that did not complete, as the answer to the request it was started for: a status and the usual envelope, with
- * the reason's own code. `x-should-retry` keeps the OpenAI libraries from sending such a request again by themselves:
- * that would be a second run, with the effects of its tools.
+ * Turns a run that did not complete into the response to its request: a status and the usual envelope with the code of
+ * the reason. `x-should-retry` keeps the OpenAI libraries from retrying by themselves: that would be a second run, with
+ * the effects of its tools.
  */
 import {
   API_ERRORS,
@@ -15,7 +15,7 @@ import type { FastifyReply } from 'fastify';
 import type { StoredEvent } from '../../journal/journal.ts';
 import { failureStatus } from './client-traits.ts';
 
-/** Failures that another request could do better than. */
+/** Failures that a different request could avoid. */
 const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
   'provider_bad_request',
   'context_overflow',
@@ -28,7 +28,7 @@ export interface RunFailure {
   body: ErrorBody;
 }
 
-/** Of the terminal event of a run that failed or was stopped. */
+/** For the terminal event of a run that failed or was stopped. */
 export function toRunFailure({ event, payload }: Pick<StoredEvent, 'event' | 'payload'>): RunFailure {
   if (event === 'run.cancelled') return ofError(new TalariaError('run_cancelled'));
   const { error, error_code: code } = JSON.parse(payload) as EventPayload<'run.failed'>;
@@ -44,16 +44,16 @@ export function sendRunFailure(reply: FastifyReply, { body }: RunFailure): Fasti
   return reply.code(failureStatus(reply.request.headers)).header('x-should-retry', 'false').send(body);
 }
 
-/** What a reader is told when its run goes on without it: the server is shutting down, or its store fails. */
+/** The error for a reader whose run continues without it: the server shuts down, or its store fails. */
 export function interruption({ code, message }: TalariaError, runId: string): TalariaError {
   return new TalariaError(code, {
-    message: `${message}. The run ${runId} goes on; see GET /v1/runs/${runId}`,
+    message: `${message}. The run ${runId} continues; see GET /v1/runs/${runId}`,
   });
 }
 
 /**
- * With an idempotency key the same request again is the same run, and the best thing to do. Without one it would be another
- * run beside the one that continues, so the status is one that its client does not repeat.
+ * With an idempotency key a retry gets the same run, and is the best thing to do. Without a key it would start another
+ * run beside the one that continues, so the status is one that clients do not retry.
  */
 export function sendInterruption(reply: FastifyReply, error: TalariaError, runId: string): FastifyReply {
   const repeatable = reply.request.headers['idempotency-key'] !== undefined;

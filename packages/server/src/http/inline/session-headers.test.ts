@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import { readSessionHeaders, sessionHeaders } from './session-headers.ts';
 
-/** A request with these headers, as Node gives them: a character for each byte. */
+/** A request with these headers, as Node gives them: one character per byte. */
 function request(headers: Record<string, string>): FastifyRequest {
   const sent = Object.entries(headers).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]);
   return { headers: Object.fromEntries(sent) } as FastifyRequest;
@@ -15,7 +15,7 @@ test('are read and given back, in any script', () => {
   expect(sessionHeaders(sessionId!, sessionKey)).toEqual(request(given).headers);
 });
 
-test('that are missing or empty are none, also on an open server', () => {
+test('count as absent when missing or empty, also on an open server', () => {
   const none = { sessionId: undefined, sessionKey: undefined };
   expect(readSessionHeaders(request({}), false)).toEqual(none);
   expect(readSessionHeaders(request({ 'x-hermes-session-id': '' }), false)).toEqual(none);

@@ -1,6 +1,7 @@
 /**
- * `X-Hermes-Session-Id` names the stored transcript a request goes on with; `X-Hermes-Session-Key` is the client's own
- * label, echoed. Both need a server with a key: on an open one anybody could read on in anybody's conversation.
+ * `X-Hermes-Session-Id` names the stored transcript that a request continues; `X-Hermes-Session-Key` is the client's
+ * own label, echoed. Both need a server with an API key: on an open server anybody could continue, and so read,
+ * anybody's conversation.
  */
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyRequest } from 'fastify';
@@ -36,7 +37,7 @@ export function sessionHeaders(sessionId: string, sessionKey: string | undefined
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Node gives the bytes of a header one by one, as characters; what a client wrote is UTF-8. */
+/** Node gives a header as one character per byte; what the client wrote is UTF-8. */
 function decode(name: string, value: string): string {
   let text: string | undefined;
   try {

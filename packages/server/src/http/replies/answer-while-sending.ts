@@ -1,13 +1,12 @@
 /**
- * Answers a client that is still sending its body. The whole answer goes out at once, but the connection is
- * closed only when the client is done: closing under a client that writes resets the connection, and many
- * clients then report the reset and never read the answer. The server's limit for a whole request ends it in
- * any case.
+ * Responds to a client that is still sending its body. The whole response is sent at once, but the connection is closed
+ * only when the client is done. Closing it while the client writes would reset the connection, and many clients then
+ * report the reset and never read the response. The server's time limit for a whole request ends it in any case.
  */
 import { finished } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** A client that has sent nothing for this long has read the answer, or never will. */
+/** A client that has sent nothing for this long has read the response, or never will. */
 const SILENT_MS = 5_000;
 
 export function answerWhileSending(

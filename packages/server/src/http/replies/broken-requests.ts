@@ -1,6 +1,6 @@
 /**
- * Answers to what never becomes a request: bytes that are no HTTP, a head that is too large or never ends, an
- * expectation nobody knows. They look like every other error.
+ * Responses to what never becomes a request: bytes that are not HTTP, a head that is too large or never ends, an
+ * unknown expectation. They look like every other error.
  */
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,7 +18,7 @@ const STATUSES: Record<string, number> = {
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   const answer = answers.get(socket);
   const inAnAnswer = answer?.headersSent === true && !answer.writableFinished;
-  // In the middle of an answer, a second one would only garble the first.
+  // In the middle of a response, a second one would only garble the first.
   if (error.code === 'ECONNRESET' || !socket.writable || inAnAnswer) {
     socket.destroy();
     return;
@@ -29,13 +29,13 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** Whether it is a request but for its method, which Node does not know; what is no HTTP at all looks the same to Node. */
+/** Whether only the method is wrong, because Node does not know it; to Node, bytes that are not HTTP look the same. */
 function hasUnknownMethod(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): boolean {
   if (error.code !== 'HPE_INVALID_METHOD') return false;
   return /^[A-Za-z]+ \S+ HTTP\/1\.[01]\r\n/.test(error.rawPacket?.toString('latin1', 0, 16_384) ?? '');
 }
 
-/** The answer each connection is at. */
+/** The response that each connection is in. */
 const answers = new WeakMap<Socket, ServerResponse>();
 
 export function installBrokenRequests(server: Server): void {
@@ -47,9 +47,9 @@ export function installBrokenRequests(server: Server): void {
 }
 
 const MESSAGES: Record<number, string> = {
-  405: 'No route takes that method',
-  408: 'The request was not complete in time',
-  417: 'The expectation of the request cannot be met',
+  405: 'No route takes this method',
+  408: 'The request did not arrive completely in time',
+  417: "The server cannot meet the 'Expect' header of the request",
   431: 'The head of the request is too large',
 };
 

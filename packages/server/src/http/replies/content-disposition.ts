@@ -1,6 +1,6 @@
 /**
- * `Content-Disposition: attachment`, so that a browser saves what a command wrote and never shows it. The name comes
- * from a command too: it may contain quotes, line ends, or directories (RFC 6266).
+ * `Content-Disposition: attachment`, so that a browser saves files that a command wrote and never shows them. The name
+ * comes from a command too: it may contain quotes, line ends, or directories (RFC 6266).
  */
 export function attachment(name: string): string {
   const plain = name.replace(/[\u0000-\u001f\u007f-\u009f/\\]/g, '_') || '_';
@@ -9,7 +9,7 @@ export function attachment(name: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(plain)}`;
 }
 
-/** What encodeURIComponent leaves and the header does not allow is encoded as well. */
+/** Also encodes the characters that encodeURIComponent leaves but the header does not allow. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /['()*]/g,

@@ -30,7 +30,7 @@ const ask = async (url: string, payload = '{}') => {
   return { status: answer.statusCode, body: answer.json(), retryAfter: answer.headers['retry-after'] };
 };
 
-test('an error has the one envelope', async () => {
+test('every error has the same envelope', async () => {
   expect(await ask('/v1/refused')).toMatchObject({
     status: 404,
     body: toErrorBody(new TalariaError('job_not_found')),
@@ -42,7 +42,7 @@ test('an error has the one envelope', async () => {
   });
 });
 
-test('an error of a route under /api/jobs is a text', async () => {
+test('an error of a route under /api/jobs is plain text in `error`', async () => {
   expect(await ask('/api/jobs/refused')).toMatchObject({ status: 404, body: { error: 'Job not found' } });
   expect(await ask('/api/jobs/later')).toMatchObject({
     status: 429,
@@ -59,7 +59,7 @@ test('an error of a route under /api/jobs is a text', async () => {
   });
 });
 
-test('what is refused before a route is reached looks alike everywhere', async () => {
+test('errors from before a route is reached look the same everywhere', async () => {
   const { body } = await ask('/v1/key');
   expect(await ask('/api/jobs/key')).toMatchObject({ status: 401, body });
   expect(await ask('/api/jobs/nothing')).toMatchObject({

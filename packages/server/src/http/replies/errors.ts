@@ -1,13 +1,13 @@
 /**
- * Turns whatever went wrong into an answer. Everywhere that is the one error envelope, except where a route under
- * `/api/jobs` refuses: that is a single text, as the clients of those routes expect it.
+ * Turns every failure into a response. It is the one error envelope everywhere, except for errors of routes under
+ * `/api/jobs`: those are a single text, as the clients of those routes expect.
  */
 import { API_ERRORS, type ApiErrorCode, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AllowedMethods } from '../requests/allowed-methods.ts';
 import { answerWhileSending } from './answer-while-sending.ts';
 
-/** These come before any route is reached, and look alike on all of them. */
+/** These come before any route is reached, and look the same on all of them. */
 const BEFORE_ROUTES: ReadonlySet<ApiErrorCode> = new Set([
   'invalid_api_key',
   'origin_not_allowed',
@@ -23,7 +23,7 @@ export function sendError(reply: FastifyReply, error: TalariaError): FastifyRepl
   return reply.code(API_ERRORS[error.code].status).send(bodyOf(reply.request, error));
 }
 
-/** `unrouted` is what a request is told that no route is there for; `allowed` knows those that take other methods. */
+/** `unrouted` answers a request for an unknown path; `allowed` knows the paths that take other methods. */
 export function installErrorHandling(
   app: FastifyInstance,
   unrouted: 'not_found' | 'no_api',
@@ -42,7 +42,7 @@ export function installErrorHandling(
   };
   app.setNotFoundHandler(answerUnrouted);
   app.setErrorHandler((error: FastifyError | TalariaError, request, reply) => {
-    // Fastify asks a QUERY for its content type even where no route takes one.
+    // Fastify checks the content type of a QUERY even if no route takes one.
     if ((error as FastifyError).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE')
       return answerUnrouted(request, reply);
     const known = toTalariaError(error);
@@ -66,7 +66,7 @@ function bodyOf(request: FastifyRequest, error: TalariaError): object {
   return flat ? { error: error.message } : toErrorBody(error);
 }
 
-/** What the framework throws, in our words. */
+/** Translates the framework's errors into ours. */
 export function toTalariaError(error: FastifyError | TalariaError): TalariaError {
   if (error instanceof TalariaError) return error;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')

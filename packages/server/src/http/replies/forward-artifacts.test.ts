@@ -1,4 +1,4 @@
-/** Between a real server that asks and one that answers as peers do, and stops doing so. */
+/** Between a real server that asks and one that answers like a peer, and then fails. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type RequestListener, type Server } from 'node:http';
@@ -23,7 +23,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** The URL of a file that the peer answers for with `answer`. */
+/** The URL of a file for which the peer answers with `answer`. */
 async function fileFrom(
   answer: RequestListener,
   { idleMs, server }: { idleMs?: number; server?: Partial<KnownServer> | undefined } = {},
@@ -54,7 +54,7 @@ async function fileFrom(
 
 const head = { 'content-length': LENGTH, 'content-type': 'text/plain', 'x-secret': 'inside', etag: '"1"' };
 
-it('passes on what was asked, and back what belongs to the file and nothing else', async () => {
+it('passes the request on, and passes back only the headers of the file', async () => {
   let asked: object = {};
   const url = await fileFrom(({ url: path, headers }, response) => {
     const { range, authorization, cookie } = headers;
@@ -70,9 +70,9 @@ it('passes on what was asked, and back what belongs to the file and nothing else
 });
 
 it.each([
-  ['with letters that are escaped', '/%76%31/run%5F1/f%69le?path=a'],
+  ['with escaped letters', '/%76%31/run%5F1/f%69le?path=a'],
   ['as a whole URL', 'http://talaria.example.com/v1/run_1/file?path=a'],
-])('understands a path that is written %s', async (_, path) => {
+])('understands a path written %s', async (_, path) => {
   const url = await fileFrom((request, response) => response.end(request.url));
   const request = get(url, { path });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -82,7 +82,7 @@ it.each([
 it.each([
   ['breaks off', (response: { destroy(): void }) => response.destroy()],
   ['stands still', () => {}],
-])('cuts off an answer that %s', async (_, then) => {
+])('cuts off a response that %s', async (_, then) => {
   const url = await fileFrom(
     (_request, response) => {
       response.writeHead(200, head);
@@ -94,7 +94,7 @@ it.each([
   await expect(answer.text()).rejects.toThrow();
 });
 
-it('waits for a client that takes nothing for longer than an answer may stand still', async () => {
+it("waits for a slow client longer than a peer's response may stall", async () => {
   const idleMs = 300;
   const url = await fileFrom((_, response) => response.writeHead(200, head).end(Buffer.alloc(LENGTH)), {
     idleMs,
@@ -106,7 +106,7 @@ it('waits for a client that takes nothing for longer than an answer may stand st
   expect(length).toBe(LENGTH);
 });
 
-it('asks no server that has been stopped, and names it', async () => {
+it('does not ask a stopped server, and names it', async () => {
   let asked = 0;
   const url = await fileFrom(() => asked++, { server: { stoppedAt: Date.UTC(2026, 0, 2) } });
   const answer = await fetch(url);

@@ -1,8 +1,8 @@
 /**
- * Fetches what is asked for from the server that has the files of the run. Who may ask is settled before; the other server
- * answers for the path, the range and the version, and its answer is passed on as it is, refusals too. Bytes go through
- * as fast as the client takes them, and what breaks off there breaks off here. A server that is gone, or does not
- * answer, is named in the refusal.
+ * Fetches an artifact from the server that has the files of the run. Access was checked before. The other server checks
+ * the path, the range and the version, and its response is passed on unchanged, including errors. Bytes flow as fast as
+ * the client reads them, and a break there causes a break here. If the server is gone or does not answer, the error
+ * names it.
  */
 import type { IncomingMessage } from 'node:http';
 import { TalariaError } from '@talaria/protocol';
@@ -13,7 +13,7 @@ import type { PeerSeal } from '../../peers/peer-seal.ts';
 import { header } from '../requests/header.ts';
 import { leaving } from './leaving.ts';
 
-/** What clients ask under, and what peers ask under for them. */
+/** The route prefix of clients, and the prefix that peers use on their behalf. */
 const CLIENT_PREFIX = '/v1/';
 export const PEER_PREFIX = '/peers/';
 
@@ -29,7 +29,7 @@ const PASSED_BACK = [
   'last-modified',
   'retry-after',
 ];
-/** How long an answer may stand still that the client would take more of. */
+/** How long a response may stall while the client would read more. */
 const IDLE_MS = 30_000;
 
 export type ForwardArtifacts = (
@@ -88,7 +88,7 @@ async function ask(
   }
 }
 
-/** Made from the route: a client can write the same path in many ways. */
+/** Built from the route: a client can write the same path in many ways. */
 function peerPath({ routeOptions, params, url }: FastifyRequest): string {
   const route = PEER_PREFIX + routeOptions.url!.slice(CLIENT_PREFIX.length);
   const path = route.replace(/:(\w+)/g, (_, name: string) =>
@@ -107,7 +107,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Ends it when it is found twice at the same place, and it is not the client that takes nothing. */
+/** Ends the response when it is found at the same place twice, unless it is the client that reads nothing. */
 function endWhenIdle(answer: IncomingMessage, reply: FastifyReply, idleMs: number): void {
   const { socket } = answer;
   let place: number | undefined;

@@ -2,7 +2,7 @@ import { TalariaError } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 
 /**
- * Aborted when the client is gone, so that nothing is read for nobody. The reason is one that is no failure of the
+ * Aborts when the client is gone, so that nothing is read for nobody. The reason does not count as a failure of the
  * server, which would be logged.
  */
 export function leaving(reply: FastifyReply): AbortSignal {

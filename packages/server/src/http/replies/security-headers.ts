@@ -1,4 +1,4 @@
-/** On every response, also on those no route gives (PROTOCOL.md). */
+/** On every response, also on those that come from no route (PROTOCOL.md). */
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

@@ -1,7 +1,7 @@
-/** Which methods each path takes: a path that is known and a method that is not give 405 with `Allow`, and not 404. */
+/** Knows which methods each path takes: a known path with an unknown method gives 405 with `Allow`, not 404. */
 import type { FastifyInstance } from 'fastify';
 
-/** For a request that is too strange to have a path. */
+/** For a request that is too broken to have a path. */
 export const ANY_METHOD = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
 export class AllowedMethods {
@@ -26,7 +26,7 @@ export class AllowedMethods {
     }
   }
 
-  /** As `Allow` lists them; undefined for a path that is not known. */
+  /** In the form of the `Allow` header; undefined for an unknown path. */
   of(path: string): string | undefined {
     const literal = this.#literal.get(path);
     const found = literal
@@ -36,7 +36,9 @@ export class AllowedMethods {
     return [...new Set(found.flatMap((methods) => [...methods]))].join(', ');
   }
 
-  /** Whether a path is one of its own, without that method: then it is no parameter of a route that has it. */
+  /**
+   * Whether the path has routes of its own but not this method; then it must not match as a parameter of another route.
+   */
   refuse(method: string, path: string): boolean {
     return this.#literal.get(path)?.has(method) === false;
   }

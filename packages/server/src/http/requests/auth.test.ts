@@ -12,12 +12,12 @@ describe('with keys', () => {
     { name: 'bob', key: 'key-of-bob' },
   ]);
 
-  test('a key says who is asking; the scheme is read in any case', () => {
+  test('a key identifies the caller; the scheme is case-insensitive', () => {
     expect(authenticate(request({ authorization: 'Bearer key-of-alice' }))).toBe('alice');
     expect(authenticate(request({ authorization: 'bearer key-of-bob' }))).toBe('bob');
   });
 
-  test('anything else is refused, in the same words', () => {
+  test('anything else is refused with the same message', () => {
     for (const authorization of [
       undefined,
       '',
@@ -44,7 +44,7 @@ describe('with keys', () => {
 describe('without keys', () => {
   const authenticate = createAuthenticate([]);
 
-  test('a loopback host is let in', () => {
+  test('a loopback host is admitted', () => {
     for (const host of [
       'localhost',
       'localhost:8642',
@@ -57,7 +57,7 @@ describe('without keys', () => {
     }
   });
 
-  test('a host name that only points here is not', () => {
+  test('a host name that only resolves to this machine is refused', () => {
     for (const host of [
       '',
       'evil.example.com',

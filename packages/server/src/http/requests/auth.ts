@@ -1,7 +1,7 @@
 /**
- * Who is asking. A request belongs to the API key it carries; without configured keys everyone is the same
- * owner, and only a request that names the server by a loopback host is let in: otherwise any web page could
- * reach an open server on its visitor's machine by pointing a host name of its own at 127.0.0.1.
+ * Decides who the caller is. A request belongs to the API key it carries. Without configured keys everyone is the same
+ * owner, and only a request that names the server by a loopback host is admitted. Otherwise any web page could reach an
+ * open server on its visitor's machine, by pointing a host name of its own at 127.0.0.1.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { TalariaError } from '@talaria/protocol';
@@ -26,7 +26,7 @@ export function createAuthenticate(keys: readonly ApiKey[]): Authenticate {
     const token = /^Bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const given = digest(token);
     let owner: string | undefined;
-    // Every key is compared, and digests have one length, so the time tells nothing.
+    // Every key is compared, and digests have equal length, so the duration reveals nothing.
     for (const { name, digest: expected } of known) if (timingSafeEqual(given, expected)) owner = name;
     if (owner === undefined) throw new TalariaError('invalid_api_key');
     return owner;

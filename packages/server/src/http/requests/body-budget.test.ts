@@ -4,7 +4,7 @@ import { BodyBudget, RequestBody } from './body-budget.ts';
 const refusing = (code: string) => expect.objectContaining({ code, retryAfterS: 1 });
 
 describe('a budget for request bodies', () => {
-  test('is one for all, and one for each key', () => {
+  test('is one for all keys together, and one for each key', () => {
     const budget = new BodyBudget({ maxBytes: 100, maxBytesPerOwner: 60 });
     const ada = budget.charge('ada', 60);
     expect(() => budget.charge('ada', 1)).toThrow(refusing('too_many_bodies'));

@@ -1,18 +1,18 @@
 /**
- * How many bytes of request bodies the server holds at once: those being received, and those no route has read yet. Each
- * body is bounded by itself, but many unfinished ones together could take all the memory there is.
+ * Limits how many bytes of request bodies the server holds at once: bodies being received, and bodies that no route has
+ * read yet. Each body has a limit of its own, but many unfinished ones together could use up the memory.
  *
- * A body is charged before it is read, with the length its request declares, or with the largest there may be. So what is
- * refused has cost nothing, and a slow sender is ended by the timeout for requests.
+ * A body is charged before it is read, with the length that its request declares, or with the maximum. So a refused
+ * body has cost nothing, and the timeout for requests ends a slow sender.
  */
 import { TalariaError } from '@talaria/protocol';
 
-/** By then others will have been read, unless this goes on. */
+/** By then other bodies will have been read, unless the load stays as high. */
 const RETRY_AFTER_S = 1;
 
 export interface BodyBudgetOptions {
   maxBytes: number;
-  /** Less than all of it where several keys share the server: none keeps the others out. */
+  /** Less than all of it if several keys share the server, so that no key blocks the others. */
   maxBytesPerOwner: number;
 }
 
@@ -29,7 +29,7 @@ export class BodyBudget {
     return this.#total;
   }
 
-  /** Throws `too_many_bodies` or `server_busy` when there is no room for so many bytes. */
+  /** Throws `too_many_bodies` or `server_busy` when there is no room for this many bytes. */
   charge(owner: string, bytes: number): BodyCharge {
     const { maxBytes, maxBytesPerOwner } = this.#options;
     const own = (this.#byOwner.get(owner) ?? 0) + bytes;
@@ -47,7 +47,7 @@ export class BodyBudget {
   }
 }
 
-/** Given back once, whoever does it first. */
+/** Given back once, by whoever comes first. */
 export class BodyCharge {
   #bytes: number;
   readonly #free: (bytes: number) => void;
@@ -64,7 +64,7 @@ export class BodyCharge {
   }
 }
 
-/** A body as routes are given it. Who takes its bytes has them alone: an answer may take hours, and does not need them. */
+/** A body as routes get it. Taking its bytes removes them here: a response may take hours, and does not need them. */
 export class RequestBody {
   #bytes: Uint8Array;
   readonly #charge: BodyCharge | undefined;

@@ -29,7 +29,7 @@ describe('a range', () => {
     expect(parseRange(header, 10)).toEqual(expected);
   });
 
-  it.each(['bytes=0-', 'bytes=0-0', 'bytes=-1'])('%s of nothing cannot be had', (header) => {
+  it.each(['bytes=0-', 'bytes=0-0', 'bytes=-1'])('%s of an empty file is not satisfiable', (header) => {
     expect(parseRange(header, 0)).toBe('unsatisfiable');
   });
 });

@@ -1,8 +1,8 @@
 /**
  * Which bytes of a file a request asks for (RFC 9110, sections 13 and 14).
  *
- * One range is served. Several in one request get the whole file, which the standard allows and every client has to
- * accept: a multipart answer is more trouble than the second request it saves.
+ * One range is served. A request for several gets the whole file, which the standard allows and every client has to
+ * accept: a multipart response is more trouble than the second request it saves.
  */
 export interface ByteRange {
   start: number;
@@ -11,7 +11,7 @@ export interface ByteRange {
 }
 
 export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
-  // A unit that is not known is to be ignored.
+  // An unknown unit must be ignored.
   if (header === undefined || !/^bytes=/i.test(header)) return 'whole';
   const ranges = header.slice('bytes='.length).split(',');
   if (ranges.length > 1) return 'whole';
@@ -25,14 +25,14 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return isBackwards || range.start >= range.end ? 'unsatisfiable' : range;
 }
 
-/** Whether the client has this version already. */
+/** Whether the client already has this version. */
 export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((given) => given.trim().replace(/^W\//, '') === tag);
 }
 
-/** A part is of use only to a client that has the rest of the same version. A date is never sure enough. */
+/** A part is useful only to a client that has the rest of the same version. A date is never precise enough. */
 export function mayServeRange(ifRange: string | undefined, tag: string): boolean {
   return ifRange === undefined || ifRange.trim() === tag;
 }

@@ -1,7 +1,7 @@
 /**
  * Requests from web pages (PROTOCOL.md). A page of another origin gets through only if that origin is
- * allowed; the server's own pages always do. Written here rather than taken from a plugin because a refused
- * origin must be answered with 403 before anything else looks at the request.
+ * allowed; the server's own pages always do. This is our own code rather than a plugin because a refused origin must
+ * get 403 before anything else looks at the request.
  */
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -13,7 +13,7 @@ const EXPOSED =
   'Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Retry-After, X-Hermes-Session-Id, X-Hermes-Session-Key, X-Request-Id, X-Should-Retry, X-Talaria-Run-Id';
 const MAX_AGE_S = 600;
 
-/** Sets the headers an admitted origin gets; throws for another. True when the page is of another origin. */
+/** Sets the headers for an allowed origin; throws for another. True when the page is from another origin. */
 export type AdmitOrigin = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
 export function createAdmitOrigin(origins: '*' | readonly string[]): AdmitOrigin {
@@ -43,15 +43,18 @@ export function installCrossOrigin(app: FastifyInstance, admitOrigin: AdmitOrigi
   });
 }
 
-/** What OpenAI's libraries say of themselves with every request. Nothing reads it, but without leave they could not ask. */
+/**
+ * OpenAI's libraries send these headers with every request. Nothing reads them, but the browser must be allowed to send
+ * them.
+ */
 function clientHeaders(request: FastifyRequest): string[] {
   const asked = request.headers['access-control-request-headers'] ?? '';
   return asked.toLowerCase().match(/\bx-stainless-[a-z-]+/g) ?? [];
 }
 
 /**
- * Browsers say themselves whether a page and a request are of one origin, and no page can make them say it. Of a browser
- * that does not, the hosts are compared: a proxy that ends TLS hides the scheme.
+ * Browsers report whether page and request have the same origin, and no page can forge that. For a browser that does
+ * not, the hosts are compared: a proxy that ends TLS hides the scheme.
  */
 function isOwnOrigin({ headers }: FastifyRequest, origin: string): boolean {
   const site = headers['sec-fetch-site'];

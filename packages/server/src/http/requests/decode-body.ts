@@ -1,6 +1,6 @@
 /**
- * Undoes the Content-Encoding of a request's body. The bytes that arrived are bounded by then; what they unpack to is
- * held to the same limit, and unpacking ends where the limit is reached, so a small body cannot become a large one.
+ * Decodes the Content-Encoding of a request body. The received bytes are already limited; the decompressed size has the
+ * same limit, and decompression stops there, so a small body cannot become a huge one.
  */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';

@@ -5,17 +5,17 @@ import { parseJsonBody } from './json-body.ts';
 const bytes = (text: string) => new RequestBody(new TextEncoder().encode(text));
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-test('any JSON value is read, also one that is not an object', () => {
+test('reads any JSON value, also one that is not an object', () => {
   for (const value of [{ a: [1, 'ü', null] }, [], 'text', 7, null, false]) {
     expect(parseJsonBody(bytes(JSON.stringify(value)))).toEqual(value);
   }
 });
 
-test('a byte order mark does no harm', () => {
+test('accepts a byte order mark', () => {
   expect(parseJsonBody(bytes('\uFEFF{"a":1}'))).toEqual({ a: 1 });
 });
 
-test('what is no JSON is refused: none, empty, cut off, two values, broken UTF-8', () => {
+test('refuses what is not JSON: missing, empty, cut off, two values, broken UTF-8', () => {
   for (const body of [undefined, null, bytes(''), bytes('{"a":'), bytes('{} {}'), bytes("{'a':1}")]) {
     expect(() => parseJsonBody(body)).toThrow('Invalid JSON in request body');
   }
@@ -23,17 +23,17 @@ test('what is no JSON is refused: none, empty, cut off, two values, broken UTF-8
   expect(() => parseJsonBody(broken)).toThrow('Invalid JSON in request body');
 });
 
-test('a value is read up to a depth, and one that is deeper is refused whatever it holds', () => {
+test('reads a value up to a depth, and refuses a deeper one whatever it holds', () => {
   expect(parseJsonBody(bytes(nested(100)))).toBeInstanceOf(Array);
   for (const text of [nested(101), nested(100_000), `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`]) {
     expect(() => parseJsonBody(bytes(text))).toThrow(/nested deeper than 100 levels|Invalid JSON/);
   }
 });
 
-test('a value is read with many members, and one with more is refused before it is parsed', () => {
+test('reads a value with many members, and refuses one with more before parsing it', () => {
   const list = (length: number) => `[${Array(length).fill('0').join(',')}]`;
   const object = (length: number) => `{${Array.from({ length }, (_, i) => `"${i}":{}`).join(', ')}}`;
-  // The list or object is a value itself, and an empty one within it counts as two.
+  // The list or object is a value itself, and an empty one inside it counts as two.
   expect(parseJsonBody(bytes(list(99_999)))).toHaveLength(99_999);
   expect(Object.keys(parseJsonBody(bytes(object(49_999))) as object)).toHaveLength(49_999);
   for (const text of [list(100_000), object(50_000), list(1_000_000)]) {
@@ -42,12 +42,12 @@ test('a value is read with many members, and one with more is refused before it 
   expect(() => parseJsonBody(bytes(list(200_000).slice(1)))).toThrow('Invalid JSON in request body');
 });
 
-test('commas in strings are no values', () => {
+test('commas in strings do not count as values', () => {
   const value = { [','.repeat(200_000)]: ','.repeat(200_000) };
   expect(parseJsonBody(bytes(JSON.stringify(value)))).toEqual(value);
 });
 
-test('brackets in strings are no depth, whatever is escaped around them', () => {
+test('brackets in strings do not count as depth, whatever is escaped around them', () => {
   const brackets = '[{'.repeat(200);
   for (const text of [
     brackets,

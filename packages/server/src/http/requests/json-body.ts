@@ -1,16 +1,15 @@
 /**
- * Reads a request's body as JSON. Bodies arrive as bytes whatever their content type says, as the reference
- * server takes them, and are parsed by the route that wants them: a route that ignores its body (stop) must
- * not refuse a broken one.
+ * Reads a request body as JSON. Bodies arrive as bytes whatever their content type says, as in the reference server,
+ * and the route that needs a body parses it: a route that ignores its body (stop) must not refuse a broken one.
  */
 import { TalariaError } from '@talaria/protocol';
 import { RequestBody } from './body-budget.ts';
 
-/** Deeper values serve no client and would overflow the stack of whoever walks them. */
+/** No client needs deeper values, and they would overflow the stack of code that walks them. */
 const DEPTH_MAX = 100;
 /**
- * The conversation of the longest context there is has fewer. A body of the largest size can hold ten times as many,
- * and reading and hashing them takes seconds in which nothing else is served.
+ * The conversation of the longest context has fewer. A body of the maximum size can hold ten times as many, and reading
+ * and hashing them takes seconds in which the server does nothing else.
  */
 const VALUES_MAX = 100_000;
 
@@ -18,7 +17,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export function parseJsonBody(body: unknown): unknown {
   const bytes = body instanceof RequestBody ? body.take() : new Uint8Array();
-  // Before it is parsed: that takes long, too, for a text that is nested deep or has many members.
+  // Checked before parsing: parsing a deeply nested text, or one with many members, also takes long.
   const tooMuch = findTooMuch(measure(bytes));
   if (tooMuch !== undefined) throw tooMuch;
   try {
@@ -28,7 +27,7 @@ export function parseJsonBody(body: unknown): unknown {
   }
 }
 
-/** The same for routes that need no words: no body at all is an empty object. */
+/** The same for routes whose body is optional: no body counts as an empty object. */
 export function parseOptionalJsonBody(body: unknown): unknown {
   const absent = !(body instanceof RequestBody) || body.length === 0;
   return absent ? {} : parseJsonBody(body);
@@ -52,9 +51,9 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * How deep the text is nested, how many brackets it leaves open, and how many values it has, an empty list or
- * object counted twice; it need not be JSON. Walking the parsed value instead takes seconds for a body of many small
- * members, and nothing else is served meanwhile.
+ * How deep the text is nested, how many brackets it leaves open, and how many values it has, with an empty list or
+ * object counted twice. The text need not be JSON. Walking the parsed value instead takes seconds for a body of many
+ * small members, and blocks the server meanwhile.
  */
 function measure(json: Uint8Array): Measures {
   let [deepest, open, values] = [0, 0, 1];

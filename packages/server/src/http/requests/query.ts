@@ -3,14 +3,14 @@ import { TalariaError } from '@talaria/protocol';
 const LIMIT_MAX = 200;
 const LIMIT_DEFAULT = 50;
 
-/** A query parameter given at most once; an empty one is none. */
+/** A query parameter that may be given at most once; an empty one counts as absent. */
 export function single(query: unknown, name: string): string | undefined {
   const value = (query as Record<string, unknown>)[name];
   if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
-  throw new TalariaError('invalid_request', { message: `'${name}' may be given once`, param: name });
+  throw new TalariaError('invalid_request', { message: `'${name}' must be given only once`, param: name });
 }
 
-/** How many a page of a listing may have. */
+/** The maximum number of entries per page. */
 export function pageLimit(query: unknown, max: number = LIMIT_MAX): number {
   const value = single(query, 'limit');
   if (value === undefined) return LIMIT_DEFAULT;
@@ -22,7 +22,7 @@ export function pageLimit(query: unknown, max: number = LIMIT_MAX): number {
   return limit;
 }
 
-/** A yes or no, as clients of all kinds write it. */
+/** A boolean, in the spellings that clients use. */
 export function flag(query: unknown, name: string): boolean {
   const value = single(query, name)?.toLowerCase();
   if (value === undefined || value === 'false' || value === '0') return false;
@@ -30,7 +30,7 @@ export function flag(query: unknown, name: string): boolean {
   throw new TalariaError('invalid_request', { message: `'${name}' must be true or false`, param: name });
 }
 
-/** How many of something; undefined where the request does not say. */
+/** A count; undefined if the request has none. */
 export function count(query: unknown, name: string, max: number): number | undefined {
   const value = single(query, name);
   if (value === undefined) return undefined;
@@ -40,7 +40,7 @@ export function count(query: unknown, name: string, max: number): number | undef
   throw new TalariaError('invalid_request', { message, param: name });
 }
 
-/** A time in seconds since the epoch, fractional or not; in milliseconds. */
+/** Reads a time in seconds since the epoch, also fractional; returns milliseconds. */
 export function epochSeconds(query: unknown, name: string): number | undefined {
   const value = single(query, name);
   if (value === undefined) return undefined;

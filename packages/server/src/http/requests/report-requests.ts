@@ -1,7 +1,7 @@
 /**
- * Tells those who measure of every request that was answered: by the pattern of its route, never by its path. Its time is
- * that until the answer begins to leave, so that a slow reader looks like no slow server. A stream of events, which
- * leaves without a payload of Fastify's, has none.
+ * Reports every answered request to the metrics: by the pattern of its route, never by its path. The duration ends when
+ * the response begins to leave, so that a slow reader does not look like a slow server. A stream of events, which
+ * leaves without a Fastify payload, has no duration.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Report } from '../../telemetry/facts.ts';

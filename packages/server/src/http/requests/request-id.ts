@@ -1,10 +1,10 @@
 /**
- * What a request is called: in its answer (`x-request-id`), in the log, and in whatever a client or a proxy writes
- * down about it. A client may choose the name; one that could break a log line or a header is replaced by one of ours.
+ * The id of a request: in its response (`x-request-id`), in the log, and in the logs of clients and proxies. A client
+ * may choose it; an id that could break a log line or a header is replaced.
  */
 import { createId } from '@talaria/protocol';
 
-/** The characters of uuids, of trace ids and of what proxies make up. */
+/** The characters of uuids, of trace ids and of the ids that proxies make. */
 const WELL_FORMED = /^[\w.:/+=@-]{1,128}$/;
 
 export function requestIdOf({ headers }: { headers: Record<string, string | string[] | undefined> }): string {

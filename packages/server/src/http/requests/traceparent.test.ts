@@ -7,7 +7,7 @@ const SPAN = '00f067aa0ba902b7';
 test.each([
   [`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-01`],
   [` 00-${TRACE}-${SPAN}-00 `, `00-${TRACE}-${SPAN}-00`],
-  // A later version, with a field this one does not know.
+  // A later version, with a field that this one does not know.
   [`cc-${TRACE}-${SPAN}-01-what-is-to-come`, `00-${TRACE}-${SPAN}-01`],
 ])('%s is taken', (header, taken) => expect(parseTraceparent(header)).toBe(taken));
 

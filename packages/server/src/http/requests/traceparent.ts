@@ -1,7 +1,7 @@
 /**
- * The header `traceparent` (W3C Trace Context): which trace, and which span in it, a request is part of.
+ * The header `traceparent` (W3C Trace Context): the trace and the span that a request belongs to.
  *
- * A value that is not valid is ignored, as the recommendation wants it: a broken trace is no reason to refuse work.
+ * An invalid value is ignored, as the recommendation says: a broken trace is no reason to refuse work.
  */
 
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;

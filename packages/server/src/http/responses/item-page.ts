@@ -1,4 +1,4 @@
-/** Which page of a list of items is asked for, in OpenAI's terms. */
+/** Reads which page of a list of items a request asks for, in OpenAI's terms. */
 import { TalariaError } from '@talaria/protocol';
 import type { ItemPage } from '../../responses/item-lists.ts';
 import { single } from '../requests/query.ts';

@@ -69,7 +69,7 @@ function decode(bytes: Buffer): ResponseEvent[] {
   return events;
 }
 
-/** Everything a stream writes whose reader refuses as many batches as told, and then attaches again. */
+/** Everything that a stream writes if its reader refuses this many batches and then attaches again. */
 async function written(events: ResponseEvents, refusals: number): Promise<ResponseEvent[]> {
   const { promise, resolve, reject } = Promise.withResolvers<ResponseEvent[]>();
   const told = decode(events.open);
@@ -131,14 +131,14 @@ test('are those of one part of a run that waited for its client', async () => {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 });
 
-test('are all of them, however they come and however often a reader falls behind', () =>
+test('are complete, however they arrive and however often a reader falls behind', () =>
   fc.assert(
     fc.asyncProperty(anyRun, sizes, fc.nat({ max: 3 }), async (log, cuts, refusals) => {
       expect(await written(eventsOf(log, cuts), refusals)).toEqual(allEvents(log));
     }),
   ));
 
-test('are exactly the rest for whoever has had any of them', () =>
+test('are exactly the rest for a reader that has some of them', () =>
   fc.assert(
     fc.asyncProperty(anyRun, sizes, fc.nat(), fc.nat({ max: 2 }), async (log, cuts, seed, refusals) => {
       const all = allEvents(log);
@@ -149,7 +149,7 @@ test('are exactly the rest for whoever has had any of them', () =>
     }),
   ));
 
-test('cannot be had after one that has not been', () =>
+test('cannot start after an event that does not exist', () =>
   fc.assert(
     fc.asyncProperty(anyRun, fc.nat({ max: 5 }), async (log, beyond) => {
       const skipping = eventsOf(log).skipTo(allEvents(log).length + beyond);
@@ -157,7 +157,7 @@ test('cannot be had after one that has not been', () =>
     }),
   ));
 
-test('end with the reason when they are cut off, under the number of the last', async () => {
+test('end with the reason when they are cut off, under the number of the last one', async () => {
   const [log] = fc.sample(anyRun, 1);
   const events = eventsOf(log!);
   const told = await written(events, 0);
@@ -185,7 +185,7 @@ test('fail their reader when the log cannot be read', async () => {
   await expect(written(events, 0)).rejects.toBe(failure);
 });
 
-test('are read for a reader as far as it takes them', async () => {
+test('are read only as far as the reader takes them', async () => {
   const output = 'x'.repeat(1000);
   const calls = Array.from({ length: 50 }, (_, i) => `call_${i}`);
   const log = toLog([

@@ -1,11 +1,11 @@
 /**
- * The events of a response as its stream shows them, from any of them on.
+ * The events of a response as its stream shows them, from any position.
  *
- * What they say stands partly in records that are no events (the arguments of a call, its whole output). So the log is
- * read beside the events: before an event is delivered, the records up to it are there. They may be many times as long as
- * the event, so events are delivered one by one, and when the reader has enough, no more is read for it.
+ * Part of their content is in records that are not events (the arguments of a call, its whole output). So the log is
+ * read beside the events: before an event is delivered, the records up to it have been read. They may be many times as
+ * long as the event, so events are delivered one by one, and reading stops when the reader has enough.
  *
- * Whoever comes back with a number is placed first: everything up to that event is folded and kept to itself.
+ * A reader that comes back with a number is positioned first: everything up to that event is folded without being sent.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ResponseEvent, TalariaError } from '@talaria/protocol';
@@ -35,11 +35,11 @@ export class ResponseEvents implements StreamFormat {
   readonly closed = Buffer.alloc(0);
   readonly #options: ResponseEventsOptions;
   #open: Buffer;
-  /** Read from the log and not told yet. */
+  /** Read from the log and not sent yet. */
   #records: LogRecord[] = [];
   #readPos = -1;
   #readSeq = -1;
-  /** Whether the log was read up to where the response begins. */
+  /** Whether the log was read up to the beginning of the response. */
   #found: boolean;
   #after: number;
   #ended = false;
@@ -54,7 +54,7 @@ export class ResponseEvents implements StreamFormat {
     this.#open = encodeEvents(options.fold.open());
   }
 
-  /** As if everything up to this event had been told. Throws `invalid_cursor` when there is no such event. */
+  /** Continues as if everything up to this event had been sent. Throws `invalid_cursor` when there is no such event. */
   async skipTo(number: number): Promise<void> {
     const { fold, journal, runId } = this.#options;
     this.#open = Buffer.alloc(0);
@@ -68,7 +68,7 @@ export class ResponseEvents implements StreamFormat {
         this.#open = encodeEvents(events.filter((told) => told.sequence_number > number));
         break;
       }
-      // A long run has many pages, and others want to be served meanwhile.
+      // A long run has many pages, and other requests need their turn.
       await nextTurn();
     }
     if (fold.lastNumber < number) {
@@ -83,7 +83,7 @@ export class ResponseEvents implements StreamFormat {
     return this.#open;
   }
 
-  /** The last event of the run that was told. */
+  /** The last event of the run that was sent. */
   get after(): number {
     return this.#after;
   }
@@ -92,7 +92,7 @@ export class ResponseEvents implements StreamFormat {
     return this.#ended;
   }
 
-  /** Delivers what `encode` can tell. */
+  /** Delivers what `encode` returns. */
   readonly subscribe = (after: number, subscriber: Subscriber): (() => void) => {
     let attached = true;
     const whenAttached = (next: () => void | Promise<void>): void => {
@@ -110,7 +110,7 @@ export class ResponseEvents implements StreamFormat {
             await this.#readLogFor(last);
             if (!attached) return;
             subscriber.deliver(piece);
-            // Not taken: the reader is behind, and attaches again for the rest.
+            // Not accepted: the reader is behind, and attaches again for the rest.
             if (this.#after < last.seq) return;
           }
         }),
@@ -131,7 +131,7 @@ export class ResponseEvents implements StreamFormat {
     return { bytes, ended: this.#ended };
   }
 
-  /** Not counted as an event: whoever comes back does so with the last real one. */
+  /** Does not count as an event: a reader comes back with the number of the last real one. */
   interrupted(reason: TalariaError): Buffer {
     const { code, message, param } = interruption(reason, this.#options.runId);
     const sequence_number = this.#options.fold.lastNumber;
@@ -159,7 +159,7 @@ export class ResponseEvents implements StreamFormat {
     }
   }
 
-  /** Without those of an earlier response of the same run. */
+  /** Without the records of an earlier response of the same run. */
   #ownOf(records: readonly LogRecord[]): readonly LogRecord[] {
     if (this.#found) return records;
     const begin = records.findIndex(({ seq }) => seq === this.#options.afterSeq) + 1;
@@ -168,7 +168,7 @@ export class ResponseEvents implements StreamFormat {
   }
 }
 
-/** Each ends with the first event in it that is read from the log. */
+/** Each part ends with the first event in it that is read from the log. */
 function toPieces(batch: EventBatch): EventBatch[] {
   const pieces: EventBatch[] = [];
   let from = 0;

@@ -1,4 +1,4 @@
-/** How a client is shown what an agent does: by what it says of itself in its headers. */
+/** How to show the agent's calls to a client: decided by the client's headers. */
 import type { CreateResponse } from '@talaria/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { ResponseView } from '../../responses/response-settings.ts';
@@ -12,7 +12,7 @@ export function viewFor(
 ): Omit<ResponseView, 'model'> {
   const wanted = header(request, 'x-hermes-tool-items');
   const isHermes = isHermesClient(request.headers);
-  // A client that brings functions of its own would run those of the server, too.
+  // A client with functions of its own would try to run the server's calls, too.
   const isOlder = wanted === 'function_call' || (isHermes && asked.clientTools === undefined);
   return {
     toolItems: isOlder && wanted !== 'mcp_call' ? 'function_call' : 'mcp_call',

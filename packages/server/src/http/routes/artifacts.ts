@@ -1,13 +1,13 @@
 /**
- * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md). Where several servers share a store, they may
- * lie on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts). The files of a slot
- * are served by the same code.
+ * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md). If several servers share a store, the files
+ * may be on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts). The same code
+ * serves the files of a slot.
  *
- * What a command wrote is never shown by a browser as a page of this server: everything is an attachment of no
- * particular type, beside the headers every answer has (nosniff, a policy that allows nothing).
+ * A browser must never show a file that a command wrote as a page of this server. So every file is an attachment
+ * without a specific type, in addition to the headers of every response (nosniff, a policy that allows nothing).
  *
- * Once the first byte is out, a failure can only be told by cutting the connection. Both lengths and chunked endings
- * are set so that what was cut off never looks whole.
+ * After the first byte, the only way to report a failure is to cut the connection. Lengths and chunked endings are set
+ * so that a cut-off file never looks complete.
  */
 import { basename } from 'node:path';
 import { TalariaError } from '@talaria/protocol';
@@ -25,13 +25,13 @@ export const CONTENT_TYPES: Record<ArchiveFormat, string> = {
   zip: 'application/zip',
 };
 
-/** A listing is one answer, held in memory. */
+/** A listing is one response, held in memory. */
 const LISTED_MAX = 10_000;
 
-/** The one parameter is the id of the run or slot; its name is also the name of that id in answers. */
+/** The one parameter is the id of the run or slot; its name is also the name of that id in responses. */
 type HolderRoute = { Params: Record<string, string> };
 
-/** Answers from a workspace of this server; undefined for a run that has no files yet. */
+/** Responds from a workspace of this server; undefined for a run that has no files yet. */
 type Answer<R> = (
   workspace: WorkspaceReader | undefined,
   request: FastifyRequest<HolderRoute>,
@@ -41,13 +41,13 @@ type Answer<R> = (
 export type ArtifactQuestion = 'list' | 'content' | 'archive';
 
 export interface ArtifactRoutes {
-  /** What stands before the id of the run or slot. */
+  /** The path before the id of the run or slot. */
   prefix: string;
   /** The name of that id. */
   holder: 'run_id' | 'slot_id';
-  /** What holds for all of them. */
+  /** The options of all these routes. */
   options: Pick<RouteShorthandOptions, 'config' | 'onRequest'>;
-  /** Refuses, answers with `here` from a workspace of this server, or in another way. */
+  /** Refuses, responds with `here` from a workspace of this server, or responds in another way. */
   answer(
     asked: { request: FastifyRequest; reply: FastifyReply; id: string; question: ArtifactQuestion },
     here: (workspace: WorkspaceReader | undefined) => Promise<unknown>,
@@ -84,7 +84,7 @@ const sendList: Answer<object> = async (workspace, request, reply) => {
   const asked = single(request.query, 'path') ?? '';
   const recursive = flag(request.query, 'recursive');
   const maxEntries = count(request.query, 'max_entries', LISTED_MAX);
-  // The tools of the run have not been used yet: there is a workspace to come, with nothing in it.
+  // The run has not used its tools yet: its workspace will come, and is empty now.
   if (workspace === undefined && asked === '') {
     return { object: 'list', ...request.params, data: [], truncated: false };
   }
@@ -181,7 +181,7 @@ export function parseFormat(value: string | undefined): ArchiveFormat {
   throw new TalariaError('invalid_request', { message, param: 'format' });
 }
 
-/** The last name in the path; nothing for the workspace itself, in whichever way it was asked for. */
+/** The last name in the path; nothing for the workspace itself, however it was written. */
 function archiveName(path: string): string {
   const name = basename(path);
   return /^\.*$/.test(name) ? '' : name;

@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: a run, asked for and answered in OpenAI's words (PROTOCOL.md). */
+/** `POST /v1/chat/completions`: a run in OpenAI's dialect (PROTOCOL.md). */
 import {
   type CreateChat,
   NO_USAGE,
@@ -24,13 +24,13 @@ import { parseTraceparent } from '../requests/traceparent.ts';
 
 export interface ChatRouteOptions {
   engine: Engine;
-  /** Where the log of a run is read. */
+  /** The log of a run is read from here. */
   journal: Pick<Journal, 'readLog'>;
   inline: InlineRuns;
   continued: ContinuedRuns;
   modelName: string;
   keyConfigured: boolean;
-  /** Whether streams tell questions to a person as text. */
+  /** Whether streams show approval requests as text. */
   tellApprovals: boolean;
 }
 
@@ -88,7 +88,7 @@ function toSubmission(asked: CreateChat, sessionId: string | undefined): Submiss
   return {
     prompt,
     instructions,
-    // A session that is named has its own transcript.
+    // A named session has its own transcript.
     history: sessionId === undefined && history.length > 0 ? history : undefined,
     followUp,
     sessionId,

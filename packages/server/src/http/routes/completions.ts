@@ -1,4 +1,4 @@
-/** `POST /v1/completions`: a run, asked for and answered in OpenAI's older words (PROTOCOL.md). */
+/** `POST /v1/completions`: a run in OpenAI's older dialect (PROTOCOL.md). */
 import {
   type Completion,
   NO_USAGE,

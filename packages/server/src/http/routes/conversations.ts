@@ -1,4 +1,4 @@
-/** `/v1/conversations`: sessions that clients of OpenAI's API make and add to (PROTOCOL.md). */
+/** `/v1/conversations`: sessions that clients of OpenAI's API create and add to (PROTOCOL.md). */
 import { invalid, parseMetadata, parseObject } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import { resolveInput } from '../../responses/input-items.ts';
@@ -28,7 +28,7 @@ export function installConversationRoutes(app: FastifyInstance, responses: Respo
 
   app.post<ConversationRoute>(ONE, async ({ owner, params, body }) => {
     const { metadata } = parseObject(parseJsonBody(body));
-    // It takes the place of what there is: without it, everything would be lost.
+    // It replaces the existing metadata: without it, everything would be lost.
     if (metadata === undefined) throw invalid('metadata', "Missing 'metadata' field");
     return conversations.update(owner, params.conversation_id, parseMetadata(metadata));
   });

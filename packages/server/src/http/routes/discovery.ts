@@ -7,7 +7,7 @@ export interface DiscoveryOptions {
   modelName: string;
   authRequired: boolean;
   cors: boolean;
-  /** Whether the provider makes any. */
+  /** Whether the provider has embeddings. */
   embeddings: boolean;
   /** Whether clients may use the sandbox without the agent. */
   slots: boolean;

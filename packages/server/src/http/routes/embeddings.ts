@@ -1,7 +1,7 @@
 /**
- * `POST /v1/embeddings`: passed on to the provider of the model (PROTOCOL.md). The request goes there with the key of the
- * server, its answer comes back as it is made, up to a size. What the provider refuses is said in words of this server:
- * its own may show the key, or speak of an account that is no concern of the client's.
+ * `POST /v1/embeddings`: passed on to the model's provider (PROTOCOL.md). The request is sent with the server's key,
+ * and its response is streamed back, up to a size. The provider's refusals are reworded: its own messages may show the
+ * key, or mention an account that does not concern the client.
  */
 import { Readable } from 'node:stream';
 import { type ErrorBody, parseObject, TalariaError } from '@talaria/protocol';
@@ -10,14 +10,14 @@ import type { EmbeddingsEndpoint } from '../../agent/model/embeddings-endpoint.t
 import { leaving } from '../replies/leaving.ts';
 import { parseJsonBody } from '../requests/json-body.ts';
 
-/** Two thousand embeddings of three thousand numbers each, written out. */
+/** Two thousand embeddings of three thousand numbers each, as JSON text. */
 const ANSWER_MAX_BYTES = 200_000_000;
 const REFUSAL_MAX_BYTES = 64 * 1024;
 const TIMEOUT_MS = 120_000;
 
 export interface EmbeddingsOptions {
   endpoint: EmbeddingsEndpoint;
-  /** The one that is used whatever a client names; without it, the client's. */
+  /** The model to use whatever the client names; if undefined, the client's. */
   model: string | undefined;
   fetch: typeof globalThis.fetch;
   mask(text: string): string;
@@ -53,7 +53,7 @@ export function installEmbeddingRoutes(app: FastifyInstance, options: Embeddings
         signal,
       });
     } catch (error) {
-      request.log.warn({ err: error }, 'the provider could not be asked for embeddings');
+      request.log.warn({ err: error }, 'the provider could not be reached for embeddings');
       return refuse(reply, 502, 'provider_unavailable', 'The model provider could not be reached');
     }
     if (!answer.ok || answer.body === null) return passRefusal(reply, answer, mask);
@@ -71,7 +71,7 @@ async function passRefusal(
   if (status === 429) {
     const retryAfter = headers.get('retry-after');
     if (retryAfter !== null && /^\d{1,5}$/.test(retryAfter)) reply.header('retry-after', retryAfter);
-    return refuse(reply, 429, 'provider_rate_limit', 'The model provider refuses for load or quota');
+    return refuse(reply, 429, 'provider_rate_limit', 'The model provider refuses because of load or quota');
   }
   if (status === 401 || status === 403) {
     await answer.body?.cancel();
@@ -83,7 +83,7 @@ async function passRefusal(
   }
   const message = mask(await refusalOf(answer));
   if (status === 404 || status === 405) {
-    const why = `The model provider has no embeddings at its address, or not of this model: ${message}`;
+    const why = `The model provider has no embeddings at this URL, or not for this model: ${message}`;
     throw new TalariaError('embeddings_unavailable', { message: why });
   }
   return refuse(reply, 400, 'provider_bad_request', `The model provider refused the request: ${message}`);
@@ -109,12 +109,14 @@ function refuse(reply: FastifyReply, status: number, code: string, message: stri
   return reply.code(status).send(body);
 }
 
-/** Passes on so many bytes; more break the answer off, which its reader can tell from a whole one. */
+/**
+ * Passes on at most this many bytes; a longer response is broken off, which its reader can tell from a complete one.
+ */
 async function* limited(body: NonNullable<Response['body']>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new Error(`The answer of the provider is larger than ${maxBytes} bytes`);
+    if (bytes > maxBytes) throw new Error(`The provider's response is larger than ${maxBytes} bytes`);
     yield chunk;
   }
 }

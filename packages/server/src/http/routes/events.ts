@@ -11,11 +11,11 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, streams
     { exposeHeadRoute: false },
     async (request, reply) => {
       const { run_id: runId } = request.params;
-      // Also for a cursor that is no number: whether the run exists is said first.
+      // Also for an invalid cursor: the check whether the run exists comes first.
       await engine.get(request.owner, runId);
       const after = parseCursor(request);
       const { ended } = await engine.checkCursor(request.owner, runId, after);
-      // The reader has everything. 204 is what makes an EventSource stop; a stream that ended would bring it back.
+      // The reader has everything. 204 makes an EventSource stop; after a stream that ended it would reconnect.
       if (ended) return reply.code(204).send();
       streams.open(reply, {
         format: runEventFormat(runId),
@@ -28,11 +28,11 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, streams
 
 function parseCursor(request: FastifyRequest): number {
   const query = request.query as Record<string, unknown>;
-  // An empty one is no cursor: browsers send the header so before the first event.
+  // An empty one counts as absent: browsers send an empty header before the first event.
   const given = [request.headers['last-event-id'], query.last_event_id, query.last_seq].filter(
     (value) => value !== undefined && value !== '',
   );
-  // Also those that another one takes precedence over.
+  // Also those that another one overrides.
   if (!given.every((value) => typeof value === 'string' && /^\d{1,15}$/.test(value))) {
     const message = 'The cursor must be the id of an event: a whole number';
     throw new TalariaError('invalid_cursor', { message, param: 'last_event_id' });

@@ -1,8 +1,8 @@
 /**
  * `/health`, `/v1/health`, `/health/ready` (open to everyone) and `/health/detailed`.
  *
- * `/health/ready` says whether requests should be sent here, and nothing else. That the database is away is no reason
- * against it: it is away for every server, and one without any server behind it helps no client.
+ * `/health/ready` says whether requests should be sent here, and nothing else. An unreachable database does not make a
+ * server unready: it is unreachable for every server, and a load balancer without any server helps no client.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Check } from '../../basics/check.ts';
@@ -14,7 +14,7 @@ export interface HealthOptions {
   version: string;
   role: Config['role'];
   engine: Engine;
-  /** What the server depends on, looked at when asked. */
+  /** What the server depends on, checked on request. */
   checks(): Promise<Record<string, Check>>;
   mcpServers(): readonly McpServerHealth[];
 }

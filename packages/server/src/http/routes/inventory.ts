@@ -5,9 +5,9 @@ import { TOOLSETS } from '../../agent/tools/toolsets.ts';
 import type { McpServerHealth } from '../../mcp/mcp-server.ts';
 
 export interface InventoryOptions {
-  /** What a request may name as its `model`, the server's own name first. */
+  /** The model names that a request may use, the server's own name first. */
   modelName: string;
-  /** Those of this process; where runs are worked on elsewhere, it knows of none. */
+  /** The tools of this process; a process that does not work on runs knows of none. */
   mcpServers(): readonly McpServerHealth[];
 }
 

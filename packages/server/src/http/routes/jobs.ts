@@ -20,7 +20,7 @@ export function installJobRoutes(app: FastifyInstance, jobs: ScheduledJobs): voi
     job: await jobs.get(request.owner, request.params.job_id),
   }));
 
-  // Whether the job exists is said before anything about the body, so it is looked up before the body is read.
+  // An unknown job is reported before any error in the body, so the job is looked up before the body is read.
   const jobExists = async (request: FastifyRequest): Promise<void> => {
     await jobs.get(request.owner, (request.params as JobRoute['Params']).job_id);
   };

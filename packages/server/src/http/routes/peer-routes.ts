@@ -1,7 +1,7 @@
 /**
- * What servers on the same store ask each other: whether it is this one that answers, the files of a run whose workspace is
- * here, and to be responsible for a run that has a reader here. For anybody else these routes do not exist. Nothing is
- * asked of a third server, so no request goes in circles.
+ * The routes that servers on the same store use among each other: to check that it is this server, to read the files of
+ * a run whose workspace is here, and to make it responsible for a run that has a reader here. For anybody else these
+ * routes do not exist. They never ask a third server, so no request goes in circles.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenWorkspace } from '../../engine/engine.ts';
@@ -12,20 +12,20 @@ import { PEER_PREFIX } from '../replies/forward-artifacts.ts';
 import type { Authenticate } from '../requests/auth.ts';
 import { installArtifactRoutes } from './artifacts.ts';
 
-/** While the digest of a large file is made, say, the other hears that this server is at it. */
+/** While this server works (for example, on the digest of a large file), the other one hears that it is busy. */
 const SIGN_OF_LIFE_MS = 3_000;
 
 export interface PeerOptions {
   seal: PeerSeal;
   serverId: string;
   openWorkspace: OpenWorkspace;
-  /** Asks the others whether one of them has a reader of the run, and is responsible for it now. */
+  /** Asks the others whether one of them has a reader of the run and is responsible for it now. */
   isTakenUp(runId: string): Promise<boolean>;
 }
 
 export interface PeerRoutesOptions extends Omit<PeerOptions, 'isTakenUp'> {
   authenticate: Authenticate;
-  /** Undefined where no clients are served. */
+  /** Undefined if no clients are served. */
   watch?: InlineWatch | undefined;
 }
 
@@ -35,7 +35,7 @@ export function installPeerRoutes(app: FastifyInstance, options: PeerRoutesOptio
     const question = { serverId, method: request.method, path: request.url };
     const answer = seal.recognize(question, request.headers[PEER_HEADER]);
     if (answer === undefined) {
-      // As on any other path that is none.
+      // The same as for any unknown path.
       authenticate(request);
       reply.callNotFound();
       return reply;

@@ -1,4 +1,4 @@
-/** `/v1/responses`: runs, asked for, read and gone on from in OpenAI's words (PROTOCOL.md). */
+/** `/v1/responses`: runs in OpenAI's dialect: created, read and continued (PROTOCOL.md). */
 import {
   type CreateResponse,
   outputText,
@@ -34,7 +34,7 @@ export interface ResponseRouteOptions {
   inline: InlineRuns;
   continued: ContinuedRuns;
   keyConfigured: boolean;
-  /** Whether streams tell questions to a person as text. */
+  /** Whether streams show approval requests as text. */
   tellApprovals: boolean;
 }
 
@@ -122,14 +122,14 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     listItems(await responses.inputItems(owner, params.response_id), itemPage(query)),
   );
 
-  /** The run that waits for the outputs of the request; undefined when there is none. */
+  /** The run that waits for the outputs in the request; undefined when there is none. */
   const continueRun = async (
     owner: string,
     asked: CreateResponse,
     prepare: (part: RunPart) => Promise<unknown>,
   ): Promise<ContinuedRun | undefined> => {
     const { outputs, prompt, promptIsLast } = asked;
-    // A run that is under way can be told text alone; what has images is said in a new one.
+    // A run in progress accepts only text; input with images starts a new run.
     const isTellable = !promptIsLast || typeof prompt === 'string' || textOfParts(prompt) !== undefined;
     if (outputs.length === 0 || !isTellable) return undefined;
     return continued.continue(owner, outputs, {

@@ -56,7 +56,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     async (request) => engine.getCall(request.owner, request.params.run_id, request.params.tool_call_id),
   );
 
-  // Whether the run exists is said before anything about the body, so it is looked up before the body is read.
+  // An unknown run is reported before any error in the body, so the run is looked up before the body is read.
   const runExists = async (request: FastifyRequest): Promise<void> => {
     await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
   };
@@ -86,13 +86,13 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   );
 }
 
-/** One status or several, with commas between them. */
+/** One status or several, separated by commas. */
 function parseStatuses(value: string | undefined): RunStatus[] | undefined {
   const names = value?.split(',');
   return names?.map((name) => {
     const status = RUN_STATUSES.find((known) => known === name);
     if (status !== undefined) return status;
-    const message = `'status' must be one or several of ${RUN_STATUSES.join(', ')}, with commas between them`;
+    const message = `'status' must be one or several of ${RUN_STATUSES.join(', ')}, separated by commas`;
     throw new TalariaError('invalid_request', { message, param: 'status' });
   });
 }

@@ -15,10 +15,10 @@ import { flag, pageLimit, single } from '../requests/query.ts';
 export type SessionRoute = { Params: { session_id: string } };
 
 const OFFSET_MAX = 1_000_000;
-/** Also how many there are where nobody says how many. */
+/** Also the default page size. */
 const MESSAGES_MAX = 500;
 
-/** Whether the session exists is said before anything about the body, so it is looked up before the body is read. */
+/** An unknown session is reported before any error in the body, so the session is looked up before the body is read. */
 export function createSessionExists(sessions: SessionAccess): (request: FastifyRequest) => Promise<void> {
   return async ({ owner, params }) => {
     await sessions.get(owner, (params as SessionRoute['Params']).session_id);
@@ -66,7 +66,7 @@ export function installSessionRoutes(app: FastifyInstance, sessions: SessionAcce
   );
 }
 
-/** Clients of Hermes find a session under `session`; ours find its fields in the answer itself. */
+/** Hermes clients find a session under `session`; ours find its fields in the response itself. */
 function toAnswer(session: Session): SessionAnswer {
   return { ...session, session };
 }
@@ -86,12 +86,12 @@ function parseListQuery(query: unknown) {
     offset: offset === undefined ? undefined : parseOffset(offset),
     source: single(query, 'source'),
     title,
-    // Whoever knows the title of a hidden session may find it; nobody comes across one.
+    // A client that knows the title of a hidden session may find it; nobody comes across one by chance.
     includeHidden: includeHidden && title !== undefined,
   };
 }
 
-/** By cursor, as every list here; or by `order` and `offset`, as clients of Hermes ask. */
+/** By cursor, like every list here; or by `order` and `offset`, for Hermes clients. */
 function parseMessagesQuery(query: unknown): MessagePage {
   const [after, offset, order] = [single(query, 'after'), single(query, 'offset'), single(query, 'order')];
   const limit = single(query, 'limit') === undefined ? MESSAGES_MAX : parseMessageLimit(query);

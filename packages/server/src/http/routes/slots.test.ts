@@ -1,4 +1,4 @@
-/** What depends on the process: which role serves slots, and what a sandbox that fails looks like from outside. */
+/** What depends on the process: which role serves slots, and what a failing sandbox looks like from outside. */
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.ts';
@@ -42,7 +42,7 @@ function fakeSlots(backend: FakeBackend): SlotSource {
   return { slots, files: backend.asBackend, mask: (text) => text.replaceAll('s3cret', '***') };
 }
 
-test('a process with a sandbox serves slots, also where it serves nothing else to clients', async () => {
+test('a process with a sandbox serves slots, also if it serves nothing else to clients', async () => {
   await using http = asDisposable(serve(fakeSlots(new FakeBackend())));
   const acquired = await http.inject({ method: 'POST', url: '/v1/slots', headers: HEADERS });
   expect(acquired.json()).toMatchObject({ state: 'acquired' });
@@ -62,7 +62,7 @@ test.each([
   }
 });
 
-test('a sandbox that is down is 503 with its reason, without what is secret in it', async () => {
+test('a sandbox that is down gives 503 with its reason, without secrets', async () => {
   const backend = new FakeBackend();
   backend.broken = true;
   backend.reason = 'The daemon refused the token s3cret.';

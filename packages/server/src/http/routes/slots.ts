@@ -35,7 +35,7 @@ export interface SlotService {
 /** For what is ready to leave. */
 const LAST_ANSWERS_MS = 1_000;
 
-/** What these routes are served with, or the code of why this process does not serve them. */
+/** The slots to serve, or the code of the reason why this process serves none. */
 export type SlotSource = SlotService | 'slots_unavailable' | 'no_sandbox';
 
 export function installSlotRoutes(app: FastifyInstance, source: SlotSource): void {
@@ -49,7 +49,7 @@ export function installSlotRoutes(app: FastifyInstance, source: SlotSource): voi
   };
 
   const answers = new Set<Promise<void>>();
-  /** A batch has had its time when the server closes; what came of it goes out first. */
+  /** When the server closes, a batch has had its time; its results are sent first. */
   const beforeClose = (reply: FastifyReply): void => {
     const sent = new Promise<void>((resolve) => finished(reply.raw, () => resolve()));
     answers.add(sent);
@@ -113,7 +113,7 @@ function wantsEvents({ headers }: FastifyRequest): boolean {
   return headers.accept?.toLowerCase().includes('text/event-stream') === true;
 }
 
-/** What goes wrong once the stream has begun is told in it. */
+/** A failure after the stream has begun is reported in the stream. */
 async function streamResults(
   { slots, mask }: SlotService,
   request: FastifyRequest,

@@ -36,7 +36,7 @@ function read(told: Told[], cut?: TalariaError): SessionChatEvent[] {
 
 const outline = (events: SessionChatEvent[]) => events.map(({ event }) => event);
 
-test('every event is of the session and the run, numbered from 1, with its time', () => {
+test('every event names the session and the run, is numbered from 1, and has its time', () => {
   const events = read([said('a'), ['run.completed', { output: 'a', usage: USAGE }]]);
   expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(events.map(({ ts }) => ts)).toEqual([1.5, 1.5, 2, 2.001, 2.001, 2.001]);
@@ -51,7 +51,7 @@ test('every event is of the session and the run, numbered from 1, with its time'
   ]);
 });
 
-test('a run that is stopped shows what the step had said, without what a restart took back', () => {
+test('a stopped run shows the text of its step, without text that a restart repeated', () => {
   const events = read([
     said('kept '),
     said('cut off'),
@@ -64,13 +64,13 @@ test('a run that is stopped shows what the step had said, without what a restart
   expect(outline(events)).toContain('run.resumed');
 });
 
-test('what was said before a tool is no part of an answer that is cut short', () => {
+test('text before a tool call is not part of a truncated answer', () => {
   const started = { tool: 't', preview: 'p', tool_call_id: 'c', arguments: { a: 1 } };
   const events = read([said('before'), ['tool.started', started], said('after'), ['run.cancelled', {}]]);
   expect(events.at(-3)).toMatchObject({ content: 'after' });
 });
 
-test('a call has its arguments also at its end, and a failure is named as one', () => {
+test('a call has its arguments also at its end, and a failed call says so', () => {
   const started = (id: string) => ({ tool: 't', preview: id, tool_call_id: id, arguments: { id } });
   const done = (id: string, error: boolean) => ({
     tool: 't',
@@ -95,7 +95,7 @@ test('a call has its arguments also at its end, and a failure is named as one', 
   ]);
 });
 
-test('a stream that the server has to end says that the run goes on, and is done', () => {
+test('a stream that the server cuts off says that the run continues, and ends with done', () => {
   const events = read([said('a')], new TalariaError('gateway_draining'));
   expect(events.slice(-2)).toMatchObject([
     { event: 'error', code: 'gateway_draining', message: expect.stringContaining(RUN.run_id) },

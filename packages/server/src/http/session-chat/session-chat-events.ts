@@ -1,10 +1,11 @@
 /**
- * A turn of a session as a stream of named events, in the words of Hermes. Each has the session, the run, `seq` (from 1)
- * and `ts` beside its own fields. It begins with `run.started` and `message.started`, and ends, whatever happens, with
+ * One turn of a session as a stream of named events, in Hermes's form. Each event has the session, the run, `seq` (from
+ * 1) and `ts` in addition to its own fields. The stream begins with `run.started` and `message.started`, and always
+ * ends with
  * `done`.
  *
- * Text that a restart cut off is said again after `run.resumed`; what counts is the text of `assistant.completed`. A run
- * that failed is told twice, as `error` and as `run.failed`: older clients know only the first.
+ * Text that a restart interrupted is repeated after `run.resumed`; the text in `assistant.completed` counts. A failed
+ * run is reported twice, as `error` and as `run.failed`: older clients know only the first.
  */
 import {
   type EventPayload,
@@ -20,7 +21,7 @@ import { namedFrame } from '../streams/sse-frames.ts';
 import type { StreamFormat } from '../streams/stream-format.ts';
 
 type EventOf<N> = Extract<SessionChatEvent, { event: N }>;
-/** Without what every event has. */
+/** Without the fields that every event has. */
 type Fields<N> = Omit<EventOf<N>, 'event' | 'session_id' | 'run_id' | 'seq' | 'ts'>;
 
 export class SessionChatEvents implements StreamFormat {
@@ -28,13 +29,13 @@ export class SessionChatEvents implements StreamFormat {
   readonly closed = Buffer.alloc(0);
   readonly #run: Run;
   readonly #messageId: string;
-  /** What the running tools were called with, by call. */
+  /** The arguments of running tools, by call id. */
   readonly #calls = new Map<string, unknown>();
-  /** What the present step has said. */
+  /** The text of the present step. */
   #said: { seq: number; text: string }[] = [];
   #seq = 0;
 
-  /** `said` is the message of the user, as it came. */
+  /** `said` is the user's message, unchanged. */
   constructor(run: Run, said: unknown) {
     this.#run = run;
     this.#messageId = run.run_id.replace('run_', 'msg_');
@@ -131,7 +132,7 @@ export class SessionChatEvents implements StreamFormat {
           this.#frame('done', {}, at)
         );
       }
-      // Turns of a session have no tools of the client's.
+      // Turns of a session have no client tools.
       case 'run.waiting':
         return '';
       default:

@@ -1,9 +1,9 @@
 /**
- * The results of a batch as server-sent events, each as soon as it is there: `slot.result` in the order in which calls
- * end, then one `slot.done`, or `error` where the batch itself failed. A stream without either was cut off.
+ * The results of a batch as server-sent events, each as soon as it arrives: `slot.result` in the order in which calls
+ * end, then one `slot.done`, or `error` if the batch itself failed. A stream without either was cut off.
  *
- * What is unread is bounded by the batch. A reader that takes nothing for a while is disconnected, which ends the calls
- * that still run.
+ * The size of the batch bounds the unread data. A reader that reads nothing for a while is disconnected, which ends the
+ * calls that still run.
  */
 import type { ServerResponse } from 'node:http';
 import { type SlotResult, SSE_KEEPALIVE, SSE_OPEN, type TalariaError, toErrorBody } from '@talaria/protocol';
@@ -23,13 +23,13 @@ export class ResultStream {
   readonly #response: ServerResponse;
   #sent = 0;
 
-  /** Answers with the headers the reply has so far. */
+  /** Responds with the headers that the reply has so far. */
   constructor(reply: FastifyReply) {
     reply.hijack();
     const response = reply.raw;
     this.#response = response;
     response.on('error', () => {});
-    // The reader may have gone meanwhile; its close has been and will not come again.
+    // The reader may have gone meanwhile; its close event does not come again.
     if (response.destroyed) return;
     response.setTimeout(STALL_MS, () => {
       if (response.writableLength > 0) response.destroy();

@@ -1,7 +1,7 @@
 /**
- * The files of a slot in one answer, for programs that want them so: the content of a file as text or base64 in JSON, and
- * an archive that is refused, rather than cut off, where it is larger than was asked for. What asks for neither is
- * streamed as the files of a run are (routes/artifacts.ts).
+ * The files of a slot in one response: the content of a file as text or base64 in JSON, and an archive that is refused,
+ * rather than cut off, if it is larger than the requested limit. Other requests are streamed like the files of a run
+ * (routes/artifacts.ts).
  */
 import { type SlotArtifact, TalariaError } from '@talaria/protocol';
 import type { Slot, ToolBackend } from '@talaria/sandbox';
@@ -9,7 +9,7 @@ import type { FastifyReply } from 'fastify';
 import { count, flag, single } from '../requests/query.ts';
 import { CONTENT_TYPES, parseFormat } from '../routes/artifacts.ts';
 
-/** They are held in memory: what is larger is for the streamed forms. */
+/** They are held in memory; larger files need the streamed forms. */
 const CONTENT_MAX_BYTES = 10_000_000;
 const ARCHIVE_MAX_BYTES = 64 * 1024 * 1024;
 const ARCHIVE_MAX_ENTRIES = 1_000_000;

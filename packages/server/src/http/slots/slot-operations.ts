@@ -5,7 +5,7 @@ import type { Operation } from '../openapi-document.ts';
 
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
 
-/** 421: the process has no sandbox. Where a server gives out no slots, all of them answer 404. */
+/** 421: the process has no sandbox. On a server without slots all of them give 404. */
 export const SLOT_OPERATIONS: Record<string, Operation> = {
   'GET /v1/slots': {
     tag: 'slots',
@@ -15,8 +15,8 @@ export const SLOT_OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/slots': {
     tag: 'slots',
-    summary: 'Acquire a slot: an isolated workspace that commands run in',
-    description: 'Waits for a free one. The wait ends, and no slot is held, when the client leaves.',
+    summary: 'Acquire a slot: an isolated workspace in which commands run',
+    description: 'Waits for a free slot. When the client leaves, the wait ends and no slot is held.',
     body: schemas.AcquireSlotRequestSchema,
     optionalBody: true,
     answer: schemas.SlotSchema,
@@ -24,9 +24,9 @@ export const SLOT_OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/slots/execute': {
     tag: 'slots',
-    summary: 'Run calls of tools in slots, side by side',
+    summary: 'Run tool calls in slots, side by side',
     description:
-      'The results stand in the order of the requests. With `Accept: text/event-stream` each is sent as soon as it is there. ' +
+      'The results are in the order of the requests. With `Accept: text/event-stream` each is sent as soon as it arrives. ' +
       'Calls that still run when the client leaves are ended.',
     body: schemas.ExecuteSlotsRequestSchema,
     answer: schemas.SlotResultsSchema,
@@ -35,7 +35,7 @@ export const SLOT_OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/slots/{slot_id}/release': {
     tag: 'slots',
-    summary: 'Give a slot back; what runs in it is ended',
+    summary: 'Release a slot; what runs in it is ended',
     body: schemas.ReleaseSlotRequestSchema,
     optionalBody: true,
     answer: schemas.SlotReleasedSchema,

@@ -31,14 +31,14 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** A response on a real socket, and a client that has asked for it and reads nothing yet. */
+/** A response on a real socket, and a client that has asked for it but reads nothing yet. */
 async function connection(): Promise<ServerResponse> {
   const request = once(server, 'request');
   client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   client.on('error', () => {});
   client.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   const [, response] = (await request) as [unknown, ServerResponse];
-  // Without chunks the client can look at the bytes as they are.
+  // Without chunked encoding the client sees the bytes unchanged.
   response.useChunkedEncodingByDefault = false;
   return response;
 }
@@ -60,7 +60,7 @@ function event(seq: number, name: EventName = 'message.delta', delta = 'x'): Sto
   return { seq, event: name, at: 0, payload: JSON.stringify({ delta }) };
 }
 
-/** A run's log that delivers what lies after the cursor, page by page, when somebody subscribes. */
+/** A run's log that delivers the events after the cursor, page by page, to a subscriber. */
 function log(events: StoredEvent[], pageSize: number) {
   const cursors: number[] = [];
   return {
@@ -70,7 +70,7 @@ function log(events: StoredEvent[], pageSize: number) {
       let on = true;
       void (async () => {
         for (let from = after + 1; from < events.length && on; from += pageSize) {
-          // As the feed does it in a burst: page after page without a pause.
+          // Like the feed in a burst: page after page without a pause.
           subscriber.deliver(events.slice(from, from + pageSize) as unknown as EventBatch);
         }
       })();
@@ -81,7 +81,7 @@ function log(events: StoredEvent[], pageSize: number) {
   };
 }
 
-test('a burst larger than the bound reaches a healthy reader whole, once and in order', async () => {
+test('a burst larger than the bound reaches a healthy reader completely, once and in order', async () => {
   const last = 499;
   const events = Array.from({ length: last + 1 }, (_, seq) =>
     event(seq, seq === last ? 'run.completed' : 'message.delta', 'y'.repeat(10_000)),
@@ -99,11 +99,11 @@ test('a burst larger than the bound reaches a healthy reader whole, once and in 
   await once(client, 'close');
   expect(ids()).toEqual(events.map(({ seq }) => seq));
   expect(received.endsWith('}\n\n: stream closed\n')).toBe(true);
-  // It fell behind and came back on its own.
+  // It fell behind and caught up by itself.
   expect(source.cursors.length).toBeGreaterThan(1);
 });
 
-test('what is unread of a reader that takes nothing stays bounded', async () => {
+test('the unread data of a reader that reads nothing stays bounded', async () => {
   const response = await connection();
   const stream = new EventStream(response, {
     ...log([], 1),
@@ -119,8 +119,8 @@ test('what is unread of a reader that takes nothing stays bounded', async () => 
 });
 
 for (const ended of [false, true]) {
-  const when = ended ? 'also after the end of the run' : 'while the run goes on';
-  test(`a reader that takes nothing for long is let go of, ${when}`, async () => {
+  const when = ended ? 'also after the end of the run' : 'while the run is still running';
+  test(`a reader that reads nothing for long is disconnected, ${when}`, async () => {
     const response = await connection();
     const stream = new EventStream(response, {
       ...log([], 1),
@@ -135,7 +135,7 @@ for (const ended of [false, true]) {
   });
 }
 
-test('a slow reader that keeps taking something stays, and so does one that waits for events', async () => {
+test('a slow reader that keeps reading stays, and so does one that waits for events', async () => {
   const stallMs = 500;
   const response = await connection();
   const stream = new EventStream(response, {
@@ -158,7 +158,7 @@ test('a slow reader that keeps taking something stays, and so does one that wait
   expect(response.destroyed).toBe(false);
 });
 
-test('only a silence is broken by a keep-alive, and none follows the end', async () => {
+test('only silence causes a keep-alive, and none follows the end', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const response = await connection();
   read();
@@ -184,7 +184,7 @@ test('only a silence is broken by a keep-alive, and none follows the end', async
   expect(received.endsWith('}\n\n: stream closed\n')).toBe(true);
 });
 
-test('a keep-alive has an empty line of its own only while no event was written', async () => {
+test('a keep-alive has a blank line of its own only before the first event', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const response = await connection();
   read();

@@ -1,32 +1,32 @@
 /**
- * One subscriber's stream of a run's events, in the words of a `StreamFormat`.
+ * One subscriber's stream of a run's events, written by a `StreamFormat`.
  *
  *   catching up ──at the end of the log──▶ live ──more than the bound unread──▶ behind ──all taken──▶ catching up
  *
- * What is unread stays bounded. While catching up, the next page is read only when the last one has left. A live
- * reader with more than the bound to read is left out of the live events and catches up again from its cursor, so a
- * burst costs a healthy reader nothing. One that takes nothing for a while is disconnected: it can come back with
- * its cursor and loses nothing.
+ * The unread data stays bounded. While catching up, the next page is read only when the last one has been sent. A live
+ * reader with more than the bound unread gets no live events, and catches up again from its cursor, so a burst costs a
+ * healthy reader nothing. A reader that reads nothing for a while is disconnected: it can come back with its cursor and
+ * loses nothing.
  */
 import type { ServerResponse } from 'node:http';
 import { SSE_KEEPALIVE, TalariaError } from '@talaria/protocol';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
 import type { StreamFormat } from './stream-format.ts';
 
-/** A reader that takes nothing for this long although something waits for it is gone. */
+/** A reader that reads nothing for this long although data waits for it is gone. */
 const STALL_MS = 8_000;
 
 const KEEPALIVE = Buffer.from(SSE_KEEPALIVE);
 
 export interface EventStreamOptions {
   format: StreamFormat;
-  /** The cursor: the last event the reader has had, -1 for none. */
+  /** The cursor: the last event that the reader has got, -1 for none. */
   after: number;
   bufferBytes: number;
   stallMs?: number;
-  /** Delivers the events after the cursor, then live ones, until what it returns is called. */
+  /** Delivers the events after the cursor, then live ones, until the returned function is called. */
   subscribe(after: number, subscriber: Subscriber): () => void;
-  /** Called when nothing more is to come from this side, whether or not the reader has it yet. */
+  /** Called when this side sends nothing more, whether or not the reader has read it all yet. */
   onEnd?(): void;
 }
 
@@ -45,7 +45,7 @@ export class EventStream implements Subscriber {
     this.#after = options.after;
     response.on('error', () => {});
     response.on('close', () => this.#unsubscribe());
-    // Fires when for so long nothing was written and nothing of what was written has left.
+    // Fires when nothing was written, and nothing written has left, for this long.
     response.setTimeout(options.stallMs ?? STALL_MS, () => {
       if (response.writableLength > 0) response.destroy();
     });
@@ -73,7 +73,7 @@ export class EventStream implements Subscriber {
     if (ended) this.end();
   }
 
-  /** Resolves when what was written has been taken, or the reader has gone. */
+  /** Resolves when the written data has been read, or the reader has gone. */
   ready(): Promise<void> {
     const response = this.#response;
     if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
@@ -88,7 +88,7 @@ export class EventStream implements Subscriber {
     });
   }
 
-  /** Cuts the reader off; the run goes on. */
+  /** Disconnects the reader; the run continues. */
   fail(error: unknown): void {
     const reason =
       error instanceof TalariaError ? error : new TalariaError('store_unavailable', { cause: error });
@@ -101,7 +101,7 @@ export class EventStream implements Subscriber {
     this.#finish(this.#options.format.closed);
   }
 
-  /** Breaks a silence; a reader that has not taken what waits for it needs no more. */
+  /** Ends a silence; a reader with unread data does not need it. */
   keepAlive(silentMs: number): void {
     const { writableEnded, writableLength } = this.#response;
     if (writableEnded || writableLength > 0) return;
@@ -111,7 +111,7 @@ export class EventStream implements Subscriber {
 
   async #catchUp(): Promise<void> {
     await this.ready();
-    // A turn of the event loop in any case: without one no byte leaves.
+    // Always waits for a turn of the event loop: without one no byte leaves.
     await new Promise((resolve) => setImmediate(resolve));
     this.#behind = false;
     this.#unsubscribe();

@@ -4,11 +4,11 @@ import { TalariaError } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
-/** Together less than the ten seconds of silence the contract allows. */
+/** Together less than the ten seconds of silence that the contract allows. */
 const SILENT_MS = 5_000;
 const CHECK_MS = 2_500;
 
-/** Well over the time events are gathered for before they leave. */
+/** Well over the time for which events are collected before they are sent. */
 const LAST_EVENTS_MS = 100;
 
 const HEADERS = {
@@ -18,7 +18,7 @@ const HEADERS = {
 };
 
 export interface OpenStream extends Omit<EventStreamOptions, 'bufferBytes'> {
-  /** The reader has had everything already. */
+  /** The reader already has everything. */
   ended?: boolean;
 }
 
@@ -33,14 +33,14 @@ export class EventStreams {
     this.#bufferBytes = bufferBytes;
   }
 
-  /** Answers with a stream, and the headers the reply has so far. */
+  /** Responds with a stream, and the headers that the reply has so far. */
   open(reply: FastifyReply, { ended = false, ...options }: OpenStream): void {
     reply.hijack();
     const response = reply.raw;
-    // The reader may have gone meanwhile; its close has been and will not come again.
+    // The reader may have gone meanwhile; its close event does not come again.
     if (response.destroyed) return;
     response.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
-    // Events are small and each write is a whole number of them: waiting for more only delays them.
+    // Events are small, and each write is a whole number of them: waiting for more (Nagle) only delays them.
     response.socket?.setNoDelay(true);
     const stream = new EventStream(response, { ...options, bufferBytes: this.#bufferBytes });
     if (ended) {
@@ -49,14 +49,14 @@ export class EventStreams {
     }
     this.#streams.add(stream);
     response.on('close', () => this.#streams.delete(stream));
-    // A pipelined request waits until the answers before it are out: nothing is read for it that could not leave.
+    // A pipelined request waits until the responses before it are sent: nothing is read for it that could not be sent.
     if (response.socket === null) response.once('socket', () => stream.start());
     else stream.start();
   }
 
   /**
-   * Cuts every stream; the clients come back with their cursors, to whoever serves them then. What became durable
-   * just now goes out first: often it is the end of the run, after which nobody has to come back.
+   * Ends every stream; the clients come back with their cursors, to whichever server there is then. Events that became
+   * durable just now are sent first: often the last one ends the run, and nobody has to come back.
    */
   async close(): Promise<void> {
     clearInterval(this.#timer);

@@ -26,7 +26,7 @@ export function runEventFormat(runId: string): StreamFormat {
   };
 }
 
-/** Every subscriber of a run is given the same batch; it is encoded once. */
+/** Every subscriber of a run gets the same batch; it is encoded once. */
 const encoded = new WeakMap<EventBatch, Buffer>();
 
 function encodeBatch(runId: string, batch: EventBatch): Buffer {

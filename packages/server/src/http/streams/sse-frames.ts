@@ -1,4 +1,4 @@
-/** Server-sent events in OpenAI's manner: without ids, since these streams are not resumed by cursor. */
+/** Server-sent events in OpenAI's manner: without ids, because these streams are not resumed by cursor. */
 
 export function dataFrame(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;

@@ -76,7 +76,7 @@ export function started(id: string, gated = false): NewRecord {
   return { event: 'tool.started', public: shown, private: { gated } };
 }
 
-/** A call of a tool of the client's. */
+/** A call of a client tool. */
 export function startedByClient(id: string): NewRecord {
   const args = { city: 'Oslo' };
   const shown = {
@@ -142,7 +142,7 @@ export const cancelled: NewRecord = { event: 'run.cancelled', public: {} };
 
 const pieces = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 4 });
 
-/** What a worker that was cut off in a step leaves, and the next one begins with. */
+/** What a worker that was interrupted in a step leaves, and how the next one begins. */
 const cutOff = fc
   .tuple(pieces, fc.boolean())
   .map(([deltas, thinks]): NewRecord[] => [
@@ -160,7 +160,7 @@ const step = fc.record({
     fc.record({ output: fc.string({ maxLength: 20 }), gated: fc.boolean(), arguments: fc.json() }),
     { minLength: 1, maxLength: 3 },
   ),
-  /** Cut off between the calls and their outcomes, or not. */
+  /** Interrupted between the calls and their outcomes, or not. */
   restart: fc.boolean(),
   reversed: fc.boolean(),
 });
@@ -196,7 +196,7 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
       records.push({ event: 'run.steered', public: { input: 'more' }, private: { steer_pos: 0 } });
       records.push(...said(...last.deltas), stepped(answer));
     }
-    // Cut off between the answer and its record: it stands, and is not said again.
+    // Interrupted between the answer and its record: the answer stands and is not repeated.
     if (last.late) records.push(claimed, resumed);
     return toLog([...records, completed(answer)]);
   });
@@ -207,7 +207,7 @@ function mixed(a: readonly NewRecord[], b: readonly NewRecord[]): NewRecord[] {
   return Array.from({ length: longer }, (_, i) => [a[i], b[i]].flatMap((record) => record ?? [])).flat();
 }
 
-/** A journal that holds this log of one run, and whose events may be ahead of it. */
+/** A journal with this log of one run; its events may be ahead of the log. */
 export function journalOf(log: readonly LogRecord[], ahead: readonly LogRecord[] = log) {
   return {
     async readLog(_runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
