@@ -1,26 +1,36 @@
-/** The contract suites on containers that are processes, wherever their workspaces are. */
+/**
+ * The contract suites on containers that are processes, wherever their workspaces are. These processes isolate nothing, so
+ * the suites need a machine on which the server inside can isolate its slots.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describe } from 'vitest';
 import { describeBackendContract } from '../backend.contract.ts';
+import { bestIsolation } from '../local/testing/why-unavailable.ts';
 import { ContainerBackend } from './container-backend.ts';
 import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
 
-export function describeContainerContract(
+export async function describeContainerContract(
   workspacesOn: ProcessDriverOptions['workspacesOn'],
   artifacts: 'small' | 'none',
-): void {
-  describeBackendContract(
-    `containers, with workspaces on the ${workspacesOn}`,
-    async () => {
-      const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
-      const driver = () => new ProcessDriver({ dir: join(base, 'driver'), workspacesOn });
-      const options = { workspacesDir: join(base, 'workspaces'), slotsPerContainer: 30, maxContainers: 4 };
-      return {
-        create: () => new ContainerBackend(driver(), options),
-        dispose: () => rm(base, { recursive: true, force: true }),
-      };
-    },
-    { timedOutCommands: 200, artifacts },
-  );
+): Promise<void> {
+  const title = `containers, with workspaces on the ${workspacesOn}`;
+  const missing = (await bestIsolation()) === 'none';
+  const skipped = `${title} (missing: bubblewrap or unshare, to keep slots in a container apart)`;
+  describe.skipIf(missing)(missing ? skipped : 'containers', () => {
+    describeBackendContract(
+      title,
+      async () => {
+        const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
+        const driver = () => new ProcessDriver({ dir: join(base, 'driver'), workspacesOn });
+        const options = { workspacesDir: join(base, 'workspaces'), slotsPerContainer: 30, maxContainers: 4 };
+        return {
+          create: () => new ContainerBackend(driver(), options),
+          dispose: () => rm(base, { recursive: true, force: true }),
+        };
+      },
+      { timedOutCommands: 200, artifacts },
+    );
+  });
 }

@@ -1,3 +1,3 @@
 import { describeContainerContract } from './container-backend.contract.ts';
 
-describeContainerContract('host', 'none');
+await describeContainerContract('host', 'none');

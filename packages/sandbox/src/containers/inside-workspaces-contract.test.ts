@@ -1,3 +1,3 @@
 import { describeContainerContract } from './container-backend.contract.ts';
 
-describeContainerContract('container', 'small');
+await describeContainerContract('container', 'small');

@@ -7,7 +7,7 @@ import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from
 import type { Isolation } from '../backend.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { LocalBackend } from './local-backend.ts';
-import { whyUnavailable } from './testing/why-unavailable.ts';
+import { bestIsolation, whyUnavailable } from './testing/why-unavailable.ts';
 
 const GB = 1024 ** 3;
 const GENEROUS_LIMITS = {
@@ -40,12 +40,4 @@ export async function describeLocalContract(
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands, artifacts });
     describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
   });
-}
-
-/** The one a server would have on this machine. */
-async function bestIsolation(): Promise<Isolation['kind']> {
-  for (const isolation of ['bubblewrap', 'unshare'] as const) {
-    if ((await whyUnavailable(isolation)) === undefined) return isolation;
-  }
-  return 'none';
 }

@@ -18,3 +18,11 @@ export async function whyUnavailable(isolation: Isolation['kind']): Promise<stri
     await rm(workspacesDir, { recursive: true, force: true });
   }
 }
+
+/** The one a server would have on this machine. */
+export async function bestIsolation(): Promise<Isolation['kind']> {
+  for (const isolation of ['bubblewrap', 'unshare'] as const) {
+    if ((await whyUnavailable(isolation)) === undefined) return isolation;
+  }
+  return 'none';
+}
