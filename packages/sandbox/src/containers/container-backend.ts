@@ -5,7 +5,6 @@
  * cannot be made inside a container it holds one slot and ends with it. So slots are kept apart either way, and the
  * backend does not start where they would not be.
  */
-import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type {
   AcquireOptions,
@@ -20,15 +19,9 @@ import { checkCallOptions, DEFAULT_TIMEOUT_S } from '../check-options.ts';
 import { checkTrajectoryId, slotIdOf } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
-import type {
-  RestoredWorkspace,
-  RestoreOptions,
-  SnapshotOptions,
-  SurveyOptions,
-  WorkspaceSurvey,
-} from '../snapshots.ts';
-import { SlotArtifacts } from '../workspace/artifacts/slot-artifacts.ts';
+import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
+import { WorkspaceAccess } from '../workspace/workspace-access.ts';
 import type { WorkspaceView } from '../workspace/workspace-view.ts';
 import { Workspaces, workspaceName } from '../workspace/workspaces.ts';
 import type { ContainerDriver } from './container-driver.ts';
@@ -38,7 +31,7 @@ import { placesFor } from './places-for.ts';
 import { RunningBackend } from './running-backend.ts';
 import { sweep } from './sweep.ts';
 
-export class ContainerBackend extends SlotArtifacts implements ToolBackend {
+export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
   readonly defaultTimeoutS: number;
   readonly #driver: ContainerDriver;
   readonly #options: ContainerBackendOptions;
@@ -95,24 +88,6 @@ export class ContainerBackend extends SlotArtifacts implements ToolBackend {
     });
   }
 
-  async openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined> {
-    return (await this.#find(trajectoryId))?.reader;
-  }
-
-  async surveyWorkspace(
-    trajectoryId: string,
-    options: SurveyOptions = {},
-  ): Promise<WorkspaceSurvey | undefined> {
-    return (await this.#find(trajectoryId))?.survey(options);
-  }
-
-  async snapshotWorkspace(
-    trajectoryId: string,
-    options: SnapshotOptions = {},
-  ): Promise<Readable | undefined> {
-    return (await this.#find(trajectoryId))?.snapshot(options);
-  }
-
   async restoreWorkspace(
     trajectoryId: string,
     snapshot: AsyncIterable<Uint8Array>,
@@ -157,7 +132,7 @@ export class ContainerBackend extends SlotArtifacts implements ToolBackend {
     return places.held(held.workspace, slot.workspaceDir).reader;
   }
 
-  async #find(trajectoryId: string): Promise<WorkspaceView | undefined> {
+  protected override async viewOf(trajectoryId: string): Promise<WorkspaceView | undefined> {
     const running = this.#started();
     const name = workspaceName(trajectoryId);
     return await running.places.find(name, running.workspaceDirOf(name));

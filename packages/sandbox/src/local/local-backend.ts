@@ -26,18 +26,12 @@ import { checkTrajectoryId, slotIdOf, whyInvalid } from '../check-request.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { notRun } from '../not-run.ts';
-import type {
-  RestoredWorkspace,
-  RestoreOptions,
-  SnapshotOptions,
-  SurveyOptions,
-  WorkspaceSurvey,
-} from '../snapshots.ts';
+import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
-import { SlotArtifacts } from '../workspace/artifacts/slot-artifacts.ts';
 import { InvalidPathError, WorkspacePathError } from '../workspace/files/workspace-path.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
+import { WorkspaceAccess } from '../workspace/workspace-access.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import {
   anonymousWorkspaceName,
@@ -103,7 +97,7 @@ interface Running {
   pipes: PipeStock;
 }
 
-export class LocalBackend extends SlotArtifacts implements ToolBackend {
+export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   readonly defaultTimeoutS: number;
   readonly #options: LocalBackendOptions;
   readonly #slots = new Map<string, LocalSlot>();
@@ -248,24 +242,6 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
     );
   }
 
-  async openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined> {
-    return (await this.#find(trajectoryId))?.reader;
-  }
-
-  async surveyWorkspace(
-    trajectoryId: string,
-    options: SurveyOptions = {},
-  ): Promise<WorkspaceSurvey | undefined> {
-    return (await this.#find(trajectoryId))?.survey(options);
-  }
-
-  async snapshotWorkspace(
-    trajectoryId: string,
-    options: SnapshotOptions = {},
-  ): Promise<Readable | undefined> {
-    return (await this.#find(trajectoryId))?.snapshot(options);
-  }
-
   restoreWorkspace(
     trajectoryId: string,
     snapshot: AsyncIterable<Uint8Array>,
@@ -333,7 +309,7 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
     return this.#view(slot.workspace).reader;
   }
 
-  async #find(trajectoryId: string): Promise<WorkspaceView | undefined> {
+  protected override async viewOf(trajectoryId: string): Promise<WorkspaceView | undefined> {
     const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
     return workspace && this.#view(workspace);
   }

@@ -1,6 +1,9 @@
-/** The artifact calls of a slot's holder, the same for every backend: answers in one piece, limited in size and time. */
-
+/**
+ * How files leave a workspace, the same for every backend. The holder of a slot gets them in one piece, limited in size and
+ * time. By trajectory they are streamed, and no slot is needed.
+ */
 import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import type {
   ArchiveArtifactsOptions,
   ArtifactArchive,
@@ -10,22 +13,26 @@ import type {
   ListArtifactsOptions,
   ReadArtifactOptions,
   WorkspaceReader,
-} from '../../artifacts.ts';
-import type { Slot } from '../../backend.ts';
-import { SandboxError } from '../../errors.ts';
-import { completeLength } from '../files/utf8.ts';
-import { requireCount } from './local-workspace-reader.ts';
+} from '../artifacts.ts';
+import type { Slot } from '../backend.ts';
+import { SandboxError } from '../errors.ts';
+import type { SnapshotOptions, SurveyOptions, WorkspaceSurvey } from '../snapshots.ts';
+import { requireCount } from './artifacts/local-workspace-reader.ts';
+import { completeLength } from './files/utf8.ts';
+import type { WorkspaceView } from './workspace-view.ts';
 
 const DEFAULT_READ_BYTES = 10_000_000;
 const DEFAULT_ARCHIVE_BYTES = 64_000_000;
 /** What a timer can count. */
 const MAX_TIMEOUT_S = 2_147_483;
 
-export abstract class SlotArtifacts {
+export abstract class WorkspaceAccess {
   abstract readonly defaultTimeoutS: number;
 
   /** Throws `slot_gone` for a slot that is not held. */
   protected abstract readerOf(slot: Slot): WorkspaceReader;
+  /** Undefined where the trajectory has no workspace. */
+  protected abstract viewOf(trajectoryId: string): Promise<WorkspaceView | undefined>;
 
   async readArtifact(slot: Slot, path: string, options: ReadArtifactOptions = {}): Promise<ArtifactContent> {
     const { encoding = 'text', maxBytes = DEFAULT_READ_BYTES, includeSha256 = false } = options;
@@ -73,6 +80,24 @@ export abstract class SlotArtifacts {
       for await (const chunk of stream) chunks.push(chunk);
       return { archiveFormat, content: Buffer.concat(chunks) };
     });
+  }
+
+  async openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined> {
+    return (await this.viewOf(trajectoryId))?.reader;
+  }
+
+  async surveyWorkspace(
+    trajectoryId: string,
+    options: SurveyOptions = {},
+  ): Promise<WorkspaceSurvey | undefined> {
+    return (await this.viewOf(trajectoryId))?.survey(options);
+  }
+
+  async snapshotWorkspace(
+    trajectoryId: string,
+    options: SnapshotOptions = {},
+  ): Promise<Readable | undefined> {
+    return (await this.viewOf(trajectoryId))?.snapshot(options);
   }
 
   async #withinTime<T>(
