@@ -54,7 +54,11 @@ export function containerSpec(plan: ContainerPlan): object {
   const { nodePath, packageDir, entry } = SERVER_PROGRAM;
   const server: ContainerServerConfig = {
     socketPath: `${INSIDE.run}/${SOCKET_NAME}`,
-    backend: { ...plan.backend, workspacesDir: INSIDE.workspaces },
+    backend: {
+      ...{ ...plan.backend, workspacesDir: INSIDE.workspaces },
+      // Nothing keeps a command from writing beside its workspace.
+      ...(plan.nested ? {} : { writableDirs: [INSIDE.workspaces, INSIDE.run] }),
+    },
   };
   return {
     Image: plan.image,

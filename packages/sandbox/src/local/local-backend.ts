@@ -87,6 +87,11 @@ export interface LocalBackendOptions {
   preferredLimits?: SandboxLimits;
   /** What the container that this process runs in holds all its commands to. */
   containerLimits?: SandboxLimits;
+  /**
+   * For a backend without isolation and with one slot: everywhere that commands can write, which together is held to the
+   * limit of the workspace. By default the workspace and its /tmp.
+   */
+  writableDirs?: readonly string[];
 }
 
 interface Running {
@@ -193,7 +198,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
         workspace,
         workspaceDir: isolation.workspaceDir(workspace),
         trajectoryId,
-        limits: new SlotLimits(limits, created),
+        limits: new SlotLimits(limits, created, this.#options.writableDirs),
         network: new SharedNetwork(isolation),
       });
       this.#slots.set(slot.slotId, slot);

@@ -126,6 +126,24 @@ export function describePlain(daemon: () => TestDaemon): void {
       await docker.backend.release(next, { resetWorkspace: true });
     });
 
+    test('files beside the workspace count as files of it, and go with the container', async () => {
+      await using limited = await startTest(daemon(), {
+        ...{ image: IMAGE, warmSlots: 0 },
+        limits: { workspaceBytes: 32 * 1024 * 1024 },
+      });
+      for (const dir of ['/talaria/run', '/talaria/workspaces']) {
+        const trajectory = newTrajectory();
+        const slot = await limited.backend.acquire(trajectory);
+        const fill = `echo kept > note; for i in $(seq 1000); do head -c 8M /dev/zero > ${dir}/$i; done`;
+        const filled = await limited.bash(slot, fill);
+        expect(filled).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
+        await limited.backend.release(slot);
+        const next = await limited.backend.acquire(trajectory);
+        expect((await limited.bash(next, `cat note; ls ${dir} | grep -c '^[0-9]'`)).output).toBe('kept\n0\n');
+        await limited.backend.release(next, { resetWorkspace: true });
+      }
+    });
+
     test('orphans leave no zombies', async () => {
       const slot = await docker.backend.acquire();
       for (let round = 0; round < 3; round++)

@@ -15,9 +15,14 @@ export class SlotLimits {
   readonly #running = new Set<LimitedCommand>();
   #group: Promise<SlotGroup> | undefined;
 
-  constructor(limits: BackendLimits, { dir, tmpDir, isNew }: CreatedWorkspace) {
+  /** `writableDirs` is everywhere that its commands can write, if that is more than the workspace and its /tmp. */
+  constructor(
+    limits: BackendLimits,
+    { dir, tmpDir, isNew }: CreatedWorkspace,
+    writableDirs: readonly string[] = [dir, tmpDir],
+  ) {
     this.#limits = limits;
-    this.#space = limits.space && new WorkspaceSpace([dir, tmpDir], isNew, limits.space);
+    this.#space = limits.space && new WorkspaceSpace(writableDirs, isNew, limits.space);
   }
 
   /** Before a command is launched. Whoever gets it calls its `done`. */
