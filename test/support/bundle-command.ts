@@ -1,4 +1,4 @@
-/** Makes what bundled-command.ts finds. */
+/** The program that makes what bundled-command.ts finds: `node bundle-command.ts ROOT DIRECTORY PROGRAM COMPILE_CACHE`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposableSync } from 'node:fs';
@@ -11,7 +11,12 @@ import { Api } from './api.ts';
 import type { Command } from './bundled-command.ts';
 import { startModelServer } from './model-server.ts';
 
-export async function bundle(root: string, directory: string): Promise<void> {
+const [root, directory, path, compileCache] = process.argv.slice(2) as [string, string, string, string];
+await bundle(root, directory);
+// Where the server does not start, the tests that start it say why.
+await compile({ path, compileCache }).catch(() => {});
+
+async function bundle(root: string, directory: string): Promise<void> {
   await using build = await rolldown({
     cwd: root,
     input: {
@@ -31,7 +36,7 @@ export async function bundle(root: string, directory: string): Promise<void> {
  * Starts the server on each store, lets it work on a run and ends it in good order: then it leaves its compiled code for
  * the servers of tests, which are killed and leave none.
  */
-export async function compile(command: Command): Promise<void> {
+async function compile(command: Command): Promise<void> {
   const postgres = await startPostgres();
   await using model = await startModelServer();
   try {

@@ -6,6 +6,7 @@
  * The first test that needs the bundle makes it, and the others wait. Every state of the source has its own, so a test
  * never starts what another state left behind.
  */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -19,10 +20,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { type FileLock, lockFile } from '../../packages/server/src/files/file-lock.ts';
 import { waitFor } from './wait-for.ts';
 
+const run = promisify(execFile);
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BUNDLER = fileURLToPath(new URL('./bundle-command.ts', import.meta.url));
 const BUNDLES = join(ROOT, 'node_modules/.cache/command');
 /** In a bundle that is whole. */
 const READY = 'ready';
@@ -74,11 +79,9 @@ async function makeOnce(directory: string, command: Command): Promise<void> {
     if (isReady(directory)) return;
     removeUnused();
     rmSync(directory, { recursive: true, force: true });
-    // Only here: most processes find the bundle made, and the bundler is large.
-    const { bundle, compile } = await import('./bundle-command.ts');
-    await bundle(ROOT, directory);
-    // Where the server does not start, the tests that start it say why.
-    await compile(command).catch(() => {});
+    // In a process of its own: the bundler takes half a gigabyte, and every process that a large one starts costs twenty
+    // times as much, because the kernel copies its page tables.
+    await run(process.execPath, [BUNDLER, ROOT, directory, command.path, command.compileCache]);
     writeFileSync(join(directory, READY), '');
   } finally {
     lock.release();
