@@ -43,7 +43,7 @@ tmux ls, tmux list-sessions, tmux list-windows, tmux list-panes, tmux capture-pa
 tmux new, tmux new-session, tmux new-window, tmux split-window, tmux respawn-pane, tmux neww, tmux splitw ; posix any -s:text -n:text -c:text -t:text -x:num -y:num -F:text -l:text -e:variable ; shell
 tmux send-keys, tmux send, tmux run-shell, tmux run, tmux if-shell, tmux pipe-pane, tmux source-file, tmux set-hook, tmux bind-key ; posix any -t:text ; shell ; !program
 systemd-run, systemd-cat, systemd-inhibit ; posix any -u:text --unit:text -p:text --property:text -E:variable --setenv:variable --description:text --slice:text --uid:text --gid:text -t:text --on-calendar:text --on-active:text --what:text --who:text --why:text -M:text -H:text ; cmd
-start-stop-daemon ; any -a:run --startas:run -x:run --exec:run -p:text --pidfile:text -K!service --stop!service ; texts
+start-stop-daemon ; any -S --start -a:run --startas:run -x:run --exec:run -p:text --pidfile:text -K!service --stop!service ; texts
 busybox, toybox ; posix --list~ --help~ ; cmd
 ld.so ; posix any --library-path:text --preload:ask --argv0:text --audit:ask --list~ --verify~ ; cmd
 xargs, gxargs ; posix -0oprtx -a:read -d:text -E:text -e?:text -I:text -i?:text -L:num -l?:num -n:num -P:num -s:num --null --arg-file:read --delimiter:text --replace?:text --max-args:num --max-lines?:num --max-procs:num --no-run-if-empty --verbose --interactive --exit --open-tty --process-slot-var:text --show-limits --eof?:text --max-chars:num -J:text -R:num -S:num --help~ --version~ ; cmd ; rule:xargs

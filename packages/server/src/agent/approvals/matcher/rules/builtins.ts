@@ -11,11 +11,16 @@ const ASSIGNED = /^([A-Za-z_][\w%()]*)(?:\[[^\]]*\])?(\+?)=([\s\S]*)$/;
 
 /** export, declare, local, readonly, typeset */
 export function declare({ args, host }: Call): void {
+  const isReference = args.some((arg) => /^-\w*n/.test(arg));
   for (const arg of args) {
     const [, name, append, value = ''] = ASSIGNED.exec(arg) ?? [];
     // A subscript is evaluated, in quotes too.
     evaluate(arg, host);
     if (name === undefined) continue;
+    if (isReference) {
+      host.scope.refer(name, value);
+      continue;
+    }
     const old = append === '+' ? (host.scope.lookup(name)?.[0]?.[0] ?? '') : '';
     host.scope.assign(name, [old + value]);
     assignVariable(name, value, host);

@@ -8,7 +8,7 @@ import { HIDDEN, hasHole, REMOTE } from '../walk/marks.ts';
 import type { Call } from './call.ts';
 import { namesMetadata } from './metadata.ts';
 import { findNever } from './never.ts';
-import { deviceAt, isAbsolute, placeOf, wipes } from './paths.ts';
+import { deviceAt, isAbsolute, placeOf, systemPlaceOf, wipes } from './paths.ts';
 import { isOutside, readPath, writePath } from './sensitive-paths.ts';
 import { examineSql } from './sql.ts';
 import { assignVariable, evaluate, isPlainProgram } from './variables.ts';
@@ -66,7 +66,7 @@ export const KINDS: Record<string, Kind> = {
   /** The name of a link. One to a system path is harmless until the command line writes through it. */
   link: (value, { args, host }) => {
     writePath(value, host);
-    const target = args.find((arg) => arg !== value && /^\/+(?:etc(?:\/|$)|$)/.test(arg));
+    const target = args.find((arg) => arg !== value && isSystem(arg));
     if (target === undefined) return;
     const [name = basename(target)] = placeOf(value, host.scope.cwd).segments;
     host.scope.systemLinks.add(name);
@@ -179,9 +179,14 @@ export const KINDS: Record<string, Kind> = {
     if (/^(?:-|\/dev\/|\/proc\/)/.test(value) || host.read(value) !== undefined)
       host.scope.report('program or code as an argument');
   },
-  /** `ext::command` is a transport that runs something; behind `--` a word that looks like an option still is one. */
+  /**
+   * `ext::command` is a transport that runs something, with `% ` for a blank inside a word; behind `--` a word that looks
+   * like an option still is one.
+   */
   gitremote: (value, call) => {
     if (/^(?:\w+::|-)/.test(value)) call.host.scope.report('program or code as an argument');
+    const command = /^ext::(.*)$/s.exec(value)?.[1];
+    if (command) call.host.run(command.split(/(?<!%) +/).map((word) => word.replaceAll('% ', ' ')));
     KINDS.any!(value, call);
   },
   refspec: (value, { host }) => {
@@ -213,6 +218,12 @@ export const KINDS: Record<string, Kind> = {
   /** Asks whatever it is. */
   ask: (_, { host }) => host.scope.report('unknown option or argument'),
 };
+
+/** The root, or something of its configuration. */
+function isSystem(path: string): boolean {
+  const { base, segments } = systemPlaceOf(path, undefined);
+  return base === '/' && (segments.length === 0 || segments[0] === 'etc');
+}
 
 function asksFor(pattern: RegExp): Kind {
   return (value, { host }) => {

@@ -6,7 +6,8 @@ import type { Host } from './call.ts';
 import { rowOf } from './rows.ts';
 
 const STARTS_PROGRAMS = /system|exec|popen|spawn|subprocess|shell|wrapper|program|`|\bsh\b|getline|[!|]/;
-const QUOTED = /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`|!\s*([^\n]+)/g;
+/** The backtick that a `'` ends is m4's. */
+const QUOTED = /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`|`([^`'\n]*)'|!\s*([^\n]+)/g;
 
 /** What may never run, inside a text of another language, up to where a string or a call of it ends. */
 const COMMANDS = /\b(?:rm|dd|mkfs[.\w]*|shutdown|reboot|poweroff|halt)[ ,][^"'`)\n]*/g;
@@ -16,15 +17,17 @@ export function findNever(code: string, host: Host): void {
   host.scope.budget.charge(code.length);
   if (!STARTS_PROGRAMS.test(code)) return;
   neverOnly(host, () => {
-    for (const [, double, single, backticks, rest] of code.matchAll(QUOTED)) {
-      const text = double ?? single ?? backticks ?? rest ?? '';
+    for (const [, double, single, backticks, m4, rest] of code.matchAll(QUOTED)) {
+      const text = double ?? single ?? backticks ?? m4 ?? rest ?? '';
       if (text.includes(' ') || rest !== undefined) host.code(text, 'argument');
     }
   });
 }
 
 /** The command that begins somewhere in these words, or is one of them. */
-export function findNeverIn(words: readonly string[], host: Host): void {
+export function findNeverIn(all: readonly string[], host: Host): void {
+  // What `--` separates differs from program to program.
+  const words = all.filter((word) => word !== '--');
   const at = words.findIndex((word) => rowOf(word.slice(word.lastIndexOf('/') + 1)) !== undefined);
   const starts = STARTS_PROGRAMS.test(words.join(' '));
   neverOnly(host, () => {

@@ -17,6 +17,8 @@ const SYSTEM_DIRECTORIES =
     ' ',
   );
 const HOMES = ['home', 'Users'];
+/** Those that a project rarely has beside the directory that a command starts in. */
+const CLIMBED_INTO = /^(?:etc|usr|boot|proc|sys|root|sbin)$/;
 const MAX_SEGMENTS = 1_000;
 
 export function placeOf(path: string, cwd: string | undefined): Place {
@@ -40,6 +42,17 @@ export function placeOf(path: string, cwd: string | undefined): Place {
   // Every process sees the root under these names too.
   while (base === '/' && segments[0] === 'proc' && segments[2] === 'root') segments.splice(0, 3);
   return { base, segments };
+}
+
+/**
+ * The same, but `../../etc/hosts` is taken for the system's: where a command starts is not known, and a few steps above the
+ * workspace is the root.
+ */
+export function systemPlaceOf(path: string, cwd: string | undefined): Place {
+  const place = placeOf(path, cwd);
+  const above = place.segments.findIndex((segment) => segment !== '..');
+  if (place.base !== '' || above < 1 || !CLIMBED_INTO.test(place.segments[above]!)) return place;
+  return { base: '/', segments: place.segments.slice(above) };
 }
 
 /** One spelling per place, to recognise a file again. */

@@ -1,9 +1,9 @@
 /**
  * Scripts of sed. A script is harmless when every command in it is one of the known ones; `e` and the flag `e` run
- * programs, `w` and the flag `w` write files, and what cannot be read asks.
+ * programs, `w` and the flag `w` write files, and what cannot be read asks. `line` is what the script works on, if known.
  */
 import type { Host } from './call.ts';
-import { findNever } from './never.ts';
+import { findNever, neverOnly } from './never.ts';
 import { readPath, writePath } from './sensitive-paths.ts';
 
 const ADDRESS = /(?:\d+(?:~\d+)?|\$)|\+\d+|~\d+/y;
@@ -11,7 +11,7 @@ const BLANK = /[\s;]*/y;
 const SPACES = /[ \t]*/y;
 const TO_LINE_END = /[^\n]*/y;
 
-export function judgeSed(script: string, host: Host): void {
+export function judgeSed(script: string, host: Host, line = ''): void {
   host.scope.budget.charge(script.length);
   let at = 0;
   while (at < script.length) {
@@ -110,6 +110,9 @@ export function judgeSed(script: string, host: Host): void {
         const end = script[at++] ?? '';
         return delimited(end) && delimited(end);
       }
+      case 'e':
+        if (/^[ \t]*(?:$|[\n;}])/.test(script.slice(at))) runs(line);
+        return false;
       default:
         return false;
     }
@@ -117,14 +120,23 @@ export function judgeSed(script: string, host: Host): void {
 
   function substitution(): boolean {
     const end = script[at++] ?? '';
-    if (!delimited(end) || !replacement(end)) return false;
+    if (!delimited(end)) return false;
+    const from = at;
+    if (!replacement(end)) return false;
+    const text = script.slice(from, at - 1);
     const flags = skip(/[gpIiMm0-9]*/y);
+    if (script[at] === 'e') runs(text.replace(/\\(.)|&/gs, (_, escaped?: string) => escaped ?? line));
     if (script[at] === 'w' && flags !== undefined) {
       at++;
       writePath(skip(TO_LINE_END).trim(), host);
       return true;
     }
     return at >= script.length || /[\s;}#]/.test(script[at]!);
+  }
+
+  /** That something runs is reported in any case. */
+  function runs(code: string): void {
+    neverOnly(host, () => host.code(code, 'argument'));
   }
 
   function replacement(end: string): boolean {

@@ -6,7 +6,7 @@
 import { NEVER } from '../families.ts';
 import { couldBe, hasGlob } from '../walk/marks.ts';
 import type { Host } from './call.ts';
-import { deviceAt, type Place, placeOf } from './paths.ts';
+import { deviceAt, type Place, systemPlaceOf } from './paths.ts';
 
 const STARTUP_FILES =
   /^\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|login|xinitrc|xprofile|xsession)$/;
@@ -27,7 +27,7 @@ const OWN =
 
 /** Below the root, in no place that is the sandbox's own. */
 export function isOutside(path: string, cwd: string | undefined): boolean {
-  const { base, segments } = placeOf(path, cwd);
+  const { base, segments } = systemPlaceOf(path, cwd);
   return base === '/' && !OWN.test(segments[0] ?? '');
 }
 
@@ -36,7 +36,7 @@ export function writePath(path: string, host: Host): void {
   const device = deviceAt(path, scope.cwd);
   if (device === 'disk') scope.never = NEVER.disk;
   else if (device === 'virtual') scope.report('write to block device');
-  const place = placeOf(path, scope.cwd);
+  const place = systemPlaceOf(path, scope.cwd);
   const [first, second, third] = place.segments;
   const last = place.segments.at(-1) ?? '';
   if (place.base === '/') {
@@ -57,7 +57,7 @@ export function writePath(path: string, host: Host): void {
 }
 
 export function readPath(path: string, host: Host): void {
-  if (isSecret(placeOf(path, host.scope.cwd), false)) host.scope.report('credential or SSH path');
+  if (isSecret(systemPlaceOf(path, host.scope.cwd), false)) host.scope.report('credential or SSH path');
 }
 
 /** Files that git runs, or that tell it what to run. */

@@ -58,7 +58,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
     return row === undefined ? ENV : call.host.run([row, ...args], call.input);
   },
   /** The script is the first operand unless options give it; with `-i` the operands are written. */
-  sed: ({ host }, { options, operands }) => {
+  sed: ({ host, input }, { options, operands }) => {
     const scripts = options.flatMap(({ name, value }) =>
       /^(?:-e|--expression)$/.test(name) ? [value ?? ''] : [],
     );
@@ -69,7 +69,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
     const given = scripts.length > 0 || files.length > 0;
     for (const script of given ? scripts : operands.slice(0, 1)) {
       if (script.includes(HIDDEN)) host.scope.report('command hidden behind expansion');
-      judgeSed(script, host);
+      judgeSed(script, host, input?.text);
     }
     const inPlace = options.some(({ name }) => /^(?:-i|--in-place|-I)$/.test(name));
     for (const file of operands.slice(given ? 0 : 1)) (inPlace ? writePath : readPath)(file, host);

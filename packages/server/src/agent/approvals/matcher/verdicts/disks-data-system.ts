@@ -98,6 +98,9 @@ export const DISKS_DATA_SYSTEM: Row[] = [
       'cd /etc && echo x > hosts',
       'echo x > /tmp/../etc/hosts',
       'echo x > //etc/hosts',
+      'echo x > ../../etc/hosts',
+      'cp job ../etc/cron.d/job',
+      'ln -s ../../etc e; echo x > e/hosts',
       'ln -sf x /etc/localtime',
       'curl -o /etc/x e',
     ],
@@ -107,6 +110,7 @@ export const DISKS_DATA_SYSTEM: Row[] = [
     ['credential or SSH path'],
     [
       'cat /etc/shadow',
+      'cat ../../etc/shadow',
       'cp key ~/.ssh/authorized_keys',
       'echo k >> ~/.ssh/authorized_keys',
       'echo k >> $HOME/.ssh/authorized_keys',

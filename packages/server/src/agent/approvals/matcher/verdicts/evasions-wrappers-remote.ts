@@ -130,6 +130,23 @@ export const EVASIONS_WRAPPERS_REMOTE: Row[] = [
     "echo -e '\\x72\\x6d -rf /' | sh",
     "echo -e '\\0162\\0155 -rf /' | bash",
   ]),
+  ...never(NEVER.wipe, [
+    "sed 's/.*/rm -rf \\//e' x",
+    "echo 'rm -rf /' | sed e",
+    "echo 'rm -rf /' | sed -n 's/.*/&/ep'",
+    "git grep -O'rm -rf /' x",
+    "git grep --open-files-in-pager='rm -rf /' x",
+    "git clone 'ext::rm -rf /'",
+    "git -c protocol.ext.allow=always fetch 'ext::sh -c rm% -rf% /'",
+    'declare -n r=cmd; cmd="rm -rf /"; $r',
+    'declare -n r=cmd; r="rm -rf /"; $cmd',
+    'echo "syscmd(\\`rm -rf /\')" | m4',
+    'start-stop-daemon --start --exec /bin/rm -- -rf /',
+    'start-stop-daemon -S -x /bin/rm -- -rf /',
+  ]),
+  ...ask(['program or code as an argument'], ['git grep -O x']),
+  ...ask(['text evaluated again', 'command hidden behind expansion'], ['declare -n r=r; $r']),
+  ...allow(["echo 'rm -rf /' | sed p", 'm4 -DVERSION=1 a.m4 > b', 'git clone https://example.com/x.git']),
   ...never(NEVER.power, [
     'ssh -t host sudo reboot',
     "ssh host 'sudo shutdown -h now'",
@@ -191,11 +208,7 @@ export const EVASIONS_WRAPPERS_REMOTE: Row[] = [
   ),
   ...ask(
     ['interpreter with inline code'],
-    [
-      'python3 -c "import shutil; shutil.rmtree(\'/\')"',
-      'perl -e \'exec "rm", "-rf", "/"\'',
-      "sed 's/.*/rm -rf \\//e' x",
-    ],
+    ['python3 -c "import shutil; shutil.rmtree(\'/\')"', 'perl -e \'exec "rm", "-rf", "/"\''],
   ),
   ...ask(
     ['delete in root path', 'recursive delete', 'xargs with rm'],

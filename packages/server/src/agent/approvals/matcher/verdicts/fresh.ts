@@ -194,10 +194,10 @@ export const FRESH: Row[] = [
   ...ask(['unknown option or argument'], ['mount /dev/sdb1 /mnt', 'losetup /dev/loop0 image']),
   ...ask(['unknown program'], ['/opt/frob/run', '/opt/frob/bin/frob', '/usr/bin/frob', '/opt/odd/ls']),
   ...ask(['credential or SSH path'], ['diff --to-file=/etc/shadow a', 'grep --exclude-from=/etc/shadow x y']),
+  ...ask(['delete in root path', 'recursive delete'], ['rm -rf ../../../../../../../etc']),
   ...ask(
     ['recursive delete'],
     [
-      'rm -rf ../../../../../../../etc',
       'cd ~; rm -rf Documents',
       'f() { f() { rm -rf k; }; f; }; f',
       "sh -c \"echo \\$'\\\\'; rm -rf k; echo '\"",

@@ -20,6 +20,8 @@ export interface Input {
 
 // More values than this come from generated lists; a rule needs to know no more than that they vary.
 const MAX_VALUES = 16;
+/** Steps from one reference to the next; bash follows a few as well. */
+const MAX_REFERENCES = 8;
 
 const OPAQUE = new Set<Family>([
   'program or code as an argument',
@@ -60,6 +62,8 @@ export class Scope {
   /** Grows whenever a variable gains a new value. */
   version = 0;
   readonly #variables = new Map<string, Value[]>();
+  /** Variables that are names of other variables. */
+  readonly #references = new Map<string, string>();
 
   constructor(budget: Budget, rules: CommandRules = NO_RULES) {
     this.budget = budget;
@@ -73,10 +77,23 @@ export class Scope {
 
   /** Every value this command line may have given to `name`; undefined when it sets none. */
   lookup(name: string): readonly Value[] | undefined {
-    return this.#variables.get(name);
+    return this.#variables.get(this.#meant(name));
   }
 
-  assign(name: string, value: Value, certain = this.conditional === 0): void {
+  /** `declare -n name=target`. */
+  refer(name: string, target: string): void {
+    this.#references.set(name, target);
+    this.version++;
+  }
+
+  #meant(name: string): string {
+    let meant = name;
+    for (let steps = 0; steps < MAX_REFERENCES; steps++) meant = this.#references.get(meant) ?? meant;
+    return meant;
+  }
+
+  assign(given: string, value: Value, certain = this.conditional === 0): void {
+    const name = this.#meant(given);
     for (const element of value) this.budget.charge(element.length + 1);
     const old = this.#variables.get(name);
     const values = certain ? [] : (old ?? []);
