@@ -15,7 +15,7 @@ import { describeSearchFiles } from './contract/search-files.contract.ts';
 import { describeSnapshots } from './contract/snapshots.contract.ts';
 import { describeStateful } from './contract/stateful.contract.ts';
 import { describeTimeouts } from './contract/timeouts.contract.ts';
-import type { ContractTools } from './testing/contract-tools.ts';
+import type { ContractPart, ContractTools } from './testing/contract-tools.ts';
 
 export { CONTRACT_LIMITS, describeLimitsContract } from './contract/limits.contract.ts';
 
@@ -34,12 +34,20 @@ export interface ContractSize {
    * large ones and many say nothing new there.
    */
   artifacts?: 'all' | 'small' | 'none';
+  /**
+   * The parts in which this backend does something of its own; all of them by default. Another backend shows the others in
+   * `npm test`, with the same code.
+   */
+  ownParts?: readonly ContractPart[] | undefined;
 }
+
+/** In the soak tests, and there only where they are asked for in full. */
+const ONLY_IN_FULL = { tags: ['soak'], skip: process.env.SOAK !== 'full' };
 
 export function describeBackendContract(
   name: string,
   setUp: () => Promise<BackendUnderTest>,
-  { timedOutCommands = 200, artifacts = 'all' }: ContractSize = {},
+  { timedOutCommands = 200, artifacts = 'all', ownParts }: ContractSize = {},
 ): void {
   describe(`ToolBackend contract: ${name}`, () => {
     let underTest: BackendUnderTest;
@@ -47,6 +55,8 @@ export function describeBackendContract(
     let backend: ToolBackend;
     let slot: Slot;
     let trajectory: string;
+
+    const when = (part: ContractPart) => (ownParts?.includes(part) === false ? ONLY_IN_FULL : {});
 
     async function call(tool: string, args: Record<string, unknown>, options?: ExecuteOptions, on = slot) {
       const [result] = await backend.executeBatch([[on, tool, args]], options);
@@ -76,7 +86,7 @@ export function describeBackendContract(
       await underTest.dispose();
     });
 
-    describe('results', () => {
+    describe('results', when('results'), () => {
       test('a command that exits with 0 succeeds with its output', async () => {
         const result = await bash('echo hello');
         expect(result).toMatchObject({ success: true, output: 'hello\n', error: '', slotId: slot.slotId });
@@ -191,7 +201,7 @@ export function describeBackendContract(
       });
     });
 
-    describe('arguments', () => {
+    describe('arguments', when('arguments'), () => {
       test.each([
         ['no_such_tool', {}, 'no_such_tool'],
         ['bash', {}, 'command'],
@@ -247,7 +257,7 @@ export function describeBackendContract(
       });
     });
 
-    describe('environment', () => {
+    describe('environment', when('environment'), () => {
       test("nothing of the server's environment reaches a command", async () => {
         process.env.TALARIA_TEST_SECRET = 'f4k3-s3cr3t';
         try {
@@ -277,7 +287,7 @@ export function describeBackendContract(
       });
     });
 
-    describe('ending', () => {
+    describe('ending', when('ending'), () => {
       const beat = 'while :; do date +%s%N >> beat; sleep 0.02; done';
 
       /** Nothing wrote the file after the result: it is the same after a command that takes a while. */
@@ -356,7 +366,7 @@ export function describeBackendContract(
       });
     });
 
-    describe('output', () => {
+    describe('output', when('output'), () => {
       test('an output over the limit comes as head, tail and size, with the whole in the workspace', async () => {
         const result = await bash('seq 1 200000');
         const whole = Array.from({ length: 200_000 }, (_, index) => `${index + 1}\n`).join('');
@@ -384,7 +394,7 @@ export function describeBackendContract(
       });
     });
 
-    describe('files', () => {
+    describe('files', when('files'), () => {
       test('what is written is read, by the tools and by commands', async () => {
         const content = 'first\nsecond ünï\n\nlast without end';
         const written = await call('write_file', { path: 'a/b/c.txt', content });
@@ -451,10 +461,10 @@ export function describeBackendContract(
       });
     });
 
-    describeBatches({ backend: () => backend, slot: () => slot });
     const tools: ContractTools = {
       call,
       bash,
+      when,
       slot: () => slot,
       backend: () => backend,
       async acquireAgain(options) {
@@ -468,6 +478,7 @@ export function describeBackendContract(
         slot = await backend.acquire(trajectory);
       },
     };
+    describeBatches(tools);
     describeStateful(tools);
     describeTimeouts(tools, timedOutCommands);
     describeNeighbours(tools);
@@ -477,7 +488,7 @@ export function describeBackendContract(
     describeSearchFiles(tools);
     describeSnapshots(tools);
 
-    describe('slots', () => {
+    describe('slots', when('slots'), () => {
       test('a trajectory finds its workspace again after a release and after a restart', async () => {
         await bash('echo mine > note');
         await backend.release(slot);
@@ -628,7 +639,7 @@ export function describeBackendContract(
       describeArtifacts({ ...held, large: artifacts === 'all', bash });
     }
 
-    describe('lifecycle', () => {
+    describe('lifecycle', when('lifecycle'), () => {
       test('stop ends what runs and answers it', async () => {
         const running = bash('sleep 60');
         await expect.poll(() => slot.state).toBe('executing');

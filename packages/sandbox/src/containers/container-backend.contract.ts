@@ -8,8 +8,27 @@ import { join } from 'node:path';
 import { describe } from 'vitest';
 import { describeBackendContract } from '../backend.contract.ts';
 import { bestIsolation } from '../local/testing/why-unavailable.ts';
+import type { ContractPart } from '../testing/contract-tools.ts';
 import { ContainerBackend } from './container-backend.ts';
 import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
+
+/** What containers decide: the way to the server inside, and where workspaces are. The rest the local backend in them shows. */
+const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly ContractPart[]> = {
+  container: [
+    'results',
+    'arguments',
+    'environment',
+    'ending',
+    'output',
+    'files',
+    'batches',
+    'stateful commands',
+    'snapshots',
+    'slots',
+    'lifecycle',
+  ],
+  host: ['environment', 'files', 'paths', 'snapshots', 'slots', 'lifecycle'],
+};
 
 export async function describeContainerContract(
   workspacesOn: ProcessDriverOptions['workspacesOn'],
@@ -30,7 +49,7 @@ export async function describeContainerContract(
           dispose: () => rm(base, { recursive: true, force: true }),
         };
       },
-      { timedOutCommands: 200, artifacts },
+      { timedOutCommands: 200, artifacts, ownParts: PARTS_OF_CONTAINERS[workspacesOn] },
     );
   });
 }

@@ -1,15 +1,11 @@
 /** The contract of `executeBatch`: what the requests of one batch have to do with each other, which is nothing. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ExecutionRequest, ExecutionResult, FailureReason, Slot, ToolBackend } from '../backend.ts';
+import type { ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
+import type { ContractTools } from '../testing/contract-tools.ts';
 
-export interface BatchTools {
-  backend(): ToolBackend;
-  slot(): Slot;
-}
-
-export function describeBatches({ backend, slot }: BatchTools): void {
-  describe('batches', () => {
+export function describeBatches({ backend, slot, when }: ContractTools): void {
+  describe('batches', when('batches'), () => {
     const waitForGo = { command: 'until [ -e go ]; do sleep 0.02; done; echo gone', timeout: 20 };
 
     test('200 requests across 50 slots, bad ones among them: each result is its own, in order', async () => {

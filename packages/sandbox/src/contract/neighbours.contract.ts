@@ -5,7 +5,7 @@ import type { Slot } from '../backend.ts';
 import type { ContractTools } from '../testing/contract-tools.ts';
 import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 
-export function describeNeighbours({ call, backend, slot, acquireAgain }: ContractTools): void {
+export function describeNeighbours({ call, backend, slot, acquireAgain, when }: ContractTools): void {
   const isolated = () => backend().stats().isolation.kind !== 'none';
   const run = async (on: Slot, command: string, more: Record<string, unknown> = {}) =>
     call('bash', { command, ...more }, {}, on);
@@ -35,7 +35,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain }: Contra
     ].join('; ');
   }
 
-  describe('neighbours', () => {
+  describe('neighbours', when('neighbours'), () => {
     test('files, processes, variables and shared memory of a slot show in no other', async () => {
       if (!isolated()) return;
       const mark = newMark();

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
-export function describePatch({ call, bash, slot }: ContractTools): void {
-  describe('patch', () => {
+export function describePatch({ call, bash, slot, when }: ContractTools): void {
+  describe('patch', when('patch'), () => {
     const write = (path: string, content: string) => call('write_file', { path, content });
     const patch = (...lines: string[]) =>
       call('patch', { patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });

@@ -16,7 +16,15 @@ while True:
     connection.close()
 '`;
 
-export function describeProcesses({ call, bash, slot, backend, acquireAgain, restart }: ContractTools): void {
+export function describeProcesses({
+  call,
+  bash,
+  slot,
+  backend,
+  acquireAgain,
+  restart,
+  when,
+}: ContractTools): void {
   const start = (command: string, more: Record<string, unknown> = {}) =>
     bash(command, { background: true, ...more });
   const act = (action: string, id: string, more: Record<string, unknown> = {}) =>
@@ -63,7 +71,7 @@ export function describeProcesses({ call, bash, slot, backend, acquireAgain, res
     expect((await bash(`a=$(cat ${file}); sleep 0.3; [ "$a" = "$(cat ${file})" ]`)).success).toBe(true);
   }
 
-  describe('background processes', () => {
+  describe('background processes', when('background processes'), () => {
     test('starting answers with an id while the process goes on', async () => {
       const result = await start(beat('beat'));
       expect(processOf(result)).toMatchObject({ id: expect.stringMatching(/^proc_\w+$/), status: 'running' });

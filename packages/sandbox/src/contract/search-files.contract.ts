@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
-export function describeSearchFiles({ call, bash, slot }: ContractTools): void {
-  describe('search_files', () => {
+export function describeSearchFiles({ call, bash, slot, when }: ContractTools): void {
+  describe('search_files', when('search_files'), () => {
     const search = (pattern: string, more: Record<string, unknown> = {}) =>
       call('search_files', { pattern, ...more });
     const files = (pattern: string, more: Record<string, unknown> = {}) =>

@@ -11,7 +11,7 @@ import type { ContractTools } from '../testing/contract-tools.ts';
 const DESCRIBE = `find . -mindepth 1 ! -path './.talaria*' \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;
 find . -type f ! -path './.talaria*' -exec cksum {} + | sort`;
 
-export function describeSnapshots({ bash, call, backend, slot }: ContractTools): void {
+export function describeSnapshots({ bash, call, backend, slot, when }: ContractTools): void {
   /** A trajectory that has nothing yet, as on another machine. */
   let elsewhere: string;
   let restored: Slot | undefined;
@@ -35,7 +35,7 @@ export function describeSnapshots({ bash, call, backend, slot }: ContractTools):
   };
   const fingerprint = async () => (await backend().surveyWorkspace(trajectory()))!.fingerprint;
 
-  describe('snapshots', () => {
+  describe('snapshots', when('snapshots'), () => {
     beforeEach(() => {
       elsewhere = `elsewhere ${randomUUID()}`;
       restored = undefined;

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 
-export function describeStateful({ call, bash, slot, acquireAgain, restart }: ContractTools): void {
+export function describeStateful({ call, bash, slot, acquireAgain, restart, when }: ContractTools): void {
   const stateful = (command: string, more: Record<string, unknown> = {}) =>
     bash(command, { stateful: true, ...more });
 
@@ -13,7 +13,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart }: Co
     return output;
   }
 
-  describe('stateful commands', () => {
+  describe('stateful commands', when('stateful commands'), () => {
     /** Functions, arrays and options are bash's; where there is none, only what sh has carries over. */
     let isBash: boolean;
     beforeEach(async () => {

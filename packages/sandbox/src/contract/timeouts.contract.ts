@@ -29,8 +29,8 @@ const HOLDS: ((program: string) => string)[] = [
 ];
 
 /** `many` is their number in the soak test. */
-export function describeTimeouts({ backend, call }: ContractTools, many: number): void {
-  describe('timeouts', () => {
+export function describeTimeouts({ backend, call, when }: ContractTools, many: number): void {
+  describe('timeouts', when('timeouts'), () => {
     test(
       `${FEW} commands that time out leave no process, no zombie and no file written later`,
       {

@@ -6,6 +6,7 @@ import { describe } from 'vitest';
 import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from '../backend.contract.ts';
 import type { Isolation } from '../backend.ts';
 import type { SandboxLimits } from '../limits.ts';
+import type { ContractPart } from '../testing/contract-tools.ts';
 import { LocalBackend } from './local-backend.ts';
 import { bestIsolation, whyUnavailable } from './testing/why-unavailable.ts';
 
@@ -17,6 +18,17 @@ const GENEROUS_LIMITS = {
   fileSizeBytes: 32 * GB,
   workspaceBytes: 32 * GB,
 };
+
+/** What an isolation decides. The other parts are the same code under every one. */
+const PARTS_OF_ISOLATION: readonly ContractPart[] = [
+  'results',
+  'environment',
+  'ending',
+  'timeouts',
+  'neighbours',
+  'background processes',
+  'lifecycle',
+];
 
 export async function describeLocalContract(
   isolation: Isolation['kind'],
@@ -34,10 +46,15 @@ export async function describeLocalContract(
   };
   const best = await bestIsolation();
   const artifacts = isolation === best ? 'all' : 'none';
+  const ownParts = isolation === best ? undefined : PARTS_OF_ISOLATION;
   // A server has the best one, or none. What is between them is for the soak tests.
   const tags = isolation === best || isolation === 'none' ? [] : ['soak'];
   describe.skipIf(reason !== undefined)(title, { tags }, () => {
-    describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), { timedOutCommands, artifacts });
+    describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), {
+      timedOutCommands,
+      artifacts,
+      ownParts,
+    });
     describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
   });
 }

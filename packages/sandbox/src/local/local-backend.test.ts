@@ -23,6 +23,7 @@ for (const kind of KINDS) {
     if (kind !== 'none') describeIsolation(kind);
   });
 }
+describeFiles();
 
 test('two starts at once are one, and a stop undoes it whole', async () => {
   const workspacesDir = await temporaryDirectory();
@@ -74,10 +75,10 @@ describe.skipIf((await whyUnavailable('unshare')) !== undefined)('where namespac
   });
 });
 
-/** What shows on the host, whatever the isolation. */
+/** What the host sees of the processes of a command, whatever the isolation. */
 function describeHost(kind: Isolation['kind']): void {
   describe('on the host', () => {
-    const { context, bash, call } = useBackend({ isolation: kind });
+    const { context, bash } = useBackend({ isolation: kind });
 
     test.each([
       ['setsid', (sleep: string) => `setsid ${sleep} &`],
@@ -143,6 +144,41 @@ function describeHost(kind: Isolation['kind']): void {
       await runMany();
       await expect.poll(() => openDescriptors()).toBeLessThanOrEqual(before);
     });
+
+    test('workspaces are private', async () => {
+      expect((await bash(`stat -c %a .`)).output).toBe('700\n');
+    });
+
+    test('a command dies with a server that is killed', async () => {
+      const seconds = uniqueSeconds();
+      const command = `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & sleep ${seconds}`;
+      const server = await startServer({ workspacesDir: context().workspacesDir, isolation: kind }, command);
+      await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
+      server.kill('SIGKILL');
+      await server.ended;
+      await (kind === 'none' ? startAnother() : undefined);
+      await expect.poll(() => processesWith(seconds)).toEqual([]);
+    });
+
+    test('a workspace that vanished is a failure of the backend, not of the command', async () => {
+      await rm(context().workspacePath, { recursive: true });
+      const result = await bash('echo ran');
+      expect(result).toMatchObject({ success: false, output: '', metadata: { failure: 'backend_down' } });
+    });
+
+    /** Without isolation the sweep of the next start does what the kernel does with it. */
+    async function startAnother(): Promise<void> {
+      const another = new LocalBackend({ workspacesDir: context().workspacesDir, isolation: kind });
+      await another.start();
+      await another.stop();
+    }
+  });
+}
+
+/** What happens to files on the host. The same code does it under every isolation, so one is enough. */
+function describeFiles(): void {
+  describe('files on the host', () => {
+    const { context, bash, call } = useBackend({});
 
     test('of a long output no more is kept than may be', async () => {
       const result = await bash('yes | head -c 100M');
@@ -225,34 +261,6 @@ function describeHost(kind: Isolation['kind']): void {
       expect(await readdir(context().workspacesDir)).toEqual(['README']);
       await rm(join(context().workspacesDir, 'README'));
     });
-
-    test('workspaces are private', async () => {
-      expect((await bash(`stat -c %a .`)).output).toBe('700\n');
-    });
-
-    test('a command dies with a server that is killed', async () => {
-      const seconds = uniqueSeconds();
-      const command = `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & sleep ${seconds}`;
-      const server = await startServer({ workspacesDir: context().workspacesDir, isolation: kind }, command);
-      await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
-      server.kill('SIGKILL');
-      await server.ended;
-      await (kind === 'none' ? startAnother() : undefined);
-      await expect.poll(() => processesWith(seconds)).toEqual([]);
-    });
-
-    test('a workspace that vanished is a failure of the backend, not of the command', async () => {
-      await rm(context().workspacePath, { recursive: true });
-      const result = await bash('echo ran');
-      expect(result).toMatchObject({ success: false, output: '', metadata: { failure: 'backend_down' } });
-    });
-
-    /** Without isolation the sweep of the next start does what the kernel does with it. */
-    async function startAnother(): Promise<void> {
-      const another = new LocalBackend({ workspacesDir: context().workspacesDir, isolation: kind });
-      await another.start();
-      await another.stop();
-    }
 
     async function symlinkInWorkspace(name: string, target: string): Promise<void> {
       symlinkSync(target, join(context().workspacePath, name));
