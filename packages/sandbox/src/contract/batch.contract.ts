@@ -1,7 +1,7 @@
 /** The contract of `executeBatch`: what the requests of one batch have to do with each other, which is nothing. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
+import type { ExecutionRequest, ExecutionResult, FailureReason, Slot } from '../backend.ts';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
 export function describeBatches({ backend, slot, when }: ContractTools): void {
