@@ -111,7 +111,7 @@ test('everything goes on where it was, though the server and the move were kille
   await migrateUntil('move.after-batch');
   expect((await world.server.startAndExit({ TALARIA_DATABASE_URL: url })).code).toBe(1);
   // The password of the database is masked, also where it is the name of a command.
-  expect(world.server.errors).toMatch(/Give the same \S+ migrate-store command again/);
+  expect(world.server.errors).toMatch(/Run the same \S+ migrate-store command again/);
   for (const moment of ['move.after-batch@4', 'move.after-copy', 'move.before-verified'])
     await migrateUntil(moment);
   const { code, stdout } = await migrateStore('--json');

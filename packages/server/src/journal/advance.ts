@@ -1,12 +1,12 @@
 /**
- * What appending records makes of a run. Pure: a driver reads the head of the run under a lock, and writes what comes
- * back in the same transaction.
+ * Computes how appended records change a run. Pure: a driver reads the head of the run under a lock, and writes the
+ * result in the same transaction.
  */
 import { isTerminalStatus } from '@talaria/protocol';
 import type { LogRecord, NewRecord } from './records.ts';
 import { foldRecord, isSuspect, type RunState } from './run-state.ts';
 
-/** What changes of a run with each append. */
+/** The fields of a run that each append changes. */
 export interface RunHead {
   updatedAt: number;
   nextPos: number;
@@ -18,16 +18,16 @@ export interface Advanced extends RunHead {
   records: LogRecord[];
   finished: boolean;
   /**
-   * Whether a run may be claimed now that could not be before: the next of its session, the next suspect, or itself, since
-   * its client has sent what it waited for.
+   * Whether a run has become claimable: the next of its session, the next suspect, or this run itself, because its
+   * client has sent what it waited for.
    */
   unblocks: boolean;
-  /** Whether it has nothing to be parked for any more. */
+  /** Whether it has no reason to be parked any more. */
   unparks: boolean;
 }
 
 export function advance(runId: string, head: RunHead, records: readonly NewRecord[], now: number): Advanced {
-  // Also the times of one run never run backwards, whatever the clock does.
+  // The times of one run never go backwards, whatever the clock does.
   const at = Math.max(now, head.updatedAt);
   let { nextPos, nextSeq, state } = head;
   const stored: LogRecord[] = [];

@@ -1,10 +1,10 @@
 /**
- * Conversations: sessions that clients of OpenAI's API make, describe and add to without a run.
+ * Conversations: sessions that clients of OpenAI's API create, describe and add to without a run.
  *
  * Invariants
- * - A conversation is a session of the same name: it is there as long as that is, whoever made it.
- * - What a client adds is a turn of the session. Messages never change: what takes something out of a conversation adds
- *   what is left as a turn that replaces what was said before.
+ * - A conversation is a session of the same name: it exists as long as the session, whoever created it.
+ * - What a client adds is a turn of the session. Messages never change: removing an item adds a turn with the remaining
+ *   items, which replaces the earlier messages.
  */
 import type { Turn } from './sessions.ts';
 
@@ -13,7 +13,7 @@ export interface StoredConversation {
   /** In ms. */
   createdAt: number;
   metadata: Record<string, string>;
-  /** What is said in it: these messages of the session. */
+  /** Its content: these messages of the session. */
   contextFrom: number;
   nextPos: number;
 }
@@ -32,8 +32,8 @@ export interface Conversations {
   /** Rejects with `session_not_found`. */
   describe(owner: string, conversationId: string, metadata: Record<string, string>): Promise<void>;
   /**
-   * Rejects with `session_not_found`, or `session_active_turn` when the session does not end at `atPos`: something was said that
-   * whoever made the turn did not know of.
+   * Rejects with `session_not_found`, or with `session_active_turn` when the session does not end at `atPos`: it has
+   * messages that the caller did not know of.
    */
   add(owner: string, conversationId: string, turn: Turn, atPos: number): Promise<void>;
 }
@@ -56,6 +56,6 @@ export function toStoredConversation(row: ConversationRow): StoredConversation {
   };
 }
 
-/** In SQL, but for the names of the values. */
+/** SQL, without the parameters. */
 export const FIND_CONVERSATION = `SELECT s.session_id, s.created_at, s.context_from, s.next_pos, c.metadata
    FROM sessions s LEFT JOIN conversations c ON c.session = s.n`;

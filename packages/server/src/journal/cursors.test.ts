@@ -6,7 +6,7 @@ import { CURSOR_KEY_BYTES, Cursors } from './cursors.ts';
 const cursors = new Cursors(randomBytes(CURSOR_KEY_BYTES));
 const refused = expect.objectContaining({ code: 'invalid_cursor', param: 'after' });
 
-test('a place comes back as it was, for its owner', () => {
+test('a position comes back unchanged, for its owner', () => {
   fc.assert(
     fc.property(fc.string(), fc.maxSafeNat(), (owner, ordinal) => {
       expect(cursors.open(owner, cursors.seal(owner, ordinal))).toBe(ordinal);
@@ -14,7 +14,7 @@ test('a place comes back as it was, for its owner', () => {
   );
 });
 
-test('a cursor shows nothing of its place: not its size, not that two are the same or neighbours', () => {
+test('a cursor reveals nothing about its position: not its size, not that two are equal or neighbours', () => {
   const sealed = [1, 1, 2, 1_000_000_000].map((ordinal) => cursors.seal('ada', ordinal));
   expect(new Set(sealed.map((cursor) => cursor.slice(0, 16))).size).toBe(sealed.length);
   for (const cursor of sealed) expect(cursor).toMatch(/^[\w-]{48}$/);
@@ -26,7 +26,7 @@ test('a cursor of another owner or another store is refused', () => {
   expect(() => new Cursors(randomBytes(CURSOR_KEY_BYTES)).open('ada', cursor)).toThrow(refused);
 });
 
-test('whatever else it is, it is refused: the plain ones of old, a cut one, one with any bit turned', () => {
+test('refuses anything else: the plain cursors of old, a cut one, one with any bit flipped', () => {
   const cursor = cursors.seal('ada', 7);
   for (const other of [
     '',

@@ -1,7 +1,7 @@
 /**
- * Places in a listing, as clients hold them. A place is the ordinal of a run, which would tell whoever reads it how many
- * runs the server has had; so it is sealed with a key of the store and opens only for the owner it was made for, in the
- * listing it was made for.
+ * Positions in a listing, as clients hold them. A position is the ordinal of a run, which would reveal how many runs
+ * the server has had. So it is sealed with a key of the store, and opens only for the owner and the listing it was made
+ * for.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { TalariaError } from '@talaria/protocol';
@@ -33,7 +33,7 @@ export class Cursors {
     return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64url');
   }
 
-  /** The ordinal; throws `invalid_cursor` for anything but what `seal` has made for this owner. */
+  /** Returns the ordinal; throws `invalid_cursor` for anything that `seal` did not make for this owner. */
   open(owner: string, cursor: string): number {
     if (!FORM.test(cursor)) throw invalidCursor();
     const bytes = Buffer.from(cursor, 'base64url');

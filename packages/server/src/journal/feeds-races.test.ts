@@ -18,7 +18,7 @@ const oldestRead = () => {
   if (read === undefined) throw new Error('Nothing is being read');
   return read;
 };
-/** Ends the window in which events gather. */
+/** Ends the window in which events collect. */
 const windowEnds = () => vi.runAllTimersAsync();
 
 /** Answers all reads until nothing is left to do. */
@@ -37,14 +37,14 @@ async function liveSubscriber(options: Parameters<typeof collect>[3] = {}) {
 }
 
 describe('between catching up and live', () => {
-  it('an event appended while the last page is under way is not lost', async () => {
+  it('an event appended while the last page is being read is not lost', async () => {
     const seen = collect(feeds, 'run');
     source.append(2);
     await settle();
     expect(seen.seqs()).toEqual([0, 1]);
   });
 
-  it('a subscriber whose page came late misses nothing that the live ones had meanwhile', async () => {
+  it('a subscriber whose page came late misses nothing that the live ones got meanwhile', async () => {
     const live = await liveSubscriber();
     const behind = collect(feeds, 'run');
     const slow = oldestRead();
@@ -86,7 +86,7 @@ describe('between catching up and live', () => {
     expect(ahead.seqs()).toEqual([0, 1, 2]);
   });
 
-  it('a cursor beyond the log holds up nobody', async () => {
+  it('a cursor beyond the log delays nobody', async () => {
     const beyond = collect(feeds, 'run', 100);
     await settle();
     const seen = collect(feeds, 'run');
@@ -116,7 +116,7 @@ it('a subscriber that waits for the first event gets it without waiting for a wi
 });
 
 describe('a burst', () => {
-  it('sends its first event at once and gathers the rest', async () => {
+  it('sends its first event at once and collects the rest', async () => {
     const sizes: number[] = [];
     await liveSubscriber({ onBatch: (batch) => sizes.push(batch.length) });
     source.append();
@@ -128,7 +128,7 @@ describe('a burst', () => {
     expect(sizes).toEqual([1, 20]);
   });
 
-  it('longer than a page is read to its end without waiting for a window', async () => {
+  it('reads a burst longer than a page to its end without waiting for a window', async () => {
     const seen = await liveSubscriber();
     source.append(2500);
     for (let i = 0; i < 3; i++) await oldestRead().answer();
@@ -151,7 +151,7 @@ describe('a read that fails', () => {
     expect(feeds.size).toBe(1);
   });
 
-  it('for the feed fails all who are live, once, and each can attach again at its cursor', async () => {
+  it('for the feed fails all live subscribers, once, and each can attach again at its cursor', async () => {
     const all = [await liveSubscriber(), await liveSubscriber()];
     source.append();
     await settle();
@@ -183,7 +183,7 @@ describe('a read that fails', () => {
     expect(again?.seqs()).toEqual([0]);
   });
 
-  it('for the feed leaves those alone who still catch up', async () => {
+  it('for the feed does not affect subscribers that are still catching up', async () => {
     await liveSubscriber();
     source.append();
     const forTheFeed = oldestRead();
@@ -196,7 +196,7 @@ describe('a read that fails', () => {
 });
 
 describe('a subscriber that throws', () => {
-  it('is told so and removed; the others get everything', async () => {
+  it('gets the error and is removed; the others get everything', async () => {
     const error = new Error('closed socket');
     const broken = await liveSubscriber({
       onBatch() {

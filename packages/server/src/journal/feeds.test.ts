@@ -19,7 +19,7 @@ afterEach(() => fixture.dispose());
 /** The seqs after `cursor` of a run whose last event is `last`. */
 const after = (cursor: number, last: number) => counting(last + 1).slice(cursor + 1);
 
-/** A journal whose reads are answered late: with what was there when they were asked. */
+/** A journal whose reads are answered late, with the data from when they were asked. */
 function late(source: Journal, turns: readonly number[]): Pick<Journal, 'readEvents' | 'watchEvents'> {
   let asked = 0;
   return {
@@ -44,7 +44,7 @@ describe('a subscriber', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 30, maxLength: 30 });
   const turns = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 20 });
 
-  it('gets every event once and in order, whenever it comes, goes and comes again', async () => {
+  it('gets every event once and in order, whenever it comes, leaves and comes again', async () => {
     await fc.assert(
       fc.asyncProperty(moments, sizes, turns, async (subscribers, batches, slowness) => {
         const claim = await claimedRun(journal);
@@ -131,7 +131,7 @@ describe('a subscriber', () => {
     expect(seen.seqs()).toEqual(after(-1, 2500));
   });
 
-  it('that never gets ready holds up nobody else', async () => {
+  it('that is never ready delays nobody else', async () => {
     const claim = await claimedRun(journal);
     for (let i = 0; i < 3; i++)
       await journal.append(
@@ -149,7 +149,7 @@ describe('a subscriber', () => {
     expect(feeds.size).toBe(0);
   });
 
-  it('that detaches while it is given a batch gets nothing more, and the others do', async () => {
+  it('that detaches while it gets a batch gets nothing more, and the others do', async () => {
     const claim = await claimedRun(journal);
     const feeds = new Feeds(journal);
     const leaving = collect(feeds, claim.runId, -1, { onBatch: () => leaving.detach() });
@@ -164,7 +164,7 @@ describe('a subscriber', () => {
   });
 });
 
-it('replays go on page by page, one in a turn of the event loop, however fast their readers are', async () => {
+it('replays proceed page by page, one per turn of the event loop, however fast their readers are', async () => {
   const claim = await claimedRun(journal);
   for (let i = 0; i < 5; i++)
     await journal.append(
@@ -193,7 +193,7 @@ it('replays go on page by page, one in a turn of the event loop, however fast th
 describe('a subscriber that is slow to catch up', () => {
   const large = () => delta('x'.repeat(100_000));
 
-  it('is given large events a few at a time', async () => {
+  it('gets large events a few at a time', async () => {
     const claim = await claimedRun(journal);
     await journal.append(claim, [...Array.from({ length: 20 }, large), completed()]);
     const sizes: number[] = [];
@@ -205,7 +205,7 @@ describe('a subscriber that is slow to catch up', () => {
     expect(Math.max(...sizes)).toBeLessThan(400_000);
   });
 
-  it('is failed, not left waiting, when the run is evicted meanwhile', async () => {
+  it('gets an error, and is not left waiting, when the run is evicted meanwhile', async () => {
     const claim = await claimedRun(journal);
     await journal.append(claim, [...Array.from({ length: 20 }, large), completed()]);
     const feeds = new Feeds(journal);

@@ -65,7 +65,7 @@ export class Feeds {
 
 interface Member {
   subscriber: Subscriber;
-  /** The last seq it was given. */
+  /** The last seq that it got. */
   position: number;
   live: boolean;
 }
@@ -119,11 +119,11 @@ class Feed {
     this.#position = this.#live === 0 ? member.position : Math.min(this.#position, member.position);
     member.live = true;
     this.#live += 1;
-    // Whatever was appended between its last read and now.
+    // Reads what was appended between its last read and now.
     this.#wake();
   }
 
-  /** True when more follows. Apart, because a page must not live as long as its reader takes for it. */
+  /** True when more follows. It is a function of its own so that a page is freed while its reader works on it. */
   async #givePage(member: Member): Promise<boolean> {
     const page = await this.#read(member.position);
     if (!this.#members.has(member)) return false;
@@ -147,7 +147,7 @@ class Feed {
       for (let full = true; full && this.#live > 0; ) {
         const from = this.#position;
         const page = await this.#read(from);
-        // Somebody joined meanwhile who stands elsewhere: to them this page would be a gap.
+        // Somebody joined meanwhile at another position: for them this page would leave a gap.
         if (this.#position !== from) continue;
         full = isFull(page);
         const last = page.at(-1);
@@ -160,7 +160,7 @@ class Feed {
       for (const member of this.#members) if (member.live) this.#drop(member, error);
     } finally {
       this.#pumping = false;
-      // A read that found nothing has sent nothing to gather after: the next event leaves at once.
+      // A read that found nothing has sent nothing to wait after: the next event leaves at once.
       if (delivered) this.#openWindow();
       else if (this.#dirty && this.#live > 0) void this.#pump();
     }
@@ -178,7 +178,7 @@ class Feed {
     this.#cancelWindow = () => clearImmediate(turn);
   }
 
-  /** A subscriber that throws is failed alone: the others of the page get theirs. */
+  /** A subscriber that throws fails alone: the others still get the page. */
   #offer(member: Member, page: readonly StoredEvent[]): void {
     try {
       this.#give(member, page);
@@ -187,7 +187,7 @@ class Feed {
     }
   }
 
-  /** Delivers what the member has not had; true when that was the end of the run. */
+  /** Delivers what the member does not have yet; true when that was the end of the run. */
   #give(member: Member, page: readonly StoredEvent[]): boolean {
     const last = page.at(-1);
     if (last === undefined || last.seq <= member.position) return false;
@@ -216,9 +216,9 @@ class Feed {
 }
 
 /**
- * One page of replay per turn of the event loop, over all runs. A reader that keeps up takes each page without a
- * pause, since the system takes what is written to its socket at once; a long replay would go through in one turn
- * and hold up everything else for as long.
+ * One page of replay per turn of the event loop, over all runs. A fast reader takes each page without a pause, because
+ * the system accepts what is written to its socket at once. A long replay would run in one turn and block everything
+ * else.
  */
 class Turns {
   #last = Promise.resolve();

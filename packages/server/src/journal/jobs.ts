@@ -1,17 +1,18 @@
 /**
- * The part of the store that keeps jobs: runs that are to be started at certain times.
+ * The part of the store that keeps jobs: runs to be started at certain times.
  *
  * Invariants
  * - A job has a `version` that every change raises. `update`, and the creation of a run for the job (`NewRun.job`), take
- *   the version that was read and do nothing when there is another by now. So of any number of servers that find a job
- *   due, one starts its run; and what was worked out from a job is never written over one that has changed.
- * - A job has at most one unfinished run: a run for a job whose last one is unfinished is refused like one for a job
- *   that has changed.
- * - The creation of the run and what the job shows of it are one transaction. So are the run's terminal record and
- *   what it changes in the job: `lastStatus`, `lastError`, `completed`; a job that has run as often as it may is gone with it.
+ *   the version that was read, and do nothing when there is a newer one. So of any number of servers that find a job
+ *   due, one starts its run. And a decision made from a job is never applied to a job that has changed since.
+ * - A job has at most one unfinished run: while the last one is unfinished, a new one is refused, as for a job that has
+ *   changed.
+ * - Creating the run and updating the job's fields about it are one transaction. So are the run's terminal record and
+ *   its changes to the job: `lastStatus`, `lastError`, `completed`. A job that has run as often as allowed is deleted
+ *   in that transaction.
  * - Deleting a job leaves its runs alone.
- * - The store knows no schedules. It keeps them, and a time: what is due is decided by that time and the store's clock,
- *   so servers whose clocks differ agree.
+ * - The store does not interpret schedules. It stores them, and a time: that time and the store's clock decide what is
+ *   due, so servers whose clocks differ agree.
  */
 import type { JobSchedule } from '@talaria/protocol';
 
@@ -24,7 +25,7 @@ export interface NewJob {
   deliver: string;
   schedule: JobSchedule;
   timezone: string;
-  /** How often it runs before it is deleted; null is for ever. */
+  /** How often it runs before it is deleted; null means forever. */
   times: number | null;
   nextRunAt: number | null;
 }
@@ -67,12 +68,12 @@ export type JobVersion = Pick<StoredJob, 'jobId' | 'version'>;
 
 /** The job a new run is for. */
 export interface JobFiring extends JobVersion {
-  /** When the job is due after this; undefined leaves that as it is, for a run beside the schedule. */
+  /** When the job is due next; undefined leaves that unchanged, for a run in addition to the schedule. */
   nextRunAt?: number | null | undefined;
 }
 
 export interface Agenda {
-  /** The store's time, by which the rest was found. */
+  /** The store's time that decided what is due. */
   now: number;
   /** The longest overdue first. */
   due: StoredJob[];
@@ -81,20 +82,20 @@ export interface Agenda {
 }
 
 export interface Jobs {
-  /** Undefined, and nothing is stored, when the owner has `maxJobs` already. */
+  /** Undefined, and nothing is stored, when the owner already has `maxJobs`. */
   create(job: NewJob, maxJobs: number): Promise<StoredJob | undefined>;
   get(jobId: string): Promise<StoredJob | undefined>;
   /** Oldest first. */
   list(owner: string): Promise<StoredJob[]>;
-  /** The job after the change; undefined when it is not the one that was read any more. */
+  /** The job after the change; undefined when it has changed since it was read. */
   update(read: JobVersion, change: JobChange): Promise<StoredJob | undefined>;
   /** False when there is no such job. */
   delete(jobId: string): Promise<boolean>;
 
   agenda(limit: number): Promise<Agenda>;
-  /** Every job whose time is to come, of all owners. */
+  /** Every job with a time in the future, of all owners. */
   planned(): Promise<StoredJob[]>;
-  /** Calls `listener` when a job may be due at another time than before. */
+  /** Calls `listener` when the time of a job may have changed. */
   watch(listener: () => void): () => void;
 }
 

@@ -3,9 +3,9 @@
  *
  *   describeJournalContract('sqlite', openTempJournal);
  *
- * `open` gives an empty journal each time. The suite knows nothing but the `Journal` interface and the clock it
- * injects; a driver whose time is a database server's says `clock: 'real'`, and the tests that move time are
- * skipped for it. A store that several servers share says `shared`, and has to know them.
+ * `open` gives an empty journal each time. The suite uses only the `Journal` interface and the clock it injects. A
+ * driver that uses a database server's time says `clock: 'real'`, and the tests that move time are skipped for it. A
+ * store that several servers share says `shared`, and has to know them.
  */
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import { appendContract } from './contract/append.contract.ts';

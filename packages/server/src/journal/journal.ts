@@ -33,7 +33,7 @@ export interface NewRun {
   sessionId: string;
   request: RunRequest;
   idempotency?: IdempotencyKey | undefined;
-  /** Where its end and its approval requests are announced. */
+  /** Where its end and its approval requests are sent. */
   webhook?: Webhook | undefined;
   /** For a run that is a stored response; its session has to be a named one. */
   response?: NewResponse | undefined;
@@ -50,22 +50,25 @@ export interface IdempotencyKey {
 
 export interface CreateLimits {
   /**
-   * The queue is full when this many runs wait for a worker. A store that several servers share knows what the others have
-   * room for, and lets in as many more.
+   * The queue is full when this many runs wait for a worker. A store that several servers share knows how much room the
+   * others have, and admits that many more.
    */
   maxQueued: number;
-  /** Of a full queue, what each owner may hold all the same: no owner can keep the others out. */
+  /** What each owner may hold of a full queue all the same: no owner can lock the others out. */
   ownerShare: number;
 }
 
 export type CreateOutcome =
   | { kind: 'created' }
-  /** The key was used with this body before: the first run, as it is now (or was when it was evicted). */
+  /**
+   * The key was used with this body before: the first run, in its present state (or in the state in which it was
+   * evicted).
+   */
   | { kind: 'replayed'; runId: string; status: RunStatus }
   | { kind: 'conflict' }
-  /** `excess`: how many runs have to leave the queue, at least, before one of this owner is let in. */
+  /** `excess`: how many runs have to leave the queue, at least, before one of this owner is admitted. */
   | { kind: 'queue_full'; excess: number }
-  /** The job is not the one that was read, or its last run is unfinished; see jobs.ts. */
+  /** The job has changed since it was read, or its last run is unfinished; see jobs.ts. */
   | { kind: 'job_changed' };
 
 export interface Lease {
@@ -80,7 +83,7 @@ export interface Claim extends Lease {
 /** An event as the stream shows it; `payload` is the JSON text of its public fields. */
 export interface StoredEvent {
   seq: number;
-  /** A server of a later version may have written one that this one does not know. */
+  /** A server of a later version may have written an event that this one does not know. */
   event: EventName;
   /** Milliseconds since the epoch. */
   at: number;
@@ -88,42 +91,43 @@ export interface StoredEvent {
 }
 
 export interface AppendOptions {
-  /** The last posted position the owner has dealt with; needed for a terminal record. */
+  /** The last posted position that the owner has handled; required for a terminal record. */
   seenPostedPos?: number;
-  /** What the run adds to its session; goes with `run.completed`. */
+  /** What the run adds to its session; only with `run.completed`. */
   turn?: Turn;
 }
 
 export interface RunFilter {
   owner: string;
-  /** Any of these; all where none is named. */
+  /** Any of these statuses; all if none is named. */
   statuses?: readonly RunStatus[] | undefined;
   sessionId?: string | undefined;
   jobId?: string | undefined;
   /** Created at this time or later, and before `until`; in milliseconds. */
   since?: number | undefined;
   until?: number | undefined;
-  /** Each is in the prompt, as far as it is shown, or in the answer, in whatever case. */
+  /** Each word is in the prompt, as far as it is shown, or in the answer; case does not matter. */
   words?: readonly string[] | undefined;
-  /** The `next` of the page before; rejects with `invalid_cursor` when it is none of this owner's. */
+  /** The `next` of the page before; rejects with `invalid_cursor` if it is not one of this owner's. */
   after?: string | undefined;
   limit: number;
-  /** The run whose state brings those of the page to this size, as stored, is the last of the page. */
+  /** The page ends with the run whose stored state reaches this total size. */
   maxChars?: number | undefined;
 }
 
 export interface RunPage {
-  /** At most `limit`; a search may find fewer, even none, though there are older runs to look at. */
+  /** At most `limit`; a search may find fewer, even none, although there are older runs to search. */
   runs: StoredRun[];
   /**
-   * Where the next page begins; undefined when no older run matches, or, of a search, when there is none left. It tells nothing to whoever holds it (see
-   * cursors.ts), and outlives a restart and the eviction of every run it was made from.
+   * Where the next page begins; undefined when no older run matches, or, for a search, when no older run is left. It
+   * reveals nothing to its holder (see cursors.ts), and stays valid after a restart and after the eviction of every run
+   * on the page.
    */
   next?: string | undefined;
 }
 
 export interface Grants {
-  /** Whether every one of these patterns is allowed for runs of this owner and session. */
+  /** Whether all of these patterns are allowed for runs of this owner and session. */
   allow(patternKeys: readonly string[]): boolean;
 }
 
@@ -135,9 +139,9 @@ export interface QueueDepth {
 }
 
 export interface StoreHealth {
-  /** Whether a write of ordinary size has just become durable. */
+  /** Whether a write of normal size has just become durable. */
   writable: boolean;
-  /** The last failure that was the store's own and no refusal, since it was opened. */
+  /** The last failure of the store itself (not a refusal) since it was opened. */
   lastError: { message: string; at: number } | null;
 }
 
@@ -147,9 +151,9 @@ export interface Journal {
   readonly conversations: Conversations;
   readonly responses: Responses;
   readonly jobs: Jobs;
-  /** Of a store that several servers share. */
+  /** Only in a store that several servers share. */
   readonly peers?: Peers;
-  /** Of a store that several servers share. */
+  /** Only in a store that several servers share. */
   readonly snapshots?: WorkspaceSnapshots;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
@@ -157,20 +161,20 @@ export interface Journal {
   listRuns(filter: RunFilter): Promise<RunPage>;
 
   append(lease: Lease, records: readonly NewRecord[], options?: AppendOptions): Promise<LogRecord[]>;
-  /** Appends what `admit` makes of the post, whoever owns the run, and returns it; see posts.ts. */
+  /** Appends the records that `admit` makes of the post, whoever owns the run, and returns them; see posts.ts. */
   post(runId: string, post: Post): Promise<LogRecord[]>;
 
   /**
    * Events with `seq > afterSeq`, in order, at most `limit`; the one whose payload brings them to `maxChars` is the
-   * last. Rejects with `run_not_found` when there is no such run, or no longer: a reader must not take a run that is
-   * gone for one of which nothing more is to come.
+   * last. Rejects with `run_not_found` when there is no such run, or no longer: a reader must not take a deleted run
+   * for one that has no more events.
    */
   readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]>;
-  /** Records with `pos > afterPos`, in order, without text deltas; the one that brings them to `maxChars` is the last. */
+  /** Records with `pos > afterPos`, in order, without text deltas; the last one is the one that reaches `maxChars`. */
   readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]>;
   /** Posted records with `pos > afterPos`, in order. */
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]>;
-  /** The seq of the first text delta or reasoning after `afterPos`: where a cut-off step began to show. */
+  /** The seq of the first text delta or reasoning after `afterPos`: where the output of an interrupted step begins. */
   firstShownAfter(runId: string, afterPos: number): Promise<number | undefined>;
   /** The newest completed run of the same owner and session before this one, unless that session was deleted. */
   previousTurn(run: StoredRun): Promise<string | undefined>;
@@ -178,19 +182,19 @@ export interface Journal {
   /**
    * Takes up to `limit` unfinished runs that nobody holds, at most one per owner and session and only the oldest
    * unfinished of that session. Each gets a new epoch and a `run.claimed` record.
-   * - First those that were claimed before, oldest first: they had their turn and lost their worker. Of those that
-   *   are suspects (`isSuspect`) only one is under a lease at a time.
-   * - Then new ones, owner by owner: the next is the oldest of the owner with the fewest runs under a lease; of
-   *   several such owners, of the one whose last new run was taken longest ago.
-   * Runs that were told to stop and have no owner are cancelled on the way, whatever the limit.
+   * - First those that were claimed before, oldest first: they had their turn and lost their worker. Of the suspects
+   *   among them (`isSuspect`) only one is under a lease at a time.
+   * - Then new runs, owner by owner: the next is the oldest run of the owner with the fewest runs under a lease. Among
+   *   equal owners, the one whose last new run was taken longest ago comes first.
+   * Runs that were told to stop and have no owner are cancelled by the way, whatever the limit.
    */
   claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;
-  /** Prolongs leases; returns those that are lost. */
+  /** Extends leases; returns the lost ones. */
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]>;
   /**
-   * Gives a run back unfinished (`run.released`), to be claimed again at once. Does nothing when the lease is lost.
-   * `parkMs` parks a run that has calls of client tools pending: it is claimed when all of them have outputs or after
-   * that time, whichever is first, and counts neither as queued nor as leased meanwhile.
+   * Releases an unfinished run (`run.released`), to be claimed again at once. Does nothing when the lease is lost.
+   * `parkMs` parks a run that has pending calls of client tools: it is claimed when all of them have outputs or after
+   * that time, whichever comes first. Meanwhile it counts neither as queued nor as leased.
    */
   release(lease: Lease, parkMs?: number): Promise<void>;
 
@@ -198,11 +202,11 @@ export interface Journal {
 
   /** Runs that finished at least `retentionMs` ago, the longest ago first. */
   expired(retentionMs: number, limit: number): Promise<string[]>;
-  /** Deletes these runs with everything of them but their idempotency keys; leaves unfinished ones alone. */
+  /** Deletes these runs with all their data except idempotency keys; skips unfinished ones. */
   evict(runIds: readonly string[]): Promise<void>;
-  /** As it last was, while the store cannot be asked. */
+  /** The last known value while the store is unavailable. */
   queueDepth(): Promise<QueueDepth>;
-  /** Tries a write to find out. Never rejects, but takes as long as the store does. */
+  /** Tries a write. Never rejects, but takes as long as the store does. */
   checkHealth(): Promise<StoreHealth>;
 
   /** Calls `listener` after records of the run became durable. */
@@ -216,7 +220,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** The run was claimed by another worker since: stop working on it. */
+/** Another worker has claimed the run: stop working on it. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
   readonly runId: string;

@@ -13,7 +13,7 @@ test.each<[string, Message[], number, number]>([
   ['the last of more', [said, said, said], 2, 1],
   ['no results without their calls', [said, called, gave, gave, said], 3, 4],
   ['calls with all their results', [said, called, gave, gave, said], 4, 1],
-  ['none, when there is none that could stand alone', [said, called, gave], 1, 3],
+  ['none, when none could stand alone', [said, called, gave], 1, 3],
   ['none of none', [], 5, 0],
 ])('the recent messages are %s', (_, messages, max, from) => {
   expect(recentFrom(messages, max)).toBe(from);

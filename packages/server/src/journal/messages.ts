@@ -24,7 +24,7 @@ export interface ToolCallPart {
   metadata?: ProviderMetadata;
 }
 
-/** What a provider wants to see again on the next step (a reasoning signature, say). Opaque to the loop. */
+/** Data that a provider needs again on the next step (for example, a reasoning signature). Opaque to the loop. */
 export type ProviderMetadata = Record<string, Record<string, unknown>>;
 
 export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
@@ -44,7 +44,9 @@ export type Message =
 /** How a step of the model ended. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'other';
 
-/** Where the last `max` messages begin. Results of tools whose calls would be left out are left out with them. */
+/**
+ * The index at which the last `max` messages begin. Tool results whose calls would be left out are left out with them.
+ */
 export function recentFrom(messages: readonly Message[], max: number): number {
   let from = Math.max(0, messages.length - max);
   while (messages[from]?.role === 'tool') from += 1;

@@ -1,30 +1,32 @@
 /**
- * The part of the store that holds what is still to be announced to webhooks (docs/webhooks.md).
+ * The part of the store that holds messages for webhooks until they are delivered (docs/webhooks.md).
  *
  * Invariants
  * - A message is added in the transaction of the record it announces: there is one for each such record of a run with
- *   a webhook, and none for a record that is not there.
- * - It carries all that has to be sent. The eviction of its run does not touch it.
+ *   a webhook, and none without a record.
+ * - It contains everything that is sent. The eviction of its run does not touch it.
  * - `claim` gives a message to one worker until its lease ends; `settle` counts only under the claim it belongs to. So
- *   a message is sent by one worker at a time, and, as a worker may die between sending and settling, at least once.
- * - A message that was delivered is gone. One that was given up stays for `FAILED_KEPT_MS` to be counted, without its
- *   body.
- * - The secret of a run's own webhook is forgotten when the run has ended and no message of it is pending. A secret of
- *   the configuration never comes here.
+ *   one worker at a time sends a message. A worker may die between sending and settling, so it is sent at least once.
+ * - A delivered message is deleted. A message that was given up stays for `FAILED_KEPT_MS`, without its body, to be
+ *   counted.
+ * - The secret of a run's own webhook is deleted when the run has ended and none of its messages is pending. A secret
+ *   from the configuration is never stored here.
  * - Time (leases, delays, ages) is the store's clock, not the caller's. A message that is due later than `DELAY_MAX_MS` is
- *   due at once, and as new as if it had been added then.
+ *   due at once, with the age of a new one.
  */
 import { encodeEventJson, isTerminalEvent, type RunWebhook, type WebhookEventName } from '@talaria/protocol';
 import type { LogRecord } from './records.ts';
 
 export const FAILED_KEPT_MS = 7 * 24 * 3600 * 1000;
 
-/** No lease and no delay is longer. What is due later than that was put off under a clock that has been set back since. */
+/**
+ * No lease and no delay is longer. A message that is due later was postponed by a clock that has been set back since.
+ */
 export const DELAY_MAX_MS = 6 * 3600 * 1000;
 
 export type WebhookSecret =
   | { kind: 'none' }
-  /** The one of the configuration at the time of sending. */
+  /** The configured secret at the time of sending. */
   | { kind: 'configured' }
   | { kind: 'own'; value: string };
 
@@ -42,7 +44,7 @@ export interface ClaimedMessage extends Webhook {
   runId: string;
   /** JSON text. */
   body: string;
-  /** Attempts in vain so far. */
+  /** Failed attempts so far. */
   attempts: number;
   ageMs: number;
 }
@@ -50,22 +52,22 @@ export interface ClaimedMessage extends Webhook {
 export interface MessageClaim {
   leaseMs: number;
   limit: number;
-  /** Of one receiver (an origin) at most so many messages are under a lease, whoever holds them. */
+  /** How many messages of one receiver (an origin) may be under a lease, whoever holds them. */
   perReceiver: number;
 }
 
 export type Settlement =
   | { kind: 'delivered' }
-  /** Try again after the delay. */
+  /** Retry after the delay. */
   | { kind: 'postponed'; delayMs: number; error: string }
   | { kind: 'failed'; error: string }
-  /** Nothing came of the claim: to be claimed again at once. */
+  /** The claim had no effect: the message is claimable again at once. */
   | { kind: 'returned' };
 
 export interface Due {
   /** Whether a message may be claimed now, as far as its receiver has room. */
   now: boolean;
-  /** When the next one will be that is not due yet. */
+  /** When the next message becomes due. */
   nextInMs: number | undefined;
 }
 
@@ -84,17 +86,20 @@ export interface OutboxCounts {
 
 export interface Outbox {
   /**
-   * Takes messages that are due: of receivers in turn, first of the one with the fewest under a lease, and of each
-   * the longest due. Not while an earlier message of the same run is under a lease: a receiver then hears of a run in
-   * order, unless an attempt fails.
+   * Claims messages that are due: receivers in turn, first the one with the fewest under a lease, and of each the
+   * longest due. Skips a message while an earlier one of the same run is under a lease: a receiver then gets a run's
+   * messages in order, unless an attempt fails.
    */
   claim(claim: MessageClaim): Promise<ClaimedMessage[]>;
-  /** Returns whether it counted: not when the lease had ended and somebody else holds the message, or has settled it. */
+  /**
+   * Returns whether it counted: it does not when the lease had ended and somebody else holds the message or has settled
+   * it.
+   */
   settle(message: Pick<ClaimedMessage, 'id' | 'epoch'>, settlement: Settlement): Promise<boolean>;
   due(): Promise<Due>;
-  /** Of a run that has a webhook. */
+  /** For a run that has a webhook. */
   state(runId: string): Promise<WebhookState | undefined>;
-  /** As they last were, while the store cannot be asked. */
+  /** The last known values while the store is unavailable. */
   counts(): Promise<OutboxCounts>;
   /** Calls `listener` when a message may have become due. */
   watch(listener: () => void): () => void;
@@ -109,7 +114,7 @@ export function toMessage(
   { runId, sessionId }: { runId: string; sessionId: string },
   { seq, event, at, public: payload }: LogRecord,
 ): { id: string; body: string } {
-  // No dot in it: dots separate what is signed.
+  // Without dots: dots separate the parts of the signed text.
   const id = `evt_${runId.slice('run_'.length)}_${seq}`;
   const data = encodeEventJson(runId, { seq: seq ?? 0, event, at, payload: JSON.stringify(payload) });
   const session = JSON.stringify(sessionId);
@@ -117,12 +122,12 @@ export function toMessage(
   return { id, body: `{${head},"data":${data}}` };
 }
 
-/** As clients see it (PROTOCOL.md). */
+/** In the form that clients see (PROTOCOL.md). */
 export function toWireWebhook({ url, pending, delivered, failed, lastError }: WebhookState): RunWebhook {
   return { origin: receiverOf(url), pending, delivered, failed, last_error: lastError };
 }
 
-/** A receiver is an origin: its servers share their load, whatever the path. */
+/** A receiver is an origin: its URLs share one server's load, whatever the path. */
 export function receiverOf(url: string): string {
   return new URL(url).origin;
 }

@@ -54,13 +54,13 @@ function refusal(state: RunState, post: Post): string {
 }
 
 describe('a finished run', () => {
-  it.each(Object.entries(finished))('takes nothing when it is %s', (_, state) => {
+  it.each(Object.entries(finished))('accepts nothing when it is %s', (_, state) => {
     expect(refusal(state, stop)).toBe('run_not_active');
     expect(refusal(state, steer)).toBe('run_not_accepting_steer');
     expect(refusal(state, answer())).toBe('approval_not_active');
   });
 
-  it('takes no approval even when it ended with one outstanding', () => {
+  it('accepts no approval even when it ended with one outstanding', () => {
     const ended = after(claimedRecord(), approvalRequest('a'), failed());
     expect(refusal(ended, answer({ requestId: 'apr_a' }))).toBe('approval_not_active');
   });
@@ -79,11 +79,11 @@ describe('stop', () => {
     ['started', started],
     ['running', running],
     ['waiting for approval', waiting],
-  ])('ends a run at once that is %s and that nobody owns', (_, state) => {
+  ])('ends a run that is %s and that nobody owns at once', (_, state) => {
     expect(names(admit(state, stop, false).records)).toEqual(['stop.requested', 'run.cancelled']);
   });
 
-  it('changes nothing while the owner is stopping already', () => {
+  it('changes nothing while the owner is already stopping', () => {
     expect(admit(stopping, stop, true)).toEqual({ records: [] });
   });
 
@@ -91,7 +91,7 @@ describe('stop', () => {
     expect(names(admit(stopping, stop, false).records)).toEqual(['run.cancelled']);
   });
 
-  it('tells what an ended run has used', () => {
+  it('reports the usage of the ended run', () => {
     const used = after(claimedRecord(), step(usage(5, 2)));
     expect(admit(used, stop, false).records.at(-1)?.public).toEqual({ usage_so_far: usage(5, 2) });
     expect(admit(running, stop, false).records.at(-1)?.public).toEqual({});
@@ -99,7 +99,7 @@ describe('stop', () => {
 });
 
 describe('steer', () => {
-  it('is taken until 32 wait, and again when the model was given one', () => {
+  it('is accepted until 32 wait, and again when the model has got one', () => {
     const steered = (count: number) => Array.from({ length: count }, () => steerRequested());
     expect(refusal(after(claimedRecord(), ...steered(31)), steer)).toBe('admitted');
     expect(refusal(after(claimedRecord(), ...steered(32)), steer)).toBe('too_many_steers');
@@ -147,7 +147,7 @@ describe('an approval', () => {
     expect(admit(waiting, answer({ choice: 'deny', requestId: 'apr_a' }), true)).toEqual(expected);
   });
 
-  it('is taken whether or not anybody owns the run, so that it can be given after a crash', () => {
+  it('is accepted whether or not anybody owns the run, so that it can be given after a crash', () => {
     expect(admit(waiting, answer(), false)).toEqual(admit(waiting, answer(), true));
   });
 
@@ -170,7 +170,7 @@ describe('an approval', () => {
     );
   });
 
-  it('is still taken while the run is stopping', () => {
+  it('is still accepted while the run is stopping', () => {
     expect(names(admit(stoppingWithApproval, answer(), true).records)).toEqual(['approval.responded']);
   });
 
@@ -195,7 +195,7 @@ describe('an approval', () => {
       approvalRequest('a', ['delete', 'sudo']),
     );
 
-    it('answers and grants the outstanding one alone', () => {
+    it('answers and grants only the outstanding one', () => {
       expect(admit(several, answer({ choice: 'session' }), true)).toMatchObject({
         records: [{ public: { resolved: 1 }, private: { request_ids: ['apr_a'] } }],
         grants: { scope: 'session', patternKeys: ['delete', 'sudo'] },
@@ -221,7 +221,7 @@ describe('an approval', () => {
   });
 });
 
-it('whatever is admitted to a run that nobody owns leaves it unfinished, or is a stop', () => {
+it('every post admitted to a run that nobody owns leaves it unfinished, or is a stop', () => {
   const states = [started, running, waiting, stopping, stoppingWithApproval];
   const posts = [stop, steer, answer(), answer({ choice: 'always', all: true })];
   fc.assert(

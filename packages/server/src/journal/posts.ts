@@ -1,7 +1,7 @@
 /**
  * What anyone may ask of a run, and when it is admitted. Pure: a driver evaluates `admit` inside the
- * transaction that appends its result, so of two answers to one approval exactly one is taken, and a
- * time-out (posted by the owner like everyone else's answer) can never overrule a human who was faster.
+ * transaction that appends its result. So of two answers to one approval exactly one is accepted, and a timeout (which
+ * the owner posts like any other answer) can never overrule a person who was faster.
  */
 import {
   type ApprovalChoice,
@@ -13,7 +13,7 @@ import {
 import type { NewRecord, RunTerms } from './records.ts';
 import type { RunState } from './run-state.ts';
 
-/** Steers that may wait for the next step: what the model is given at once stays readable, and the log bounded. */
+/** How many steers may wait for the next step: the model can still read them, and the log stays bounded. */
 const STEERS_WAITING_MAX = 32;
 
 export type Post =
@@ -22,9 +22,9 @@ export type Post =
   | {
       kind: 'tool_outputs';
       outputs: readonly ToolOutput[];
-      /** What the client asks for from now on; absent leaves it as it is. */
+      /** The new terms of the client; absent leaves them unchanged. */
       terms?: RunTerms | undefined;
-      /** Given by the owner of the run for want of an answer; it is part of its work. */
+      /** The owner of the run gives this output because none came in time; it is part of its work. */
       reason?: 'timeout' | undefined;
     }
   | {
@@ -34,7 +34,7 @@ export type Post =
       requestId?: string | undefined;
       /** Also answer the calls that wait behind it. */
       all: boolean;
-      /** Of an answer that the owner of the run gives for want of one, such as a time-out; it is part of its work. */
+      /** The reason of an answer that the owner of the run gives because none came, such as a timeout. */
       reason?: string | undefined;
     };
 
@@ -47,8 +47,8 @@ export interface Admitted {
 
 /**
  * Decides about a post to a run in `state`; throws the `TalariaError` that refuses it.
- * `owned` says whether a worker holds the run: a stop of a run that nobody works on needs nobody to carry
- * it out, so it ends the run at once, however long the queue is.
+ * `owned` says whether a worker holds the run. A stop of a run that nobody works on needs nobody to carry it out, so it
+ * ends the run at once, however long the queue is.
  */
 export function admit(state: RunState, post: Post, owned: boolean): Admitted {
   const finished = isTerminalStatus(state.status);

@@ -85,8 +85,8 @@ export interface PrivatePayloads {
    */
   'run.context': { messages: Message[] } | { session: ContextRange; skipped?: number };
   /**
-   * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt, steps: counted
-   * together) it is given those of the system and the prompt from now on, and not the `omitted` others.
+   * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt and steps
+   * together) the model from now on gets only the system messages and the prompt, not the `omitted` others.
    */
   'context.cut': { before: number; omitted: number };
   /** The server's message to the model. It joins the conversation once no call waits for its result. */

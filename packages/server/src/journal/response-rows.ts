@@ -8,22 +8,22 @@ export interface ResponseRow {
   owner: string;
   run_id: string;
   after_seq: number;
-  /** The `n` of its session: the same name may be another session's by now. */
+  /** The `n` of its session: the same name may belong to another session by now. */
   session: number;
   session_id: string;
   created_at: number;
   settings: string;
-  /** What of the session was said when the response was complete; null before, and when it never was. */
+  /** The range of the session when the response was complete; null before, and when it never completed. */
   context_from: number | null;
   context_to: number | null;
   snapshot: string | null;
 }
 
-/** All but what was asked, which may be large and is seldom wanted. */
+/** All columns except the input, which may be large and is seldom needed. */
 export const RESPONSE_COLUMNS =
   'n, response_id, owner, run_id, after_seq, session, session_id, created_at, settings, context_from, context_to, snapshot';
 
-/** What a response of an earlier version was, which knew nothing else. */
+/** The settings of a response from an earlier version, which stored none. */
 const EARLIER: Omit<
   ResponseSettings,
   | 'model'
@@ -57,7 +57,7 @@ export function toStoredResponse(row: ResponseRow): StoredResponse {
   };
 }
 
-/** What is to be gone on from: `row` is the response, `session` whatever row there is of its session. */
+/** Checks what is to be continued: `row` is the response, `session` the row of its session, if any. */
 export function previousTurn<Session>(
   responseId: string,
   row: ResponseRow | undefined,

@@ -15,7 +15,7 @@ export interface RunRow {
   epoch: number;
   lease_owner: string | null;
   lease_until: number | null;
-  /** Until then the run waits for its client, and no worker takes it. */
+  /** Until then the run waits for its client, and no worker claims it. */
   parked_until: number | null;
   job_id: string | null;
   state: string;
@@ -44,7 +44,7 @@ export function toStoredRun(row: RunRow): StoredRun {
   };
 }
 
-/** A field that a later version added is not in the states an earlier one stored; what it would have counted is unknown. */
+/** A field that a later version added is missing in states that an earlier one stored; its value is unknown. */
 export function toState(row: Pick<RunRow, 'state'>): RunState {
   return { ...INITIAL_STATE, steps: null, ...(JSON.parse(row.state) as Partial<RunState>) };
 }

@@ -1,18 +1,20 @@
 /**
  * A page of a listing of runs, for both databases: which rows to read, as SQL, and which of them make the page. The two
- * differ in how a parameter is written and in how a column is kept from choosing the index; the drivers say how.
+ * differ in how a parameter is written and in how a column is kept from choosing the index; the drivers provide both.
  */
 import type { RunFilter } from './journal.ts';
 import { type RunRow, toStoredRun } from './rows.ts';
 import type { RunState, StoredRun } from './run-state.ts';
 
-/** A search looks at so many runs for a page, so that a word that no run has costs no more than one that many have. */
+/**
+ * A search looks at this many runs for a page, so that a word that no run has costs no more than one that many have.
+ */
 const SEARCHED_MAX = 100;
 
 export interface Dialect {
-  /** A place for the value, which is the next one in the text. */
+  /** A placeholder for the value, which is the next one in the text. */
   given(value: string | number): string;
-  /** The column, written so that the planner does not choose the index by it. */
+  /** The column, written so that the planner does not choose an index by it. */
   unindexed(column: string): string;
 }
 
@@ -24,12 +26,12 @@ export function selectRuns(filter: RunFilter, before: number | undefined, dialec
     `SELECT ${columns} FROM runs WHERE ${conditions(filter, before, dialect, status).join(' AND ')}
       ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
   if (statuses.length < 2 || sessionId !== undefined || jobId !== undefined) return newest('*');
-  // An index has the runs of one status in order, not those of several: take the newest of each.
+  // An index has the runs of one status in order, but not those of several: take the newest of each.
   const ofEach = statuses.map((status, i) => `SELECT n FROM (${newest('n', status)}) s${i}`);
   return `SELECT * FROM runs WHERE n IN (${ofEach.join(' UNION ALL ')}) ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
 }
 
-/** Each narrows by an index, or filters what the narrowest of them leaves. */
+/** Each condition uses an index, or filters the result of the most selective one. */
 function conditions(filter: RunFilter, before: number | undefined, dialect: Dialect, one?: string): string[] {
   const { given, unindexed } = dialect;
   const { owner, sessionId, jobId, since, until } = filter;
@@ -48,8 +50,8 @@ function conditions(filter: RunFilter, before: number | undefined, dialect: Dial
     );
   }
   if (before !== undefined) where.push(`n < ${given(before)}`);
-  // Runs are numbered as they are created, so a time is a number: the walk ends there. (Only a clock that is set back
-  // makes the two orders differ, and can hide a run of the minutes it was set back by.)
+  // Runs are numbered as they are created, so a time corresponds to a number: the scan ends there. (Only a clock that
+  // is set back makes the two orders differ; that can hide runs of the minutes it was set back by.)
   if (since !== undefined) {
     where.push(
       `${unindexed('created_at')} >= ${given(since)}`,
@@ -67,7 +69,7 @@ function conditions(filter: RunFilter, before: number | undefined, dialect: Dial
   return where;
 }
 
-/** The runs of the page; `end` is the ordinal of the last one that was looked at, where there are more. */
+/** The runs of the page; `end` is the ordinal of the last one that was examined, if there are more. */
 export function takePage(rows: Iterable<RunRow>, filter: RunFilter): { runs: StoredRun[]; end?: number } {
   const { limit, maxChars = Number.POSITIVE_INFINITY, words } = filter;
   const lookedAtMax = words === undefined ? Number.POSITIVE_INFINITY : SEARCHED_MAX;

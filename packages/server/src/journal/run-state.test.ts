@@ -294,7 +294,7 @@ describe('the run a client sees', () => {
     expect(toWireRun(run(after(...history)), 'm')).toStrictEqual({ ...common, steps, ...fields });
   });
 
-  it('shows the prompt, the last seq and the job where there are any', () => {
+  it('shows the prompt, the last seq and the job where they exist', () => {
     const request = { prompt: 'hi', shown_input: 'hi', session_named: false };
     const state = after({ event: 'run.accepted', private: request });
     expect(toWireRun({ ...run(state), nextSeq: 3, jobId: '0123456789ab' }, 'm')).toMatchObject({

@@ -25,35 +25,35 @@ import { isPosted, type LogRecord, type QueuedApproval } from './records.ts';
 
 export interface RunState {
   status: RunStatus;
-  /** The prompt as it may be shown; null where that was not recorded. */
+  /** The shown form of the prompt; null if it was not recorded. */
   input: string | null;
   last_event: string;
-  /** How many steps the model has completed; null for a run that is older than the counting. */
+  /** How many steps the model has completed; null for a run from before steps were counted. */
   steps: number | null;
   usage: Usage;
   /** When the run was claimed for the first time: wall time is counted from here. */
   started_at: number | null;
-  /** How often the run was claimed since it last got further. */
+  /** How often the run was claimed since it last made progress. */
   claims_without_progress: number;
   /** The position of the last posted record; an owner that has not seen it may not finish the run. */
   last_posted_pos: number;
   stop_requested: boolean;
-  /** How many steers the model has not been given yet. */
+  /** How many steers the model has not received yet. */
   steers_waiting: number;
   /** The approval that can be answered now. */
   approval: ApprovalRequest | null;
-  /** Gated calls that ask after it, in order. */
+  /** Gated calls whose questions come after it, in order. */
   approvals_waiting: QueuedApproval[];
   /** Calls of client tools that have no output yet. */
   pending_calls: PendingCall[];
-  /** How many messages of the conversation the model is not given any more. */
+  /** How many messages of the conversation the model does not get any more. */
   omitted_messages: number;
   output: string | null;
-  /** The answer has a set form; its value follows from `output`. */
+  /** The answer has a requested format; its value is parsed from `output`. */
   output_is_json: boolean;
   error: string | null;
   error_code: string | null;
-  /** The trace its creator wants it to be part of. */
+  /** The trace that its creator wants it to belong to. */
   traceparent: string | null;
 }
 
@@ -99,7 +99,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
     case 'run.claimed':
       return {
         started_at: state.started_at ?? record.at,
-        // A run that only waits for a person takes no server down, however many restarts it waits through.
+        // A run that only waits for a person crashes no server, however many restarts it waits through.
         claims_without_progress: state.claims_without_progress + (waitsForSomebody(state) ? 0 : 1),
       };
     case 'run.released':
@@ -118,7 +118,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       return { pending_calls: [...state.pending_calls, { tool_call_id, tool, ...client }] };
     }
     case 'run.waiting': {
-      // Their time begins anew.
+      // Their deadline starts again.
       const expiresAt = new Map(record.public.calls.map((call) => [call.tool_call_id, call.expires_at]));
       return {
         pending_calls: state.pending_calls.map((call) => ({
@@ -176,20 +176,20 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
   }
 }
 
-/** So many claims in a row that came to nothing may be bad luck; the run may also be what ended its workers. */
+/** This many failed claims in a row may be bad luck, but the run may also be what ended its workers. */
 const SUSPECT_CLAIMS = 2;
 
 /**
- * Whether the run may be what takes servers down: its claims before the present one, if it is `owned`, came to nothing.
- * Suspects are worked on one at a time, so that a server that goes down again proves something, and those that were
- * only there get on. One that waits for a person does no harm meanwhile.
+ * Whether the run may be what crashes servers: its claims before the present one (if it is `owned`) all failed.
+ * Suspects are worked on one at a time, so that another crash proves something, and runs that just happened to be there
+ * make progress. A suspect that waits for a person does no harm meanwhile.
  */
 export function isSuspect(state: RunState, owned: boolean): boolean {
   const inVain = state.claims_without_progress - (owned ? 1 : 0);
   return inVain >= SUSPECT_CLAIMS && !waitsForSomebody(state);
 }
 
-/** For a person or a client: the server does nothing for the run meanwhile that could take it down. */
+/** It waits for a person or a client: meanwhile the server does nothing for the run that could crash it. */
 function waitsForSomebody(state: RunState): boolean {
   return state.approval !== null || state.pending_calls.length > 0;
 }
@@ -219,7 +219,7 @@ export interface StoredRun {
   updatedAt: number;
   /** The seq the next event will get. */
   nextSeq: number;
-  /** The job it is a run of. */
+  /** The job that started it. */
   jobId: string | null;
   state: RunState;
 }

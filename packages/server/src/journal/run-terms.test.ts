@@ -18,14 +18,14 @@ const answered = (terms?: RunTerms): NewRecord => ({
   private: { tool_call_id: 'c', output: '', error: false, ...(terms === undefined ? {} : { terms }) },
 });
 
-test('a run works on the latest terms it was given, and on those it began with until then', () => {
+test('a run works on the latest terms, and on its first ones until then', () => {
   const { prompt: _, session_named: __, ...first } = REQUEST;
   expect(termsIn(log(accepted, answered()))).toEqual(first);
   const later = { instructions: 'Be C.' };
   expect(termsIn(log(accepted, answered({ settings: {} }), answered(later), answered()))).toEqual(later);
 });
 
-test('what later terms do not name does not hold any more', () => {
+test('later terms replace all earlier ones', () => {
   expect(withTerms(REQUEST, { instructions: 'Be B.' })).toEqual({
     prompt: 'go',
     session_named: false,

@@ -10,13 +10,13 @@ function termsOf({ instructions, client_tools, output_form, settings }: RunReque
   };
 }
 
-/** The request with other terms: what they do not name does not hold any more. */
+/** The request with other terms, which replace all earlier ones. */
 export function withTerms(request: RunRequest, terms: RunTerms): RunRequest {
   const { instructions: _, client_tools: __, output_form: ___, settings: ____, ...rest } = request;
   return { ...rest, ...terms };
 }
 
-/** Of a whole log. */
+/** The terms in a whole log. */
 export function termsIn(log: readonly LogRecord[]): RunTerms {
   let terms: RunTerms = {};
   for (const record of log) {

@@ -75,12 +75,12 @@ export function toStoredMessage(row: SessionMessageRow): StoredMessage {
   return { pos: row.pos, runId: row.run_id, at: row.at, message: JSON.parse(row.message) as Message };
 }
 
-/** As it is stored: with its role first, so that a statement can tell by the beginning what it is. */
+/** In the stored form: with its role first, so that a statement can recognise the kind by the beginning. */
 export function toMessageText({ role, ...rest }: Message): string {
   return JSON.stringify({ role, ...rest });
 }
 
-/** In SQL. JSON functions of Postgres refuse a message that has an escaped zero character anywhere. */
+/** SQL. The JSON functions of Postgres refuse a message that has an escaped zero character anywhere. */
 export const IS_TOOL_RESULT = `message LIKE '{"role":"tool",%'`;
 
 /** The columns that a change sets. */
@@ -100,10 +100,10 @@ export function changedColumns(
   return columns;
 }
 
-/** Much longer than what is shown, so that a secret that begins in what is shown is whole, and can be masked. */
+/** Much longer than what is shown, so that a secret that begins in the shown part is complete and can be masked. */
 const PREVIEW_CHARS = 1000;
 
-/** The beginning of what a user said first. Postgres has no place for a zero character. */
+/** The beginning of the first user message. Postgres cannot store a zero character. */
 export function previewOf({ messages }: Turn): string | null {
   for (const message of messages) {
     if (message.role !== 'user') continue;

@@ -1,20 +1,19 @@
 /**
- * Sessions: what was said under one name, turn after turn. The transcript outlives the runs it came from.
+ * Sessions: messages under one name, turn after turn. The transcript outlives the runs it came from.
  *
  * Invariants
  * - A session belongs to one owner. The same name under another owner is another session.
- * - It is there once somebody created it, or a run was created with its name (`session_named`), or a fork made it,
- *   until it is deleted or unused for too long. A run nobody named a session for leaves none.
+ * - It exists from when somebody creates it, a run is created with its name (`session_named`), or a fork makes it,
+ *   until it is deleted or unused for too long. A run without a named session creates none.
  * - Its messages are counted by `pos` from 0 without gaps, and never change.
- * - A turn joins in the transaction of the record that completes its run (`AppendOptions.turn`): it stands in the
+ * - A turn joins in the transaction of the record that completes its run (`AppendOptions.turn`): it is in the
  *   transcript once, or not at all.
- * - What the next run is given as its context are the messages from `contextFrom` to `nextPos`. `contextFrom` only grows.
- * - A session of which a run is unfinished is neither deleted nor swept: what a run was given to read stays readable
- *   for it.
- * - What is said about it (title, flags, why it ended) changes neither its place in the list nor when it was last used.
- *   A run that is created in a session that was ended opens it again.
- * - With a session its runs stop being anyone's previous turn, and what was granted for it is granted no more: a later
- *   session of that name knows nothing of it.
+ * - The context of the next run is the messages from `contextFrom` to `nextPos`. `contextFrom` only grows.
+ * - A session with an unfinished run is neither deleted nor swept: the run can always read its context.
+ * - Its details (title, flags, why it ended) change neither its place in the list nor when it was last used. A new run
+ *   in an ended session reopens it.
+ * - When a session is deleted, its runs stop being anyone's previous turn, and its grants end: a later session of that
+ *   name knows nothing of it.
  */
 import type { Usage } from '@talaria/protocol';
 import type { Message } from './messages.ts';
@@ -23,26 +22,26 @@ import type { ContextRange } from './records.ts';
 /** What a run adds to its session. */
 export interface Turn {
   messages: readonly Message[];
-  /** The client gave the history itself: what the session held before is no context any more. */
+  /** The client gave the history itself: earlier messages of the session are no context any more. */
   replaces: boolean;
   /** What the run has spent. */
   usage?: Usage;
 }
 
-/** Of a session whose creator names none: the part of Hermes that serves such clients. */
+/** The source of a session whose creator names none: the part of Hermes that serves such clients. */
 export const DEFAULT_SOURCE = 'api_server';
 
-/** What may be marked in a session. */
+/** The flags of a session. */
 export const SESSION_FLAGS = ['pinned', 'archived', 'hidden', 'unread'] as const;
 export type SessionFlag = (typeof SESSION_FLAGS)[number];
 
-/** Times in ms. A count is null where it is not known: of a session that is older than the counting. */
+/** Times in ms. A count is null if it is unknown: the session is older than the counting. */
 export interface StoredSession extends Record<SessionFlag, boolean> {
   sessionId: string;
   createdAt: number;
   /** When a run was last created in it, or a turn joined. */
   usedAt: number;
-  /** How many messages there are; the `pos` the next one will get. */
+  /** How many messages there are; the `pos` of the next one. */
   nextPos: number;
   contextFrom: number;
   turns: number;
@@ -51,9 +50,9 @@ export interface StoredSession extends Record<SessionFlag, boolean> {
   /** The name of the session it was forked from, which may be gone. */
   forkedFrom: string | null;
   title: string | null;
-  /** What every run in it is told, before its own instructions. */
+  /** Instructions for every run in it, before the run's own. */
   systemPrompt: string | null;
-  /** What made it, and the model it is for, in the words of whoever created it. */
+  /** What created it, and the model it is for, as its creator named them. */
   source: string | null;
   model: string | null;
   /** The beginning of the first message of a user. */
@@ -74,10 +73,10 @@ export interface NewSession {
   model: string | null;
 }
 
-/** What is not named stays. */
+/** Absent fields stay unchanged. */
 export interface SessionChange extends Partial<Record<SessionFlag, boolean>> {
   title?: string | null;
-  /** Ends the session now; null opens it again. */
+  /** Ends the session now; null reopens it. */
   endReason?: string | null;
 }
 
@@ -90,36 +89,36 @@ export interface StoredMessage {
 
 export interface SessionFilter {
   owner: string;
-  /** The `next` of the page before; rejects with `invalid_cursor` when it is none of this owner's. */
+  /** The `next` of the page before; rejects with `invalid_cursor` if it is not one of this owner's. */
   after?: string | undefined;
-  /** How many to leave out, from there on. */
+  /** How many to skip, from there on. */
   offset?: number | undefined;
   limit: number;
   source?: string | undefined;
   title?: string | undefined;
-  /** Without it, those that are marked as hidden are left out. */
+  /** Without it, hidden sessions are left out. */
   includeHidden?: boolean | undefined;
 }
 
 export interface SessionPage {
   sessions: StoredSession[];
-  /** Where the next page begins; undefined when there is none. Sealed like that of a page of runs. */
+  /** Where the next page begins; undefined when there is none. Sealed like the cursor of a page of runs. */
   next?: string;
 }
 
-/** What was said from one message of a session to another. */
+/** A range of a session's messages. */
 export interface SessionRange extends ContextRange {
   sessionId: string;
 }
 
 export interface MessageRange {
   from: number;
-  /** The position after the last one wanted; without it, up to the end. */
+  /** The position after the last one; without it, up to the end. */
   to?: number | undefined;
   limit?: number | undefined;
-  /** The message that brings those before it to this size, as stored, is the last. */
+  /** The last message is the one that reaches this total stored size. */
   maxChars?: number | undefined;
-  /** The limits count from the end of the range, so that its last messages are there; the order is the same. */
+  /** The limits count from the end of the range, so that it includes the last messages; the order is the same. */
   latest?: boolean | undefined;
 }
 
@@ -127,9 +126,9 @@ export interface NewFork {
   owner: string;
   from: string;
   into: string;
-  /** How many messages the fork begins with, from the first on; without it, all there are. */
+  /** How many messages the fork starts with, from the first; without it, all. */
   upTo?: number | undefined;
-  /** Without it, that of the other session. */
+  /** Without it, that of the original session. */
   title?: string | null | undefined;
 }
 
@@ -139,17 +138,17 @@ export interface Sessions {
   /** Rejects with `session_not_found`. */
   update(owner: string, sessionId: string, change: SessionChange): Promise<StoredSession>;
   get(owner: string, sessionId: string): Promise<StoredSession | undefined>;
-  /** The one used last first. One that is used while a client turns pages moves to the first of them. */
+  /** Most recently used first. A session that is used while a client turns pages moves to the first page. */
   list(filter: SessionFilter): Promise<SessionPage>;
   /** In order; none when there is no such session. */
   messages(owner: string, sessionId: string, range: MessageRange): Promise<StoredMessage[]>;
   /**
-   * Makes a session that begins as another one did. What is context in it is what was context after its last message.
-   * Rejects with `session_not_found`, or `session_exists` when the new name is taken.
+   * Creates a session that starts with the messages of another one. Its context is what was context after its last
+   * message. Rejects with `session_not_found`, or `session_exists` when the new name is taken.
    */
   fork(fork: NewFork): Promise<StoredSession>;
   /** Rejects with `session_not_found`, or `session_active_turn` while a run of it is unfinished. */
   delete(owner: string, sessionId: string): Promise<void>;
-  /** Deletes sessions that were not used for `unusedMs`, at most `limit`, the longest unused first; how many went. */
+  /** Deletes sessions that were unused for `unusedMs`, at most `limit`, the longest unused first; returns how many. */
   sweep(unusedMs: number, limit: number): Promise<number>;
 }

@@ -1,4 +1,4 @@
-/** Who wants to be woken for what, in this process. Listeners run in the caller's turn and must not throw. */
+/** Who is woken for what, in this process. Listeners run in the caller's turn and must not throw. */
 export class Wakeups {
   readonly #events = new Map<string, Set<() => void>>();
   readonly #posts = new Map<string, Set<() => void>>();
@@ -60,7 +60,7 @@ function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: 
   };
 }
 
-/** An entry of its own per watch, so that watching twice with one function is two watches. */
+/** One entry per watch, so that watching twice with one function is two watches. */
 function watchAll(listeners: Set<() => void>, listener: () => void): () => void {
   const entry = () => listener();
   listeners.add(entry);

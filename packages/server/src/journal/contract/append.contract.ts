@@ -41,7 +41,7 @@ export function appendContract(subject: Subject): void {
     expect((await subject.journal.getRun(claim.runId))?.nextSeq).toBe(2);
   });
 
-  it('leaves no gap and no double when many runs are appended and posted to at once', async () => {
+  it('leaves no gap and no duplicate when many runs are appended and posted to at once', async () => {
     const { journal } = subject;
     const runIds: string[] = [];
     for (let i = 0; i < 6; i++) runIds.push(await createRun(journal));
@@ -79,7 +79,7 @@ export function appendContract(subject: Subject): void {
     );
   });
 
-  it('shows the records of a call together, together with the state they make', async () => {
+  it('shows the records of a call together, with the state that they make', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     let done = false;
@@ -127,7 +127,7 @@ export function appendContract(subject: Subject): void {
     expect(await journal.append(claim, [reasoning()])).toMatchObject([{ pos: 2, seq: 0 }]);
   });
 
-  it('spoils no other call when one is refused', async () => {
+  it('does not affect other calls when one is refused', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     const stale: Lease = { runId: claim.runId, epoch: claim.epoch - 1 };
@@ -163,14 +163,14 @@ export function appendContract(subject: Subject): void {
     expect((await journal.getRun(claim.runId))?.state).toEqual(log.reduce(foldRecord, INITIAL_STATE));
   });
 
-  it('takes no records for nothing', async () => {
+  it('accepts an empty list of records', async () => {
     const claim = await claimedRun(subject.journal);
     const before = await subject.journal.getRun(claim.runId);
     expect(await subject.journal.append(claim, [])).toEqual([]);
     expect(await subject.journal.getRun(claim.runId)).toEqual(before);
   });
 
-  it('gives back every character it was given', async () => {
+  it('returns every character unchanged', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     const text = 'line\r\n\u2028 "quotes" \\ \0 \u0001 ü 😀 \ud800 \uFEFF';
@@ -186,14 +186,14 @@ export function appendContract(subject: Subject): void {
     expect(JSON.parse((await events(claim.runId))[0]!.payload)).toEqual({ text });
   });
 
-  it('takes a record of a megabyte', async () => {
+  it('accepts a record of a megabyte', async () => {
     const claim = await claimedRun(subject.journal);
     const output = 'x'.repeat(1_000_000);
     await subject.journal.append(claim, [{ ...toolCompleted(), private: { output } } as never]);
     expect((await subject.journal.readLog(claim.runId, 1))[0]?.private).toEqual({ output });
   });
 
-  itTimed("gives records the store's time, which never runs backwards in a run", async () => {
+  itTimed("gives records the store's time, which never goes backwards in a run", async () => {
     const { journal, clock } = subject;
     const claim = await claimedRun(journal);
     const start = clock.now();

@@ -1,4 +1,4 @@
-/** Claiming: order, owners, sessions, and that no run is given out twice. */
+/** Claiming: order, owners, sessions, and that no run is claimed twice. */
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import type { Lease } from '../journal.ts';
@@ -43,7 +43,7 @@ export function claimContract(subject: Subject): void {
   });
 
   describe('from several owners', () => {
-    /** As many runs as letters, each of the owner its letter names. */
+    /** One run per letter; the letter names the owner. */
     const createBy = async (owners: string): Promise<string[]> => {
       const ids: string[] = [];
       for (const owner of owners) ids.push(await createRun(subject.journal, { owner }));
@@ -54,13 +54,13 @@ export function claimContract(subject: Subject): void {
         .map((run) => run?.owner)
         .join('');
 
-    it('gives to each in turn, and of each the oldest', async () => {
+    it('takes owners in turn, and of each owner the oldest', async () => {
       const ids = await createBy('aaaabb');
       expect(await claim(5)).toEqual([0, 4, 1, 5, 2].map((i) => ids[i]));
       expect(await claim()).toEqual([ids[3]]);
     });
 
-    it('goes on with the turns from call to call, also when nothing is worked on in between', async () => {
+    it('continues the turns from call to call, also when nothing is worked on in between', async () => {
       await createBy('aaabbc');
       const given: string[] = [];
       for (const _ of counting(6)) {
@@ -71,14 +71,14 @@ export function claimContract(subject: Subject): void {
       expect(await ownersOf(given)).toBe('abcaba');
     });
 
-    it('lets one who comes late not wait for the backlog of another', async () => {
+    it('does not make an owner that comes late wait for the backlog of another', async () => {
       await createBy('aaa');
       await finish((await claim(1))[0]!);
       const [late] = await createBy('b');
       expect(await claim(1)).toEqual([late]);
     });
 
-    it('gives first to the one with the fewest runs under a lease', async () => {
+    it('prefers the owner with the fewest runs under a lease', async () => {
       await createBy('aaaaa');
       const [first, second] = await claim(3);
       await createBy('bbbb');
@@ -88,7 +88,7 @@ export function claimContract(subject: Subject): void {
       expect(await ownersOf(await claim(3))).toBe('aba');
     });
 
-    it('passes over an owner whose sessions are all busy', async () => {
+    it('skips an owner whose sessions are all busy', async () => {
       const { journal } = subject;
       await claimedRun(journal, { owner: 'b', sessionId: 's' });
       await createBy('aaa');
@@ -97,7 +97,7 @@ export function claimContract(subject: Subject): void {
       expect(await ownersOf(await claim(1))).toBe('a');
     });
 
-    it('gives those that have begun before those that have not, oldest first, whoever owns them', async () => {
+    it('gives runs that have begun before new ones, oldest first, whoever owns them', async () => {
       const ids = await createBy('aaaab');
       const begun = await subject.journal.claim('w', LEASE_MS, 3);
       expect(begun.map(({ runId }) => runId)).toEqual([ids[0], ids[4], ids[1]]);
@@ -107,7 +107,7 @@ export function claimContract(subject: Subject): void {
   });
 
   describe('of runs whose workers die again and again', () => {
-    /** Claims whatever can be had, and again after those leases have ended, as often as it is told. */
+    /** Claims whatever is claimable, and again after those leases have ended, this many times. */
     const claimInVain = async (times: number): Promise<string[][]> => {
       const claims: string[][] = [];
       for (const _ of counting(times)) {
@@ -121,14 +121,14 @@ export function claimContract(subject: Subject): void {
       for (const _ of counting(count)) ids.push(await createRun(subject.journal));
       return ids;
     };
-    itTimed('gives them side by side twice, and from then on one at a time', async () => {
+    itTimed('gives them side by side twice, and after that one at a time', async () => {
       const ids = await create(3);
       expect(await claimInVain(2)).toEqual([ids, ids]);
       expect(await claim()).toEqual([ids[0]]);
       expect(await claim()).toEqual([]);
     });
 
-    itTimed('gives the next when the one before has got further', async () => {
+    itTimed('gives the next when the one before has made progress', async () => {
       const [first, second, third] = await create(3);
       await claimInVain(2);
       expect(await claim()).toEqual([first]);
@@ -144,18 +144,18 @@ export function claimContract(subject: Subject): void {
       await claim();
       await subject.journal.append(await held(first!), [approvalRequest('a')]);
       expect(await claim()).toEqual([second]);
-      // However often it waits in vain, and beside whatever.
+      // However often it waits in vain, and whatever runs beside it.
       subject.clock.advance(LEASE_MS);
       expect(await claim()).toEqual([first, second]);
     });
 
-    itTimed('gives the oldest again while it gets no further, and leaves the others out of it', async () => {
+    itTimed('gives the oldest again while it makes no progress, and none of the others', async () => {
       const [first, second] = await create(2);
       expect(await claimInVain(5)).toEqual([[first, second], [first, second], [first], [first], [first]]);
       expect((await subject.journal.getRun(second!))?.state.claims_without_progress).toBe(2);
     });
 
-    itTimed('gives others beside it: new ones, and such as lost their worker once', async () => {
+    itTimed('gives other runs beside it: new ones, and those that lost their worker once', async () => {
       const suspects = await create(2);
       await claimInVain(2);
       const fresh = await create(2);
@@ -184,7 +184,7 @@ export function claimContract(subject: Subject): void {
     expect(await journal.readEvents(runId, -1, 10)).toEqual([]);
   });
 
-  it('gives one run of a session at a time, in the order they were created', async () => {
+  it('gives one run of a session at a time, in the order of creation', async () => {
     const { journal } = subject;
     const [a1, a2, b1, a3] = [
       await createRun(journal, { sessionId: 'a' }),
@@ -207,7 +207,7 @@ export function claimContract(subject: Subject): void {
     expect(await claim()).toEqual([ada, bob]);
   });
 
-  it('passes over a session that is busy without holding up those behind it', async () => {
+  it('skips a busy session without delaying the runs behind it', async () => {
     const { journal } = subject;
     await claimedRun(journal, { sessionId: 'busy' });
     for (let i = 0; i < 3; i++) await createRun(journal, { sessionId: 'busy' });
@@ -215,7 +215,7 @@ export function claimContract(subject: Subject): void {
     expect(await claim(1)).toEqual([other]);
   });
 
-  it('gives a run that was given back before the next of its session', async () => {
+  it('gives a released run before the next of its session', async () => {
     const { journal } = subject;
     const first = await claimedRun(journal, { sessionId: 's' });
     await createRun(journal, { sessionId: 's' });
@@ -223,7 +223,7 @@ export function claimContract(subject: Subject): void {
     expect(await claim()).toEqual([first.runId]);
   });
 
-  it('goes on with the session when its oldest run is stopped in the queue', async () => {
+  it('continues the session when its oldest run is stopped in the queue', async () => {
     const { journal } = subject;
     const first = await createRun(journal, { sessionId: 's' });
     const second = await createRun(journal, { sessionId: 's' });
@@ -231,7 +231,7 @@ export function claimContract(subject: Subject): void {
     expect(await claim()).toEqual([second]);
   });
 
-  it('never gives a run to two who claim at once', async () => {
+  it('never gives a run to two callers that claim at once', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 30; i++) ids.push(await createRun(subject.journal, { sessionId: `s${i % 20}` }));
     const claims = await Promise.all(counting(10).map((i) => claim(3, `worker ${i}`)));
@@ -240,7 +240,7 @@ export function claimContract(subject: Subject): void {
     expect(given.sort()).toEqual(ids.slice(0, 20).sort());
   });
 
-  it('cancels runs on the way that were told to stop and were given back since, also with limit 0', async () => {
+  it('cancels released runs that were told to stop, also with limit 0', async () => {
     const { journal } = subject;
     const stopped = await claimedRun(journal, { sessionId: 's' });
     await journal.post(stopped.runId, { kind: 'stop' });

@@ -18,7 +18,7 @@ export function conversationsContract(subject: Subject): void {
   };
 
   describe('a conversation', () => {
-    it('is a session from its beginning, of one owner', async () => {
+    it('is a session of one owner from the beginning', async () => {
       await create('conv_1', [said('a'), said('b')]);
       expect(await conversations().get('ada', 'conv_1')).toEqual({
         conversationId: 'conv_1',
@@ -38,13 +38,13 @@ export function conversationsContract(subject: Subject): void {
       expect(await texts('conv_1', 'eve')).toEqual([]);
     });
 
-    it('is not made twice', async () => {
+    it('cannot be created twice', async () => {
       await create('conv_1', [said('a')]);
       await expect(create('conv_1', [said('b')])).rejects.toEqual(refusedWith('session_exists'));
       expect(await texts('conv_1')).toEqual(['a']);
     });
 
-    it('is described anew, also one that a run has made', async () => {
+    it('accepts new metadata, also when a run created its session', async () => {
       await create('conv_1');
       await conversations().describe('ada', 'conv_1', { topic: 'sun' });
       expect(await conversations().get('ada', 'conv_1')).toMatchObject({ metadata: { topic: 'sun' } });
@@ -60,7 +60,7 @@ export function conversationsContract(subject: Subject): void {
       );
     });
 
-    it('is added to, and what is left of it takes the place of what was said', async () => {
+    it('accepts added messages, and a replacement for the earlier ones', async () => {
       await create('conv_1', [said('a')]);
       const more = { messages: [said('b'), said('c')], replaces: false };
       await conversations().add('ada', 'conv_1', more, 1);
@@ -71,7 +71,7 @@ export function conversationsContract(subject: Subject): void {
       expect(await texts('conv_1')).toEqual([]);
     });
 
-    it('does not come back in a fork when all of it was taken out', async () => {
+    it('does not come back in a fork after everything was removed', async () => {
       const fork = async (into: string, upTo?: number) => {
         await subject.journal.sessions.fork({ owner: 'ada', from: 'conv_1', into, upTo });
         return texts(into);
@@ -86,7 +86,7 @@ export function conversationsContract(subject: Subject): void {
       expect(await fork('before', 2)).toEqual(['a', 'b']);
     });
 
-    it('is not added to by whoever does not know what was said', async () => {
+    it('refuses an addition from a client that does not know the last messages', async () => {
       await create('conv_1', [said('a')]);
       const turn = { messages: [said('b')], replaces: false };
       await expect(conversations().add('ada', 'conv_1', turn, 0)).rejects.toEqual(
@@ -101,7 +101,7 @@ export function conversationsContract(subject: Subject): void {
       expect(await texts('conv_1')).toEqual(['a', 'b']);
     });
 
-    it('goes with its session, and outlives a restart', async () => {
+    it('is deleted with its session, and survives a restart', async () => {
       await create('conv_1', [said('a')]);
       await create('conv_2');
       await subject.journal.sessions.delete('ada', 'conv_1');

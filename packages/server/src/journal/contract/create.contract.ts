@@ -27,7 +27,7 @@ export function createContract(subject: Subject): void {
   const create = (run: NewRun, maxQueued = NO_LIMIT.maxQueued, ownerShare = 0): Promise<CreateOutcome> =>
     subject.journal.createRun(run, { maxQueued, ownerShare });
 
-  it('keeps the trace that a run is to be part of with its state', async () => {
+  it("keeps the run's trace with its state", async () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const run = newRun({ request: { prompt: 'do it', session_named: false, traceparent } });
     await create(run);
@@ -36,7 +36,7 @@ export function createContract(subject: Subject): void {
     expect(claim?.run.state.traceparent).toBe(traceparent);
   });
 
-  it('stores the run with its request, no event and no owner', async () => {
+  it('stores the run with its request, without an event or an owner', async () => {
     const run = newRun({
       sessionId: 's',
       request: {
@@ -73,7 +73,7 @@ export function createContract(subject: Subject): void {
     expect(second!.ordinal).toBeGreaterThan(first!.ordinal);
   });
 
-  it('makes one run of twenty concurrent requests with one key', async () => {
+  it('creates one run for twenty concurrent requests with one key', async () => {
     const runs = counting(20).map(() => keyed());
 
     const outcomes = await Promise.all(runs.map((run) => create(run)));
@@ -88,7 +88,7 @@ export function createContract(subject: Subject): void {
     expect(runs[outcomes.findIndex(({ kind }) => kind === 'created')]?.runId).toBe(runId);
   });
 
-  it('refuses a key that was used with another body, and leaves nothing of it', async () => {
+  it('refuses a key that was used with another body, and stores nothing', async () => {
     await create(keyed());
     const other = keyed({}, 'k', 'other body');
     expect(await create(other)).toEqual({ kind: 'conflict' });
@@ -101,12 +101,12 @@ export function createContract(subject: Subject): void {
     expect(await create(keyed({ owner: 'bob' }, 'k', 'other body'))).toEqual({ kind: 'created' });
   });
 
-  it('makes a run per request without a key', async () => {
+  it('creates a run per request without a key', async () => {
     await Promise.all(counting(3).map(() => create(newRun())));
     expect(await list()).toHaveLength(3);
   });
 
-  it('replays with the status the run has now', async () => {
+  it('replays with the present status of the run', async () => {
     const first = keyed();
     await create(first);
     const [claim] = await subject.journal.claim('w', LEASE_MS, 1);
@@ -165,7 +165,7 @@ export function createContract(subject: Subject): void {
     expect(await list()).toHaveLength(1);
   });
 
-  it('refuses when the queue is full, and leaves neither the run nor its key', async () => {
+  it('refuses when the queue is full, and stores neither the run nor its key', async () => {
     await create(newRun(), 1);
     const refused = keyed();
     expect(await create(refused, 1)).toEqual({ kind: 'queue_full', excess: 1 });
@@ -181,7 +181,7 @@ export function createContract(subject: Subject): void {
     expect(await list()).toHaveLength(5);
   });
 
-  it('counts only runs that wait: a claimed one makes room, a released one takes it again', async () => {
+  it('counts only waiting runs: a claim frees a place, a release takes it again', async () => {
     const claim = await claimedRun(subject.journal);
     expect(await create(newRun(), 1)).toEqual({ kind: 'created' });
     expect(await create(newRun(), 1)).toMatchObject({ kind: 'queue_full' });
@@ -194,7 +194,7 @@ export function createContract(subject: Subject): void {
     const createBy = (owner: string, maxQueued: number, ownerShare: number) =>
       create(newRun({ owner }), maxQueued, ownerShare);
 
-    it('lets one owner have all of it while nobody else needs it', async () => {
+    it('lets one owner use all of it while nobody else needs it', async () => {
       for (const _ of counting(4)) expect(await createBy('ada', 4, 2)).toEqual({ kind: 'created' });
       expect(await createBy('ada', 4, 2)).toMatchObject({ kind: 'queue_full' });
     });
@@ -207,7 +207,7 @@ export function createContract(subject: Subject): void {
       expect(await createBy('ada', 4, 2)).toMatchObject({ kind: 'queue_full' });
     });
 
-    it('counts of an owner what waits, not what is worked on or has ended', async () => {
+    it("counts an owner's waiting runs, not those being worked on or ended", async () => {
       const worked = await claimedRun(subject.journal, { owner: 'bob' });
       await finishedRun(subject.journal, { owner: 'bob' });
       await createBy('ada', 1, 1);
@@ -217,7 +217,7 @@ export function createContract(subject: Subject): void {
       expect(await createBy('bob', 1, 3)).toEqual({ kind: 'created' });
     });
 
-    it('knows the shares again after a restart', async () => {
+    it('restores the shares after a restart', async () => {
       for (const owner of ['ada', 'ada', 'bob']) await createBy(owner, 9, 9);
       const journal = await subject.reopen();
       const limits = { maxQueued: 1, ownerShare: 2 };
@@ -225,7 +225,7 @@ export function createContract(subject: Subject): void {
       expect(await journal.createRun(newRun({ owner: 'bob' }), limits)).toEqual({ kind: 'created' });
     });
 
-    it('says how many have to leave before the owner is let in again', async () => {
+    it('says how many runs have to leave before the owner is admitted again', async () => {
       for (const _ of counting(5)) await createBy('ada', 9, 9);
       for (const _ of counting(3)) await createBy('bob', 9, 9);
       // When two are left in all, or one of ada's.
@@ -234,7 +234,7 @@ export function createContract(subject: Subject): void {
       expect(await createBy('ada', 8, 2)).toEqual({ kind: 'queue_full', excess: 1 });
     });
 
-    it('takes nothing of a share for a run that was refused', async () => {
+    it('charges no share for a refused run', async () => {
       const runId = await createRun(subject.journal, { owner: 'ada' });
       await expect(create(newRun({ runId, owner: 'bob' }), 9, 9)).rejects.toThrow();
       expect(await createBy('bob', 1, 1)).toEqual({ kind: 'created' });

@@ -1,4 +1,4 @@
-/** Grants: what an approval allows beyond its own call, to whom, and for how long. */
+/** Grants: what an approval allows beyond its own call, for whom, and for how long. */
 import type { ApprovalChoice } from '@talaria/protocol';
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
@@ -30,7 +30,7 @@ export function grantsContract(subject: Subject): void {
     return claim.runId;
   }
 
-  it('are none at first, and no pattern is always allowed', async () => {
+  it('do not exist at first', async () => {
     expect(await allowed('ada', 's', 'delete')).toBe(false);
     expect(await allowed('ada', 's')).toBe(true);
   });
@@ -63,7 +63,7 @@ export function grantsContract(subject: Subject): void {
     expect(await allowed('ada', 't', 'delete', 'sudo')).toBe(false);
   });
 
-  it('for all cover the patterns of the calls that wait behind', async () => {
+  it('for all also cover the patterns of the calls that wait behind', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal, { sessionId: 's' });
     await journal.append(claim, [
@@ -89,7 +89,7 @@ export function grantsContract(subject: Subject): void {
     expect((await journal.grants('ada', 't')).allow(['delete'])).toBe(false);
   });
 
-  it('for a named session and for always outlive the run; those of an unnamed session go with it', async () => {
+  it('for a named session and for always outlive the run; those of an unnamed session end with it', async () => {
     await approve('session', ['delete'], { sessionId: 's' });
     await approve('always', ['sudo']);
     const unnamed = await approve('session', ['format']);

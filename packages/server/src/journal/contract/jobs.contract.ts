@@ -1,4 +1,4 @@
-/** Jobs: what is kept, what is due, and that of any number of callers one starts the run of a job. */
+/** Jobs: what is stored, what is due, and that only one of any number of callers starts the run of a job. */
 import { createRunId } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { isRunning, type NewJob, type StoredJob } from '../jobs.ts';
@@ -45,7 +45,7 @@ export function jobsContract(subject: Subject): void {
   ): Promise<CreateOutcome> =>
     journal.createRun(newRun({ runId, job: { jobId, version, nextRunAt } }), limits);
 
-  /** A run of the job that has ended with the record. Nothing else may be waiting. */
+  /** A run of the job that ended with this record. Nothing else may be waiting. */
   async function runToEnd(job: StoredJob, end = completed()): Promise<string> {
     const { journal } = subject;
     const runId = createRunId();
@@ -57,7 +57,7 @@ export function jobsContract(subject: Subject): void {
   }
 
   describe('keeping', () => {
-    it('gives a job back as it was created, also after a restart', async () => {
+    it('returns a job as it was created, also after a restart', async () => {
       const job = newJob({
         times: 3,
         nextRunAt: 5,
@@ -97,7 +97,7 @@ export function jobsContract(subject: Subject): void {
       expect(await jobs().list('eve')).toEqual([]);
     });
 
-    it('takes as many of an owner as it may have, also at once', async () => {
+    it('accepts as many jobs of an owner as allowed, also when they come at once', async () => {
       await createJob({ owner: 'bob' });
       const made = await Promise.all(counting(10).map(() => jobs().create(newJob(), 3)));
       expect(made.filter((job) => job !== undefined)).toHaveLength(3);
@@ -122,7 +122,7 @@ export function jobsContract(subject: Subject): void {
   });
 
   describe('changing', () => {
-    it('changes what is given and leaves the rest', async () => {
+    it('changes the given fields and leaves the others', async () => {
       const job = await createJob({ nextRunAt: 5 });
       const change = { name: 'b', skills: [], nextRunAt: null, pausedAt: 7, pausedReason: 'holidays' };
       const changed = await jobs().update(job, change);
@@ -149,7 +149,7 @@ export function jobsContract(subject: Subject): void {
       expect(await jobs().update(job, change)).toEqual({ ...job, ...change, version: expect.any(Number) });
     });
 
-    it('of twenty changes of one version makes one', async () => {
+    it('accepts one of twenty changes of one version', async () => {
       const job = await createJob();
       const made = await Promise.all(counting(20).map((n) => jobs().update(job, { name: `n${n}` })));
       expect(made.filter((changed) => changed !== undefined)).toEqual([await read(job.jobId)]);
@@ -175,7 +175,7 @@ export function jobsContract(subject: Subject): void {
       expect(claim?.runId).toBe(runId);
     });
 
-    it('beside the schedule leaves the next time as it is', async () => {
+    it('in addition to the schedule leaves the next time unchanged', async () => {
       const job = await createJob({ nextRunAt: 1000 });
       await start(job);
       expect((await read(job.jobId)).nextRunAt).toBe(1000);
@@ -210,7 +210,7 @@ export function jobsContract(subject: Subject): void {
       expect(await start(found, 6, createRunId(), NO_LIMIT, journal)).toEqual({ kind: 'job_changed' });
     });
 
-    it('is refused when the queue is full, and the job is as it was', async () => {
+    it('is refused when the queue is full, and leaves the job unchanged', async () => {
       const job = await createJob({ nextRunAt: 1 });
       await createRun(subject.journal);
       const full = { maxQueued: 1, ownerShare: 0 };
@@ -244,7 +244,7 @@ export function jobsContract(subject: Subject): void {
       expect(await read(job.jobId)).toMatchObject({ lastStatus: 'error', completed: 2 });
     });
 
-    it('takes the job along when it has run as often as it may', async () => {
+    it('deletes the job when it has run as often as allowed', async () => {
       const job = await createJob({ times: 2 });
       await runToEnd(job, failed());
       expect(await read(job.jobId)).toMatchObject({ completed: 1 });
@@ -261,7 +261,7 @@ export function jobsContract(subject: Subject): void {
       expect(await jobs().list('ada')).toEqual([other]);
     });
 
-    it('makes what was read before it stale', async () => {
+    it('makes earlier reads of the job stale', async () => {
       const job = await createJob();
       await start(job);
       const running = await read(job.jobId);
@@ -279,7 +279,7 @@ export function jobsContract(subject: Subject): void {
   });
 
   describe('the agenda', () => {
-    itTimed('has what is due by now, the longest overdue first, of all owners', async () => {
+    itTimed('has what is due now, the longest overdue first, of all owners', async () => {
       const now = subject.clock.now();
       const soon = await createJob({ nextRunAt: now + HOUR_MS });
       const due = await createJob({ nextRunAt: now });

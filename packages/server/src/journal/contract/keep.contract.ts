@@ -1,4 +1,4 @@
-/** What stays and what goes: eviction, closing, opening again. */
+/** What is kept and what is deleted: eviction, closing, reopening. */
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import type { Claim, Journal } from '../journal.ts';
@@ -26,7 +26,7 @@ export function keepContract(subject: Subject): void {
   const list = async () =>
     (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).runs.map(({ runId }) => runId);
 
-  it('eviction removes the run with everything of it', async () => {
+  it('eviction removes the run with all its data', async () => {
     const { journal } = subject;
     const runId = await finishedRun(journal, { sessionId: 's' }, delta(), step(), completed());
     const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
@@ -43,7 +43,7 @@ export function keepContract(subject: Subject): void {
     expect(await evictExpired(journal, 0, 10)).toEqual([]);
   });
 
-  it('eviction leaves an unfinished run alone, even when it is named', async () => {
+  it('eviction skips an unfinished run, even when it is named', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.evict([claim.runId, 'run_unknown']);
@@ -76,7 +76,7 @@ export function keepContract(subject: Subject): void {
     expect(await list()).toEqual(before);
   });
 
-  itTimed('eviction goes from the oldest end on, in batches', async () => {
+  itTimed('eviction begins with the run that ended first, in batches', async () => {
     const { journal, clock } = subject;
     const claims: Claim[] = [];
     for (let i = 0; i < 5; i++) claims.push(await claimedRun(journal));
@@ -92,7 +92,7 @@ export function keepContract(subject: Subject): void {
     expect(await evictExpired(journal, 0, 10)).toEqual([ids[4]]);
   });
 
-  it('eviction leaves the counts of the queue alone', async () => {
+  it('eviction leaves the counts of the queue unchanged', async () => {
     const { journal } = subject;
     await finishedRun(journal);
     await createRun(journal);
@@ -100,7 +100,7 @@ export function keepContract(subject: Subject): void {
     expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
   });
 
-  it('opening again sees everything', async () => {
+  it('reopening shows everything', async () => {
     const { journal } = subject;
     const finished = await finishedRun(journal, {}, delta('a'), step(), completed('out'));
     const asking = await claimedRun(journal, { sessionId: 's' });
@@ -123,7 +123,7 @@ export function keepContract(subject: Subject): void {
     expect(await everything(await subject.reopen())).toEqual(before);
   });
 
-  it('a run goes on where it was after opening again', async () => {
+  it('a run continues after reopening', async () => {
     const claim = await claimedRun(subject.journal);
     await subject.journal.append(claim, [delta(), delta()]);
     await subject.journal.release(claim);
@@ -133,7 +133,7 @@ export function keepContract(subject: Subject): void {
     expect(await journal.append(again!, [delta()])).toMatchObject([{ pos: 6, seq: 2 }]);
   });
 
-  it('closing waits for the writes under way', async () => {
+  it('closing waits for the writes in progress', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     const writes = [
@@ -153,14 +153,14 @@ export function keepContract(subject: Subject): void {
     expect((await reopened.listRuns({ owner: 'ada', sessionId: 's', limit: 10 })).runs).toHaveLength(1);
   });
 
-  it('health is a write that succeeds, whatever was refused before', async () => {
+  it('is healthy when a write succeeds, whatever was refused before', async () => {
     const { journal } = subject;
     await expect(journal.post('run_unknown', { kind: 'stop' })).rejects.toThrow();
     await expect(journal.append({ runId: 'run_unknown', epoch: 1 }, [delta()])).rejects.toThrow();
     expect(await journal.checkHealth()).toEqual({ writable: true, lastError: null });
   });
 
-  it('health of a journal that was closed is that it takes no write', async () => {
+  it('is unhealthy after closing', async () => {
     const { journal } = subject;
     await subject.reopen();
     expect(await journal.checkHealth()).toMatchObject({ writable: false });

@@ -22,7 +22,7 @@ export function leaseContract(subject: Subject): void {
     );
   });
 
-  it('end with release: the run can be claimed at once, under a higher epoch', async () => {
+  it('end with a release: the run can be claimed at once, under a higher epoch', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.append(claim, [reasoning()]);
@@ -33,7 +33,7 @@ export function leaseContract(subject: Subject): void {
     const again = await claimAgain();
 
     expect(again).toMatchObject({ runId: claim.runId, epoch: claim.epoch + 1 });
-    // Given back in good order, it was not one of those claims that came to nothing.
+    // It was released in an orderly way, so the claim does not count as failed.
     expect(again?.run.state.claims_without_progress).toBe(1);
     await refuses(claim);
     await expect(journal.append(claim, [completed()])).rejects.toThrow(LeaseLostError);
@@ -41,7 +41,7 @@ export function leaseContract(subject: Subject): void {
     expect(await journal.readEvents(claim.runId, -1, 10)).toHaveLength(2);
   });
 
-  it('that are lost do nothing when they are released', async () => {
+  it('do nothing on release when they are lost', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.release(claim);
@@ -55,7 +55,7 @@ export function leaseContract(subject: Subject): void {
     await journal.append(again!, [completed()]);
   });
 
-  it('are renewed for the worker and epoch that hold them; the lost ones come back', async () => {
+  it('are renewed for the worker and epoch that hold them; lost ones are returned', async () => {
     const { journal } = subject;
     const held = await claimedRun(journal);
     const released = await claimedRun(journal);
@@ -76,7 +76,7 @@ export function leaseContract(subject: Subject): void {
   });
 
   itTimed(
-    'end by time: the run can be claimed under a higher epoch, and the former owner is shut out',
+    'expire: the run can be claimed under a higher epoch, and the former owner is refused',
     async () => {
       const { journal, clock } = subject;
       const claim = await claimedRun(journal);
@@ -96,7 +96,7 @@ export function leaseContract(subject: Subject): void {
     },
   );
 
-  itTimed('that ended still let their owner append until somebody else claims', async () => {
+  itTimed('still let their owner append after they expire, until somebody else claims', async () => {
     const { journal, clock } = subject;
     const claim = await claimedRun(journal);
     clock.advance(10 * LEASE_MS);
@@ -117,7 +117,7 @@ export function leaseContract(subject: Subject): void {
     expect((await claimAgain())?.runId).toBe(claim.runId);
   });
 
-  itTimed('that ended keep their place before later runs of the session', async () => {
+  itTimed('keep their place before later runs of the session after they expire', async () => {
     const { journal, clock } = subject;
     const claim = await claimedRun(journal, { sessionId: 's' });
     await createRun(journal, { sessionId: 's' });
@@ -126,7 +126,7 @@ export function leaseContract(subject: Subject): void {
     expect(claims.map(({ runId }) => runId)).toEqual([claim.runId]);
   });
 
-  itTimed('that ended on a stopping run let a claim cancel it', async () => {
+  itTimed('that expired on a stopping run let a claim cancel it', async () => {
     const { journal, clock } = subject;
     const claim = await claimedRun(journal);
     await journal.post(claim.runId, { kind: 'stop' });

@@ -1,4 +1,4 @@
-/** What is still to be announced to webhooks: added with its record, given out once at a time, settled for good. */
+/** The webhook outbox: messages are added with their record, claimed by one worker at a time, and settled for good. */
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import type { Claim, Journal, NewRun } from '../journal.ts';
@@ -40,7 +40,7 @@ export function outboxContract(subject: Subject): void {
   };
   const body = ({ body: text }: ClaimedMessage) => JSON.parse(text) as Record<string, unknown>;
 
-  it('has a message for the end of a run and for each approval it asks for, and for nothing else', async () => {
+  it('has a message for the end of a run and for each of its approvals, and for nothing else', async () => {
     const { journal } = subject;
     const run = await claimedRun(journal, { webhook: webhook() });
     await journal.append(run, [delta(), toolStarted(), approvalRequest('a'), delta()]);
@@ -107,7 +107,7 @@ export function outboxContract(subject: Subject): void {
     ]);
   });
 
-  it('has nothing of a run without a webhook, nor of a refused append', async () => {
+  it('has no message for a run without a webhook, nor for a refused append', async () => {
     const { journal } = subject;
     await finishedRun(journal);
     const run = await claimedRun(journal, { webhook: webhook() });
@@ -119,7 +119,7 @@ export function outboxContract(subject: Subject): void {
     expect(await journal.outbox.due()).toEqual({ now: false, nextInMs: undefined });
   });
 
-  it('takes no webhook from the run that a replayed request names', async () => {
+  it('ignores the webhook of a replayed request', async () => {
     const { journal } = subject;
     const idempotency = { key: 'k', bodyHash: 'b' };
     await finished(webhook('first.example.com'), { idempotency });
@@ -160,7 +160,7 @@ export function outboxContract(subject: Subject): void {
     expect(await journal.outbox.state(runId)).toBeUndefined();
   });
 
-  it('has no message twice once it was delivered', async () => {
+  it('never returns a delivered message again', async () => {
     const { outbox } = subject.journal;
     await finished();
     const message = await claimOne();
@@ -171,7 +171,7 @@ export function outboxContract(subject: Subject): void {
   });
 
   itTimed(
-    'lets another worker have a message when the lease has ended, and only that one settle it',
+    'lets another worker claim a message when the lease has ended, and only that worker settle it',
     async () => {
       const { journal, clock } = subject;
       await finished();
@@ -190,7 +190,7 @@ export function outboxContract(subject: Subject): void {
     },
   );
 
-  itTimed('takes a settlement after the lease has ended, if nobody else took the message', async () => {
+  itTimed('accepts a settlement after the lease has ended, if nobody else claimed the message', async () => {
     const { journal, clock } = subject;
     await finished();
     const message = await claimOne();
@@ -210,14 +210,14 @@ export function outboxContract(subject: Subject): void {
       while (settling) {
         const { pending, delivered, failed: given } = (await outbox.state(runId))!;
         expect({ sum: pending + delivered + given, pending, delivered, given }).toMatchObject({ sum: 1 });
-        // The answer of the settling has to be heard.
+        // The answer to the settlement has to arrive.
         await new Promise(setImmediate);
       }
       await settled;
     }
   });
 
-  it('tells of an error in any words', async () => {
+  it('stores an error of any text', async () => {
     const { journal } = subject;
     const runId = await finished();
     await journal.outbox.settle(await claimOne(), { kind: 'failed', error: 'a\0b \ud800' });
@@ -245,7 +245,7 @@ export function outboxContract(subject: Subject): void {
     expect(await journal.outbox.due()).toEqual({ now: false, nextInMs: LEASE_MS });
   });
 
-  it('has a message that was returned at once again, without an attempt', async () => {
+  it('makes a returned message claimable at once, without counting an attempt', async () => {
     const { outbox } = subject.journal;
     await finished();
     const first = await claimOne();
@@ -268,13 +268,13 @@ export function outboxContract(subject: Subject): void {
     await evictExpired(journal, 0, 10);
     expect(await journal.outbox.counts()).toEqual({ pending: 0, failed: 1 });
     clock.advance(FAILED_KEPT_MS);
-    // Also while there is nothing to be claimed that would clear it away.
+    // Also while no claim would clear it.
     expect(await journal.outbox.counts()).toEqual(NOTHING);
     await claim();
     expect(await journal.outbox.counts()).toEqual(NOTHING);
   });
 
-  itTimed('does not wait for the time of a wrong clock to come again', async () => {
+  itTimed('does not wait for a time that a wrong clock set', async () => {
     const { journal, clock } = subject;
     const YEAR_MS = 365 * 24 * 3600 * 1000;
     clock.advance(YEAR_MS);
@@ -285,7 +285,7 @@ export function outboxContract(subject: Subject): void {
     expect((await journal.outbox.due()).now).toBe(true);
     const messages = await claim();
     expect(messages.map(({ runId }) => runId).sort()).toEqual(runs.sort());
-    // Its age is not below zero until then either: it would be tried again for a year.
+    // Its age does not count below zero until then either: it would be retried for a year.
     clock.advance(1000);
     await journal.outbox.settle(messages[0]!, { kind: 'postponed', delayMs: 0, error: 'answered 500' });
     expect(await claimOne()).toMatchObject({ ageMs: 1000 });
@@ -316,7 +316,7 @@ export function outboxContract(subject: Subject): void {
     },
   );
 
-  it('lets no receiver have more than its share, whoever holds the messages', async () => {
+  it('gives no receiver more than its share, whoever holds the messages', async () => {
     for (let i = 0; i < 5; i++) await finished();
     const atOnce = await Promise.all(counting(8).map(() => claim({ perReceiver: 2 })));
     const first = atOnce.flat();
@@ -327,7 +327,7 @@ export function outboxContract(subject: Subject): void {
     expect(await claim({ perReceiver: 2 })).toHaveLength(1);
   });
 
-  it('takes receivers in turn: many messages for one hold up none for another', async () => {
+  it('takes receivers in turn: many messages for one delay none for another', async () => {
     for (let i = 0; i < 6; i++) await finished(webhook('busy.example.com'));
     await finished(webhook('quiet.example.com'));
     await finished(webhook('other.example.com:8443'));
@@ -342,7 +342,7 @@ export function outboxContract(subject: Subject): void {
     expect((await claim({ limit: 1 })).map(({ url }) => new URL(url).host)).toEqual(['late.example.com']);
   });
 
-  it('tells a receiver of a run in order: the next message waits while the one before is being sent', async () => {
+  it("sends a run's messages to a receiver in order: the next waits while the one before is being sent", async () => {
     const { journal } = subject;
     const run = await claimedRun(journal, { webhook: webhook() });
     await journal.append(run, [approvalRequest('a'), stopRequested(), cancelledRecord()], {
@@ -351,17 +351,17 @@ export function outboxContract(subject: Subject): void {
     const asking = await claimOne();
     expect(body(asking).type).toBe('approval.request');
     await journal.outbox.settle(asking, { kind: 'postponed', delayMs: 60_000, error: 'x' });
-    // But not for as long as it takes until that one succeeds.
+    // But it does not wait until that one succeeds.
     expect(body(await claimOne()).type).toBe('run.cancelled');
   });
 
-  it('gives out the longest due first', async () => {
+  it('returns the longest due first', async () => {
     const runs: string[] = [];
     for (let i = 0; i < 4; i++) runs.push(await finished());
     expect((await claim({ limit: 3 })).map(({ runId }) => runId)).toEqual(runs.slice(0, 3));
   });
 
-  it('wakes whoever watches when there is something to send', async () => {
+  it('wakes watchers when there is something to send', async () => {
     const { journal } = subject;
     let woken = 0;
     const unwatch = journal.outbox.watch(() => woken++);
@@ -379,7 +379,7 @@ export function outboxContract(subject: Subject): void {
     expect(woken).toBe(2);
   });
 
-  it('holds its own with many messages for many receivers', async () => {
+  it('stays fast with many messages for many receivers', async () => {
     for (const i of counting(40)) await finished(webhook(`h${i % 8}.example.com`));
     const seen = new Set<string>();
     for (;;) {

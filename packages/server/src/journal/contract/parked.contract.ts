@@ -48,7 +48,7 @@ export function parkedContract(subject: Subject): void {
     expect(await journal.createRun(newRun(), limits)).toMatchObject({ kind: 'queue_full' });
   });
 
-  it('are claimed once every call has its output, and not before', async () => {
+  it('are claimed when every call has its output, and not before', async () => {
     const { journal } = subject;
     const { runId, epoch } = await parkedRun('a', 'b');
     let woken = 0;
@@ -67,7 +67,7 @@ export function parkedContract(subject: Subject): void {
     await journal.append(claim!, [completed()], { seenPostedPos: claim!.run.state.last_posted_pos });
   });
 
-  it('that were answered before they were parked can be claimed at once', async () => {
+  it('can be claimed at once if the outputs came before the parking', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.append(claim, [clientCall('a')]);
@@ -76,7 +76,7 @@ export function parkedContract(subject: Subject): void {
     expect(await claimNext()).toMatchObject({ runId: claim.runId });
   });
 
-  it('take several outputs together or none of them', async () => {
+  it('accept several outputs together or none of them', async () => {
     const { runId } = await parkedRun('a', 'b');
     await expect(answer(runId, 'a', 'c')).rejects.toMatchObject({ code: 'call_not_pending' });
     const run = await subject.journal.getRun(runId);
@@ -86,14 +86,14 @@ export function parkedContract(subject: Subject): void {
     expect(await claimNext()).toMatchObject({ runId });
   });
 
-  it('take one of two outputs that come at the same moment', async () => {
+  it('accept one of two outputs that come at the same moment', async () => {
     const { runId } = await parkedRun('a');
     const answers = await Promise.allSettled([answer(runId, 'a'), answer(runId, 'a')]);
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await subject.journal.readPosted(runId, -1)).toHaveLength(1);
   });
 
-  itTimed('are claimed when their time is up', async () => {
+  itTimed('are claimed when their deadline has passed', async () => {
     const { runId } = await parkedRun('a');
     subject.clock.advance(HOUR_MS - 1_000);
     expect(await claimNext()).toBeUndefined();
@@ -114,7 +114,7 @@ export function parkedContract(subject: Subject): void {
     expect(await claimNext()).toBeUndefined();
   });
 
-  it('hold up the next run of their session, and nobody else', async () => {
+  it('delay the next run of their session, and nobody else', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal, { sessionId: 'talk' });
     await journal.append(claim, [clientCall('a')]);
@@ -125,12 +125,12 @@ export function parkedContract(subject: Subject): void {
     expect(await claimNext()).toMatchObject({ runId: other });
   });
 
-  it('refuse the appends of the worker that has parked them', async () => {
+  it('refuse appends of the worker that parked them', async () => {
     const claim = await parkedRun('a');
     await expect(subject.journal.append(claim, [completed()])).rejects.toThrow('is lost');
   });
 
-  it('are not suspected of anything, however often they are claimed', async () => {
+  it('are never suspects, however often they are claimed', async () => {
     const { journal } = subject;
     let claim = await claimedRun(journal);
     await journal.append(claim, [clientCall('a')]);
@@ -141,7 +141,7 @@ export function parkedContract(subject: Subject): void {
     }
   });
 
-  it('are parked still when the store is opened again', async () => {
+  it('stay parked when the store is reopened', async () => {
     const { runId } = await parkedRun('a');
     const journal = await subject.reopen();
     expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 0 });
@@ -151,7 +151,7 @@ export function parkedContract(subject: Subject): void {
     expect(await journal.claim('other', LEASE_MS, 1)).toMatchObject([{ runId }]);
   });
 
-  it('leave the queue as it was once they have ended', async () => {
+  it('leave the queue unchanged after their end', async () => {
     const { journal } = subject;
     const { runId } = await parkedRun('a');
     await journal.post(runId, { kind: 'stop' });

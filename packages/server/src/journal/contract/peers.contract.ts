@@ -1,4 +1,4 @@
-/** Of stores that several servers share: which servers there are, and where the workspaces of runs lie. */
+/** For stores that several servers share: which servers there are, and where the workspaces of runs are. */
 import { createRunId } from '@talaria/protocol';
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
@@ -29,7 +29,7 @@ export function peersContract(subject: Subject): void {
     expect(reopened.peers?.secret).toEqual(secret);
   });
 
-  itTimed('are known from when they announce themselves, seen while they live, and remembered', async () => {
+  itTimed('are known after they announce themselves, seen while they live, and remembered', async () => {
     const { servers } = peers();
     const startedAt = await servers.announce(A);
     await servers.announce(B);
@@ -49,7 +49,7 @@ export function peersContract(subject: Subject): void {
     expect((await servers.list()).servers[0]).toMatchObject({ url: 'http://elsewhere', stoppedAt: null });
   });
 
-  itTimed('let in as many runs beyond a full queue as the others have room for', async () => {
+  itTimed('admit as many runs beyond a full queue as the others have room for', async () => {
     const { journal } = subject;
     const { servers } = peers();
     const full = { maxQueued: 0, ownerShare: 0 };
@@ -67,7 +67,7 @@ export function peersContract(subject: Subject): void {
     expect(await journal.createRun(newRun(), full)).toEqual({ kind: 'queue_full', excess: 3 });
   });
 
-  it('hear that another one goes by the same id', async () => {
+  it('hear that another server uses the same id', async () => {
     const { servers } = peers();
     const first = await servers.announce(A);
     const second = await servers.announce(A);
@@ -78,7 +78,7 @@ export function peersContract(subject: Subject): void {
     expect((await servers.list()).servers).toMatchObject([{ stoppedAt: null }]);
   });
 
-  itTimed('are forgotten when they were not seen for long and nothing that is kept lies there', async () => {
+  itTimed('are forgotten when they were not seen for long and hold nothing that is kept', async () => {
     const { servers, workspaces } = peers();
     await servers.announce(A);
     await servers.announce(B);
@@ -119,7 +119,7 @@ export function peersContract(subject: Subject): void {
     expect(await whereIs(first.runId)).toBe(A.serverId);
   });
 
-  it('place no workspace for a run they have lost', async () => {
+  it('place no workspace for a run that they have lost', async () => {
     const { journal } = subject;
     const lost = await claimedRun(journal);
     await journal.release(lost);
@@ -132,7 +132,7 @@ export function peersContract(subject: Subject): void {
     await expect(peers().workspaces.place(held!, B.serverId)).rejects.toThrow(LeaseLostError);
   });
 
-  itTimed('hear of the workspaces whose runs are gone until they have deleted them', async () => {
+  itTimed('hear of the workspaces of deleted runs until they have deleted them', async () => {
     const { journal, clock } = subject;
     const { workspaces } = peers();
     const first = await claimedRun(journal);
@@ -154,7 +154,7 @@ export function peersContract(subject: Subject): void {
     expect(await whereIs(kept.runId)).toBe(A.serverId);
   });
 
-  it('put on record what they find of runs there are, and learn of the rest', async () => {
+  it('record workspaces that they find for existing runs, and learn of the others', async () => {
     const { journal } = subject;
     const { workspaces } = peers();
     const claim = await claimedRun(journal);
@@ -163,7 +163,7 @@ export function peersContract(subject: Subject): void {
     const stranger = createRunId();
     expect(await workspaces.adopt(A.serverId, [claim.runId, found, stranger])).toEqual([stranger]);
     expect(await whereIs(found)).toBe(A.serverId);
-    // What is on record under a lease is newer than what merely lies there.
+    // A record made under a lease is newer than files that merely exist.
     expect(await whereIs(claim.runId)).toBe(B.serverId);
     await journal.append(claim, [completed()]);
     await evictExpired(journal, 0, 10);

@@ -1,4 +1,4 @@
-/** Posting: what anyone may tell a run, whoever owns it. The rules themselves are tested in posts.test.ts. */
+/** Posting: what anyone may tell a run, whoever owns it. posts.test.ts tests the rules themselves. */
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import { LeaseLostError } from '../journal.ts';
@@ -38,7 +38,7 @@ export function postContract(subject: Subject): void {
     expect((await subject.journal.getRun(claim.runId))?.state.last_posted_pos).toBe(2);
   });
 
-  it('takes no more steers at once than may wait', async () => {
+  it('accepts no more steers than may wait', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     const steers = await Promise.allSettled(
@@ -51,7 +51,7 @@ export function postContract(subject: Subject): void {
     expect(await journal.readPosted(claim.runId, -1)).toHaveLength(32);
   });
 
-  it('leaves nothing when it is refused', async () => {
+  it('stores nothing when it is refused', async () => {
     const { journal } = subject;
     const runId = await createRun(journal);
     const before = await journal.getRun(runId);
@@ -65,7 +65,7 @@ export function postContract(subject: Subject): void {
     expect(await journal.readPosted(runId, -1)).toEqual([]);
   });
 
-  it('stop is for the owner to carry out while there is one, and comes once', async () => {
+  it('stop is left to the owner while there is one, and is stored once', async () => {
     const claim = await claimedRun(subject.journal);
     expect(names(await stop(claim.runId))).toEqual(['stop.requested']);
     expect(await stop(claim.runId)).toEqual([]);
@@ -73,7 +73,7 @@ export function postContract(subject: Subject): void {
     expect(await subject.journal.readPosted(claim.runId, -1)).toHaveLength(1);
   });
 
-  it('stop cancels a run at once that waits in the queue', async () => {
+  it('stop cancels a run that waits in the queue at once', async () => {
     const { journal } = subject;
     const runId = await createRun(journal);
     expect(names(await stop(runId))).toEqual(['stop.requested', 'run.cancelled']);
@@ -83,7 +83,7 @@ export function postContract(subject: Subject): void {
     expect(await journal.claim('w', LEASE_MS, 10)).toEqual([]);
   });
 
-  it('stop cancels a run at once that its owner gave back, and tells what it used', async () => {
+  it('stop cancels a released run at once, and reports its usage', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.append(claim, [step(usage(3, 1))]);
@@ -93,7 +93,7 @@ export function postContract(subject: Subject): void {
     expect(JSON.parse(event!.payload)).toEqual({ usage_so_far: usage(3, 1) });
   });
 
-  itTimed('stop cancels a run at once whose lease has ended, and shuts its owner out', async () => {
+  itTimed('stop cancels a run with an expired lease at once, and its owner is refused', async () => {
     const { journal, clock } = subject;
     const claim = await claimedRun(journal);
     clock.advance(LEASE_MS);
@@ -103,13 +103,13 @@ export function postContract(subject: Subject): void {
     expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 0 });
   });
 
-  it('stop from twenty at once is one stop', async () => {
+  it('twenty stops at once are one stop', async () => {
     const claim = await claimedRun(subject.journal);
     const posted = await Promise.all(counting(20).map(() => stop(claim.runId)));
     expect(posted.flat()).toHaveLength(1);
   });
 
-  it('takes exactly one of many answers to an approval', async () => {
+  it('accepts exactly one of many answers to an approval', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.append(claim, [approvalRequest('a')]);
@@ -144,7 +144,7 @@ export function postContract(subject: Subject): void {
     ]);
   });
 
-  it('lets an approval be answered that was asked before a restart', async () => {
+  it('accepts the answer to an approval that was requested before a restart', async () => {
     const claim = await claimedRun(subject.journal);
     await subject.journal.append(claim, [approvalRequest('a')]);
     const journal = await subject.reopen();

@@ -31,7 +31,7 @@ export function readContract(subject: Subject): void {
   const list = async (filter: Partial<RunFilter> = {}) =>
     (await subject.journal.listRuns({ owner: 'ada', limit: 100, ...filter })).runs.map(({ runId }) => runId);
 
-  it('a run that does not exist gives nothing', async () => {
+  it('returns nothing for a run that does not exist', async () => {
     const { journal } = subject;
     expect(await journal.getRun('run_unknown')).toBeUndefined();
     await expect(journal.readEvents('run_unknown', -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
@@ -40,7 +40,7 @@ export function readContract(subject: Subject): void {
     expect(await journal.firstShownAfter('run_unknown', -1)).toBeUndefined();
   });
 
-  it('a name that no database has a place for is one that nobody has', async () => {
+  it('a name that no database can store belongs to nobody', async () => {
     const { journal } = subject;
     const name = 'a\0b';
     expect(await journal.getRun(name)).toBeUndefined();
@@ -72,7 +72,7 @@ export function readContract(subject: Subject): void {
     expect(await seqs(500, 5)).toEqual([]);
   });
 
-  it('a page of events ends with the one that brings it to the size asked for', async () => {
+  it('a page of events ends with the one that reaches the requested size', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.append(
@@ -127,7 +127,7 @@ export function readContract(subject: Subject): void {
     expect(await journal.readLog(claim.runId, 8)).toEqual([]);
   });
 
-  it('the log is read as far as told, and at least one record far', async () => {
+  it('the log is read up to the requested size, and at least one record', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     const long = (): NewRecord => ({ event: 'run.noticed', private: { text: 'x'.repeat(1000) } });
@@ -210,7 +210,7 @@ export function readContract(subject: Subject): void {
     expect(await list({ owner: 'nobody' })).toEqual([]);
   });
 
-  it('listing ends a page with the run that brings it to a size, and goes on after it', async () => {
+  it('listing ends a page with the run that reaches the size, and continues after it', async () => {
     const { journal } = subject;
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.unshift(await finishedRun(journal, {}, completed('x'.repeat(10_000))));
@@ -221,7 +221,7 @@ export function readContract(subject: Subject): void {
     const first = await page(25_000);
     expect(first).toEqual({ ids: ids.slice(0, 3), next: expect.any(String) });
     expect(await page(25_000, first.next)).toEqual({ ids: ids.slice(3), next: undefined });
-    // One that is larger by itself is a page of its own, so that nobody is stuck before it.
+    // A run that is larger by itself is a page of its own, so that a listing always advances.
     expect(await page(1)).toEqual({ ids: ids.slice(0, 1), next: expect.any(String) });
     expect(await page(1_000_000)).toEqual({ ids, next: undefined });
   });
@@ -313,7 +313,7 @@ export function readContract(subject: Subject): void {
     },
   );
 
-  it('a search finds runs with all of the words, in the prompt or the answer, in whatever case', async () => {
+  it('a search finds runs with all of the words, in the prompt or the answer, ignoring case', async () => {
     const { journal } = subject;
     const asking = (shown_input: string) => ({
       request: { prompt: shown_input, shown_input, session_named: false },
@@ -330,7 +330,7 @@ export function readContract(subject: Subject): void {
     expect(await list({ words: ['sort'], after: next })).toEqual([one]);
   });
 
-  it('a search that has looked far enough ends its page, and goes on after it', async () => {
+  it('a search that has read enough ends its page, and continues after it', async () => {
     const { journal } = subject;
     const asking = (shown_input: string) => ({
       request: { prompt: shown_input, shown_input, session_named: false },
@@ -342,7 +342,7 @@ export function readContract(subject: Subject): void {
     expect(await list({ words: ['needle'], after: page.next })).toEqual([needle]);
   });
 
-  it('listing goes on after a restart, and when the runs of the page before were evicted', async () => {
+  it('listing continues after a restart, and when the runs of the page before were evicted', async () => {
     const older = await createRun(subject.journal, { sessionId: 's' });
     await subject.journal.claim('w', LEASE_MS, 1);
     const newer = await finishedRun(subject.journal);
@@ -355,7 +355,7 @@ export function readContract(subject: Subject): void {
     expect(second.next).toBeUndefined();
   });
 
-  it('listing after a cursor that is none, or that of another owner, is refused', async () => {
+  it('listing refuses an invalid cursor, or that of another owner', async () => {
     const { journal } = subject;
     for (let i = 0; i < 2; i++) await createRun(journal);
     const { next } = await journal.listRuns({ owner: 'ada', limit: 1 });

@@ -1,4 +1,4 @@
-/** Stored responses: what is gone on from, what is kept, what is pushed out (responses.ts). */
+/** Stored responses: continuing them, keeping them, and removing the oldest (responses.ts). */
 import { toResponseId } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
@@ -37,7 +37,7 @@ const said = (text: string): Message => ({ role: 'user', content: text });
 const texts = (messages: readonly Message[]): unknown[] =>
   messages.map((message) => message.role === 'user' && message.content);
 
-/** A run in a session of its own that is a response, unless told otherwise. */
+/** A run in its own session that is a response, unless told otherwise. */
 function newResponse(response: Partial<NewResponse> = {}, run: Partial<NewRun> = {}): NewRun {
   const created = newRun(run);
   const sessionId = run.sessionId ?? `sess_${created.runId}`;
@@ -52,7 +52,7 @@ function newResponse(response: Partial<NewResponse> = {}, run: Partial<NewRun> =
 export function responsesContract(subject: Subject): void {
   const { itTimed } = subject;
   const get = (responseId: string, owner = 'ada') => subject.journal.responses.get(owner, responseId);
-  /** What a run is given that goes on from it. */
+  /** The context of a run that continues it. */
   const context = async (responseId: string, owner = 'ada') => {
     const { sessionId, ...range } = await subject.journal.responses.context(owner, responseId);
     const messages = await subject.journal.sessions.messages(owner, sessionId, range);
@@ -65,7 +65,7 @@ export function responsesContract(subject: Subject): void {
     return created.response!.responseId;
   }
 
-  /** Takes whatever waits and completes it with these messages. */
+  /** Claims whatever waits and completes it with these messages. */
   async function complete(...added: string[]): Promise<void> {
     const [claim] = await subject.journal.claim('worker', LEASE_MS, 1);
     const turn = { messages: added.map(said), replaces: false };
@@ -87,7 +87,7 @@ export function responsesContract(subject: Subject): void {
   const refusedWith = (code: string) => expect.objectContaining({ code });
 
   describe('a response', () => {
-    it('is there with its run, as it was asked for', async () => {
+    it('exists with its run, as it was requested', async () => {
       const run = newResponse();
       await subject.journal.createRun(run, NO_LIMIT);
       expect(await get(run.response!.responseId)).toEqual({
@@ -102,7 +102,7 @@ export function responsesContract(subject: Subject): void {
       });
     });
 
-    it('is no one else’s', async () => {
+    it('does not exist for another owner', async () => {
       const responseId = await answer(['a']);
       expect(await get(responseId, 'eve')).toBeUndefined();
       await expect(context(responseId, 'eve')).rejects.toEqual(refusedWith('previous_response_not_found'));
@@ -115,13 +115,13 @@ export function responsesContract(subject: Subject): void {
       );
     });
 
-    it('is not there when its run was refused', async () => {
+    it('does not exist when its run was refused', async () => {
       const run = newResponse();
       await subject.journal.createRun(run, { maxQueued: 0, ownerShare: 0 });
       expect(await get(run.response!.responseId)).toBeUndefined();
     });
 
-    it('is not made again by a replay, nor is what it goes on from looked for', async () => {
+    it('is not created again by a replay, which does not look for the previous response either', async () => {
       const first = await answer(['a']);
       const idempotency = { key: 'k', bodyHash: 'b' };
       const second = await create({ previous: first }, { idempotency });
@@ -133,7 +133,7 @@ export function responsesContract(subject: Subject): void {
       expect(await get(second)).toBeDefined();
     });
 
-    it('is deleted when it is finished, and not before; what was said stays', async () => {
+    it('can be deleted when it is finished, and not before; its messages stay', async () => {
       const responseId = await create();
       await expect(subject.journal.responses.delete('ada', responseId)).rejects.toEqual(
         refusedWith('response_not_finished'),
@@ -161,15 +161,15 @@ export function responsesContract(subject: Subject): void {
     });
   });
 
-  describe('a run that goes on from a response', () => {
-    it('is given what that was given and added', async () => {
+  describe('a run that continues a response', () => {
+    it('gets the context of that response and what it added', async () => {
       const first = await answer(['a', 'b']);
       const second = await answer(['c'], { previous: first });
       expect(await context(first)).toEqual(['a', 'b']);
       expect(await context(second)).toEqual(['a', 'b', 'c']);
     });
 
-    it('goes on in its session when that ended with it, and makes no other', async () => {
+    it('continues in its session when the response was its last turn, and creates no other', async () => {
       const first = await answer(['a']);
       const second = await answer(['b'], { previous: first });
       expect(await sessionOf(second)).toBe(await sessionOf(first));
@@ -177,7 +177,7 @@ export function responsesContract(subject: Subject): void {
       expect(sessions.map(({ sessionId }) => sessionId)).toEqual([await sessionOf(first)]);
     });
 
-    it('branches off when something was said since, and leaves what was said alone', async () => {
+    it('branches off when the session has later messages, and leaves those alone', async () => {
       const first = await answer(['a']);
       const second = await answer(['b'], { previous: first });
       const branch = await answer(['c'], { previous: first });
@@ -189,7 +189,7 @@ export function responsesContract(subject: Subject): void {
       });
     });
 
-    it('branches off when something is under way there', async () => {
+    it('branches off when a run is in progress there', async () => {
       const first = await answer(['a']);
       const waiting = await create({ previous: first });
       const branch = await create({ previous: first });
@@ -197,7 +197,7 @@ export function responsesContract(subject: Subject): void {
       expect(await sessionOf(branch)).not.toBe(await sessionOf(first));
     });
 
-    it('branches off from what was context then, not from what is now', async () => {
+    it('branches off with the context of that time, not of now', async () => {
       const first = await answer(['a', 'b'], {}, { sessionId: 's' });
       const claim = await claimedRun(subject.journal, { sessionId: 's' });
       await subject.journal.append(claim, [completed()], {
@@ -207,7 +207,7 @@ export function responsesContract(subject: Subject): void {
       expect(await context(await answer(['c'], { previous: first }))).toEqual(['a', 'b', 'c']);
     });
 
-    it('is refused when there is none, and leaves nothing', async () => {
+    it('is refused when the response does not exist, and stores nothing', async () => {
       const run = newResponse({ previous: 'resp_unknown' });
       await expect(subject.journal.createRun(run, NO_LIMIT)).rejects.toEqual(
         expect.objectContaining({
@@ -220,7 +220,7 @@ export function responsesContract(subject: Subject): void {
       expect(await subject.journal.sessions.get('ada', run.sessionId)).toBeUndefined();
     });
 
-    it('is refused while that is unfinished, and when it never completed', async () => {
+    it('is refused while the response is unfinished, and when it never completed', async () => {
       const responseId = await create();
       const goOn = () => subject.journal.createRun(newResponse({ previous: responseId }), NO_LIMIT);
       await expect(goOn()).rejects.toEqual(refusedWith('previous_response_not_completed'));
@@ -252,7 +252,7 @@ export function responsesContract(subject: Subject): void {
       maxStored,
     });
 
-    it('is several responses in order, of which the last is gone on from', async () => {
+    it('is several responses in order, of which only the last can be continued', async () => {
       const first = await create();
       const stored = (await get(first))!;
       await subject.journal.responses.add(stored, next(4));
@@ -270,14 +270,14 @@ export function responsesContract(subject: Subject): void {
       expect(await context(await answer(['c'], { previous: NEXT }))).toEqual(['a', 'b', 'c']);
     });
 
-    it('is gone on from by a response that was asked for after its end', async () => {
+    it('can be continued through a response that was added after its end', async () => {
       const first = await answer(['a', 'b']);
       await subject.journal.responses.add((await get(first))!, next(4));
       expect(await context(NEXT)).toEqual(['a', 'b']);
       expect(await context(await answer(['c'], { previous: NEXT }))).toEqual(['a', 'b', 'c']);
     });
 
-    it('is the same response for the same part, as it was first asked for', async () => {
+    it('returns the same response for the same part, as it was first requested', async () => {
       const stored = (await get(await create()))!;
       await subject.journal.responses.add(stored, next(4));
       const before = await get(NEXT);
@@ -286,7 +286,7 @@ export function responsesContract(subject: Subject): void {
       expect(await subject.journal.responses.ofRun(stored.runId)).toHaveLength(2);
     });
 
-    it('has no further response when the one before it is gone', async () => {
+    it('gets no further response when the one before it is gone', async () => {
       const responseId = await answer(['a']);
       const stored = (await get(responseId))!;
       await subject.journal.responses.delete('ada', responseId);
@@ -314,10 +314,10 @@ export function responsesContract(subject: Subject): void {
     });
   });
 
-  describe('what a response was asked with', () => {
+  describe('the input of a response', () => {
     const input = (responseId: string, owner = 'ada') => subject.journal.responses.input(owner, responseId);
 
-    it('is kept with it, for its owner', async () => {
+    it('is stored with it, for its owner', async () => {
       const responseId = await create({ input: '["hi"]' });
       expect(await input(responseId)).toBe('["hi"]');
       expect(await input(responseId, 'eve')).toBeUndefined();
@@ -327,7 +327,7 @@ export function responsesContract(subject: Subject): void {
   });
 
   describe('the bound', () => {
-    it('pushes out the oldest finished of the same owner', async () => {
+    it('removes the oldest finished one of the same owner', async () => {
       const [first, second] = [await answer(['a']), await answer(['b'])];
       const others = await answer(['c'], {}, { owner: 'bob' });
       const third = await create({ maxStored: 2 });
@@ -348,7 +348,7 @@ export function responsesContract(subject: Subject): void {
       expect(await subject.journal.getRun(claim!.runId)).toBeDefined();
     });
 
-    it('does not push out what the new one goes on from before it is gone on from', async () => {
+    it('does not remove the response that the new one continues before it is continued', async () => {
       const first = await answer(['a']);
       const second = await answer(['b'], { previous: first, maxStored: 1 });
       expect(await get(first)).toBeUndefined();
@@ -357,7 +357,7 @@ export function responsesContract(subject: Subject): void {
   });
 
   describe('a snapshot', () => {
-    itTimed('is what is left of a response when its run is evicted', async () => {
+    itTimed('is all that is left of a response when its run is evicted', async () => {
       const { journal, clock } = subject;
       const responseId = await answer(['a']);
       const { runId } = (await get(responseId))!;
@@ -374,7 +374,7 @@ export function responsesContract(subject: Subject): void {
       expect(await context(await answer(['b'], { previous: responseId }))).toEqual(['a', 'b']);
     });
 
-    it('of a response that is gone is not kept', async () => {
+    it('is not stored for a response that is gone', async () => {
       const responseId = await answer(['a']);
       await subject.journal.responses.delete('ada', responseId);
       await subject.journal.responses.keep(responseId, '{}');

@@ -1,4 +1,4 @@
-/** Sessions that somebody created, and what is said about a session (sessions.ts). */
+/** Created sessions, and the fields of a session (sessions.ts). */
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import type { NewRun } from '../journal.ts';
@@ -33,8 +33,8 @@ export function sessionDetailsContract(subject: Subject): void {
     return sessions.map(({ sessionId }) => sessionId);
   }
 
-  describe('a session that was created', () => {
-    it('is there without a run, with what was said about it', async () => {
+  describe('a created session', () => {
+    it('exists without a run, with its fields', async () => {
       const told = { title: 'Täglich', systemPrompt: 'Be brief.', source: 'cli', model: 'm' };
       const created = await create(told);
       expect(created).toMatchObject({
@@ -51,7 +51,7 @@ export function sessionDetailsContract(subject: Subject): void {
       expect(await journal.sessions.get('ada', 's')).toEqual(created);
     });
 
-    it('is refused under a name that is taken, however it came to be there', async () => {
+    it('is refused under a name that is taken, however that session came to exist', async () => {
       await create({ title: 'first' });
       await expect(create({ title: 'second' })).rejects.toMatchObject({ code: 'session_exists' });
       expect((await get())?.title).toBe('first');
@@ -60,12 +60,12 @@ export function sessionDetailsContract(subject: Subject): void {
       expect((await create({ owner: 'bob', title: 'of bob' })).title).toBe('of bob');
     });
 
-    it('of several that ask for one name together is made once', async () => {
+    it('is created once when several ask for one name together', async () => {
       const made = await Promise.allSettled(counting(8).map((i) => create({ title: `${i}` })));
       expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     });
 
-    it('is used by runs as any other, and keeps what was said about it', async () => {
+    it('is used by runs like any other, and keeps its fields', async () => {
       await create({ title: 'kept', systemPrompt: 'rules' });
       await addTurn(turn(said('a')));
       expect(await get()).toMatchObject({ title: 'kept', systemPrompt: 'rules', nextPos: 1, turns: 1 });
@@ -76,7 +76,7 @@ export function sessionDetailsContract(subject: Subject): void {
     const update = (...change: Parameters<typeof subject.journal.sessions.update>) =>
       subject.journal.sessions.update(...change);
 
-    it('sets what it names and leaves the rest', async () => {
+    it('sets the given fields and leaves the others', async () => {
       const before = await create({ title: 'old', systemPrompt: 'rules' });
       const changed = await update('ada', 's', { title: 'new', pinned: true, unread: true });
       expect(changed).toEqual({ ...before, title: 'new', pinned: true, unread: true });
@@ -91,14 +91,14 @@ export function sessionDetailsContract(subject: Subject): void {
       });
     });
 
-    it('moves the session nowhere in the list', async () => {
+    it('does not move the session in the list', async () => {
       for (const sessionId of ['a', 'b']) await create({ sessionId });
       const { usedAt } = (await get('a'))!;
       expect((await update('ada', 'a', { title: 'x' })).usedAt).toBe(usedAt);
       expect(await list()).toEqual(['b', 'a']);
     });
 
-    it('ends it, until it is opened again or a run is created in it', async () => {
+    it('ends it, until it is reopened or a run is created in it', async () => {
       await create();
       const ended = await update('ada', 's', { endReason: 'user' });
       expect(ended).toMatchObject({ endReason: 'user', endedAt: expect.any(Number) });
@@ -110,7 +110,7 @@ export function sessionDetailsContract(subject: Subject): void {
       expect(await get()).toMatchObject(open);
     });
 
-    it('is refused of a session that is not there, or is another owner’s', async () => {
+    it('is refused for a session that does not exist or belongs to another owner', async () => {
       await create();
       const refusal = { code: 'session_not_found' };
       await expect(update('ada', 'unknown', { title: 'x' })).rejects.toMatchObject(refusal);
@@ -119,10 +119,10 @@ export function sessionDetailsContract(subject: Subject): void {
     });
   });
 
-  describe('what a session counts', () => {
+  describe('the counts of a session', () => {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
-    it('are the calls and tokens of the runs that joined, and what was said first', async () => {
+    it('are the calls and tokens of its turns, and its first message', async () => {
       await addTurn({ ...turn(said('first\0'), result, result), usage });
       await addTurn({ ...turn(said('second'), result), usage });
       expect(await get()).toMatchObject({
@@ -133,7 +133,7 @@ export function sessionDetailsContract(subject: Subject): void {
       });
     });
 
-    it('is the text of a message with parts, and nothing where no user said anything', async () => {
+    it('take the text of a message with parts, and nothing if there is no user message', async () => {
       const content = [
         { type: 'image' as const, url: 'data:' },
         { type: 'text' as const, text: 'seen' },
@@ -145,7 +145,7 @@ export function sessionDetailsContract(subject: Subject): void {
       expect((await get('silent'))?.preview).toBeNull();
     });
 
-    it('begins in a fork with the calls it has, and no tokens', async () => {
+    it('start in a fork with its calls, and no tokens', async () => {
       await create({ title: 'old', systemPrompt: 'rules', source: 'cli', model: 'm' });
       await addTurn({ ...turn(said('first'), result, said('more'), result), usage });
       const { sessions } = subject.journal;
@@ -160,14 +160,14 @@ export function sessionDetailsContract(subject: Subject): void {
   });
 
   describe('the listing of sessions', () => {
-    it('leaves out hidden ones unless they are asked for', async () => {
+    it('leaves out hidden ones by default', async () => {
       for (const sessionId of ['a', 'b']) await create({ sessionId });
       await subject.journal.sessions.update('ada', 'a', { hidden: true });
       expect(await list()).toEqual(['b']);
       expect(await list({ includeHidden: true })).toEqual(['b', 'a']);
     });
 
-    it('can be asked for one title or one source', async () => {
+    it('can be filtered by title or source', async () => {
       await create({ sessionId: 'a', title: 'x' });
       await create({ sessionId: 'b', title: 'X', source: 'cli' });
       await create({ sessionId: 'c', title: 'x', source: 'api_server' });
@@ -177,7 +177,7 @@ export function sessionDetailsContract(subject: Subject): void {
       expect(await list({ source: 'api_server', title: 'X' })).toEqual([]);
     });
 
-    it('can leave out the first ones', async () => {
+    it('can skip the first ones', async () => {
       for (const i of counting(5)) await create({ sessionId: `${i}` });
       expect(await list({ offset: 2, limit: 2 })).toEqual(['2', '1']);
       expect(await list({ offset: 5 })).toEqual([]);

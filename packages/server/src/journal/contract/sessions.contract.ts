@@ -22,7 +22,7 @@ const HOUR_MS = 3600 * 1000;
 const said = (text: string): Message => ({ role: 'user', content: text });
 const turn = (...texts: string[]): Turn => ({ messages: texts.map(said), replaces: false });
 
-/** What nobody has said about a session. */
+/** The fields of a session that nobody has set. */
 const UNTOLD = {
   forkedFrom: null,
   title: null,
@@ -65,7 +65,7 @@ export function sessionsContract(subject: Subject): void {
   }
 
   describe('a session', () => {
-    it('is there from the first run that names it, and a run that names none leaves none', async () => {
+    it('exists from the first run that names it; a run that names none creates none', async () => {
       const { journal, clock } = subject;
       await createRun(journal);
       expect(await list()).toEqual([]);
@@ -84,7 +84,7 @@ export function sessionsContract(subject: Subject): void {
       if (subject.itTimed === it) expect(session?.createdAt).toBe(clock.now());
     });
 
-    it('is not there when its run was refused', async () => {
+    it('does not exist when its run was refused', async () => {
       const { journal } = subject;
       const run = newRun({ sessionId: 's' });
       expect(await journal.createRun(run, { maxQueued: 0, ownerShare: 0 })).toMatchObject({
@@ -149,7 +149,7 @@ export function sessionsContract(subject: Subject): void {
       expect(stored.map(({ message }) => message)).toEqual(messages);
     });
 
-    it('that brings its own history leaves the earlier ones readable, but no context', async () => {
+    it('with its own history leaves earlier messages readable, but not as context', async () => {
       await addTurn(turn('a', 'b'));
       await addTurn({ ...turn('given', 'c'), replaces: true });
       expect(await get('s')).toMatchObject({ nextPos: 4, contextFrom: 2, turns: 2 });
@@ -158,7 +158,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await texts('s')).toEqual(['a', 'b', 'given', 'c', 'd']);
     });
 
-    it('of a stale owner adds nothing', async () => {
+    it('from a stale owner adds nothing', async () => {
       const { journal } = subject;
       const claim = await claimedRun(journal, { sessionId: 's' });
       const stale = { ...claim, epoch: claim.epoch - 1 };
@@ -166,7 +166,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await get('s')).toMatchObject({ nextPos: 0, turns: 0 });
     });
 
-    it('adds nothing while a post is unseen, and once it is seen joins once', async () => {
+    it('adds nothing while a post is unseen, and joins once after it was seen', async () => {
       const { journal } = subject;
       const claim = await claimedRun(journal, { sessionId: 's' });
       const [steer] = await journal.post(claim.runId, { kind: 'steer', input: 'left' });
@@ -204,7 +204,7 @@ export function sessionsContract(subject: Subject): void {
   });
 
   describe('the listing', () => {
-    it('has the one used last first: created in, or with a turn that joined', async () => {
+    it('has the most recently used first: by a new run, or by a turn that joined', async () => {
       const { journal } = subject;
       const claim = await claimedRun(journal, { sessionId: 'a' });
       await createRun(journal, { sessionId: 'b' });
@@ -217,7 +217,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await list('bob')).toEqual(['c']);
     });
 
-    it('comes page by page, and a cursor is good for this owner and listing only', async () => {
+    it('comes page by page, and a cursor is valid for this owner and listing only', async () => {
       const { journal } = subject;
       const names = counting(7).map((i) => `s${i}`);
       for (const sessionId of names) await createRun(journal, { sessionId });
@@ -242,7 +242,7 @@ export function sessionsContract(subject: Subject): void {
   });
 
   describe('a fork', () => {
-    it('begins as the other one, and goes its own way', async () => {
+    it('starts with the same messages, and is independent afterwards', async () => {
       const { sessions } = subject.journal;
       await addTurn(turn('a', 'b'));
       await addTurn(turn('c'));
@@ -255,7 +255,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await texts('f')).toEqual(['a', 'b', 'c', 'in f']);
     });
 
-    it('up to a message has as its context what was context then', async () => {
+    it('up to a message has the context of that time', async () => {
       const { sessions } = subject.journal;
       await addTurn(turn('a'));
       await addTurn({ ...turn('given', 'b'), replaces: true });
@@ -290,7 +290,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await texts('f')).toEqual(['a']);
     });
 
-    it('is refused under a name that is taken, or of a session that is not there', async () => {
+    it('is refused under a name that is taken, and for a session that does not exist', async () => {
       const { sessions } = subject.journal;
       await addTurn(turn('a'));
       await addTurn(turn('b'), { sessionId: 'taken' });
@@ -319,7 +319,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await texts('s', 'bob')).toEqual(['of bob']);
     });
 
-    it('takes back what was granted for the session', async () => {
+    it('removes the grants of the session', async () => {
       const { journal } = subject;
       const allowed = async () => (await journal.grants('ada', 's')).allow(['delete']);
       const claim = await claimedRun(journal, { sessionId: 's' });
@@ -340,7 +340,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await get('s')).toBeUndefined();
     });
 
-    it('is refused of a session that is not there, or is another owner’s', async () => {
+    it('is refused for a session that does not exist or belongs to another owner', async () => {
       await addTurn(turn('a'));
       await expect(remove('unknown')).rejects.toMatchObject({ code: 'session_not_found' });
       await expect(remove('s', 'bob')).rejects.toMatchObject({ code: 'session_not_found' });
@@ -348,7 +348,7 @@ export function sessionsContract(subject: Subject): void {
     });
   });
 
-  it('what was granted in an unnamed run stays when its id became a session before it was evicted', async () => {
+  it('grants of an unnamed run stay when its id became a session before it was evicted', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.append(claim, [approvalRequest('a', ['delete'])]);
@@ -363,7 +363,7 @@ export function sessionsContract(subject: Subject): void {
   });
 
   describe('the sweep', () => {
-    itTimed('takes what was not used for the time, the longest unused first', async () => {
+    itTimed('takes sessions that were unused for the time, the longest unused first', async () => {
       const { journal, clock } = subject;
       for (const sessionId of ['a', 'b', 'c']) {
         await addTurn(turn('x'), { sessionId });
@@ -377,7 +377,7 @@ export function sessionsContract(subject: Subject): void {
       expect(await list()).toEqual(['a']);
     });
 
-    itTimed('leaves a session alone of which a run is unfinished, however long', async () => {
+    itTimed('skips a session with an unfinished run, however long it was unused', async () => {
       const { journal, clock } = subject;
       const claim = await claimedRun(journal, { sessionId: 's' });
       clock.advance(1000 * HOUR_MS);

@@ -20,7 +20,7 @@ export function terminalContract(subject: Subject): void {
   const lastEvents = async (runId: string) => names(await subject.journal.readEvents(runId, -1, 100));
 
   it.each([completed(), failed(), cancelledRecord()])(
-    'is what $event says, and gives the run back',
+    'is what $event says, and releases the run',
     async (end) => {
       const { journal } = subject;
       const claim = await claimedRun(journal);
@@ -96,14 +96,14 @@ export function terminalContract(subject: Subject): void {
     await expect(journal.append(asked, [completed()])).rejects.toThrow(UnseenPostError);
   });
 
-  it('alone waits for posts to be seen: other records are taken', async () => {
+  it('is the only record that waits for posts to be seen', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.post(claim.runId, { kind: 'stop' });
     expect(await journal.append(claim, [reasoning()])).toHaveLength(1);
   });
 
-  it('tells a lost lease before an unseen post', async () => {
+  it('reports a lost lease before an unseen post', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     await journal.post(claim.runId, { kind: 'stop' });
@@ -132,7 +132,7 @@ export function terminalContract(subject: Subject): void {
     }
   });
 
-  it('lets the next run of the session go', async () => {
+  it('makes the next run of the session claimable', async () => {
     const { journal } = subject;
     await finishedRun(journal, { sessionId: 's' });
     const next = await createRun(journal, { sessionId: 's' });

@@ -1,4 +1,4 @@
-/** Watching: who is woken, for what, and not before it is durable. */
+/** Watching: who is woken, for what, and only after it is durable. */
 import { expect, it, vi } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import {
@@ -97,7 +97,7 @@ export function watchContract(subject: Subject): void {
     unwatch();
   });
 
-  it('a listener for the queue hears of a release and of an end that lets the session go on', async () => {
+  it('a listener for the queue hears of a release, and of an end that frees the session', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal, { sessionId: 's' });
     const listener = vi.fn();
@@ -121,7 +121,7 @@ export function watchContract(subject: Subject): void {
     await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 
-  itTimed('a listener for the queue hears when a suspect has got further', async () => {
+  itTimed('a listener for the queue hears when a suspect has made progress', async () => {
     const { journal, clock } = subject;
     const first = await createRun(journal);
     await createRun(journal);
@@ -137,7 +137,7 @@ export function watchContract(subject: Subject): void {
     await waitFor(() => expect(listener).toHaveBeenCalled());
   });
 
-  itTimed('what was refused wakes nobody', async () => {
+  itTimed('a refused write wakes nobody', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
     const listener = vi.fn();

@@ -1,4 +1,4 @@
-/** Of stores that several servers share: copies of workspaces for whoever goes on with a run. */
+/** For stores that several servers share: copies of workspaces for the next owner of a run. */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
@@ -6,7 +6,7 @@ import { LeaseLostError } from '../journal.ts';
 import { claimedRun, completed, evictExpired, LEASE_MS } from '../testing/records.ts';
 import type { WorkspaceSnapshots } from '../workspace-snapshots.ts';
 
-/** More than one chunk of any driver, and cut elsewhere than any would. */
+/** More than one chunk of any driver, and not a multiple of a chunk. */
 const LARGE = randomBytes(2_500_000);
 const SMALL = Buffer.from('a small one');
 
@@ -34,7 +34,7 @@ export function workspaceSnapshotsContract(subject: Subject): void {
     expect(await read(claim.runId)).toEqual(LARGE);
   });
 
-  it('stay whole when the next one is not stored to its end', async () => {
+  it('stay complete when the next one is not stored to its end', async () => {
     const claim = await claimedRun(subject.journal);
     const first = await snapshots().store(claim, 3, pieces(SMALL));
     async function* broken() {
@@ -46,7 +46,7 @@ export function workspaceSnapshotsContract(subject: Subject): void {
     expect(await read(claim.runId)).toEqual(SMALL);
   });
 
-  it('are confirmed for a later position, as long as they are there', async () => {
+  it('can be confirmed for a later position, as long as they exist', async () => {
     const claim = await claimedRun(subject.journal);
     const first = await snapshots().store(claim, 3, pieces(SMALL));
     expect(await snapshots().confirm(claim, first.snapshotId, 9)).toBe(true);
@@ -56,11 +56,11 @@ export function workspaceSnapshotsContract(subject: Subject): void {
     expect(await snapshots().find(claim.runId)).toEqual(second);
   });
 
-  it('are refused of a server that has lost the run, at any moment', async () => {
+  it('are refused from a server that has lost the run, at any moment', async () => {
     const { journal } = subject;
     const lost = await claimedRun(journal);
     const kept = await snapshots().store(lost, 3, pieces(SMALL));
-    /** Loses the run while it is stored: some of it is there already. */
+    /** It loses the run while it stores: part of the snapshot is stored already. */
     async function* andLose() {
       yield* pieces(LARGE);
       await journal.release(lost);
@@ -73,7 +73,7 @@ export function workspaceSnapshotsContract(subject: Subject): void {
     expect(await read(lost.runId)).toEqual(SMALL);
   });
 
-  it('are refused of a run that was given back, or has ended', async () => {
+  it('are refused for a run that was released or has ended', async () => {
     const { journal } = subject;
     const released = await claimedRun(journal);
     await journal.release(released);
@@ -93,7 +93,7 @@ export function workspaceSnapshotsContract(subject: Subject): void {
     await expect(reading.next()).rejects.toThrow();
   });
 
-  it('can be removed once their run has ended, and go with it', async () => {
+  it('can be removed when their run has ended, and are deleted with it', async () => {
     const { journal } = subject;
     const first = await claimedRun(journal);
     await snapshots().store(first, 3, pieces(SMALL));

@@ -1,7 +1,7 @@
 /**
- * What changes of the rows of a table on their way. Leases end: nobody is at work on either store, so runs and messages
- * are taken up at once; epochs stay, so that a worker that comes back too late is refused. A zero character becomes
- * U+FFFD where the target has no place for one: in every column alike, so that what names each other still does.
+ * How rows change on their way. Leases end: nobody works on either store, so runs and messages can be claimed at once.
+ * Epochs stay, so that a worker that comes back too late is refused. If the target cannot store zero characters, they
+ * become U+FFFD, in every column alike, so that references still match.
  */
 import type { MovedTable, Row } from './store-ends.ts';
 

@@ -1,8 +1,8 @@
 /**
- * Compares what two stores hold, row by row: the rows of the source, as they should have arrived, with the rows of the
- * target under the same keys. As both have as many and keys are unique, the target then has no others.
+ * Compares two stores row by row: the rows of the source, as they should have arrived, with the rows of the target
+ * under the same keys. Both have the same number of rows and keys are unique, so the target then has no other rows.
  *
- * A difference is named by its table, key and columns, never by a value: that may be a secret.
+ * A difference is named by its table, key and columns, never by a value, which may be a secret.
  */
 import { createHash } from 'node:crypto';
 import { Adaptation } from './adapted-rows.ts';
@@ -19,9 +19,9 @@ import {
 export interface ComparedTable {
   table: string;
   rows: number;
-  /** How many texts had characters that the target has no place for. */
+  /** How many texts had characters that the target cannot store. */
   replacedTexts: number;
-  /** Of all rows of the table, as both stores have them, in the source's order. */
+  /** Over all rows of the table, as both stores have them, in the source's order. */
   sha256: string;
 }
 
@@ -43,7 +43,7 @@ export async function compareStores(
   for (const table of tables) {
     const { name } = table;
     const [expected, found] = [held.rows[name]!, await target.count(table)];
-    if (found !== expected) return differs(`${name} has ${found} rows in place of ${expected}`);
+    if (found !== expected) return differs(`${name} has ${found} rows instead of ${expected}`);
     const digest = createHash('sha256');
     const [adaptation, key] = [new Adaptation(table, target), keyOf(table)];
     let rows = 0;
@@ -62,13 +62,14 @@ export async function compareStores(
       rows += batch.length;
       onRows(name, rows);
     }
-    if (rows !== expected) return differs(`${name} has ${rows} rows in the source, which had ${expected}`);
+    if (rows !== expected)
+      return differs(`${name} has ${rows} rows in the source, which had ${expected} before`);
     const { replacedTexts } = adaptation;
     compared.push({ table: name, rows, replacedTexts, sha256: digest.digest('hex') });
   }
   const counters = await target.counters();
   for (const [name, last] of Object.entries(held.counters)) {
-    if (counters.get(name) !== last) return differs(`${name} counts on from another number`);
+    if (counters.get(name) !== last) return differs(`${name} continues counting from another number`);
   }
   return { difference: undefined, compared };
 }

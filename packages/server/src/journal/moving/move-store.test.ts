@@ -66,7 +66,7 @@ function change(sql: string): void {
   db.exec(sql);
 }
 
-/** Ends the move after so many batches, as Ctrl-C does. */
+/** Ends the move after this many batches, as Ctrl-C does. */
 function stopAfter(batches: number): MoveOptions {
   const stopping = new AbortController();
   let left = batches;
@@ -113,7 +113,7 @@ describe('the tables of the drivers', () => {
 });
 
 describe('rows of any values', () => {
-  it.each([1, 2])('arrive as they were, and go back as they were (seed %i)', async (seed) => {
+  it.each([1, 2])('arrive unchanged, and go back unchanged (seed %i)', async (seed) => {
     fillStore(path, { rows: 20, seed });
     const before = dumpSqlite(path);
     expect(Object.keys(before).length).toBeGreaterThan(8);
@@ -149,7 +149,7 @@ describe('rows of any values', () => {
     expect(sizes).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  it('zero characters, which Postgres has no place for, become U+FFFD, and that is told', async () => {
+  it('zero characters, which Postgres cannot store, become U+FFFD, and the result says so', async () => {
     fillStore(path, { rows: 2, seed: 1 });
     change(
       "UPDATE jobs SET prompt = 'a' || char(0) || 'b' || char(0); INSERT INTO grants VALUES ('o', char(0), 'p', 1)",
@@ -167,8 +167,8 @@ describe('rows of any values', () => {
   });
 });
 
-describe('what a store gives out once', () => {
-  it('goes on behind the last, also where that row is gone', async () => {
+describe('numbers that a store gives out once', () => {
+  it('continue after the last one, also where that row is gone', async () => {
     const journal = await SqliteJournal.open({ path });
     for (let i = 0; i < 3; i++) await createRun(journal);
     await journal.close();
@@ -187,7 +187,7 @@ describe('what a store gives out once', () => {
     await again.close();
   });
 
-  it('cursors of listings stay good', async () => {
+  it('cursors of listings stay valid', async () => {
     const journal = await SqliteJournal.open({ path });
     for (let i = 0; i < 3; i++) await createRun(journal);
     const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 1 });
@@ -201,7 +201,7 @@ describe('what a store gives out once', () => {
   });
 });
 
-it('what is only there to be deleted is left behind', async () => {
+it('rows that only wait to be deleted are left behind', async () => {
   fillStore(path, { rows: 4, seed: 3 });
   await move();
   const before = dumpSqlite(path);
@@ -227,7 +227,7 @@ describe('leases', () => {
     await moved.close();
   });
 
-  it('of messages to webhooks end, too', async () => {
+  it('of webhook messages end, too', async () => {
     fillStore(path, { rows: 4, seed: 1 });
     change('UPDATE webhook_messages SET leased = 1, created_at = 1000 + epoch, due_at = 5 WHERE epoch > 0');
     await move();
@@ -241,8 +241,8 @@ describe('leases', () => {
   });
 });
 
-describe('a move that was ended', () => {
-  it('goes on where it was, at every batch', { timeout: 120_000 }, async () => {
+describe('a move that was interrupted', () => {
+  it('continues where it was, at every batch', { timeout: 120_000 }, async () => {
     fillStore(path, { rows: 8, seed: 5 });
     const before = dumpSqlite(path);
     let starts = 0;
@@ -262,7 +262,7 @@ describe('a move that was ended', () => {
     expect((await move()).verifiedBefore).toBeInstanceOf(Date);
   });
 
-  it('by a lost connection goes on where it was', async () => {
+  it('by a lost connection continues where it was', async () => {
     fillStore(path, { rows: 8, seed: 6 });
     let batches = 0;
     const lost = move(
@@ -282,11 +282,11 @@ describe('a move that was ended', () => {
     expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
   });
 
-  it('is refused as a source and by servers, whose sentence says what to do', async () => {
+  it('is refused as a source and by servers, with a message that says what to do', async () => {
     fillStore(path, { rows: 4, seed: 7 });
     await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
     await expect(PostgresJournal.open({ url })).rejects.toThrow(
-      /another store is being moved into it.*Give the same talaria migrate-store command again/,
+      /another store is being moved into it.*Run the same talaria migrate-store command again/,
     );
     const half = join(directory.path, 'half.db');
     await expect(move({ to: half }, stopAfter(5))).rejects.toThrow('stopped');
@@ -295,7 +295,7 @@ describe('a move that was ended', () => {
     await expect(move({ from: url, to: half })).rejects.toThrow(/cannot be moved: another store/);
   });
 
-  it('is not gone on with when the source has changed, but begun again if asked for', async () => {
+  it('does not continue when the source has changed, but starts over on request', async () => {
     fillStore(path, { rows: 4, seed: 8 });
     await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
     change("INSERT INTO grants VALUES ('late', '', 'p', 1)");
@@ -304,7 +304,7 @@ describe('a move that was ended', () => {
     expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
   });
 
-  it('of another store is not gone on with', async () => {
+  it('of another store does not continue', async () => {
     fillStore(path, { rows: 4, seed: 9 });
     await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
     const other = join(directory.path, 'other.db');
@@ -315,7 +315,7 @@ describe('a move that was ended', () => {
 
 describe('the comparison', () => {
   let filled: TempDirectory;
-  /** Copied, and as if the move had been ended before both were compared. */
+  /** Copied, as if the move had been interrupted before both were compared. */
   let copied: string;
   let copies = 0;
 
@@ -348,14 +348,14 @@ describe('the comparison', () => {
       /the row of runs with n \d+ differs in session_gone/,
     ],
     [
-      'an empty text that was none',
+      'an empty text instead of null',
       "UPDATE responses SET snapshot = coalesce(snapshot, '')",
       /the row of responses with n \d+ differs in snapshot/,
     ],
     [
       'a row that is gone',
       'DELETE FROM session_messages WHERE pos = (SELECT min(pos) FROM session_messages)',
-      /session_messages has 5 rows in place of 6/,
+      /session_messages has 5 rows instead of 6/,
     ],
     [
       'a row under another key',
@@ -365,12 +365,12 @@ describe('the comparison', () => {
     [
       'a row too many',
       "INSERT INTO owners (owner, turn) VALUES ('somebody', 1)",
-      /owners has \d+ rows in place of \d+/,
+      /owners has \d+ rows instead of \d+/,
     ],
     [
       'a counter set back',
       "SELECT setval(pg_get_serial_sequence('runs', 'n'), 1)",
-      /runs\.n counts on from another number/,
+      /runs\.n continues counting from another number/,
     ],
     [
       'a changed key of the store',
@@ -384,11 +384,11 @@ describe('the comparison', () => {
     expect(await query('SELECT state FROM store_move')).toEqual([{ state }]);
   });
 
-  it('leaves a different target to nobody, until it is begun again', async () => {
+  it('keeps everyone from opening a different target, until the move starts over', async () => {
     await query('DELETE FROM records');
     await expect(move()).rejects.toThrow(/no server will open it: records has 0 rows/);
     await expect(PostgresJournal.open({ url })).rejects.toThrow(
-      /is not the same. Begin again with talaria migrate-store --start-over/,
+      /differs from it. Begin again with talaria migrate-store --start-over/,
     );
     await expect(move()).rejects.toThrow(/--start-over/);
     await move({}, { startOver: true });
@@ -397,13 +397,13 @@ describe('the comparison', () => {
 });
 
 describe('a move is refused', () => {
-  it('from a file that is not there, and makes none', async () => {
+  it('from a file that does not exist, and creates none', async () => {
     await expect(move()).rejects.toThrow(`There is no database ${path}`);
     await expect(move({ from: directory.path })).rejects.toThrow();
     expect(() => dumpSqlite(path)).toThrow();
   });
 
-  it('while a server has the source', async () => {
+  it('while a server uses the source', async () => {
     const journal = await SqliteJournal.open({ path });
     await expect(move()).rejects.toThrow(/in use by a server: stop it first/);
     await journal.close();
@@ -423,7 +423,7 @@ describe('a move is refused', () => {
     await move({ from: url, to: file });
   });
 
-  it('while a server has the target', async () => {
+  it('while a server uses the target', async () => {
     fillStore(path, { rows: 1, seed: 1 });
     const moved = await PostgresJournal.open({ url });
     await expect(move()).rejects.toThrow(/The target is in use: stop its servers first/);
@@ -437,7 +437,7 @@ describe('a move is refused', () => {
     await move();
   });
 
-  it('into a store that holds something, which stays as it is', async () => {
+  it('into a store that holds data, which stays unchanged', async () => {
     fillStore(path, { rows: 1, seed: 1 });
     const moved = await PostgresJournal.open({ url });
     const runId = await createRun(moved);
@@ -455,7 +455,7 @@ describe('a move is refused', () => {
     await expect(move({}, { startOver: true })).rejects.toThrow(/moved there before/);
   });
 
-  it('from tables of another version, which stay as they are', async () => {
+  it('from tables of another version, which stay unchanged', async () => {
     fillStore(path, { rows: 1, seed: 1 });
     const [older, newer] = [join(directory.path, 'older.db'), join(directory.path, 'newer.db')];
     for (const [file, version] of [
@@ -477,10 +477,10 @@ describe('a move is refused', () => {
     await expect(move()).rejects.toThrow(/tables of schema 999/);
   });
 
-  it('and keeps servers out while it is under way', async () => {
+  it('and keeps servers out while it is in progress', async () => {
     fillStore(path, { rows: 3, seed: 1 });
     await move();
     await using _ = await PostgresSource.open(url);
-    await expect(PostgresJournal.open({ url })).rejects.toThrow(/talaria migrate-store is at work on it/);
+    await expect(PostgresJournal.open({ url })).rejects.toThrow(/talaria migrate-store is working on it/);
   });
 });

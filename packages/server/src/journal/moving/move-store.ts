@@ -1,12 +1,12 @@
 /**
- * Moves everything a store holds into an empty one, and compares both.
+ * Moves all data of a store into an empty one, and compares both.
  *
  *    (empty) ─ begin ─▶ copying ─ last row ─▶ copied ─ compared ─▶ verified
  *                        ▲    │                 │
  *                        └────┘ each batch      └─ a difference ─▶ different ─ start over ─▶ copying
  *
- * The state is the mark in the target. Whatever ends the command, the same command goes on from the mark: with the row
- * behind the last one that is there, or with the comparison, which always begins at its beginning.
+ * The state is the mark in the target. However the command ends, the same command continues from the mark: with the row
+ * after the last one that arrived, or with the comparison, which always begins at its beginning.
  */
 import { failpoint } from '../../basics/failpoints.ts';
 import { Adaptation } from './adapted-rows.ts';
@@ -25,7 +25,7 @@ import {
 export interface MoveOptions {
   /** Throws away what an unfinished move has left in the target. */
   startOver?: boolean;
-  /** Between two batches the move may be left; the same command goes on. */
+  /** The move may end between two batches; the same command continues it. */
   signal?: AbortSignal;
   onProgress?: (progress: MoveProgress) => void;
 }
@@ -40,7 +40,7 @@ export interface MoveProgress {
 
 export interface Moved {
   tables: ComparedTable[];
-  /** When an earlier command had done all there is to do. */
+  /** True when an earlier command had already finished everything. */
   verifiedBefore: Date | undefined;
 }
 
@@ -82,7 +82,7 @@ export async function moveStore(
   if (difference !== undefined) {
     await target.setMark({ ...mark, state: 'different' });
     throw new MoveRefusedError(
-      `The target is not the same as the source and no server will open it: ${difference}. Begin again with --start-over`,
+      `The target differs from the source, so no server will open it: ${difference}. Begin again with --start-over`,
     );
   }
   failpoint('move.before-verified');
@@ -163,7 +163,7 @@ function expectSameMove(mark: Mark, source: SourceEnd, held: Held): void {
   }
   if (mark.state === 'different') {
     throw new MoveRefusedError(
-      'The target was found to be different from the source. Begin again with --start-over',
+      'An earlier comparison found the target to differ from the source. Begin again with --start-over',
     );
   }
 }

@@ -1,29 +1,29 @@
 /**
- * Which tables and columns are moved: all that the catalogs of both databases name, but for those listed here. There is
- * no other list, so that a table that is added to both drivers is moved, and one that is added to one of them fails the
- * test beside this file until somebody has decided what becomes of it.
+ * Which tables and columns are moved: all that the catalogs of both databases name, except those listed here. There is
+ * no other list. So a table that is added to both drivers is moved, and one that is added to only one driver fails the
+ * test beside this file until somebody has decided what happens to it.
  */
 import type { Kind, MovedTable, StoreShape, TableShape } from './store-ends.ts';
 
 /** Tables that stay, and why. */
 export const NOT_MOVED: Readonly<Record<string, string>> = {
-  probe: 'is written to find out whether writes are taken',
-  store_move: 'says how far a move into this store is',
+  probe: 'is only written to check that the store accepts writes',
+  store_move: 'records the progress of a move into this store',
   talaria_schema: 'is the version of the tables; the target has its own',
-  leftovers: 'says what is still to be deleted, which is not moved either',
-  servers: 'are those at work on this database',
-  workspaces: 'says which server has which files; a server adds those it has at its start',
+  leftovers: 'lists what is still to be deleted, which is not moved either',
+  servers: 'are the servers that work on this database',
+  workspaces: 'says which server has which files; each server adds its own at its start',
   workspace_snapshots: 'are copies of files; the files stay where they are',
   workspace_snapshot_chunks: 'are what the snapshots consist of',
 };
 
-/** What SQLite has no use for. As a source it computes them (`sqlite-source.ts`). */
+/** Columns that SQLite does not need. As a source it computes them (`sqlite-source.ts`). */
 export const NOT_IN_SQLITE: Readonly<Record<string, string>> = {
-  owners: 'whose turn it was last is forgotten at a restart',
+  owners: 'the order of turns is forgotten at a restart',
   'webhooks.receiver': 'follows from the URL',
 };
 
-/** Tables in which a store has something before anybody has used it. */
+/** Tables that are not empty in a new store. */
 export const NEVER_EMPTY: readonly string[] = ['keys'];
 
 export function movedTables(source: StoreShape, target: StoreShape): MovedTable[] {

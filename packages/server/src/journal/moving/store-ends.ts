@@ -2,12 +2,13 @@
  * The two ends of a move of a store (`talaria migrate-store`), which every driver offers.
  *
  * Invariants
- * - A source is only read, and as it was at one moment: it holds the lock that keeps servers out until it is closed.
- * - A target holds the same lock. It takes a batch of rows and the mark that says how far the move is in one
- *   transaction, so that after any crash the mark tells exactly which rows are there.
- * - A target with a mark other than `verified` is opened by no server.
- * - Rows travel as text, in one form for all drivers (`Row`), so that two stores hold the same where the rows are equal.
- *   The databases themselves convert them: no number passes through one of JavaScript's.
+ * - A source is only read, and shows the state of one moment: it holds the lock that keeps servers out until it is
+ *   closed.
+ * - A target holds the same lock. It writes a batch of rows and the mark with the progress of the move in one
+ *   transaction, so that after any crash the mark tells exactly which rows have arrived.
+ * - No server opens a target with a mark other than `verified`.
+ * - Rows travel as text, in one form for all drivers (`Row`), so two stores hold the same data when the rows are equal.
+ *   The databases themselves convert them: no number passes through a JavaScript number.
  */
 
 /** How the values of a column are written in a `Row`. */
@@ -28,7 +29,7 @@ export interface TableShape {
   readonly key: readonly string[];
 }
 
-/** What a store consists of. A counter gives out numbers that are never given out again, such as `runs.n`. */
+/** What a store consists of. A counter gives out numbers that are never reused, such as `runs.n`. */
 export interface StoreShape {
   readonly tables: ReadonlyMap<string, TableShape>;
   readonly counters: ReadonlySet<string>;
@@ -45,7 +46,7 @@ export interface MovedTable {
   readonly key: readonly string[];
 }
 
-/** The last number of each counter, in decimal digits; none where it has not been used. */
+/** The last number of each counter, in decimal digits; none if it was never used. */
 export type Counters = ReadonlyMap<string, string>;
 
 export interface StoreEnd extends AsyncDisposable {
@@ -55,9 +56,9 @@ export interface StoreEnd extends AsyncDisposable {
 }
 
 export interface SourceEnd extends StoreEnd {
-  /** The same for the same store, and for no other. */
+  /** Equal for the same store, and for no other. */
   readonly identity: string;
-  /** Rows in the order of their keys, from the one behind `after` on, in portions that fit into memory. */
+  /** Rows in the order of their keys, after the row `after`, in batches that fit into memory. */
   batches(table: MovedTable, after: Key | undefined): AsyncIterable<Row[]>;
 }
 
@@ -66,15 +67,15 @@ export interface Held {
   readonly counters: Readonly<Record<string, string>>;
 }
 
-/** How far a move is, as its target keeps it. */
+/** The progress of a move, as its target stores it. */
 export interface Mark {
-  /** Being copied; whole, but not compared yet; compared, and not the same; the same. */
+  /** Being copied; complete, but not compared yet; compared, and different; compared, and equal. */
   readonly state: 'copying' | 'copied' | 'different' | 'verified';
   /** The identity of the source. */
   readonly source: string;
-  /** What the source held when the move began, so that a change of it is noticed. */
+  /** What the source held when the move began, so that a later change is noticed. */
   readonly held: Held;
-  /** While it is being copied: tables are done in order, up to this row of this table. */
+  /** While copying: the tables are copied in order, up to this row of this table. */
   readonly at?: { readonly table: string; readonly after: Key; readonly rows: number } | undefined;
   /** When it was verified, in ms. */
   readonly verifiedAt?: number | undefined;
@@ -88,11 +89,11 @@ export interface TargetEnd extends StoreEnd {
   begin(tables: readonly MovedTable[], mark: Mark): Promise<void>;
   setMark(mark: Mark): Promise<void>;
   add(table: MovedTable, rows: readonly Row[], mark: Mark): Promise<void>;
-  /** Counts go on behind those of the source. */
+  /** Counters continue after those of the source. */
   setCounters(counters: Counters): Promise<void>;
-  /** Called once between the last row added and the first one looked for. */
+  /** Called once between the last added row and the first lookup. */
   settle(): Promise<void>;
-  /** The rows with these keys that are there, in any order. */
+  /** The existing rows with these keys, in any order. */
   find(table: MovedTable, keys: readonly Key[]): Promise<Row[]>;
 }
 
@@ -102,7 +103,7 @@ export function keyOf({ columns, key }: MovedTable): (row: Row) => Key {
   return (row) => places.map((place) => row[place]!);
 }
 
-/** A bound on what is in memory at a time, of rows of any size; a single row may be larger. */
+/** Limits how much is in memory at a time, whatever the size of the rows; a single row may be larger. */
 export interface BatchLimits {
   readonly rows: number;
   readonly chars: number;
@@ -110,5 +111,5 @@ export interface BatchLimits {
 
 export const BATCH: BatchLimits = { rows: 2_000, chars: 4_000_000 };
 
-/** A move that does not happen; the message says why and what to do. */
+/** The move cannot happen; the message says why and what to do. */
 export class MoveRefusedError extends Error {}

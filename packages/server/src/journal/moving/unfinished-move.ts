@@ -1,4 +1,4 @@
-/** Why a server does not open a store that another one was to be moved into. */
+/** Why a server does not open a store that is the target of an unfinished move. */
 import type { Mark } from './store-ends.ts';
 
 /** The table of the mark, in the language of both databases. */
@@ -9,7 +9,7 @@ export const MARK_TABLE = `CREATE TABLE IF NOT EXISTS store_move (
 )`;
 
 export interface UnfinishedMove {
-  /** As the end of "The database … cannot be opened: ". */
+  /** Completes the sentence "The database … cannot be opened: ". */
   readonly problem: string;
   readonly fix: string;
 }
@@ -19,13 +19,13 @@ export function unfinishedMove(state: Mark['state'] | undefined): UnfinishedMove
   if (state === undefined || state === 'verified') return undefined;
   if (state === 'different') {
     return {
-      problem: 'it was to be a copy of another store, and is not the same',
-      fix: 'Begin again with talaria migrate-store --start-over, or go on with the other store',
+      problem: 'it was to become a copy of another store, and differs from it',
+      fix: 'Begin again with talaria migrate-store --start-over, or keep using the other store',
     };
   }
   return {
-    problem: 'another store is being moved into it, and not all of it is there',
-    fix: 'Give the same talaria migrate-store command again: it goes on where it was',
+    problem: 'another store is being moved into it, and part of it is missing',
+    fix: 'Run the same talaria migrate-store command again: it continues where it was',
   };
 }
 

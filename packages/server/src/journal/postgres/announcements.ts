@@ -1,10 +1,10 @@
 /**
  * Wake-ups between servers, by LISTEN and NOTIFY. They carry no data and may be lost, with the connection or with the
- * server that should have sent them: the tables are the truth, and a slow look at them finds what nobody announced.
+ * server that should have sent them. The tables are the truth, and a slow poll finds what nobody announced.
  *
- * Sent after the commit and not in it: a transaction with a NOTIFY holds a lock of the whole database while it
- * commits, and with it every other such commit for as long as the disk takes. What is announced while a notification
- * is under way goes out together in the next one.
+ * They are sent after the commit, not in it: a transaction with a NOTIFY holds a lock of the whole database while it
+ * commits, and so delays every other such commit by a disk write. Announcements that come while a notification is being
+ * sent go out together in the next one.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const LOOK_MS = 3_000;
 /** A notification holds 8000 bytes; a run id has 36. */
 const IDS_MAX = 200;
 
-/** What is not about one run. */
+/** Announcements that are not about one run. */
 type Topic = 'queue' | 'jobs' | 'outbox';
 
 interface Hints {
@@ -33,7 +33,7 @@ interface Hints {
 
 export interface AnnouncementsOptions {
   hosts: Hosts;
-  /** What tells that something happened to a run, by run id: any change of it is a reason to wake. */
+  /** Watches on one run, by run id: any change of the run wakes them. */
   lookAt(runIds: readonly string[]): Promise<Map<string, string>>;
 }
 
@@ -66,7 +66,7 @@ export class Announcements {
     await atMost(CLOSE_MS, Promise.all([ended, this.#done]));
   }
 
-  /** Tells whoever watches, here at once, elsewhere soon. */
+  /** Tells all watchers: those here at once, those on other servers soon. */
   events(runId: string): void {
     this.#wakeups.wakeEvents(runId);
     this.#hints.events.add(runId);
@@ -146,7 +146,7 @@ export class Announcements {
     while (!isEmpty(this.#hints) && this.#client !== undefined) {
       const payload = encode(this.#server, this.#hints);
       this.#hints = noHints();
-      // Lost with its connection: the others find out by looking.
+      // Lost with its connection: the others find out by polling.
       await this.#client.query(toQuery('SELECT pg_notify($1, $2)', [CHANNEL, payload])).catch(() => {});
     }
     this.#hints = noHints();
@@ -199,12 +199,12 @@ export class Announcements {
       try {
         const seen = await this.#options.lookAt([...this.#watched.keys()]);
         for (const [runId, mark] of seen) {
-          // Also at the first look: nobody knows what happened between the watcher's last read and now.
+          // Also at the first poll: nobody knows what happened between the watcher's last read and now.
           if (this.#seen.get(runId) !== mark) this.#wakeRun(runId);
         }
         this.#seen = seen;
       } catch {
-        // The database is away, which others report; the next look may find it.
+        // The database is unavailable, which others report; the next poll may succeed.
       }
     }
   }
@@ -262,7 +262,7 @@ function encode(server: string, { events, posts, topics }: Hints): string {
   return JSON.stringify(announcement);
 }
 
-/** Undefined for what is none of ours: anybody who may connect may also notify. */
+/** Undefined for a message that is not ours: anybody who may connect may also notify. */
 function decode(payload: string): Announcement | undefined {
   try {
     const { server, events, posts, topics } = JSON.parse(payload) as Announcement;

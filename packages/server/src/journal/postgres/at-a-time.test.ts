@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AtATime } from './at-a-time.ts';
 
-test('no more than so many at a time, in the order in which they came, whatever becomes of them', async () => {
+test('runs no more than the limit at a time, in order of arrival, whether or not they fail', async () => {
   const atATime = new AtATime(2);
   const begun: number[] = [];
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());

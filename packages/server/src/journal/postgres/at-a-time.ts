@@ -1,4 +1,4 @@
-/** Runs work as it comes, but no more than so much of it at a time; the rest waits in line. */
+/** Runs work as it comes, at most `limit` at a time; the rest waits in line. */
 export class AtATime {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -13,7 +13,7 @@ export class AtATime {
     try {
       return await work();
     } finally {
-      // Whoever is next takes the place over.
+      // The next in line takes over the place.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
       else next();

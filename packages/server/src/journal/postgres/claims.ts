@@ -1,10 +1,10 @@
 /**
- * Which runs are given out next (`Journal.claim`), to one of several servers that ask at once.
+ * Decides which runs are claimed next (`Journal.claim`), when several servers ask at once.
  *
- * Rows that another transaction holds are passed over, never waited for: they are being claimed, appended to or posted
- * to, and turn up again in the next claim. That a session has one run under way needs no lock: a run is given out only
- * if no older one of its session is unfinished, and an older one never becomes unfinished again. Suspects, of which
- * only one may be under way, are given out under a lock of their own.
+ * Rows that another transaction holds are skipped, never waited for: they are being claimed, appended to or posted to,
+ * and the next claim sees them again. That a session has one run at a time needs no lock: a run is claimed only if no
+ * older one of its session is unfinished, and an older one never becomes unfinished again. Suspects, of which only one
+ * may be worked on, are claimed under a lock of their own.
  */
 import type { Claim } from '../journal.ts';
 import { cancelled } from '../posts.ts';
@@ -13,10 +13,10 @@ import { isSuspect } from '../run-state.ts';
 import { type Database, NOW, NOW_OR_NEVER, type Transaction } from './database.ts';
 import { type Appended, RunBatch } from './run-batch.ts';
 
-/** Any number that nobody else uses for a lock in this database. */
+/** An arbitrary number that nobody else uses for a lock in this database. */
 export const SUSPECT_LOCK = 7_411_250_014;
 
-/** How many runs are unparked by a claim; the next one finds the others. */
+/** How many runs one claim unparks; the next one finds the others. */
 const UNPARK_MAX = 1_000;
 
 export interface ClaimRequest {
@@ -27,7 +27,7 @@ export interface ClaimRequest {
 
 /**
  * Whether a claim might find anything. Servers ask every few seconds, and all of them at once whenever a run may have
- * become free: most of these questions end here, with one statement that locks and writes nothing.
+ * become free. Most of these questions end here, with one statement that locks and writes nothing.
  */
 export async function mayClaim(database: Database): Promise<boolean> {
   const [row] = await database.rowsByClock<{ any: boolean }>(
@@ -47,7 +47,7 @@ export async function claimRuns(
   { worker, leaseMs, limit }: ClaimRequest,
 ): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
   await unparkDue(tx);
-  // Side by side on the one connection: they want different rows.
+  // Side by side on the one connection: they lock different rows.
   const [ended, begun] = await Promise.all([cancelStopped(tx), lockBegun(tx, limit)]);
   const fresh = await lockNew(tx, limit - begun.length);
   const batch = new RunBatch();
@@ -68,7 +68,7 @@ export async function claimRuns(
 }
 
 /**
- * Gives back what a worker held that is dead. Nobody is told: its next life, which asks first, has the files of these
+ * Releases the runs of a worker that is dead. Nobody is woken: its next life, which asks first, has the files of these
  * runs.
  */
 export async function voidLeases(tx: Transaction, worker: string): Promise<void> {
@@ -135,7 +135,7 @@ async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
   return !rows.some((row) => isSuspect(toState(row), true));
 }
 
-/** New runs, owner by owner, until there are enough or no more that nobody else is after. */
+/** New runs, owner by owner, until there are enough or the others are locked by somebody else. */
 async function lockNew(tx: Transaction, limit: number): Promise<RunRow[]> {
   const taken: RunRow[] = [];
   const passedOver: number[] = [];
@@ -155,7 +155,7 @@ async function lockNew(tx: Transaction, limit: number): Promise<RunRow[]> {
     }
   }
   if (taken.length > 0) {
-    // In the order of the choice, so that whoever was served last is last the next time.
+    // In the order of the choice, so that the owner served last comes last the next time.
     tx.send(
       `UPDATE owners o SET turn = t.turn
          FROM (SELECT owner, nextval('turns') AS turn FROM unnest ($1::text[]) WITH ORDINALITY AS u (owner, place)) t
@@ -213,8 +213,8 @@ interface Owner {
 }
 
 /**
- * The next is always of the owner with the fewest under a lease; of several such the one served longest ago, and of
- * those that never were the one that waits longest.
+ * The next run always belongs to the owner with the fewest under a lease; among equals to the one served longest ago,
+ * and among owners never served to the one that waits longest.
  */
 function inTurns(
   owners: readonly Owner[],
@@ -237,7 +237,7 @@ function inTurns(
   return chosen;
 }
 
-/** Each owner once, by its last place. */
+/** Each owner once, by its last position. */
 function lastTurns(rows: readonly RunRow[]): string[] {
   const owners = new Set<string>();
   for (const { owner } of rows) {

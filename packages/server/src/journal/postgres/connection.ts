@@ -1,10 +1,10 @@
 /**
- * A connection to the server that takes writes. The address may name several: a primary, and those that may come in its
- * place. They are tried in turn. A standby, and whatever else takes no writes, counts as one that is away, for reads as
- * well: what it answers may be a while old.
+ * A connection to the server that accepts writes. The URL may name several hosts: a primary, and those that may replace
+ * it. They are tried in turn. A standby, or any other server that accepts no writes, counts as unavailable, also for
+ * reads: its data may be stale.
  *
- * A connection whose other end has vanished without a word is given up: an idle one by the system, which asks now and
- * then, one with a statement under way when that takes too long.
+ * A connection whose other end has vanished silently is given up: the system finds an idle one by keep-alives, and one
+ * with a statement in progress ends when the statement takes too long.
  */
 import pg from 'pg';
 import { eachHost } from '../../network/postgres-hosts.ts';
@@ -12,17 +12,20 @@ import { Away, inWords, isAway } from './failures.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_PROBE_MS = 10_000;
-/** A server that stands still in the middle of a transaction would keep the others from the rows it has locked. */
+/** A server that stalls in the middle of a transaction would block the others from the rows it has locked. */
 const IDLE_MS = 5_000;
-/** Whoever has waited for a lock sees what the one before has written, also where the database is set to something else. */
+/**
+ * After waiting for a lock, a statement must see what the transaction before has written, also if the database has
+ * another default.
+ */
 const ISOLATION = 'read committed';
-/** Far beyond what a statement takes, and what it may wait for another transaction. */
+/** Far longer than any statement takes, including the wait for another transaction. */
 export const ANSWER_MS = 30_000;
 
 const HISTORY = `SELECT (SELECT system_identifier FROM pg_control_system())
   || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history`;
 
-/** Counts and times fit into a number; as text, which is the library's default, they would not compare. */
+/** Counts and times fit into a number; as text, the library's default, they would not compare. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>
     id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
@@ -41,7 +44,7 @@ export class Hosts {
     return this.#addresses[this.#next]!;
   }
 
-  /** Once, however many found at the same time that there is nobody. */
+  /** Once, however many callers find at the same time that nothing is reachable. */
   passOver(address: string): void {
     if (address === this.next) this.#next = (this.#next + 1) % this.#addresses.length;
   }
@@ -70,23 +73,23 @@ export class Connection extends pg.Client {
       keepAlive: true,
       keepAliveInitialDelayMillis: IDLE_PROBE_MS,
       application_name: 'talaria',
-      // What a transaction writes is sent together with its commit: one round trip, however many statements.
+      // The writes of a transaction are sent together with its commit: one round trip, however many statements.
       pipeline: true,
       types,
     });
     this.#hosts = hosts;
     this.#address = address;
     this.#idleMs = idleMs;
-    // Between statements a lost connection is reported here; whoever uses it hears of it from the next one.
+    // A connection lost between statements is reported here; the next statement on it fails.
     this.on('error', () => {});
   }
 
-  /** Which history of which database this is: another one's transactions have the same ids. */
+  /** Identifies the history of the database: transactions of another history have the same ids. */
   get history(): string {
     return this.#history;
   }
 
-  /** In one system call, and to be read in one. */
+  /** In one system call, so that the server can read it in one. */
   sendTogether<T>(send: () => T): T {
     const { stream } = this.connection;
     stream.cork();
@@ -128,13 +131,14 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** It is the same for as long as the connection lasts: a server that takes writes begins another one by a restart. */
+  /** It stays the same for as long as the connection lasts: a server begins another history only by a restart. */
   async #askHistory(): Promise<string> {
     try {
       const { rows } = await this.query<{ history: string }>(HISTORY);
       return rows[0]!.history;
     } catch (error) {
-      // Some providers do not tell, those whose servers share their storage among them: there a failover loses nothing.
+      // Some providers do not tell, for example those whose servers share their storage: there a failover loses
+      // nothing.
       if (error instanceof pg.DatabaseError && !isAway(error)) return '';
       throw error;
     }

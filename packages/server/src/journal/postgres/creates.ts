@@ -1,9 +1,9 @@
 /**
- * New runs, in groups. Of each, in this order: whether its key stands for a run already, whether its job still admits
- * it, the limit of the queue, the session it goes into. A refused run leaves nothing behind.
+ * Creates runs, in groups. The order for each: is its key used already, does its job still allow it, the limit of the
+ * queue, its session. A refused run leaves nothing behind.
  *
- * Of several servers that create at once, each counts the queue without the runs the others are about to add: together
- * they can pass its limit by what they add in that moment.
+ * When several servers create at once, each counts the queue without the runs that the others are about to add:
+ * together they can exceed the limit by those.
  */
 import { TalariaError } from '@talaria/protocol';
 import type { CreateLimits, CreateOutcome, NewRun } from '../journal.ts';
@@ -53,15 +53,15 @@ export async function createRuns(
       } else keys.giveBack(tx, run);
       answers.push({ value: outcome });
     } catch (error) {
-      // What the database itself refuses has undone the others of the group, too.
+      // A refusal by the database itself undoes the others of the group, too.
       if (!(error instanceof TalariaError)) throw error;
-      // Refused before anything of it was written.
+      // Refused before anything was written for it.
       keys.giveBack(tx, run);
       answers.push({ error });
     }
   }
   if (owners.size > 0) {
-    // In one order for all servers, so that no two of them wait for each other.
+    // In the same order on all servers, so that no two of them wait for each other.
     tx.send('INSERT INTO owners (owner, turn) SELECT unnest ($1::text[]), 0 ON CONFLICT DO NOTHING', [
       [...owners].sort(),
     ]);
@@ -98,7 +98,7 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
   return { kind: 'created' };
 }
 
-/** How many runs wait, in all and of each owner of the group. */
+/** How many runs wait, in total and for each owner of the group. */
 class Queue {
   readonly #roomElsewhere: () => Promise<number>;
   #room: number | undefined;
@@ -124,12 +124,12 @@ class Queue {
     this.#roomElsewhere = roomElsewhere;
   }
 
-  /** How many runs too many there are for another of this owner; see `CreateLimits`. */
+  /** By how many runs the queue is too full for another one of this owner; see `CreateLimits`. */
   async excess(owner: string, { maxQueued, ownerShare }: CreateLimits): Promise<number> {
     const inAll = this.#total + 1 - maxQueued;
     const ofOwner = (this.#byOwner.get(owner) ?? 0) + 1 - ownerShare;
     if (Math.min(inAll, ofOwner) <= 0) return 0;
-    // Asked for only where it decides.
+    // Only computed where it decides.
     this.#room ??= await this.#roomElsewhere();
     return Math.min(inAll - this.#room, ofOwner);
   }

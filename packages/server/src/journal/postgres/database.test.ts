@@ -1,4 +1,4 @@
-/** Transactions through a connection that is cut at the worst moments, against a real server. */
+/** Transactions over a connection that is cut at the worst moments, against a real server. */
 import dns from 'node:dns';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -64,7 +64,7 @@ describe('a transaction whose connection is cut', () => {
     ['before what it begins with', { when: 'FOR UPDATE', forward: false }],
     ['with that sent', { when: 'FOR UPDATE', forward: true }],
     ['after its commit was sent and before the answer', { when: 'COMMIT', forward: true }],
-  ] as const)('%s happens once, and is given what it begins with', async (_, cut) => {
+  ] as const)('%s happens once, and gets its first rows', async (_, cut) => {
     await mark('a');
     proxy.cutNext(cut);
     const first = { sql: 'SELECT name FROM marks WHERE name = $1 FOR UPDATE', values: ['a'] };
@@ -77,7 +77,7 @@ describe('a transaction whose connection is cut', () => {
     expect(await marks()).toEqual(['ab']);
   });
 
-  it('and whose commit takes a while at the other end happens once', async () => {
+  it('and whose commit takes a while on the server happens once', async () => {
     await direct.query(`
       CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
           AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
@@ -104,7 +104,7 @@ describe('a transaction whose connection is cut', () => {
 });
 
 describe('while the database cannot be reached', () => {
-  it('a call waits, and goes on when it is back', async () => {
+  it('a call waits, and continues when it is back', async () => {
     await proxy.stop();
     const waiting = mark('a');
     await expect.poll(() => database.lastError?.message).toMatch(/ECONNREFUSED/);
@@ -115,7 +115,7 @@ describe('while the database cannot be reached', () => {
 
   it.each([
     [
-      'no address of its host',
+      'a host without an address',
       [
         { address: '127.0.0.1', family: 4 },
         { address: '127.0.0.2', family: 4 },
@@ -123,11 +123,11 @@ describe('while the database cannot be reached', () => {
       /127.0.0.1:1; .*127.0.0.2:1/,
     ],
     [
-      'nobody who knows its host',
+      'an unknown host',
       Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' }),
       /EAI_AGAIN/,
     ],
-  ])('a call waits and it is told why: %s', async (_, found, reason) => {
+  ])('a call waits and the log says why: %s', async (_, found, reason) => {
     await using resources = new AsyncDisposableStack();
     const nowhere = new Database({ url: 'postgres://database:1/marks', connections: 1 });
     resources.defer(() => nowhere.close());
@@ -155,7 +155,7 @@ describe('while the database cannot be reached', () => {
     });
   });
 
-  it('closing ends what waits', async () => {
+  it('closing ends waiting calls', async () => {
     await proxy.stop();
     const waiting = mark('a');
     await expect.poll(() => database.lastError).not.toBeNull();
@@ -165,7 +165,7 @@ describe('while the database cannot be reached', () => {
   });
 });
 
-it('while the database takes no writes, a call waits, reads as well', async () => {
+it('a call waits while the database accepts no writes, also a read', async () => {
   await mark('a');
   const setReadOnly = async (value: 'on' | 'off') => {
     await direct.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
@@ -195,7 +195,7 @@ it('a connection that is silent for too long is given up, and its transaction ha
   expect(await marks()).toEqual(['a', 'b']);
 });
 
-it('a statement that takes longer than it should gets longer at every try', async () => {
+it('a statement that takes too long gets more time with every retry', async () => {
   await database.transaction({ ...PATIENT, answerMs: 100 }, async (tx) => {
     tx.send("INSERT INTO marks (name) VALUES ('a')");
     await tx.rows('SELECT pg_sleep(0.3)');
@@ -203,7 +203,7 @@ it('a statement that takes longer than it should gets longer at every try', asyn
   expect(await marks()).toEqual(['a']);
 });
 
-it('whoever was let in once waits for a password that is being changed, and nobody else', async () => {
+it('a role that was let in once waits while its password is being changed, and no other role does', async () => {
   const name = `guest_${Date.now()}`;
   await direct.query(`CREATE ROLE ${name} LOGIN PASSWORD 'right'; GRANT ALL ON marks TO ${name}`);
   const url = new URL(proxy.url);
@@ -230,7 +230,7 @@ it('whoever was let in once waits for a password that is being changed, and nobo
   }
 });
 
-it('closes also while a statement waits for somebody else', async () => {
+it('closes while a statement waits for another transaction', async () => {
   await direct.query("INSERT INTO marks (name) VALUES ('a')");
   await direct.query('BEGIN; SELECT * FROM marks FOR UPDATE');
   const waiting = database.transaction(PATIENT, (tx) => tx.rows('SELECT * FROM marks FOR UPDATE'));
@@ -242,7 +242,7 @@ it('closes also while a statement waits for somebody else', async () => {
   await waiting;
 });
 
-it('a statement the database refuses undoes the transaction, which is not tried again', async () => {
+it('a statement that the database refuses undoes the transaction, which is not retried', async () => {
   let tries = 0;
   const failing = database.transaction(PATIENT, async (tx) => {
     tries += 1;
@@ -255,7 +255,7 @@ it('a statement the database refuses undoes the transaction, which is not tried 
   expect(await mark('b')).toBe('b');
 });
 
-it('work that passes over a refused statement has done nothing, and is not told that it has', async () => {
+it('work that ignores a refused statement has done nothing, and gets an error', async () => {
   const careless = database.transaction(PATIENT, async (tx) => {
     tx.send("INSERT INTO marks (name) VALUES ('a')");
     await tx.rows('SELECT * FROM nowhere').catch(() => {});
@@ -265,7 +265,7 @@ it('work that passes over a refused statement has done nothing, and is not told 
   expect(await marks()).toEqual([]);
 });
 
-it('a transaction fails for what undid it, not for what came after', async () => {
+it('a transaction fails with the error that undid it, not with a later one', async () => {
   let tries = 0;
   const disturbed = database.transaction(PATIENT, async (tx) => {
     tries += 1;
@@ -281,7 +281,7 @@ it('a transaction fails for what undid it, not for what came after', async () =>
   expect(await marks()).toEqual(['a']);
 });
 
-it('what the work itself throws undoes the transaction and reaches the caller', async () => {
+it('an error of the work itself undoes the transaction and reaches the caller', async () => {
   const failing = database.transaction(PATIENT, async (tx) => {
     await tx.rows("INSERT INTO marks (name) VALUES ('a')");
     throw new RangeError('no');
@@ -290,7 +290,7 @@ it('what the work itself throws undoes the transaction and reaches the caller', 
   expect(await marks()).toEqual([]);
 });
 
-it('a table that a newer server changes meanwhile is read and written as before', async () => {
+it('a table that a newer server alters meanwhile is read and written as before', async () => {
   await mark('a');
   const read = () => database.rows(PATIENT, 'SELECT * FROM marks WHERE name = $1', ['a']);
   const readInTransaction = () =>
@@ -301,14 +301,14 @@ it('a table that a newer server changes meanwhile is read and written as before'
   expect(await readInTransaction()).toEqual([{ name: 'a', later: null }]);
 });
 
-it('two transactions in each other’s way both happen', async () => {
+it('two transactions that block each other both happen', async () => {
   await direct.query("INSERT INTO marks (name) VALUES ('a'), ('b')");
   const meet = meeting(2);
   const lock = (first: string, second: string) => {
     let met = false;
     return database.transaction(PATIENT, async (tx) => {
       await tx.rows('SELECT * FROM marks WHERE name = $1 FOR UPDATE', [first]);
-      // Only the first try meets the other: the second one finds it gone.
+      // Only the first attempt meets the other: the second one finds it gone.
       if (!met) await meet();
       met = true;
       await tx.rows('SELECT * FROM marks WHERE name = $1 FOR UPDATE', [second]);
@@ -317,7 +317,7 @@ it('two transactions in each other’s way both happen', async () => {
   await Promise.all([lock('a', 'b'), lock('b', 'a')]);
 });
 
-it('a transaction that stands still keeps nobody from the rows it has locked, and happens later', async () => {
+it('a transaction that stalls does not keep its locks forever, and happens later', async () => {
   await direct.query("INSERT INTO marks (name) VALUES ('a')");
   await using resources = new AsyncDisposableStack();
   const stalling = new Database({ url: proxy.url, connections: 1, idleMs: 100 });

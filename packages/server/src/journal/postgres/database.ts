@@ -1,13 +1,13 @@
 /**
- * Connections to Postgres, and transactions that outlive their loss.
+ * Connections to Postgres, and transactions that survive the loss of their connection.
  *
- * A transaction is given as a function of its connection. When the connection is lost before the commit was asked for,
- * nothing has happened and the function runs again on another connection. When it is lost after, the outcome is
- * unknown to us but not to the database: it is asked what became of the transaction (`pg_xact_status`), and only one
- * that did not happen runs again. So a function may run several times, but its writes happen once.
+ * A transaction is a function of its connection. If the connection is lost before the commit was sent, nothing has
+ * happened, and the function runs again on another connection. If it is lost after, we do not know the outcome, but the
+ * database does: it is asked for the status of the transaction (`pg_xact_status`), and the function runs again only if
+ * the transaction did not happen. So a function may run several times, but its writes happen once.
  *
- * While the database is away, a call waits for as long as its caller said it would, and is refused with
- * `store_unavailable` after that.
+ * While the database is unavailable, a call waits for as long as its caller allows, and is then refused with
+ * `store_unavailable`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
@@ -21,10 +21,11 @@ const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_MAX_MS = 24 * 3600 * 1000;
-/** What is under way at the end gets this long; it may wait for a lock, or for an answer that never comes. */
+/** How long work in progress may take at the end; it may wait for a lock, or for an answer that never comes. */
 const CLOSE_MS = 1_000;
 
-const UNKNOWN = 'The database was lost while it was given a write; whether that has happened is not known';
+const UNKNOWN =
+  'The connection to the database was lost during a write; whether the write happened is unknown';
 
 /**
  * The store's time in a statement for `rowsByClock`. It is the same throughout the statement, so that an index can be
@@ -33,26 +34,26 @@ const UNKNOWN = 'The database was lost while it was given a write; whether that 
 export const NOW = 'coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)';
 
 export interface Patience {
-  /** How long to wait for a database that is away. */
+  /** How long to wait for a database that is unavailable. */
   waitMs: number;
-  /** How long a single statement may take, when that is longer than any should. */
+  /** How long a single statement may take, where it may take longer than usual. */
   answerMs?: number;
 }
 
-/** Somebody waits for the answer and can ask again. */
+/** Somebody waits for the answer and can retry. */
 export const ASKED: Patience = { waitMs: 5_000 };
-/** An answer that comes late is worth nothing. */
+/** A late answer is worth nothing. */
 export const NOW_OR_NEVER: Patience = { waitMs: 0 };
-/** Somebody asks whether it is there: not long, but for longer than it takes to replace a lost connection. */
+/** Somebody asks whether the store is available: short, but longer than it takes to replace a lost connection. */
 export const PROBE: Patience = { waitMs: 1_000 };
-/** Somebody follows a stream, and would rather hear nothing for a while than begin again. */
+/** Somebody follows a stream, and would rather hear nothing for a while than start again. */
 export const WATCHING: Patience = { waitMs: 60_000 };
 /** A change of all tables, by us or by another server that we wait for. */
 export const MIGRATION: Patience = { waitMs: 5_000, answerMs: ANSWER_MAX_MS };
-/** The work on a run waits for the database for as long as it takes; its lease decides whether it may go on. */
+/** The work on a run waits for the database for as long as it takes; its lease decides whether it may continue. */
 export const WORK: Patience = { waitMs: Number.POSITIVE_INFINITY };
 
-/** The database has answered, and what it was given it will not take: nothing has happened, and trying again is no use. */
+/** The database has answered, and refuses the statement: nothing has happened, and a retry would not help. */
 export class StatementRefused extends TalariaError {
   constructor(cause: unknown) {
     super('store_unavailable', { cause });
@@ -64,7 +65,7 @@ export interface Transaction {
   /** When it began, by the store's clock. */
   readonly now: number;
   rows<T extends object>(sql: string, values?: readonly unknown[]): Promise<T[]>;
-  /** Sends without waiting for the answer, which comes before that of whatever is sent next. */
+  /** Sends without waiting for the answer, which arrives before that of whatever is sent next. */
   send(sql: string, values?: readonly unknown[]): void;
 }
 
@@ -104,7 +105,7 @@ export class Database {
       max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     });
-    // An idle connection that is lost is replaced when one is needed.
+    // A lost idle connection is replaced when one is needed.
     this.#pool.on('error', (error) => this.#remember(error));
   }
 
@@ -112,7 +113,7 @@ export class Database {
     return this.#lastError;
   }
 
-  /** A single statement that reads: no transaction, and no transaction id that the database would have to keep. */
+  /** A single reading statement: no transaction, and no transaction id that the database would have to keep. */
   async rows<T extends object>(
     { waitMs, answerMs }: Patience,
     sql: string,
@@ -121,7 +122,7 @@ export class Database {
     return this.#persist(waitMs, () => this.#use((client) => ask<T>(client, sql, values, answerMs)));
   }
 
-  /** A single statement that reads and says `NOW`; its own values begin at `$2`. */
+  /** A single reading statement that uses `NOW`; its own parameters begin at `$2`. */
   rowsByClock<T extends object>(
     patience: Patience,
     sql: string,
@@ -130,7 +131,7 @@ export class Database {
     return this.rows<T>(patience, sql, [this.#now?.() ?? null, ...values]);
   }
 
-  /** `first` goes out in one round trip with the beginning of the transaction; its rows are given to `work`. */
+  /** `first` is sent in one round trip with the beginning of the transaction; `work` gets its rows. */
   async transaction<T, Row extends object = never>(
     { waitMs, answerMs = ANSWER_MS }: Patience,
     work: (tx: Transaction, rows: Row[]) => Promise<T>,
@@ -148,7 +149,7 @@ export class Database {
           inDoubt = doubt;
         });
         return await attempt.catch((error) => {
-          // Or what takes longer than we thought would be tried in vain for ever.
+          // Otherwise a statement that takes longer than expected would be retried forever.
           if (isUnanswered(error)) readyToWaitMs = Math.min(readyToWaitMs * 2, ANSWER_MAX_MS);
           throw error;
         });
@@ -165,7 +166,7 @@ export class Database {
     await this.#closed;
   }
 
-  /** One try; says while the outcome depends on whether a commit that was sent has happened. */
+  /** One attempt. Reports when the outcome begins to depend on whether a sent commit has happened. */
   #attempt<T, Row extends object>(
     answerMs: number,
     work: (tx: Transaction, rows: Row[]) => Promise<T>,
@@ -198,7 +199,7 @@ export class Database {
     });
   }
 
-  /** A connection to a database that is away is given up: the next one may reach another in its place. So is a stale one. */
+  /** A connection to an unavailable database is given up: the next one may reach its replacement. So is a stale one. */
   async #use<T>(work: (client: PooledConnection) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     let useless: Error | undefined;
@@ -218,13 +219,13 @@ export class Database {
       this.#reached = true;
       return client;
     } catch (error) {
-      // Whoever was let in once is right to knock: the name or the password is being changed, or moved.
+      // A role that was let in once may retry: its name or password is being changed.
       if (this.#reached || isAway(error)) throw new Away((error as Error).message, { cause: error });
       throw new TalariaError('store_unavailable', { cause: error });
     }
   }
 
-  /** Tries until it works, fails for good, or the time is over. */
+  /** Retries until it works, fails for good, or the time is over. */
   async #persist<T>(waitMs: number, attempt: () => Promise<T>): Promise<T> {
     const until = performance.now() + waitMs;
     for (let pause = RETRY_MIN_MS; ; pause = Math.min(pause * 2, RETRY_MAX_MS)) {
@@ -241,7 +242,7 @@ export class Database {
         }
         const leftMs = until - performance.now();
         if (leftMs <= 0) throw new TalariaError('store_unavailable', { cause: error });
-        // Of a conflict the database has told this one only when it had waited for the other.
+        // The database reports a conflict only after this transaction has waited for the other, so it retries at once.
         if (conflict) continue;
         await delay(Math.min(leftMs, pause * (0.5 + Math.random() / 2)), undefined, {
           signal: this.#closing.signal,
@@ -251,8 +252,8 @@ export class Database {
   }
 
   /**
-   * After a failover the database does not know what was not copied in time, and gives the ids of such transactions to
-   * others. Then nobody can tell; whoever asked has to look for what it wrote, as after a crash of its own.
+   * After a failover the database does not know transactions that were not copied in time, and gives their ids to
+   * others. Then nobody can tell; the caller has to look for its writes, as after a crash of its own.
    */
   async #hasHappened({ xid, history }: Begun): Promise<boolean> {
     const status = await this.#use(async (client) => {
@@ -276,7 +277,7 @@ export class Database {
 /** What the pool is told to make. */
 type PooledConnection = pg.PoolClient & Connection;
 
-/** Prepared, like every statement that comes again and again (`prepared.ts`). */
+/** Prepared, like every repeated statement (`prepared.ts`). */
 const BEGUN = {
   name: 'talaria_begun',
   text: 'SELECT pg_current_xact_id()::text AS xid, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
@@ -297,7 +298,7 @@ async function begin(client: PooledConnection, answerMs: number): Promise<Begun>
   return { ...rows[0]!, history: client.history };
 }
 
-/** As the library takes it, and its types do not say. */
+/** The library accepts this, but its types do not say so. */
 interface TimedQuery extends pg.QueryConfig {
   query_timeout?: number | undefined;
 }
@@ -330,21 +331,21 @@ class OpenTransaction implements Transaction {
     try {
       return await this.#ask<T>(sql, values);
     } catch {
-      // Whatever follows the first failure fails, too, and says only that.
+      // Every statement after the first failure fails, too, and its error says only that.
       throw this.#failure;
     }
   }
 
   send(sql: string, values: readonly unknown[] = []): void {
     const answer = this.#ask(sql, values);
-    // Its failure is looked at by what comes next, at the latest by `commit`.
+    // Its failure is checked by the next statement, at the latest by `commit`.
     answer.catch(() => {});
     this.#sent.push(answer);
   }
 
   /**
-   * A statement that failed has undone the transaction, also when the work made nothing of it: the database answers the
-   * commit with a rollback then, and not with an error. What failed says more than that.
+   * A failed statement has undone the transaction, even if the work ignored the failure: the database then answers the
+   * commit with a rollback, not with an error. The failed statement's error says more than that.
    */
   async commit(): Promise<void> {
     const committed = this.#client.query('COMMIT');

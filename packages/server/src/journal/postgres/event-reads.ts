@@ -1,14 +1,14 @@
 /**
- * Reads of events, together: when a notification names twenty runs that are watched here, their feeds all read in the same
- * turn, and the database is asked once. Thousands of streams that are woken together leave connections for what cannot
- * wait, such as the renewal of leases; a read that has to wait for a connection goes with the others that do.
+ * Batches reads of events. When a notification names twenty watched runs, their feeds all read in the same turn, and
+ * the database is asked once. When thousands of streams are woken together, connections stay free for urgent work such
+ * as the renewal of leases: reads that have to wait for a connection go out together.
  */
 import { TalariaError } from '@talaria/protocol';
 import type { StoredEvent } from '../journal.ts';
 import { WATCHING } from './database.ts';
 import type { Query } from './reads.ts';
 
-/** A bound on what comes in one answer; each of them may be a full page. */
+/** Limits how much comes in one answer; each read may be a full page. */
 const TOGETHER_MAX = 32;
 const CONNECTIONS = 4;
 
@@ -22,7 +22,7 @@ interface Read {
 }
 
 interface EventRow extends StoredEvent {
-  /** Which of the reads it answers. */
+  /** The index of the read that it answers. */
   place: number;
 }
 
@@ -37,7 +37,7 @@ export class EventReads {
 
   read(runId: string, afterSeq: number, limit: number, maxChars: number): Promise<StoredEvent[]> {
     return new Promise((resolve, reject) => {
-      // After everything else of this turn: timers that end together are callbacks of their own.
+      // After everything else of this turn: timers that fire together run as separate callbacks.
       if (this.#waiting.length === 0) setImmediate(() => this.#readNext());
       this.#waiting.push({ runId, afterSeq, limit, maxChars, resolve, reject });
     });
@@ -62,7 +62,7 @@ export class EventReads {
           reject(new TalariaError('run_not_found', { message: `Run not found: ${runId}` }));
           continue;
         }
-        // A run without such events is one row with nothing in it.
+        // A run without such events is one row of nulls.
         const events = rows.filter((row) => (row.seq as number | null) !== null);
         resolve(events.map(({ seq, event, at, payload }) => ({ seq, event, at, payload })));
       }
@@ -71,7 +71,7 @@ export class EventReads {
     }
   }
 
-  /** Rows come whole or not at all, so the sizes are added up before: the last one brings them to `maxChars`. */
+  /** A row comes completely or not at all, so the sizes are added up first: the last row reaches `maxChars`. */
   #rows(reads: readonly Read[]): Promise<EventRow[]> {
     return this.#query<EventRow>(
       `SELECT q.place, e.seq, e.event, e.at, e.payload

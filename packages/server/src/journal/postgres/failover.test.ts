@@ -1,4 +1,4 @@
-/** A primary that is lost and a standby that takes its place, both real. */
+/** A primary that is lost and a standby that replaces it, both real. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimedRun, delta } from '../testing/records.ts';
@@ -11,7 +11,7 @@ const PATIENT: Patience = { waitMs: 20_000 };
 
 let primary: TestPostgres;
 let standby: TestStandby;
-/** The primary's, the standby's, and the one that names both, with the standby first. */
+/** The URL of the primary, of the standby, and one that names both, with the standby first. */
 let url: { primary: string; standby: string; both: string };
 
 async function startPair(follows: boolean): Promise<void> {
@@ -31,7 +31,7 @@ afterEach(async () => {
 describe('with a standby that follows', () => {
   beforeEach(() => startPair(true));
 
-  it('only the primary is used, wherever it stands in the address', async () => {
+  it('only the primary is used, wherever it is in the URL', async () => {
     await expect(PostgresJournal.open({ url: url.standby })).rejects.toThrow(/is a standby/);
     const database = new Database({ url: url.both, connections: 2 });
     const rows = await database.rows(PATIENT, 'SELECT pg_is_in_recovery() AS standby');
@@ -39,7 +39,7 @@ describe('with a standby that follows', () => {
     await database.close();
   });
 
-  it('the work goes on at the standby once that is promoted, with every event once', async () => {
+  it('the work continues on the standby after its promotion, with every event once', async () => {
     const journal = await PostgresJournal.open({ url: url.both });
     try {
       const claim = await claimedRun(journal);
@@ -51,7 +51,7 @@ describe('with a standby that follows', () => {
       let lost: Promise<void> | undefined;
       for (const [i, text] of texts.entries()) {
         if (i === 20) lost = primary.kill().then(() => standby.promote());
-        // Nobody can tell what became of a commit that was under way; as after a crash, the log is asked.
+        // Nobody can tell the outcome of a commit that was in progress; as after a crash, the log is read.
         await journal.append(claim, [delta(text)]).catch(async (error) => {
           expect(error).toMatchObject({ code: 'store_unavailable' });
           if ((await inLog()).at(-1) !== text) await journal.append(claim, [delta(text)]);
@@ -66,7 +66,7 @@ describe('with a standby that follows', () => {
   });
 });
 
-it('a commit that the standby never got is not taken for that of another with the same id', async () => {
+it('a commit that the standby never got is not confused with another one of the same id', async () => {
   await startPair(false);
   const proxy = await CuttingProxy.to(url.primary);
   const database = new Database({ url: proxy.url, connections: 1 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { StatementRefused } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 
-it('what is asked for while a group is under way goes into the next one together', async () => {
+it('requests that come during a transaction go into the next one together', async () => {
   const groups: number[][] = [];
   const first = Promise.withResolvers<void>();
   const commits = new GroupCommit<number, number>(async (group) => {
@@ -27,7 +27,7 @@ it('one that the database refuses fails alone', async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
-it('a group the database could not be asked about fails together, once', async () => {
+it('a group fails together, once, when the database is unavailable', async () => {
   let commits = 0;
   const away = new GroupCommit<number, number>(async () => {
     commits += 1;

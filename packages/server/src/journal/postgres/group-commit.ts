@@ -1,9 +1,9 @@
 /**
- * Group commit: what is asked for while one transaction is under way goes into the next one together. A slow database
- * makes larger groups, not longer queues, and the cost of a commit is shared by the whole group.
+ * Group commit: requests that come during one transaction go into the next one together. A slow database makes larger
+ * groups, not longer queues, and the whole group shares the cost of a commit.
  *
- * Nobody fails for what somebody else of the group asked for: a group with something in it that the database will not take
- * is parted until that is alone.
+ * No request fails because of another one in its group: when the database refuses something, the group is split until
+ * that request is alone.
  */
 import { StatementRefused } from './database.ts';
 
@@ -15,11 +15,14 @@ interface Waiting<Request, Result> {
   reject(error: unknown): void;
 }
 
-/** A bound on how long the first of a group waits for the others of it. */
+/** Limits how long the first of a group waits for the others. */
 const GROUP_MAX = 500;
 
 export class GroupCommit<Request, Result> {
-  /** Carries out a group; an answer for each, in order. When it rejects, nothing of the group has happened. */
+  /**
+   * Carries out a group; returns an answer for each request, in order. When it rejects, nothing of the group has
+   * happened.
+   */
   readonly #commit: (group: Request[]) => Promise<Answer<Result>[]>;
   #waiting: Waiting<Request, Result>[] = [];
   #busy = false;
@@ -36,14 +39,14 @@ export class GroupCommit<Request, Result> {
     });
   }
 
-  /** Resolves when everything that was asked for is answered. */
+  /** Resolves when every request has its answer. */
   idle(): Promise<void> {
     return this.#running;
   }
 
   async #run(): Promise<void> {
     this.#busy = true;
-    // What is asked for in this very turn belongs to the group.
+    // Requests of this same turn belong to the group.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       await this.#answer(this.#waiting.splice(0, GROUP_MAX));

@@ -1,7 +1,7 @@
 /**
- * Which run a key stands for. A key is there as long as its run is unfinished and for its time after the end, also when
- * the run itself is evicted by then. It is taken before its run is made: who comes second waits for the first, and then
- * finds it taken.
+ * Which run a key stands for. A key exists while its run is unfinished and for its time after the end, also if the run
+ * itself is evicted by then. It is taken before its run is created: a second request waits for the first, and then
+ * finds the key taken.
  */
 import type { RunStatus } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
@@ -21,7 +21,7 @@ interface KeyRow {
 export class TakenKeys {
   readonly #rows: Map<string, KeyRow>;
 
-  /** Takes the keys of these runs that are free; of several with one key the first is the one that may have it. */
+  /** Takes the free keys of these runs; of several runs with one key the first gets it. */
   static async take(tx: Transaction, runs: readonly NewRun[]): Promise<TakenKeys> {
     const first = new Map<string, NewRun>();
     for (const run of runs) {
@@ -73,7 +73,7 @@ export class TakenKeys {
     return { runId: row.run_id, bodyHash: row.body_hash, status: row.status };
   }
 
-  /** The run was refused, and keeps no key: its retry is a first try. */
+  /** The run was refused, and keeps no key: a retry counts as a first attempt. */
   giveBack(tx: Transaction, run: NewRun): void {
     const name = nameOf(run);
     if (name === undefined || this.#rows.get(name)?.run_id !== run.runId) return;
@@ -97,7 +97,7 @@ export function keysOfEvictedRuns(
   );
 }
 
-/** Deletes the keys whose time is over, some at a time; those that are in somebody's hands go the next time. */
+/** Deletes expired keys, some at a time; keys that another transaction holds are deleted the next time. */
 export async function sweepKeys(database: Database): Promise<void> {
   const isAny = async () => {
     const expired = await database.rowsByClock(

@@ -1,11 +1,14 @@
-/** The part of the Postgres driver that keeps jobs. What belongs to the transaction of a run is a function of it. */
+/**
+ * The part of the Postgres driver that keeps jobs. Functions that take a transaction are part of the transaction of a
+ * run.
+ */
 import { type JobRow, toColumns, toStoredJob } from '../job-rows.ts';
 import type { Agenda, JobChange, JobFiring, Jobs, JobVersion, NewJob, StoredJob } from '../jobs.ts';
 import type { RunState } from '../run-state.ts';
 import type { Announcements } from './announcements.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
-/** Whether a run may be created for the job as it was read; if so, nobody changes it meanwhile. */
+/** Whether a run may be created for the job as it was read; locks the job if so. */
 export async function admitsRun(tx: Transaction, { jobId, version }: JobFiring): Promise<boolean> {
   const rows = await tx.rows(
     `SELECT 1 FROM jobs WHERE job_id = $1 AND version = $2 AND (last_run_id IS NULL OR last_status IS NOT NULL)
@@ -25,7 +28,7 @@ export function beginJob(tx: Transaction, { jobId, nextRunAt }: JobFiring, runId
   );
 }
 
-/** Runs have ended, of jobs or not. */
+/** Runs have ended, whether or not they belong to jobs. */
 export function jobsOfEndedRuns(tx: Transaction, runs: readonly { runId: string; state: RunState }[]): void {
   const runIds = runs.map(({ runId }) => runId);
   tx.send(
@@ -55,7 +58,7 @@ export class PostgresJobs implements Jobs {
 
   async create(job: NewJob, maxJobs: number): Promise<StoredJob | undefined> {
     const created = await this.#database.transaction(ASKED, async (tx) => {
-      // Of several that an owner creates at once, each counts those before it.
+      // When an owner creates several at once, each counts those before it.
       await tx.rows("SELECT pg_advisory_xact_lock(hashtext('talaria jobs'), hashtext($1))", [job.owner]);
       const [row] = await tx.rows<JobRow>(
         `INSERT INTO jobs (job_id, owner, version, name, prompt, skills, deliver, schedule, timezone, times, completed,

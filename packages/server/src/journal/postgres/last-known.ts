@@ -1,4 +1,4 @@
-/** A figure for people to look at: while the database is away, what it last was. */
+/** A figure for people: while the database is unavailable, its last known value. */
 import { TalariaError } from '@talaria/protocol';
 
 export class LastKnown<T> {

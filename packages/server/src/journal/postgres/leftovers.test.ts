@@ -1,4 +1,4 @@
-/** Very long runs and sessions are deleted and copied without anybody else having to wait for it. */
+/** Very long runs and sessions are deleted and copied without making anybody else wait. */
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { claimedRun, completed, delta, finishedRun } from '../testing/records.ts';
@@ -46,7 +46,7 @@ async function countRows(table: string): Promise<number> {
   return rows[0].n;
 }
 
-/** Every deletion from the table is seen by its transaction and size. */
+/** Records every deletion from the table with its transaction and size. */
 async function noteDeletions(table: string): Promise<() => Promise<number[]>> {
   await direct.query(`
     CREATE TABLE deletions (xid xid8, rows bigint);
@@ -60,7 +60,7 @@ async function noteDeletions(table: string): Promise<() => Promise<number[]>> {
   };
 }
 
-it('the records of a long run go in several small transactions', async () => {
+it('deletes the records of a long run in several small transactions', async () => {
   const sizes = await noteDeletions('records');
   const runId = await longRun();
   await journal.evict([runId]);
@@ -71,7 +71,7 @@ it('the records of a long run go in several small transactions', async () => {
   expect(Math.max(...deleted)).toBeLessThanOrEqual(1_000);
 });
 
-it('many short runs go in few transactions', async () => {
+it('deletes many short runs in few transactions', async () => {
   const sizes = await noteDeletions('records');
   const runIds: string[] = [];
   for (let i = 0; i < 10; i++) runIds.push(await finishedRun(journal));
@@ -80,10 +80,10 @@ it('many short runs go in few transactions', async () => {
   expect(await sizes()).toHaveLength(1);
 });
 
-it('while a run is being evicted, it is gone already and the others go on', async () => {
+it('a run that is being evicted is gone at once, and other runs continue', async () => {
   const evicted = await longRun();
   const working = await claimedRun(journal);
-  // The eviction cannot end while somebody holds a record of the run.
+  // The eviction cannot end while another transaction holds a record of the run.
   await direct.query('BEGIN; SELECT 1 FROM records WHERE pos = 0 FOR UPDATE');
   const evicting = journal.evict([evicted]);
   await expect.poll(() => journal.getRun(evicted)).toBeUndefined();
@@ -96,7 +96,7 @@ it('while a run is being evicted, it is gone already and the others go on', asyn
   ]);
 });
 
-it('what a server left when it died, the next sweep of another clears', async () => {
+it('the next sweep of another server clears what a dead server left', async () => {
   await finishedRun(journal);
   await direct.query(`
     INSERT INTO leftovers SELECT 'run', n, next_pos FROM runs;
@@ -106,7 +106,7 @@ it('what a server left when it died, the next sweep of another clears', async ()
   expect(await countRows('leftovers')).toBe(0);
 });
 
-it('servers that evict the same runs at once all come to an end, and nothing stays', async () => {
+it('servers that evict the same runs at once all finish, and nothing stays', async () => {
   const others = await Promise.all([PostgresJournal.open({ url }), PostgresJournal.open({ url })]);
   const runIds = [await longRun()];
   for (let i = 0; i < 30; i++) runIds.push(await finishedRun(journal));
@@ -117,7 +117,7 @@ it('servers that evict the same runs at once all come to an end, and nothing sta
   await Promise.all(others.map((server) => server.close()));
 });
 
-it('what is in the hands of another server is passed over', async () => {
+it('skips leftovers that another server holds', async () => {
   const [first, second, held, removed] = [
     await finishedRun(journal),
     await finishedRun(journal),
@@ -137,7 +137,7 @@ it('what is in the hands of another server is passed over', async () => {
   expect(await journal.getRun(removed)).toBeUndefined();
 });
 
-it('the messages of a long session go in small transactions', async () => {
+it('deletes the messages of a long session in small transactions', async () => {
   const sizes = await noteDeletions('session_messages');
   await longSession('s');
   await journal.sessions.delete('ada', 's');
@@ -147,10 +147,10 @@ it('the messages of a long session go in small transactions', async () => {
   expect(Math.max(...(await sizes()))).toBeLessThanOrEqual(1_000);
 });
 
-it('while a session is forked, its runs add to it', async () => {
+it('runs add to a session while it is forked', async () => {
   await longSession('s');
   const claim = await claimedRun(journal, { sessionId: 's' });
-  // The fork holds its source and waits for the name it wants.
+  // The fork locks its source and waits for the name it wants.
   await direct.query(`BEGIN;
     INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns)
     VALUES ('ada', 'f', 0, 0, 0, 0, 0, 0)`);

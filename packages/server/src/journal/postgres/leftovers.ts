@@ -1,22 +1,22 @@
 /**
- * What is left of runs and sessions that are gone. Either can be very long: it goes with its row, for everybody at once,
- * and its records or messages go after it, some at a time, each time in a transaction of its own. So nothing waits long for
- * a lock, and no transaction is open so long that the database could not clean up behind the others.
+ * Deletes what is left of deleted runs and sessions. Either can be very long: its row is deleted at once, for
+ * everybody, and its records or messages follow, some at a time, each time in a transaction of its own. So nothing
+ * waits long for a lock, and no transaction is open so long that the database could not vacuum.
  *
- * A leftover is noted in the transaction that removes the row, so that what a server leaves when it dies is found by the
- * next one that clears. Servers that clear at the same time take different ones.
+ * A leftover is recorded in the transaction that deletes the row, so that the next server that clears finds what a dead
+ * server left. Servers that clear at the same time take different leftovers.
  */
 import { ASKED, type Database, type Transaction } from './database.ts';
 
-/** Where the rows are that are left, and by which column they belong to what is gone. */
+/** Which table holds the remaining rows, and which column refers to what was deleted. */
 export const LEFTOVER_TABLES = {
   run: { table: 'records', key: 'run' },
   session: { table: 'session_messages', key: 'session' },
 } as const;
 
-/** What a transaction deletes: a few milliseconds, unless the rows are large. */
+/** How much one transaction deletes: a few milliseconds, unless the rows are large. */
 const ROWS_MAX = 1_000;
-/** Of how many runs or sessions. */
+/** How many runs or sessions one transaction clears. */
 const OWNERS_MAX = 20;
 
 export interface Leftover {
@@ -26,7 +26,7 @@ export interface Leftover {
   up_to: number;
 }
 
-/** Part of removing the rows these belonged to. */
+/** Part of the transaction that deletes their row. */
 export function leave(tx: Transaction, leftovers: readonly Leftover[]): void {
   tx.send(
     'INSERT INTO leftovers ("of", n, up_to) SELECT * FROM unnest ($1::text[], $2::bigint[], $3::integer[])',
@@ -34,7 +34,7 @@ export function leave(tx: Transaction, leftovers: readonly Leftover[]): void {
   );
 }
 
-/** Resolves when nothing is left, but for what others are clearing at the moment. */
+/** Resolves when nothing is left, except what others are clearing at the moment. */
 export async function clearLeftovers(database: Database): Promise<void> {
   while ((await database.rows(ASKED, 'SELECT 1 FROM leftovers LIMIT 1')).length > 0) {
     if (!(await database.transaction(ASKED, clearSome))) return;

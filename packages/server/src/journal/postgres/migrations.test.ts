@@ -1,4 +1,4 @@
-/** Upgrades: many servers start together, and old ones meet a schema that is newer than they are. */
+/** Upgrades: many servers start together, and old ones meet a newer schema. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { claimedRun, completed, reasoning } from '../testing/records.ts';
@@ -23,7 +23,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 }
 
 it.each(['read committed', 'serializable'])(
-  'servers that start together on an empty database make its tables once (%s)',
+  'servers that start together on an empty database create its tables once (%s)',
   async (isolation) => {
     const url = await postgres.createDatabase();
     const name = new URL(url).pathname.slice(1);
@@ -46,7 +46,7 @@ it('a server refuses to start on a schema newer than it knows, and says which ve
   expect(await query(url, 'SELECT version FROM talaria_schema')).toEqual([{ version: newer }]);
 });
 
-it('a server refuses to start on a database that has no place for every character', async () => {
+it('a server refuses to start on a database that cannot store every character', async () => {
   const url = new URL(await postgres.createDatabase());
   await query(
     url.href,
@@ -59,7 +59,7 @@ it('a server refuses to start on a database that has no place for every characte
   expect(await query(url.href, "SELECT to_regclass('runs') AS runs")).toEqual([{ runs: null }]);
 });
 
-it('one that runs already goes on when the schema gets newer in the ways that a step may change it', async () => {
+it('a running server keeps working when the schema gets newer in the ways that a step may change it', async () => {
   const url = await postgres.createDatabase();
   const journal = await PostgresJournal.open({ url });
   const before = await claimedRun(journal);

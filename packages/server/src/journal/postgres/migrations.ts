@@ -1,12 +1,12 @@
 /**
  * The schema, as numbered steps. A released step is never edited: a change is a new step at the end.
- * While an upgrade goes on, servers of the release before work beside those that made the newest step: a step adds tables,
- * columns that may be left out, indexes, and takes away nothing that release uses. What is to go, goes a release later.
- * Times are milliseconds since the epoch. JSON is kept as text, as it was written: `jsonb` knows no `\u0000`.
+ * During an upgrade, servers of the previous release work beside those that made the newest step. So a step adds
+ * tables, optional columns and indexes, and removes nothing that the previous release uses. Removals follow one release
+ * later. Times are milliseconds since the epoch. JSON is kept as text, as it was written: `jsonb` knows no `\u0000`.
  */
 import type { Transaction } from './database.ts';
 
-/** Any number that nobody else uses for a lock in this database. */
+/** An arbitrary number that nobody else uses for a lock in this database. */
 const MIGRATION_LOCK = 7_411_250_013;
 
 const MIGRATIONS: readonly string[] = [
@@ -347,7 +347,7 @@ export async function migrate(tx: Pick<Transaction, 'rows'>): Promise<void> {
   await tx.rows('INSERT INTO talaria_schema (version) VALUES ($1)', [SCHEMA_VERSION]);
 }
 
-/** A database in another encoding takes runs until the first character that it has no place for; that run never ends. */
+/** A database in another encoding works until the first character that it cannot store; that run never ends. */
 export async function encodingProblem(tx: Pick<Transaction, 'rows'>): Promise<string | undefined> {
   const [row] = await tx.rows<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding");
   return row?.encoding === 'UTF8' ? undefined : `its encoding is ${row?.encoding}, not UTF8`;

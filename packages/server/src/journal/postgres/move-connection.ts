@@ -1,8 +1,8 @@
 /**
  * A connection for the move of a store (`../moving/store-ends.ts`), which holds the lock that keeps servers out.
  *
- * There is one, and it is not replaced when it is lost: with it the lock would be lost, and whoever had it meanwhile may
- * have written. The command ends, and the same command goes on.
+ * There is one, and it is not replaced when it is lost: the lock would be lost with it, and another process might have
+ * written meanwhile. The command ends, and running the same command again continues.
  */
 import pg from 'pg';
 import { eachHost } from '../../network/postgres-hosts.ts';
@@ -17,7 +17,10 @@ export class MoveConnection implements Pick<Transaction, 'rows'> {
   readonly #client: pg.Client;
   #lost: Error | undefined;
 
-  /** `role` is that of the database in the move. Of several hosts, the first that takes writes: a copy may lag behind. */
+  /**
+   * `role` is that of the database in the move. Of several hosts it uses the first that accepts writes: a standby may
+   * lag behind.
+   */
   static async open(url: string, role: 'source' | 'target'): Promise<MoveConnection> {
     let reason: unknown;
     for (const address of eachHost(url)) {
@@ -44,7 +47,7 @@ export class MoveConnection implements Pick<Transaction, 'rows'> {
 
   private constructor(client: pg.Client) {
     this.#client = client;
-    // Between statements a lost connection is reported here, and by the next statement.
+    // A connection lost between statements is reported here, and by the next statement.
     client.on('error', (error) => {
       this.#lost ??= error;
     });
@@ -57,7 +60,7 @@ export class MoveConnection implements Pick<Transaction, 'rows'> {
     return rows;
   }
 
-  /** Rows as the values of their columns; `name` is that of a statement which is planned once. */
+  /** Rows as arrays of column values; `name` is the name of a statement that is planned once. */
   async arrays<T extends unknown[]>(
     name: string,
     sql: string,

@@ -11,7 +11,7 @@ export async function readMark(connection: Connection): Promise<Mark | undefined
   return row && (JSON.parse(row.mark) as Mark);
 }
 
-/** What sets the mark to the values of two parameters, its state and itself. */
+/** Sets the mark from two parameters, its state and itself. */
 export function markStatement(state: string, mark: string): string {
   return `INSERT INTO store_move (id, state, mark) VALUES (0, ${state}, ${mark})
               ON CONFLICT (id) DO UPDATE SET state = excluded.state, mark = excluded.mark`;
@@ -22,7 +22,7 @@ export async function writeMark(connection: Connection, mark: Mark): Promise<voi
   await connection.rows(markStatement('$1', '$2'), [mark.state, JSON.stringify(mark)]);
 }
 
-/** Without reading the mark itself, which a later version may write otherwise. */
+/** Without reading the mark itself, which a later version may write differently. */
 export async function moveState(connection: Connection): Promise<Mark['state'] | undefined> {
   if (!(await hasMarkTable(connection))) return undefined;
   const [row] = await connection.rows<{ state: Mark['state'] }>('SELECT state FROM store_move');

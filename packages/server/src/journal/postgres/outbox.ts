@@ -1,10 +1,10 @@
 /**
- * The part of the Postgres driver that keeps messages to webhooks. What belongs to the transaction of a run is a function
- * of it.
+ * The part of the Postgres driver that keeps webhook messages. Functions that take a transaction are part of the
+ * transaction of a run.
  *
- * A lease is a message that is due later: `due_at` is when it may be claimed, be it after a delay or because whoever
- * holds it had its time. So a lease that has ended needs nobody to notice. Claims exclude each other: what a receiver
- * may have under a lease is counted over all servers.
+ * A lease is a message that is due later: `due_at` is when it may be claimed, after a delay or after the lease of its
+ * holder. So an expired lease needs no action. Claims exclude each other: the limit per receiver counts over all
+ * servers.
  */
 import { isTerminalEvent } from '@talaria/protocol';
 import {
@@ -28,7 +28,7 @@ import type { Announcements } from './announcements.ts';
 import { ASKED, type Database, NOW, NOW_OR_NEVER, type Transaction } from './database.ts';
 import { LastKnown } from './last-known.ts';
 
-/** Any number that nobody else uses for a lock in this database. */
+/** An arbitrary number that nobody else uses for a lock in this database. */
 const CLAIM_LOCK = 7_411_250_015;
 
 /** Part of creating a run. */
@@ -66,7 +66,7 @@ export function webhooksOfEvictedRuns(tx: Transaction, runIds: readonly string[]
   forget(tx, runIds);
 }
 
-/** Lets go of what no message needs any more: the secret after the last one, the rest when the run is gone, too. */
+/** Deletes what no message needs any more: the secret after the last one, the rest when the run is gone, too. */
 function forget(tx: Transaction, runIds: readonly string[]): void {
   const settled = `run_id = ANY ($1::text[]) AND NOT EXISTS (
     SELECT 1 FROM webhook_messages m WHERE m.run_id = webhooks.run_id AND m.failed_at IS NULL)`;
@@ -88,7 +88,7 @@ interface MessageRow {
   secret: string | null;
 }
 
-/** A receiver with room and something due. */
+/** A receiver with room and a due message. */
 interface Turn {
   receiver: string;
   leased: number;

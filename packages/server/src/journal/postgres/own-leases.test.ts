@@ -1,4 +1,4 @@
-/** What a server held when it died is free as soon as it is back; what others hold stays theirs. */
+/** The runs of a server that died are free as soon as it is back; those of other servers stay theirs. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LeaseLostError } from '../journal.ts';
 import { claimedRun, LEASE_MS, reasoning } from '../testing/records.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.stop());
 
-it('a server that is back goes on with its runs at once, and with those of no other', async () => {
+it('a server that is back continues its own runs at once, and no others', async () => {
   const url = await postgres.createDatabase();
   const before = await PostgresJournal.open({ url, worker: 'one' });
   const own = await claimedRun(before, {}, 'one');
@@ -27,7 +27,7 @@ it('a server that is back goes on with its runs at once, and with those of no ot
   await back.close();
 });
 
-it('a write of its former life that comes late is refused, also before anybody claims the run', async () => {
+it('a late write of its former life is refused, also before anybody claims the run', async () => {
   const url = await postgres.createDatabase();
   const before = await PostgresJournal.open({ url, worker: 'one' });
   const own = await claimedRun(before, {}, 'one');

@@ -1,12 +1,13 @@
 /**
- * What a statement is given. Postgres keeps every character in a text but U+0000, and refuses the whole statement for
- * one: it is kept as U+FFFD, the sign for what cannot be shown. JSON writes it as an escape and is not concerned.
+ * The parameters of a statement. Postgres stores every character in a text except U+0000, and refuses the whole
+ * statement for one. So it is stored as U+FFFD, the replacement character. JSON writes it as an escape and is not
+ * affected.
  */
 export function toParameters(values: readonly unknown[]): unknown[] {
   return values.map((value) => (Array.isArray(value) ? toArray(value) : toText(value)));
 }
 
-/** Most of what is written are columns of numbers, which need none of the care that the library takes of each element. */
+/** Most parameters are columns of numbers, which do not need the library's checks of each element. */
 function toArray(elements: readonly unknown[]): unknown {
   if (!elements.every((element) => element === null || typeof element === 'number'))
     return elements.map(toText);

@@ -22,7 +22,7 @@ import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 import { lockForWrites, performWrites, type Write } from './writes.ts';
 
 let postgres: TestPostgres;
-/** Of all tests of the contract, emptied before each: making a database takes longer than most of them. */
+/** Shared by all tests of the contract, emptied before each: creating a database takes longer than most of them. */
 let url: string;
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ async function empty(url: string): Promise<void> {
 describeJournalContract('postgres', open, { shared: true });
 
 describe('beside another server', () => {
-  it('runs that are created together all are, also when one of them was in somebody’s way', async () => {
+  it('runs that are created together all succeed, also when one of them was blocked by somebody', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
     try {
@@ -70,7 +70,8 @@ describe('beside another server', () => {
       const job = await journal.jobs.create(newJob(), 1);
       const first = newRun({ owner: 'eve' });
       const second = newRun({ job: { jobId: job!.jobId, version: job!.version } });
-      // The other has what the second waits for, and waits for what the first has: the journal is the one to give way.
+      // The other transaction holds what the second needs, and waits for what the first holds: the journal has to give
+      // way.
       await other.query("BEGIN; SET deadlock_timeout = '10s'; SELECT * FROM jobs FOR UPDATE");
       const created = Promise.all([first, second].map((run) => journal.createRun(run, NO_LIMIT)));
       await expect
@@ -86,7 +87,7 @@ describe('beside another server', () => {
     }
   });
 
-  it('a claim waits for no run that is in somebody’s hands', async () => {
+  it('a claim does not wait for a run that another transaction holds', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
     const twice = <T>(make: () => Promise<T>): Promise<[T, T]> => Promise.all([make(), make()]);
@@ -113,7 +114,7 @@ describe('beside another server', () => {
     }
   });
 
-  it('a run that may be what takes servers down is given out by one of them at a time', async () => {
+  it('a run that may crash servers is claimed by one of them at a time', async () => {
     const url = await postgres.createDatabase();
     const clock = new TestClock();
     const [journal, other] = [await PostgresJournal.open({ url, now: clock.now }), new pg.Client(url)];
@@ -134,7 +135,7 @@ describe('beside another server', () => {
     }
   });
 
-  it('what somebody else says on its channel harms nobody, and wakes whoever watches', async () => {
+  it('foreign messages on its channel do no harm, and wake the watchers', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
     try {
@@ -152,7 +153,7 @@ describe('beside another server', () => {
     }
   });
 
-  it('what is appended together is one insert, and one notification that names all of it', async () => {
+  it('appends of one moment are one insert, and one notification that names all of them', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
     try {
@@ -179,7 +180,7 @@ describe('beside another server', () => {
     }
   });
 
-  it('whoever watches is woken when its server hears the others again, and by them from then on', async () => {
+  it('watchers are woken when their server hears the others again, and by the others from then on', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
     const wakesAll = async (cause: () => Promise<unknown>) => {
@@ -210,7 +211,7 @@ describe('beside another server', () => {
     }
   });
 
-  it('an event that was announced to nobody is found all the same', async () => {
+  it('finds an event that nobody announced', async () => {
     const url = await postgres.createDatabase();
     const [journal, mute] = [await PostgresJournal.open({ url }), new Database({ url, connections: 1 })];
     try {
@@ -219,7 +220,7 @@ describe('beside another server', () => {
       journal.watchEvents(claim.runId, () => {
         woken += 1;
       });
-      // As a server does that dies between its commit and what it would have said of it.
+      // Like a server that dies between its commit and its announcement.
       const append: Write = { kind: 'append', lease: claim, records: [completed()], options: {} };
       await mute.transaction(
         ASKED,
@@ -234,7 +235,7 @@ describe('beside another server', () => {
   });
 });
 
-it('a run that the database will not take fails alone', async () => {
+it('a run that the database refuses fails alone', async () => {
   const url = await postgres.createDatabase();
   const journal = await PostgresJournal.open({ url });
   try {
@@ -250,7 +251,7 @@ it('a run that the database will not take fails alone', async () => {
   }
 });
 
-it('closes also while the database is away and a write waits for it', async () => {
+it('closes while the database is unavailable and a write waits for it', async () => {
   const url = await postgres.createDatabase();
   const journal = await PostgresJournal.open({ url });
   const claim = await claimedRun(journal);
@@ -263,7 +264,7 @@ it('closes also while the database is away and a write waits for it', async () =
   });
 });
 
-it('a post that the database has no room for is refused, not kept waiting like the work, and never made', async () => {
+it('a post that the database has no room for is refused, does not wait like the work, and never happens', async () => {
   const url = await postgres.createDatabase();
   const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -316,7 +317,7 @@ it('a snapshot of a workspace is stored and read whole across restarts of the da
   }
 });
 
-it('streams that are all woken at once keep nobody else waiting', async () => {
+it('streams that are all woken at once delay nobody else', async () => {
   const url = await postgres.createDatabase();
   const journal = await PostgresJournal.open({ url });
   try {
@@ -334,7 +335,7 @@ it('streams that are all woken at once keep nobody else waiting', async () => {
   }
 });
 
-it('makes do with fewer connections than it would take, as an ordinary user', async () => {
+it('works with fewer connections than it would like, as an ordinary user', async () => {
   const url = new URL(await postgres.createDatabase());
   const admin = new pg.Client(url.href);
   await admin.connect();
@@ -353,7 +354,7 @@ it('makes do with fewer connections than it would take, as an ordinary user', as
   }
 });
 
-it('works also where the database does not tell whose history it has', async () => {
+it('works if the database does not reveal its history', async () => {
   const url = new URL(await postgres.createDatabase());
   const admin = new pg.Client(url.href);
   await admin.connect();

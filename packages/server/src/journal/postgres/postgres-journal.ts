@@ -61,14 +61,14 @@ import { lockForWrites, performWrites, type Write } from './writes.ts';
 
 const CONNECTIONS = 8;
 const PEER_SECRET_BYTES = 32;
-/** What is being written at the end gets this long; while the database is away, it would wait for ever. */
+/** How long writes in progress may take at the end; while the database is unavailable, they would wait forever. */
 const CLOSE_MS = 2_000;
-/** About what a step records: on a disk with room for less than that a run gets no further. */
+/** About the size of a step's records: with less room on the disk a run cannot continue. */
 const PROBE_BYTES = 65_536;
 
 export interface PostgresJournalOptions {
   url: string;
-  /** The name under which this process claims runs; leases of that name are of a process that is dead. */
+  /** The name under which this process claims runs; existing leases of that name belong to a dead process. */
   worker?: string | undefined;
   /** The store's clock, in ms; the database's own unless a test has one. */
   now?: (() => number) | undefined;
@@ -90,7 +90,7 @@ export class PostgresJournal implements Journal {
   readonly #announcements: Announcements;
   readonly #creates: GroupCommit<Create, CreateOutcome>;
   readonly #writes: GroupCommit<Write, Appended>;
-  /** Apart from the work on runs, which waits for a database that takes no writes: who posts is told. */
+  /** Separate from the work on runs, which waits for a database that accepts no writes: whoever posts gets an error. */
   readonly #posts: GroupCommit<Write, Appended>;
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
@@ -207,7 +207,7 @@ export class PostgresJournal implements Journal {
 
   async claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]> {
     if (!(await mayClaim(this.#database))) return [];
-    // One that waited for the database would find the leases of all who were kept from renewing them.
+    // A claim that waited for the database would find expired leases of owners that could not renew them.
     const { claims, cancelled } = await this.#record(NOW_OR_NEVER, (tx) =>
       claimRuns(tx, { worker, leaseMs, limit }),
     );
@@ -257,7 +257,7 @@ export class PostgresJournal implements Journal {
     await sweepKeys(this.#database);
   }
 
-  /** Passes over runs that somebody else removes at the moment. */
+  /** Skips runs that somebody else is deleting. */
   #removeRuns(runIds: readonly string[]): Promise<void> {
     return this.#database.transaction(ASKED, async (tx) => {
       const gone = await tx.rows<GoneRun>(
@@ -276,7 +276,7 @@ export class PostgresJournal implements Journal {
       webhooksOfEvictedRuns(tx, ids);
       workspacesOfEvictedRuns(tx, ids);
       snapshotsOfEvictedRuns(tx, ids);
-      // A session nobody named is the run's own, and ends with it.
+      // An unnamed session belongs to its run, and ends with it.
       tx.send(
         `DELETE FROM grants USING unnest ($1::text[], $2::text[]) AS g (owner, session_id)
           WHERE grants.owner = g.owner AND grants.session_id = g.session_id
@@ -365,7 +365,7 @@ export class PostgresJournal implements Journal {
     if (announced) this.#announcements.outbox();
   }
 
-  /** Of a run that no worker holds; of any other its worker tells. */
+  /** Only for runs without a worker; a worker reports the end of its own run. */
   async #reportEnd({ runId, records }: Appended): Promise<void> {
     const end = records.find(isEnd);
     const run = end && (await this.getRun(runId));
@@ -400,7 +400,7 @@ export class PostgresJournal implements Journal {
 
 type KeyName = 'cursors' | 'peers';
 
-/** Random bytes, made by whichever server needs them first. */
+/** Random bytes, created by the server that needs them first. */
 async function readOrMakeKey(tx: Transaction, name: KeyName, bytes: number): Promise<Uint8Array> {
   await tx.rows('INSERT INTO keys (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
     name,

@@ -1,6 +1,6 @@
 /**
  * A Postgres store as the source of a move (`../moving/store-ends.ts`). It is read in one transaction that sees the
- * database as it was at its beginning.
+ * database as it was at the beginning of the transaction.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -20,7 +20,7 @@ import { SCHEMA_VERSION, schemaVersion } from './migrations.ts';
 import { MoveConnection } from './move-connection.ts';
 import { moveState } from './move-mark.ts';
 
-/** What is only there to be deleted is left out, by views that take the place of its tables. */
+/** Rows that only wait to be deleted are left out, by views that replace their tables. */
 const WITHOUT_LEFTOVERS = Object.entries(LEFTOVER_TABLES)
   .map(
     ([of, { table, key }]) =>
@@ -96,7 +96,7 @@ export class PostgresSource implements SourceEnd {
     await this.#connection.end();
   }
 
-  /** As many rows as fit into a batch, counted where they are: their sizes are known without reading them. */
+  /** As many rows as fit into a batch, measured in the database: their sizes are known without reading them. */
   #page({ name, columns, key }: MovedTable, goesOn: boolean): { name: string; sql: string } {
     const order = (table: string): string => key.map((column) => `${table}.${quoted(column)}`).join(', ');
     const start = key
@@ -123,7 +123,7 @@ export async function readCounters(connection: MoveConnection): Promise<Counters
   return new Map(sequences.flatMap(({ counter, last }) => (last === null ? [] : [[counter, last] as const])));
 }
 
-/** The source is not to be changed, so it is for its server to bring it up to date. */
+/** The source must not be changed, so its own server has to upgrade it. */
 async function expectPresentSchema(connection: MoveConnection): Promise<void> {
   const version = await schemaVersion(connection);
   if (version === 0)
@@ -143,7 +143,7 @@ async function expectPresentSchema(connection: MoveConnection): Promise<void> {
     throw new MoveRefusedError(`The source cannot be moved: ${move.problem}. ${move.fix}`);
 }
 
-/** A server that is cut off from the database, and so from its lock, still works on what it has under a lease. */
+/** A server that lost its connection, and so its lock, still works on what it has under a lease. */
 async function expectNoLease(connection: MoveConnection): Promise<void> {
   const [row] = await connection.rows<{ seconds: string | null }>(
     `SELECT ceil(max(lease_until) / 1000.0 - extract(epoch FROM clock_timestamp()))::text AS seconds

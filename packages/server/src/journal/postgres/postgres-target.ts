@@ -1,4 +1,6 @@
-/** A Postgres store as the target of a move (`../moving/store-ends.ts`): its tables are made, or go on to be filled. */
+/**
+ * A Postgres store as the target of a move (`../moving/store-ends.ts`): creates its tables, or continues to fill them.
+ */
 import {
   type Counters,
   type Key,
@@ -22,7 +24,7 @@ export class PostgresTarget implements TargetEnd {
   static async open(url: string): Promise<PostgresTarget> {
     const connection = await MoveConnection.open(url, 'target');
     try {
-      // Rows are looked up by key, many at a time: that is never worth reading the whole table.
+      // Rows are looked up by key, many at a time: a scan of the whole table is never worth it.
       await connection.rows('SET enable_hashjoin = off; SET enable_mergejoin = off');
       const shape = await connection.transaction(async () => {
         await expectNoOtherSchema(connection);
@@ -93,7 +95,7 @@ export class PostgresTarget implements TargetEnd {
     }
   }
 
-  /** What a server's first queries are planned with. */
+  /** Statistics for the planner, before a server's first queries. */
   async settle(): Promise<void> {
     await this.#connection.rows('ANALYZE');
   }
@@ -135,7 +137,7 @@ function asRecord(columns: MovedTable['columns'], row: Row): Record<string, stri
   return record;
 }
 
-/** Another store's tables are not brought up to date on the way to finding out that it is not empty. */
+/** The tables of another store are not upgraded just to find out that it is not empty. */
 async function expectNoOtherSchema(connection: MoveConnection): Promise<void> {
   const version = await schemaVersion(connection);
   if (version !== 0 && version !== SCHEMA_VERSION) {

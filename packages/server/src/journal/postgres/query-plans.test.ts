@@ -1,7 +1,6 @@
 /**
- * Every statement of the journal finds its rows by an index, in a database with a million records: shown by the plans that
- * the database carried out, with the parameters they had, and again with plans made without looking at parameters, as
- * those of prepared statements are.
+ * Every statement of the journal finds its rows by an index, in a database with a million records. The plans that the
+ * database used show it: with the actual parameters, and again with generic plans, as for prepared statements.
  */
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -15,15 +14,15 @@ import { fillArchive } from './testing/archive.ts';
 import { explainAll, inOneLine, type Plan, type PlanNode, plansOf } from './testing/plans.ts';
 import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
-/** What waits, and what went wrong, may be counted; what is kept may not. */
+/** Waiting and failed things may be counted; kept ones may not. */
 const ROWS_MAX = 2_000;
 const PAGES_MAX = 3_000;
-/** Few rows by their nature, however much is kept: there is no index that would help. */
+/** Always few rows, however much is stored: no index would help. */
 const SMALL = ['owners', 'keys', 'probe', 'leftovers', 'servers', 'talaria_schema'];
 
-/** The schema, and the one row that is there while a store is moved: neither is part of serving. */
+/** The schema, and the one row that exists while a store is moved: neither is part of serving. */
 const ELSEWHERE = ['migrations.ts', 'move-mark.ts'];
-/** What the journal asks every few seconds of the runs that are watched. */
+/** What the journal asks about watched runs every few seconds. */
 const LOOK = 'SELECT run_id, next_pos FROM runs';
 
 let postgres: TestPostgres;
@@ -52,11 +51,11 @@ describe.each(['auto', 'force_generic_plan'] as const)('with plan_cache_mode = %
     });
   }, 120_000);
 
-  it('every statement in the source was carried out', () => {
+  it('every statement in the source was run', () => {
     expect(statementsInSource().filter((sql) => !isAmong(plans, sql))).toEqual([]);
   });
 
-  it('none walks a table', () => {
+  it('none scans a table', () => {
     const walks = plans.flatMap(({ sql, nodes }) =>
       nodes
         .filter((node) => node['Node Type'] === 'Seq Scan' && !SMALL.includes(node['Relation Name'] ?? ''))
@@ -73,7 +72,7 @@ describe.each(['auto', 'force_generic_plan'] as const)('with plan_cache_mode = %
   });
 });
 
-it('what a server asks while there is nothing to do takes one statement each, and no transaction', async () => {
+it('an idle server sends one statement for each poll, and no transaction', async () => {
   const empty = await postgres.createDatabase();
   await (await PostgresJournal.open({ url: empty })).close();
   await explainAll(empty, 'auto');
@@ -101,16 +100,16 @@ function isAmong(plans: readonly Plan[], beginning: string): boolean {
   return plans.some(({ sql }) => sql.startsWith(beginning));
 }
 
-/** Rows the step had in hand, whether it kept them or not. */
+/** Rows that the step read, whether or not it kept them. */
 function rowsRead(node: PlanNode): number {
   const { 'Actual Rows': kept, 'Actual Loops': loops } = node;
   const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
   return (kept + removed) * loops;
 }
 
-/** How each begins: up to the first part that is put in while the program runs. */
+/** How each statement begins: up to the first part that is inserted at run time. */
 function statementsInSource(): string[] {
-  /** Asked after a lost connection alone, and of no table. */
+  /** Only used after a lost connection, and reads no table. */
   const fateOfCommit = 'SELECT pg_xact_status';
   const verb = '\\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH) ';
   const literal = new RegExp(`\`(${verb}[^\`$]*)|'(${verb}[^'\\n]*)'|"(${verb}[^"\\n]*)"`, 'g');
@@ -120,7 +119,7 @@ function statementsInSource(): string[] {
     .filter((sql) => !sql.startsWith(fateOfCommit));
 }
 
-/** The file and all of this folder that it is made of. */
+/** The file and all files of this folder that it imports. */
 function sourcesOf(name: string, found = new Map<string, string>()): Map<string, string> {
   if (found.has(name) || ELSEWHERE.includes(name)) return found;
   const source = readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -184,7 +183,7 @@ async function create(
   return run.runId;
 }
 
-/** Of the runs that wait, this one: the others are held by somebody else for a while. */
+/** Of the waiting runs, this one: the others are locked for a while. */
 async function claim(journal: PostgresJournal, runId: string): Promise<Claim> {
   for (;;) {
     const claims = await journal.claim('w', LEASE_MS, 50);
@@ -251,7 +250,7 @@ async function useConversations(journal: PostgresJournal): Promise<void> {
 async function useResponses(journal: PostgresJournal): Promise<void> {
   const { responses } = journal;
   const names = [createRunId(), createRunId(), createRunId()] as const;
-  // The third goes on from the first, as the second did: it branches off.
+  // The third continues the first, as the second did: it branches off.
   for (const [i, previous] of [undefined, names[0], names[0]].entries()) {
     const response = { responseId: names[i]!, settings: {} as ResponseSettings, maxStored: 1000, previous };
     await finish(journal, await create(journal, { sessionId: createRunId(), response }));

@@ -32,7 +32,7 @@ export class PostgresReader {
     return row && toStoredRun(row);
   }
 
-  /** A run beyond the size of the page comes without its state: it says that there is more, and costs nothing. */
+  /** A run beyond the size of the page comes without its state: it shows that there is more, and costs nothing. */
   async listRuns(filter: RunFilter): Promise<RunPage> {
     const { owner, after, maxChars = Number.MAX_SAFE_INTEGER } = filter;
     const values: unknown[] = [];
@@ -89,7 +89,7 @@ export class PostgresReader {
     return row?.run_id;
   }
 
-  /** The patterns granted to this owner for good or in this session. */
+  /** The patterns granted to this owner permanently or in this session. */
   async grantedPatterns(owner: string, sessionId: string): Promise<Set<string>> {
     const rows = await this.#query<{ pattern_key: string }>(
       "SELECT pattern_key FROM grants WHERE owner = $1 AND session_id IN ('', $2)",

@@ -1,4 +1,7 @@
-/** The part of the Postgres driver that keeps responses. What belongs to the transaction of a run is a function of it. */
+/**
+ * The part of the Postgres driver that keeps responses. Functions that take a transaction are part of the transaction
+ * of a run.
+ */
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
 import { previousTurn, RESPONSE_COLUMNS, type ResponseRow, toStoredResponse } from '../response-rows.ts';
@@ -9,7 +12,7 @@ import { forkSession, holdSessionBeyond, isSessionBusy, lockSession } from './se
 
 const FIND = `SELECT ${RESPONSE_COLUMNS} FROM responses WHERE response_id = $1 AND owner = $2`;
 
-/** The session the new run goes into; makes it when it has to branch off. */
+/** The session of the new run; creates it when it has to branch off. */
 export async function sessionOf(tx: Transaction, { owner, sessionId, response }: NewRun): Promise<string> {
   if (response?.previous === undefined) return sessionId;
   const [row] = await tx.rows<ResponseRow>(FIND, [response.previous, owner]);
@@ -23,7 +26,7 @@ export async function sessionOf(tx: Transaction, { owner, sessionId, response }:
   return fork.sessionId;
 }
 
-/** The new run is a response; its session is there by now. */
+/** The new run is a response; its session exists by now. */
 export function addResponse(tx: Transaction, { owner, runId, response }: NewRun, sessionId: string): void {
   if (response === undefined) return;
   tx.send(

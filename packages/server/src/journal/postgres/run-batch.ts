@@ -1,7 +1,7 @@
 /**
- * Changes to runs, gathered during a transaction and written together: one statement for all records, one for all
- * heads, and what the end of a run means for its key, its job and its webhook. The rows are locked when they are read, in
- * one order for everybody, so no two transactions wait for each other.
+ * Changes to runs, collected during a transaction and written together: one statement for all records, one for all
+ * heads, and the effects of a run's end on its key, its job and its webhook. The rows are locked when they are read,
+ * always in the same order, so no two transactions wait for each other.
  */
 import { type Advanced, advance, type RunHead } from '../advance.ts';
 import { isAnnounced } from '../outbox.ts';
@@ -16,7 +16,7 @@ export interface Appended {
   runId: string;
   records: Advanced['records'];
   unblocks: boolean;
-  /** Whether something is to be sent to a webhook, if the run has one. */
+  /** Whether a message for a webhook is due, if the run has one. */
   announced: boolean;
 }
 
@@ -46,7 +46,7 @@ export class RunBatch {
     });
   }
 
-  /** The run as this transaction has it by now. */
+  /** The run as this transaction has changed it so far. */
   get(runId: string): { row: RunRow; head: RunHead } | undefined {
     return this.#runs.get(runId);
   }
@@ -76,7 +76,7 @@ export class RunBatch {
     run.dirty = true;
   }
 
-  /** Sends everything; it is there when the transaction is committed. */
+  /** Sends everything; it is stored when the transaction is committed. */
   flush(tx: Transaction): void {
     const records = this.#changed;
     if (records.length > 0) {

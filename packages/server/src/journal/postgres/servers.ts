@@ -19,7 +19,7 @@ export function toKnownServer(row: ServerRow): KnownServer {
   return { serverId, url, role, version, maxRuns, ...times };
 }
 
-/** How many more runs the servers but this one could work on now. */
+/** How many more runs the other servers could work on now. */
 export async function roomElsewhere(tx: Transaction, serverId: string): Promise<number> {
   const [row] = await tx.rows<{ room: number }>(
     `SELECT coalesce(sum(greatest(0, s.max_runs - (
@@ -40,7 +40,7 @@ export class PostgresServers implements Servers {
 
   announce({ serverId, url, role, version, maxRuns }: NewServer): Promise<number> {
     return this.#database.transaction(ASKED, async (tx) => {
-      // Later than before, also where the clock was set back: it tells one life of a server from the next.
+      // Later than before, even if the clock was set back: it distinguishes one life of a server from the next.
       const [row] = await tx.rows<{ started_at: number }>(
         `INSERT INTO servers AS s (server_id, url, role, version, max_runs, started_at, seen_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6)
@@ -78,7 +78,7 @@ export class PostgresServers implements Servers {
   }
 
   async list(): Promise<{ now: number; servers: KnownServer[] }> {
-    // One row without a server when there is none.
+    // One row of nulls when there is no server.
     const rows = await this.#database.rowsByClock<ServerRow & { now: number }>(
       ASKED,
       `SELECT s.*, clock.now FROM (SELECT ${NOW} AS now) clock LEFT JOIN servers s ON true

@@ -1,4 +1,7 @@
-/** The part of the Postgres driver that keeps sessions. What belongs to the transaction of a run is a function of it. */
+/**
+ * The part of the Postgres driver that keeps sessions. Functions that take a transaction are part of the transaction of
+ * a run.
+ */
 import { TalariaError } from '@talaria/protocol';
 import type { Cursors } from '../cursors.ts';
 import {
@@ -28,7 +31,7 @@ import {
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 import { leave } from './leftovers.ts';
 
-/** A run was created in the session, which is there from now on. */
+/** A run was created in the session, which exists from now on. */
 export function useSession(tx: Transaction, owner: string, sessionId: string, runId: string): void {
   tx.send(
     `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id,
@@ -75,13 +78,13 @@ export function addTurn(
   );
 }
 
-/** Nobody uses, adds to or deletes the session meanwhile. */
+/** Locks the session against use, additions and deletion. */
 export async function lockSession(tx: Transaction, n: number): Promise<SessionRow | undefined> {
   const [row] = await tx.rows<SessionRow>('SELECT * FROM sessions WHERE n = $1 FOR UPDATE', [n]);
   return row;
 }
 
-/** Nobody deletes the session meanwhile; runs use it and add to it. Undefined when it ends at `pos`. */
+/** Locks the session against deletion only; runs use it and add to it. Undefined when it ends at `pos`. */
 export async function holdSessionBeyond(
   tx: Transaction,
   n: number,
@@ -103,7 +106,7 @@ export async function isSessionBusy(tx: Transaction, owner: string, sessionId: s
   return rows.length > 0;
 }
 
-/** However long it takes: what is said in the other session meanwhile does not wait for it. */
+/** However long it takes, additions to the other session do not wait for it. */
 export async function forkSession(
   tx: Transaction,
   { owner, from, into, upTo, title }: NewFork,
@@ -142,7 +145,7 @@ export async function forkSession(
               count(*) FILTER (WHERE ${IS_TOOL_RESULT})
          FROM session_messages WHERE session = $1)
       WHERE n = $1 RETURNING *`,
-    // Also where nothing is left of what was said, and so no message begins it.
+    // Also when no message is left to mark the beginning.
     [made.n, upTo === undefined ? source.context_from : null],
   );
   return toStoredSession(fork!);
@@ -174,7 +177,7 @@ export class PostgresSessions implements Sessions {
   update(owner: string, sessionId: string, change: SessionChange): Promise<StoredSession> {
     return this.#database.transaction(ASKED, async (tx) => {
       const columns = changedColumns(change, tx.now);
-      // Nothing to set is no statement; the number of turns stays as it is.
+      // Nothing to set means no statement; the number of turns stays unchanged.
       const sets = ['turns = turns', ...columns.map(([column], i) => `${column} = $${i + 3}`)];
       const [row] = await tx.rows<SessionRow>(
         `UPDATE sessions SET ${sets.join(', ')}
@@ -198,7 +201,7 @@ export class PostgresSessions implements Sessions {
   async list(filter: SessionFilter): Promise<SessionPage> {
     const { owner, after, offset, limit, source, title, includeHidden } = filter;
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#cursors.open(owner, after);
-    // One more than asked for tells whether there are more.
+    // One more than requested shows whether there are more.
     const rows = await this.#database.rows<SessionRow>(
       ASKED,
       `SELECT * FROM sessions

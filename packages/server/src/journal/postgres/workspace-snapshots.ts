@@ -3,8 +3,8 @@
  *
  *   chunk by chunk, each a transaction ──▶ switch: the row names the new chunks, the old ones go
  *
- * Chunks that no row names are nobody's snapshot: those of a server that died while it stored, or lost the run. The next
- * switch deletes them, or the end of the run. Chunks hold the row of the run, so that none is added to a run that is gone.
+ * Chunks that no row names belong to no snapshot: a server died while it stored them, or lost the run. The next switch
+ * deletes them, or the end of the run. Chunks lock the row of the run, so that none is added to a deleted run.
  */
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '../../basics/failpoints.ts';
@@ -13,9 +13,9 @@ import type { StoredSnapshot, WorkspaceSnapshots } from '../workspace-snapshots.
 import { AtATime } from './at-a-time.ts';
 import { ASKED, type Database, type Transaction, WORK } from './database.ts';
 
-/** What is in memory at a time, and the most that one statement carries. */
+/** How much is in memory at a time, and the most that one statement carries. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Of all runs together: the other connections are for what is small and urgent, such as leases. */
+/** Over all runs: the other connections are for small, urgent work such as leases. */
 const CHUNKS_AT_ONCE = 2;
 const IS_HELD = 'run_id = $1 AND epoch = $2 AND finished_at IS NULL AND lease_until IS NOT NULL';
 
@@ -75,7 +75,8 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
     let left = bytes;
     for (let n = 0; left > 0; n++) {
       const [row] = await this.#chunks.run(() => this.#readChunk(runId, snapshotId, n));
-      if (row === undefined) throw new Error(`The snapshot ${snapshotId} of ${runId} is not there any more`);
+      if (row === undefined)
+        throw new Error(`The snapshot ${snapshotId} of ${runId} does not exist any more`);
       left -= row.bytes.length;
       yield row.bytes;
     }
@@ -131,7 +132,7 @@ export class PostgresWorkspaceSnapshots implements WorkspaceSnapshots {
   }
 }
 
-/** Nobody else claims the run until the transaction is over. */
+/** Nobody else can claim the run until the transaction is over. */
 async function hold(tx: Transaction, { runId, epoch }: Lease): Promise<void> {
   const held = await tx.rows(`SELECT 1 FROM runs WHERE ${IS_HELD} FOR UPDATE`, [runId, epoch]);
   if (held.length === 0) throw new LeaseLostError(runId);

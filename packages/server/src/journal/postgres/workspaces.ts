@@ -1,4 +1,7 @@
-/** The part of the Postgres driver that knows where workspaces are. What belongs to the transaction of a run is a function of it. */
+/**
+ * The part of the Postgres driver that knows where workspaces are. Functions that take a transaction are part of the
+ * transaction of a run.
+ */
 import type { Place, WorkspacePlaces } from '../peers.ts';
 import { ASKED, type Database, type Transaction } from './database.ts';
 import { type ServerRow, toKnownServer } from './servers.ts';

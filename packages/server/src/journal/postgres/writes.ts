@@ -1,7 +1,7 @@
 /**
- * Writes to runs that exist, in groups: appends of their owners, posts of anybody, runs given back, workspaces about to be
- * made. The rows are locked first, so what is checked here (the lease and its epoch, what was posted, whether the run has
- * ended) still holds when it is written.
+ * Writes to existing runs, in groups: appends of their owners, posts of anybody, releases, and new workspaces. The rows
+ * are locked first, so what is checked here (the lease and its epoch, the posts, whether the run has ended) still holds
+ * when it is written.
  */
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from '../journal.ts';
@@ -21,7 +21,7 @@ export type Write =
   | { kind: 'release'; lease: Lease; parkMs?: number | undefined }
   | { kind: 'place'; lease: Lease; serverId: string };
 
-/** Reads what `performWrites` decides by. */
+/** Reads the rows that `performWrites` needs for its decisions. */
 export function lockForWrites(group: readonly Write[]): Statement {
   return lockRuns(group.map((write) => (write.kind === 'post' ? write.runId : write.lease.runId)));
 }
@@ -115,7 +115,7 @@ function place(tx: Transaction, batch: RunBatch, lease: Lease, serverId: string)
   return { runId: lease.runId, records: [], unblocks: false, announced: false };
 }
 
-/** A lease that has only run out is still good until somebody else claims the run. */
+/** An expired lease is still good until somebody else claims the run. */
 function isHeld(batch: RunBatch, { runId, epoch }: Lease): boolean {
   const row = batch.get(runId)?.row;
   return row !== undefined && row.finished_at === null && row.epoch === epoch && row.lease_until !== null;

@@ -40,7 +40,7 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** An expression that reads the column as text. Whatever is no boolean is no boolean for the target either. */
+/** An expression that reads the column as text. A value that is not a boolean here is not one for the target either. */
 export function readExpression(column: string, kind: Kind): string {
   const name = quoted(column);
   if (kind === 'integer') return `CAST(${name} AS TEXT)`;

@@ -1,6 +1,6 @@
 /**
- * Which runs are given out next, and in which order (`Journal.claim`). Whoever takes the runs leases each before asking
- * for the next one: how many of an owner are under a lease decides whose turn it is.
+ * Which runs are claimed next, and in which order (`Journal.claim`). The caller leases each run before it asks for the
+ * next one: the number of leases of an owner decides whose turn it is.
  */
 import { type RunRow, toState } from '../rows.ts';
 import { isSuspect } from '../run-state.ts';

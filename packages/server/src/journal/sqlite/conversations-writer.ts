@@ -1,4 +1,4 @@
-/** Every write to the conversations, asked for by name, as `conversations.<operation>`. */
+/** Every write to the conversations, called by name as `conversations.<operation>`. */
 import { TalariaError } from '@talaria/protocol';
 import type { NewConversation } from '../conversations.ts';
 import type { Turn } from '../sessions.ts';

@@ -10,7 +10,7 @@ const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 
 // Without prlimit (util-linux) the size of files cannot be limited for one process only.
 it.skipIf(!hasPrlimit)(
-  'a full disk refuses the write and changes nothing; with room again all goes on',
+  'a full disk refuses the write and changes nothing; with room again everything continues',
   async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');

@@ -10,7 +10,7 @@ import { SqliteJournal } from './sqlite-journal.ts';
 import { fixturePath, startFixture } from './testing/processes.ts';
 import { tempDirectory } from './testing/temp-journal.ts';
 
-/** The positions that were acknowledged, by run. A last line that was cut off was still acknowledged, but not read. */
+/** The acknowledged positions, by run. A last line that was cut off was acknowledged, but not read. */
 function acknowledged(output: string): Map<string, number[]> {
   const runs = new Map<string, number[]>();
   for (const line of output.split('\n').slice(0, -1)) {
@@ -45,7 +45,7 @@ describe('a server that is killed', () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     await using server = startFixture('append-until-killed', path);
-    // A moment of its own each round: some time after a number of lines nobody can foresee.
+    // A different moment in each round: some time after an unpredictable number of lines.
     const lines = 50 + Math.floor(Math.random() * 400) * (round + 1);
     await waitFor(() => expect(server.output().split('\n').length).toBeGreaterThan(lines));
     server.child.kill('SIGKILL');
@@ -53,7 +53,7 @@ describe('a server that is killed', () => {
 
     const journal = await SqliteJournal.open({ path });
     expect(await expectWhole(journal, output)).toBeGreaterThanOrEqual(lines);
-    // Its leases died with it: the runs go on at once.
+    // Its leases died with it: the runs continue at once.
     expect(await journal.queueDepth()).toEqual({ queued: 3, leased: 0 });
     const claims = await journal.claim('next', LEASE_MS, 10);
     expect(claims.map(({ epoch }) => epoch)).toEqual([2, 2, 2]);
@@ -61,7 +61,7 @@ describe('a server that is killed', () => {
   });
 
   it.each(['journal.before-commit@40', 'journal.after-commit@40'] as const)(
-    'at %s leaves whole groups, and beyond what was acknowledged only what was under way',
+    'at %s leaves whole groups, and beyond what was acknowledged only what was in progress',
     async (failpoint) => {
       using directory = tempDirectory();
       const path = join(directory.path, 'talaria.db');
@@ -73,7 +73,7 @@ describe('a server that is killed', () => {
       const total = await expectWhole(journal, output);
       const known = [...acknowledged(output).values()].flat().length + 3 * 2;
       expect(total).toBeGreaterThanOrEqual(known);
-      // Each of the three runs has one append of two records under way at a time.
+      // Each of the three runs has one append of two records in progress at a time.
       expect(total).toBeLessThanOrEqual(known + 3 * 2);
       await journal.close();
     },
@@ -95,7 +95,7 @@ describe('a server that is killed', () => {
 
 const hasStrace = spawnSync('strace', ['-e', 'trace=none', 'true']).status === 0;
 
-// Killing a process loses nothing the kernel has; only the system calls show what a power cut would lose.
+// Killing a process loses nothing that the kernel has; only the system calls show what a power cut would lose.
 it.skipIf(!hasStrace)('every commit is synced to the disk', () => {
   using directory = tempDirectory();
   const trace = join(directory.path, 'trace');

@@ -1,6 +1,6 @@
 /**
- * Which run a key stands for. A key is there as long as its run is unfinished and for its time after the end, also when
- * the run itself is evicted by then.
+ * Which run a key stands for. A key exists while its run is unfinished and for its time after the end, also if the run
+ * itself is evicted by then.
  */
 import type { RunStatus } from '@talaria/protocol';
 import type { IdempotencyKey } from '../journal.ts';
@@ -17,7 +17,7 @@ interface KeyRow {
 export interface KnownKey {
   bodyHash: string;
   runId: string;
-  /** Of the run as it is now, or was when it was evicted. */
+  /** The status of the run now, or when it was evicted. */
   status: RunStatus;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every write to the jobs. What has to happen together with a run is called by `SqliteWriter` in the transaction of that
- * run; the rest is asked for by name, as `jobs.<operation>`.
+ * Every write to the jobs. What must happen together with a run is called by `SqliteWriter` in the transaction of that
+ * run; the other operations are called by name, as `jobs.<operation>`.
  */
 import { type JobRow, toColumns, toStoredJob } from '../job-rows.ts';
 import type { JobChange, JobFiring, JobVersion, NewJob, StoredJob } from '../jobs.ts';
@@ -75,7 +75,7 @@ export class JobsWriter {
       this.#run('UPDATE jobs SET next_run_at = ? WHERE job_id = ?', nextRunAt, jobId);
   }
 
-  /** A run has ended, of a job or not. */
+  /** A run has ended, whether or not it belongs to a job. */
   runEnded(runId: string, { status, error }: RunState): void {
     const row = this.#statement(
       'SELECT * FROM jobs WHERE last_run_id = ? AND last_status IS NULL',

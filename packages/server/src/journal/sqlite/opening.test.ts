@@ -28,7 +28,7 @@ describe('a database file', () => {
     const path = join(directory.path, 'deep', 'er', 'talaria.db');
     const journal = await SqliteJournal.open({ path });
     await expect(SqliteJournal.open({ path })).rejects.toThrow(inUse(path));
-    // The failed attempt has not loosened the first one's hold.
+    // The failed attempt did not release the first one's lock.
     await expect(SqliteJournal.open({ path })).rejects.toThrow(inUse(path));
     const runId = await createRun(journal);
     await journal.close();
@@ -37,7 +37,7 @@ describe('a database file', () => {
     await again.close();
   });
 
-  it('is readable by nobody else, nor is what lies beside it, wherever that is', async () => {
+  it('is readable by nobody else, nor are the files beside it, wherever it is', async () => {
     using directory = tempDirectory();
     chmodSync(directory.path, 0o755);
     const path = join(directory.path, 'talaria.db');
@@ -68,7 +68,7 @@ describe('a database file', () => {
     await journal.close();
   });
 
-  it('is not opened while another process has it, and is free when that was killed', async () => {
+  it('is not opened while another process has it, and is free when that process was killed', async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     await using holder = startFixture('hold-open', path);
@@ -82,7 +82,7 @@ describe('a database file', () => {
     await journal.close();
   });
 
-  it('of a newer version is refused, left as it was, and not kept locked', async () => {
+  it('of a newer version is refused, unchanged, and not left locked', async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     const journal = await SqliteJournal.open({ path });
@@ -118,7 +118,7 @@ describe('a database file', () => {
     await again.close();
   });
 
-  it('keeps sessions that are older than what is said about them, and does not count what it cannot know', async () => {
+  it('keeps sessions from before they had details, and leaves unknown counts unknown', async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
@@ -145,7 +145,7 @@ describe('a database file', () => {
     await again.close();
   });
 
-  it('keeps runs that are older than what is shown of them, and lists them by time', async () => {
+  it('keeps runs from before they had these columns, and lists them by time', async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     const db = new DatabaseSync(path);
@@ -165,7 +165,7 @@ describe('a database file', () => {
     await journal.close();
   });
 
-  it('of a version whose responses were whole runs keeps them, to read and to go on from', async () => {
+  it('of a version whose responses were whole runs keeps them, to read and to continue', async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     const db = new DatabaseSync(path);
@@ -200,14 +200,14 @@ describe('a database file', () => {
     await journal.close();
   });
 
-  it('that is no database is refused with the reason', async () => {
+  it('that is not a database is refused with the reason', async () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     mkdirSync(path);
     await expect(SqliteJournal.open({ path })).rejects.toThrow(/unable to open database file/);
   });
 
-  it('of a journal that was closed takes nothing more', async () => {
+  it('of a closed journal accepts nothing more', async () => {
     using directory = tempDirectory();
     const journal = await SqliteJournal.open({ path: join(directory.path, 'talaria.db') });
     await journal.close();

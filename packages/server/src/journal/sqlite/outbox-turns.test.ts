@@ -49,14 +49,14 @@ it.each([
   expect(asked).toBeLessThan(500);
 });
 
-it('a receiver that is sent nothing yet comes before others that have more and older messages', () => {
+it('a receiver without messages in progress comes before others that have more and older messages', () => {
   for (const _ of counting(300)) for (const host of ['a', 'b']) addMessage(host, NOW - 10);
   addMessage('quiet', NOW);
   expect(outbox.claim({ ...CLAIM, limit: 2 }, NOW - 5)).toHaveLength(2);
   expect(outbox.claim(CLAIM, NOW)).toMatchObject([{ url: 'https://quiet.example.com' }]);
 });
 
-it('a receiver without room is in nobody’s way, however many messages it was sent before', () => {
+it('a receiver without room delays nobody, however many messages it was sent before', () => {
   for (const _ of counting(1000)) addMessage('slow', NOW - 10);
   addMessage('quick', NOW);
   expect(outbox.claim({ ...CLAIM, limit: 4 }, NOW - 5)).toHaveLength(4);

@@ -1,10 +1,10 @@
 /**
- * Which receivers have their turn: those with something due and room for it.
+ * Which receivers have their turn: those with a due message and room for it.
  *
- * They are looked for among the messages that are due for the longest. Where those are of enough receivers that are sent
- * nothing at present, nobody else can come before these; where they are all there is, there is nobody else. Only
- * otherwise every receiver is looked at. So a claim costs the same however many receivers wait for another attempt, and
- * a receiver that is slow and gets many messages is in nobody's way.
+ * The search begins with the messages that have been due the longest. If those belong to enough receivers without
+ * messages in progress, no other receiver can come before them; if there are no other messages, there is no other
+ * receiver. Only otherwise every receiver is examined. So the cost of a claim does not depend on how many receivers
+ * wait for a retry, and a slow receiver with many messages delays nobody.
  */
 import type { MessageClaim } from '../outbox.ts';
 import type { Statements } from './statements.ts';
@@ -13,7 +13,7 @@ export interface Turn {
   receiver: string;
   /** Messages under a lease. */
   leased: number;
-  /** Of the message that is due for the longest. */
+  /** The time of the message that has been due the longest. */
   dueAt: number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Writes of the outbox (`../outbox.ts`), inside a transaction that the caller holds.
  *
- * A lease is a message that is due later: `due_at` is when it may be claimed, be it after a delay or because whoever
- * holds it had its time. So a lease that has ended needs nobody to notice.
+ * A lease is a message that is due later: `due_at` is when it may be claimed, after a delay or after the lease of its
+ * holder. So an expired lease needs no action.
  */
 import { isTerminalEvent } from '@talaria/protocol';
 import {
@@ -41,7 +41,7 @@ interface WebhookRow {
 export class OutboxWriter {
   readonly #statement: Statements;
 
-  /** No other process has the database open, so every lease in it belongs to a process that is dead. */
+  /** No other process has the database open, so every lease in it belongs to a dead process. */
   constructor(statement: Statements) {
     this.#statement = statement;
     this.#run('UPDATE webhook_messages SET leased = 0, due_at = created_at WHERE leased = 1');
@@ -171,7 +171,7 @@ export class OutboxWriter {
     };
   }
 
-  /** Lets go of what no message needs any more: the secret after the last one, the rest when the run is gone, too. */
+  /** Deletes what no message needs any more: the secret after the last one, the rest when the run is gone, too. */
   #forget(runId: string): void {
     const settled = `run_id = ? AND NOT EXISTS (
       SELECT 1 FROM webhook_messages m WHERE m.run_id = webhooks.run_id AND m.failed_at IS NULL)`;

@@ -45,8 +45,8 @@ function plansOf(use: () => unknown): string[] {
 }
 
 /**
- * Walks a whole table, or sorts what an index could have given in order. The few unfinished runs, and the few messages
- * that are being sent, may be walked.
+ * Whether a plan scans a whole table, or sorts what an index could have returned in order. The few unfinished runs, and
+ * the few messages in progress, may be scanned.
  */
 function slow(plans: readonly string[]): string[] {
   return plans.filter(
@@ -178,7 +178,7 @@ describe('every query finds its rows by an index', () => {
     expect(plans).toContain('SCAN runs USING INDEX runs_begun');
     expect(plans).toContain('SEARCH r USING INDEX runs_new (owner=?)');
     expect(plans).toContainEqual(
-      // Not by the one over all turns: of a long session it would walk the finished ones for each that waits.
+      // Not by the index over all turns: in a long session it would scan the finished ones for each that waits.
       expect.stringMatching(
         /SEARCH e USING (COVERING )?INDEX runs_unfinished_by_session \(owner=\? AND session_id=\? AND n<\?\)/,
       ),

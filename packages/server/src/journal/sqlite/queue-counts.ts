@@ -1,6 +1,6 @@
 /**
- * How many runs of each owner wait and how many are under a lease, and whose turn is next. Counted in memory, since a
- * create must not count a long queue to learn that it is full; so the counts follow the transaction by hand: `mark`
+ * How many runs of each owner wait and how many are under a lease, and whose turn is next. The counts are in memory,
+ * because a create must not count a long queue to learn that it is full. So they follow the transaction by hand: `mark`
  * before, `rollBack` to that mark when it is undone, `settle` when it is committed.
  */
 import type { QueueDepth } from '../journal.ts';
@@ -8,7 +8,7 @@ import type { QueueDepth } from '../journal.ts';
 type Place = keyof QueueDepth;
 
 interface OwnerCounts extends QueueDepth {
-  /** Grows with each turn; 0 is none since the start. */
+  /** Grows with each turn; 0 means none since the start. */
   lastTurn: number;
 }
 
@@ -20,7 +20,7 @@ interface Move {
 
 export class QueueCounts {
   readonly #total: QueueDepth = { queued: 0, leased: 0 };
-  /** Never shrinks: there are as many owners as keys were ever configured. */
+  /** Never shrinks: there are at most as many owners as keys were ever configured. */
   readonly #owners = new Map<string, OwnerCounts>();
   readonly #moves: Move[] = [];
   #turns = 0;
@@ -33,7 +33,7 @@ export class QueueCounts {
     return this.#owners.get(owner)?.queued ?? 0;
   }
 
-  /** A run is created (from nowhere), claimed, given back, or ends (to nowhere). */
+  /** A run is created (from nowhere), claimed, released, or ends (to nowhere). */
   move(owner: string, from: Place | undefined, to: Place | undefined): void {
     this.#apply({ owner, from, to }, 1);
     this.#moves.push({ owner, from, to });
@@ -44,7 +44,7 @@ export class QueueCounts {
     this.#of(owner).lastTurn = this.#turns;
   }
 
-  /** Of the owners with something in the queue the one that is next, without those that were `passed` over. */
+  /** The next of the owners with queued runs, without those that were `passed` over. */
   nextOwner(passed: ReadonlySet<string>): string | undefined {
     let next: (OwnerCounts & { owner: string }) | undefined;
     for (const [owner, counts] of this.#owners) {

@@ -1,6 +1,6 @@
 /**
  * Reads from the database on a connection of its own, in the server's thread: with a write-ahead log readers
- * never wait for the writer, and an indexed read costs less than asking another thread for it.
+ * never wait for the writer, and an indexed read costs less than a message to another thread.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
@@ -113,7 +113,7 @@ export class SqliteReader {
     return row?.seq;
   }
 
-  /** By the session's index (hence the +): by the status's it would walk all turns of a new session's owner. */
+  /** By the session's index (hence the +): by the status's index it would scan all turns of the session's owner. */
   previousTurn(run: StoredRun): string | undefined {
     const row = this.#all<{ run_id: string }>(
       `SELECT run_id FROM runs
@@ -126,7 +126,7 @@ export class SqliteReader {
     return row?.run_id;
   }
 
-  /** The patterns granted to this owner for good or in this session. */
+  /** The patterns granted to this owner permanently or in this session. */
   grantedPatterns(owner: string, sessionId: string): Set<string> {
     const rows = this.#all<{ pattern_key: string }>(
       "SELECT pattern_key FROM grants WHERE owner = ? AND session_id IN ('', ?)",

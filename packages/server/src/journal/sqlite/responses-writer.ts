@@ -1,6 +1,6 @@
 /**
- * Every write to the stored responses. What has to happen together with a run is called by `SqliteWriter` in the
- * transaction of that run; the rest is asked for by name, as `responses.<operation>`.
+ * Every write to the stored responses. What must happen together with a run is called by `SqliteWriter` in the
+ * transaction of that run; the other operations are called by name, as `responses.<operation>`.
  */
 import { TalariaError } from '@talaria/protocol';
 import type { NewRun } from '../journal.ts';
@@ -19,7 +19,7 @@ export class ResponsesWriter {
     this.#sessions = sessions;
   }
 
-  /** The session the new run goes into; makes it when it has to branch off. */
+  /** The session of the new run; creates it when it has to branch off. */
   sessionOf({ owner, sessionId, response }: NewRun, now: number): string {
     if (response?.previous === undefined) return sessionId;
     const row = this.#find(owner, response.previous);
@@ -30,7 +30,7 @@ export class ResponsesWriter {
     return this.#sessions.fork({ owner, from: session.session_id, into: sessionId, upTo: to }, now).sessionId;
   }
 
-  /** The new run is a response; its session is there by now. */
+  /** The new run is a response; its session exists by now. */
   add({ owner, runId, response }: NewRun, sessionId: string, now: number): void {
     if (response === undefined) return;
     this.#run(
@@ -49,7 +49,10 @@ export class ResponsesWriter {
     this.#pushOut(owner, response.maxStored);
   }
 
-  /** Another response of the run that an earlier one is of. If the run has completed, that one has what is gone on from. */
+  /**
+   * Adds another response of the same run as an earlier one. If the run has completed, the earlier one has the context
+   * to continue from.
+   */
   addNext({ owner, responseId }: StoredResponse, next: NextResponse, now: number): void {
     this.#run(
       `INSERT INTO responses (response_id, owner, run_id, after_seq, session, session_id, created_at, settings, input,

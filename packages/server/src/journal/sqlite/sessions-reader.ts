@@ -29,7 +29,7 @@ export class SessionsReader {
 
   list({ owner, after, offset, limit, source, title, includeHidden }: SessionFilter): SessionPage {
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#cursors.open(owner, after);
-    // One more than asked for tells whether there are more.
+    // One more than requested shows whether there are more.
     const rows = this.#statement(
       `SELECT * FROM sessions
         WHERE owner = ?1 AND place < ?2 AND (?3 OR hidden = 0)

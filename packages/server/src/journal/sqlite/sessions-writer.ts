@@ -1,6 +1,6 @@
 /**
- * Every write to the sessions. What has to happen together with a run is called by `SqliteWriter` in the transaction
- * of that run; the rest is asked for by name, as `sessions.<operation>`.
+ * Every write to the sessions. What must happen together with a run is called by `SqliteWriter` in the transaction of
+ * that run; the other operations are called by name, as `sessions.<operation>`.
  */
 import { TalariaError } from '@talaria/protocol';
 import {
@@ -22,7 +22,7 @@ export class SessionsWriter {
     this.#statement = statement;
   }
 
-  /** A run was created in the session, which is there from now on. */
+  /** A run was created in the session, which exists from now on. */
   use(owner: string, sessionId: string, runId: string, now: number): void {
     this.#run(
       `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id,
@@ -106,7 +106,7 @@ export class SessionsWriter {
     );
   }
 
-  /** The session as it is in the present transaction. */
+  /** The session as the present transaction sees it. */
   find(owner: string, sessionId: string): StoredSession | undefined {
     const row = this.#row(owner, sessionId);
     return row && toStoredSession(row);
@@ -153,7 +153,7 @@ export class SessionsWriter {
                 count(*) FILTER (WHERE ${IS_TOOL_RESULT})
            FROM session_messages WHERE session = sessions.n)
         WHERE n = ?`,
-      // Also where nothing is left of what was said, and so no message begins it.
+      // Also when no message is left to mark the beginning.
       upTo === undefined ? source.context_from : null,
       n,
     );
@@ -185,7 +185,7 @@ export class SessionsWriter {
     this.#run('UPDATE runs SET session_gone = 1 WHERE owner = ? AND session_id = ?', owner, session_id);
   }
 
-  /** The order of use, of one owner's sessions: a number of its own, since two uses may have the same time. */
+  /** The order of use among one owner's sessions: a separate number, because two uses may have the same time. */
   #nextPlace(owner: string): number {
     const { place } = this.#statement(
       'SELECT coalesce(max(place), 0) + 1 AS place FROM sessions WHERE owner = ?',

@@ -221,7 +221,7 @@ export class SqliteJournal implements Journal {
     if (records.some(({ event }) => isAnnounced(event))) this.#wakeups.wakeOutbox();
   }
 
-  /** Of a run that no worker holds; of any other its worker tells. */
+  /** Only for runs without a worker; a worker reports the end of its own run. */
   #reportEnd({ runId, records }: Appended): void {
     const end = records.find(isEnd);
     const run = end && this.#reader.getRun(runId);

@@ -1,8 +1,8 @@
 /**
- * A SQLite store as the source of a move (`../moving/store-ends.ts`). It is opened for reading only, in a transaction
- * from beginning to end, and under the lock of the server that would write to it.
+ * A SQLite store as the source of a move (`../moving/store-ends.ts`). It is opened read-only, in one transaction from
+ * beginning to end, under the lock of the server that would write to it.
  *
- * What other drivers keep and this one does not, it computes: as views that take the place of its tables.
+ * Data that other drivers store and this one does not is computed, by views that replace its tables.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -118,7 +118,7 @@ function withComputed({ tables, counters }: StoreShape): StoreShape {
   };
 }
 
-/** The source is not to be changed, so it is for its server to bring it up to date. */
+/** The source must not be changed, so its own server has to upgrade it. */
 function expectPresentSchema(db: DatabaseSync, path: string): void {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
   if (version === 0) throw new MoveRefusedError(`The file ${path} is not a database of a server`);

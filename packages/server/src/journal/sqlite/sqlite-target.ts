@@ -1,4 +1,4 @@
-/** A SQLite store as the target of a move (`../moving/store-ends.ts`): its file is made, or goes on to be filled. */
+/** A SQLite store as the target of a move (`../moving/store-ends.ts`): creates its file, or continues to fill it. */
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
@@ -131,7 +131,7 @@ export class SqliteTarget implements TargetEnd {
   }
 }
 
-/** Another store's tables are not brought up to date on the way to finding out that it is not empty. */
+/** The tables of another store are not upgraded just to find out that it is not empty. */
 function expectNoOtherSchema(db: DatabaseSync): void {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
   if (version !== 0 && version !== SCHEMA_VERSION) {

@@ -1,6 +1,6 @@
 /**
  * The statements of a connection. Each is prepared once. A caller names the type of the rows it selects; this is the one
- * place where what the database returns is taken to have that type.
+ * place where the database's result is assumed to have that type.
  */
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from 'node:sqlite';
 
@@ -25,7 +25,7 @@ export class Statement {
     this.#prepared = prepared;
   }
 
-  /** Its rows are arrays of their values from now on, in the order of the columns. */
+  /** From now on its rows are arrays of values, in the order of the columns. */
   asArrays(): this {
     this.#prepared.setReturnArrays(true);
     return this;

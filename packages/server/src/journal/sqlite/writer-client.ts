@@ -16,7 +16,7 @@ import {
   writesThrough,
 } from './writer-protocol.ts';
 
-/** The thread's program beside this file, in the form this file has: TypeScript here, JavaScript once it was built. */
+/** The thread's program beside this file, with the same ending: TypeScript here, JavaScript after a build. */
 const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
 
 interface Pending {
@@ -155,9 +155,9 @@ export class WriterClient {
   }
 }
 
-/** A thread does not inherit the compile cache that its process switched on; half of its start is compiling. */
+/** A thread does not inherit the compile cache of its process; half of its start is compiling. */
 function threadEnv(): NodeJS.ProcessEnv {
-  // The directory in use is a folder per version of Node inside the one that was given.
+  // The directory in use is a folder per Node version inside the given one.
   const directory = getCompileCacheDir();
   return directory === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(directory) };
 }

@@ -3,13 +3,14 @@ import { type ApiErrorCode, TalariaError } from '@talaria/protocol';
 import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts';
 import type { SqliteWriter } from './writer.ts';
 
-/** What the writer has put into a class of its own. */
+/** The parts of the writer that are classes of their own. */
 const PARTS = ['sessions', 'conversations', 'outbox', 'responses', 'jobs'] as const;
 type Part = (typeof PARTS)[number];
 
 /**
- * What the thread can be asked for: the operations of `SqliteWriter` and of its parts, answered later and without `now`,
- * their last parameter, which the store's clock fills in. The compiler sees through it to the operations themselves.
+ * The operations that the thread can be asked for: those of `SqliteWriter` and of its parts, asynchronous and without
+ * `now`, their last parameter, which the store's clock fills in. The compiler sees through it to the operations
+ * themselves.
  */
 export type Writes = Asked<SqliteWriter> & { readonly [P in Part]: Asked<SqliteWriter[P]> };
 
@@ -22,7 +23,7 @@ type Asked<T, Names extends keyof T = OperationName<T>> = {
     : never;
 };
 
-/** An operation, its arguments, and when it was asked for by the store's clock. */
+/** An operation, its arguments, and the store's time of the call. */
 export interface WriteRequest {
   id: number;
   part: Part | undefined;
@@ -33,7 +34,7 @@ export interface WriteRequest {
 
 export type Ask = (request: Pick<WriteRequest, 'part' | 'operation' | 'args'>) => Promise<unknown>;
 
-/** Turns calls of operations into requests. The type says which there are, so no name is checked here. */
+/** Turns calls of operations into requests. The types say which exist, so no name is checked here. */
 export function writesThrough(ask: Ask): Writes {
   const operationsOf = (part?: Part): object =>
     new Proxy(
@@ -61,7 +62,7 @@ export interface WriteFailure {
   param?: string | null;
 }
 
-/** `depth` is the queue as of that commit: whoever wants to know it does not have to wait for the disk. */
+/** `depth` is the queue at that commit: callers do not have to wait for the disk to know it. */
 export type FromWriter =
   | { type: 'ready'; depth: QueueDepth }
   | { type: 'failed'; message: string }
@@ -69,7 +70,7 @@ export type FromWriter =
 
 export interface CommitMeasure {
   durationMs: number;
-  /** Zero where it failed. */
+  /** Zero if it failed. */
   records: number;
   failed: boolean;
 }
@@ -96,7 +97,9 @@ export function toFailure(error: unknown): WriteFailure {
   return { name: 'Error', message: String(error) };
 }
 
-/** The error the caller sees; anything that is not a refusal of ours is a store that did not take the write. */
+/**
+ * The error that the caller sees; anything that is not our own refusal means that the store did not accept the write.
+ */
 export function fromFailure(failure: WriteFailure): Error {
   const { runId = '' } = failure;
   if (failure.name === 'LeaseLostError') return new LeaseLostError(runId);

@@ -1,7 +1,7 @@
 /**
- * The one writer of the database, on a thread of its own so that waiting for the disk never holds up the
- * server. Group commit: whatever was asked for while the last commit was under way goes into the next one,
- * so a slow disk makes larger groups, not longer queues.
+ * The one writer of the database, on a thread of its own so that waiting for the disk never blocks the server. Group
+ * commit: requests that come during a commit go into the next one, so a slow disk makes larger groups, not longer
+ * queues.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
@@ -20,7 +20,7 @@ import {
   type WriteResponse,
 } from './writer-protocol.ts';
 
-/** A bound on how long one commit can hold up the answers of the first request in it. */
+/** Limits how long one commit can delay the answer to its first request. */
 const GROUP_MAX = 1000;
 
 if (parentPort === null) throw new Error('writer-thread.ts runs as a worker thread');

@@ -30,20 +30,20 @@ import { ResponsesWriter } from './responses-writer.ts';
 import { SessionsWriter } from './sessions-writer.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
-/** About what a step records: on a disk with room for less than that a run gets no further. */
+/** About the size of a step's records: with less room on the disk a run cannot continue. */
 const PROBE_BYTES = 65_536;
 
 export interface Appended {
   runId: string;
   records: LogRecord[];
-  /** Whether a run may go now that had to wait for this one: the next of its session, or the next suspect. */
+  /** Whether a run has become claimable that had to wait for this one: the next of its session, or the next suspect. */
   unblocks: boolean;
 }
 
 export class SqliteWriter {
-  /** Part of the transaction though it lives in memory: the caller rolls it back. */
+  /** Part of the transaction although it is in memory: the caller rolls it back. */
   readonly queue = new QueueCounts();
-  /** Since it was opened, also those of transactions that were rolled back. */
+  /** Since it was opened, including those of transactions that were rolled back. */
   recordsWritten = 0;
   readonly sessions: SessionsWriter;
   readonly conversations: ConversationsWriter;
@@ -54,7 +54,7 @@ export class SqliteWriter {
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
 
-  /** No other process has the database open, so every lease in it belongs to a process that is dead. */
+  /** No other process has the database open, so every lease in it belongs to a dead process. */
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
     this.sessions = new SessionsWriter(this.#statement);
@@ -115,7 +115,7 @@ export class SqliteWriter {
       row === undefined ||
       row.finished_at !== null ||
       row.epoch !== lease.epoch ||
-      // Given back. A lease that has only run out is still good until somebody else claims the run.
+      // Released. An expired lease is still good until somebody else claims the run.
       row.lease_until === null
     ) {
       throw new LeaseLostError(lease.runId);
@@ -240,7 +240,7 @@ export class SqliteWriter {
       this.outbox.evict(runId);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
-      // A session nobody named is the run's own, and ends with it.
+      // An unnamed session belongs to its run, and ends with it.
       if (this.sessions.find(row.owner, runId) === undefined) {
         this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
       }
@@ -251,7 +251,7 @@ export class SqliteWriter {
     this.#run('INSERT OR REPLACE INTO probe (id, at, bytes) VALUES (0, ?, zeroblob(?))', now, PROBE_BYTES);
   }
 
-  /** How many runs too many there are for another of this owner; see `CreateLimits`. */
+  /** By how many runs the queue is too full for another one of this owner; see `CreateLimits`. */
   #excess(owner: string, { maxQueued, ownerShare }: CreateLimits): number {
     const inAll = this.queue.depth.queued + 1 - maxQueued;
     const ofOwner = this.queue.queuedOf(owner) + 1 - ownerShare;

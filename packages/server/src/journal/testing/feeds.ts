@@ -55,14 +55,14 @@ export function collect(feeds: Feeds, runId: string, afterSeq = -1, options: Col
   return collected;
 }
 
-/** A read that was asked for and waits for its answer: what was there when it was asked. */
+/** A read that waits for its answer, with the data from when it was asked. */
 export interface PendingRead {
   afterSeq: number;
   answer(): Promise<void>;
   refuse(error: Error): Promise<void>;
 }
 
-/** A journal of one run in memory whose reads are answered by the test, in any order. */
+/** A journal of one run in memory; the test answers its reads, in any order. */
 export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'> {
   readonly reads: PendingRead[] = [];
   readonly #events: StoredEvent[] = [];
@@ -97,7 +97,7 @@ export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'>
   }
 }
 
-/** Until what follows from it without timers has happened. */
+/** Waits until everything that follows without timers has happened. */
 async function settled(act: () => void): Promise<void> {
   act();
   for (let i = 0; i < 20; i++) await Promise.resolve();

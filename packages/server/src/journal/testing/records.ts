@@ -74,7 +74,7 @@ export async function finishedRun(
   return claim.runId;
 }
 
-/** As the server does it; returns what went. */
+/** As the server does it; returns the evicted runs. */
 export async function evictExpired(journal: Journal, retentionMs: number, limit: number): Promise<string[]> {
   const runIds = await journal.expired(retentionMs, limit);
   await journal.evict(runIds);

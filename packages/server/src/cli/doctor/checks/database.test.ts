@@ -8,7 +8,7 @@ import { tempDirectory } from '../../../journal/sqlite/testing/temp-journal.ts';
 import { checkDatabase } from './database.ts';
 
 it.each([
-  ['copying', 'failed', /Give the same talaria migrate-store command again/],
+  ['copying', 'failed', /Run the same talaria migrate-store command again/],
   ['different', 'failed', /--start-over/],
   ['verified', 'ok', undefined],
 ] as const)('of a store that another one was moved into, and is %s, it says: %s', (state, status, fix) => {

@@ -1,4 +1,4 @@
-/** Stores with rows in every table that no server has written, for tests of a move. */
+/** Stores with rows in every table, not written by a server, for tests of a move. */
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -9,7 +9,7 @@ import { NOT_MOVED } from '../moved-tables.ts';
 
 type Value = number | bigint | string | Uint8Array | null;
 
-/** Columns that other places read: their values mean something. */
+/** Columns that other code reads: their values mean something. */
 const MEANT: Readonly<Record<string, fc.Arbitrary<Value>>> = {
   'webhooks.url': fc.constantFrom('https://a.example/hook', 'http://b.example:8080/?x=1'),
 };
@@ -70,7 +70,7 @@ export function fillStore(path: string, { rows, seed }: { rows: number; seed: nu
     const samples = fc.sample(row, { numRuns: rows, seed: seed + table.length });
     for (const values of samples) insert.run(...values);
   }
-  // Leases end on the way; what else there is arrives as it was.
+  // Leases end on the way; everything else arrives unchanged.
   db.exec('UPDATE runs SET lease_owner = NULL, lease_until = NULL; UPDATE webhook_messages SET leased = 0');
   db.exec('COMMIT');
 }
@@ -91,7 +91,7 @@ function requiredColumns(db: DatabaseSync, table: string): Set<string> {
 
 export type Dump = Record<string, unknown[][]>;
 
-/** Everything in a SQLite store, by another way than that of a move. */
+/** All data of a SQLite store, read in another way than a move does. */
 export function dumpSqlite(path: string): Dump {
   using db = new DatabaseSync(path, { readOnly: true });
   const dump: Dump = {};
@@ -106,7 +106,7 @@ export function dumpSqlite(path: string): Dump {
   return dump;
 }
 
-/** The same of a Postgres store, of the tables and columns SQLite has. */
+/** The same for a Postgres store, with the tables and columns that SQLite has. */
 export async function dumpPostgres(url: string, like: string): Promise<Dump> {
   using db = new DatabaseSync(like, { readOnly: true });
   const client = new pg.Client(url);

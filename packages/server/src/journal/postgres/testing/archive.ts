@@ -1,7 +1,7 @@
 /**
- * A database as large as a busy service's, made in seconds: a million records of twenty thousand runs, most of them
- * finished, and of everything else as much as goes with them. What waits at any moment (runs for a worker, messages for
- * their receiver) is little beside what is kept, as it is in a service that keeps up.
+ * A database as large as that of a busy service, made in seconds: a million records of twenty thousand runs, most of
+ * them finished, and a matching amount of everything else. What waits at any moment (runs for a worker, messages for
+ * their receiver) is little compared with what is kept, as in a service that keeps up.
  */
 import pg from 'pg';
 import { advance } from '../../advance.ts';
@@ -91,7 +91,7 @@ export async function fillArchive(url: string): Promise<void> {
        SELECT run_id, 'https://receiver-' || n / 10 % ${receivers} || '/', 'https://receiver-' || n / 10 % ${receivers}, 'none', true
          FROM runs`,
     );
-    // What was delivered is gone. Of the rest one in ten is to be sent, some of it now.
+    // Delivered messages are gone. Of the rest one in ten is to be sent, some of it now.
     await fill(
       `INSERT INTO webhook_messages (id, run_id, receiver, body, created_at, due_at, failed_at)
        SELECT 'evt_' || n, run_id, receiver, repeat('{}', 300), created_at, ${now} + (n % 7 - 1) * 60000,

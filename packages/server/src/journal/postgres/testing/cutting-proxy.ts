@@ -1,15 +1,15 @@
 /**
- * Stands between the journal and Postgres: cuts the connection when a certain statement passes, and leads to another server
- * when it is told to.
+ * A proxy between the journal and Postgres: it cuts the connection when a certain statement passes, and connects to
+ * another server on request.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface Cut {
-  /** The statement on whose way to the server the connection is cut. */
+  /** The connection is cut when this statement is on its way to the server. */
   when: string;
   /** Whether the server still gets it. */
   forward: boolean;
-  /** Whether nobody is told. */
+  /** Whether neither side is told. */
   silent?: boolean;
 }
 
@@ -42,7 +42,7 @@ export class CuttingProxy {
     this.#next = cuts;
   }
 
-  /** The next connection on which this passes is open for ever and carries nothing any more, as if its cable was pulled. */
+  /** The next connection on which this passes stays open but carries nothing any more, as if its cable was pulled. */
   silenceNext(when: string): void {
     this.#next = [{ when, forward: false, silent: true }];
   }
@@ -52,7 +52,7 @@ export class CuttingProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Goes on, with new connections to that server. */
+  /** Continues, with new connections to that server. */
   async startTo(url: string): Promise<void> {
     this.#target = addressOf(new URL(url));
     await this.start();
@@ -92,7 +92,7 @@ export class CuttingProxy {
       deaf = true;
       silent = cut.silent === true;
       if (silent) return;
-      // The client hears nothing any more; the server gets all of it first, if it is to.
+      // The client hears nothing any more; the server first gets all of it, if it should.
       if (cut.forward) server.write(bytes, () => setImmediate(() => client.destroy()));
       else client.destroy();
     });

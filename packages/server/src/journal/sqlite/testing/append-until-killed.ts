@@ -1,6 +1,6 @@
 /**
- * Appends to three runs at once without end, and prints `<run id> <pos>` for each record whose append resolved.
- * The lines are written synchronously: what was printed had been acknowledged, whenever the process is killed.
+ * Appends to three runs at once forever, and prints `<run id> <pos>` for each record whose append resolved. The lines
+ * are written synchronously: what was printed had been acknowledged, whenever the process is killed.
  */
 import { writeSync } from 'node:fs';
 import { createRun, LEASE_MS, reasoning, step } from '../../testing/records.ts';
@@ -19,7 +19,7 @@ await Promise.all(
   }),
 );
 
-/** A pipe that nobody has read from for a while takes nothing; then it is tried again. */
+/** A pipe that nobody reads accepts nothing for a while; then the write is retried. */
 function print(text: string): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
     try {

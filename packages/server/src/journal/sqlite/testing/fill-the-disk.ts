@@ -1,6 +1,6 @@
 /**
- * Runs under a limit on the size of files, appends until the journal refuses, lifts the limit, goes on, and
- * prints what it saw as JSON. Node ignores SIGXFSZ, so that a write over the limit fails like one to a full disk.
+ * Runs under a limit on the size of files: appends until the journal refuses, removes the limit, continues, and prints
+ * what it saw as JSON. Node ignores SIGXFSZ, so a write over the limit fails like one to a full disk.
  */
 import { execFileSync } from 'node:child_process';
 import { TalariaError } from '@talaria/protocol';
@@ -22,7 +22,7 @@ while (refused === '') {
     },
   );
 }
-// A group of which one would fit and the other not: neither may be half done.
+// A group of which one request would fit and the other would not: neither may be half done.
 const group = await Promise.allSettled([
   journal.createRun(newRun({ request: { prompt: 'x'.repeat(200_000), session_named: false } }), NO_LIMIT),
   journal.append(claim, [large, large]),
