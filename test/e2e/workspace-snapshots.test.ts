@@ -217,7 +217,7 @@ describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () 
     );
     await model.waitingAt(gate);
     const first = run.server;
-    expect(first.errors.match(/too large to be kept/g)).toHaveLength(1);
+    expect(first.errors.match(/too large for a snapshot/g)).toHaveLength(1);
     await run.startServer();
     await first.kill();
     model.open(gate);

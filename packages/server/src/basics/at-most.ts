@@ -1,4 +1,4 @@
-/** Waits for work to end, but not for ever. What goes wrong in it is dealt with where its end is waited for. */
+/** Waits for work to end, but only for a limited time. The code that awaits the work itself handles its errors. */
 export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

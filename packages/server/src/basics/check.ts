@@ -1,4 +1,4 @@
-/** What `/health/detailed` says of a part. */
+/** What `/health/detailed` says about a part. */
 export interface Check {
   status: 'ok' | 'degraded' | 'failed';
   detail: string;

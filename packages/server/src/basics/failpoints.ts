@@ -1,11 +1,11 @@
 /**
- * Named places at which a test can have the process killed as `kill -9` would: no handler runs, nothing is
- * flushed. They stand between an effect and the record of it, where a crash hurts most.
+ * Named places at which a test can kill the process like `kill -9`: no handler runs, nothing is flushed. They are
+ * between an effect and its record, where a crash hurts most.
  *
- * Those of the journal are passed by commits that write records of runs, in every driver.
+ * Commits that write records of runs pass those of the journal, in every driver.
  *
- * `TALARIA_FAILPOINTS=name[@n][,…]` kills at the n-th passage (default the first). Unset, as in production,
- * passing one costs a comparison.
+ * `TALARIA_FAILPOINTS=name[@n][,…]` kills at the n-th passage (default the first). When it is unset, as in production,
+ * a failpoint costs one comparison.
  */
 export const FAILPOINTS = [
   'journal.before-commit',

@@ -1,4 +1,4 @@
-/** What the server needs of a logger; Fastify's own (pino) fits. */
+/** The logger methods that the server needs; Fastify's own logger (pino) fits. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,9 +1,9 @@
 /** Finds the name a user probably meant. */
 
-/** The closest of `names`, or nothing where even the closest is a different word rather than a slip. */
+/** The closest of `names`, or nothing if even the closest is a different word rather than a typo. */
 export function nearest(word: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
-  // A third of the word: one slip in a short name, a few in a long one.
+  // A third of the word: one typo in a short name, a few in a long one.
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const name of names) {
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());

@@ -1,12 +1,12 @@
 /**
  * The backends: where tools can run. The settings offer these names, and the documents, the doctor and `/health/detailed`
- * show them. What else is needed for each is listed by name too, so the compiler asks for it: how its settings are
- * checked (containers.ts), what the doctor looks at (cli/doctor) and how it is made (start/configured-backend.ts).
+ * show them. Other parts list each backend by name too, so the compiler asks for an entry: how its settings are checked
+ * (containers.ts), what the doctor checks (cli/doctor) and how it is created (start/configured-backend.ts).
  */
 interface BackendFacts {
   /** Completes "where tools run: …". */
   where: string;
-  /** What to do where it does not start. */
+  /** What to do if it does not start. */
   fix: string;
 }
 
@@ -25,7 +25,7 @@ export type BackendName = keyof typeof BACKENDS;
 
 export const BACKEND_NAMES = Object.keys(BACKENDS) as BackendName[];
 
-/** Named in the design and not built yet: whoever asks for one is told so. */
+/** Planned and not built yet: the error for these names says so. */
 export const PLANNED_BACKENDS: readonly string[] = ['nomad', 'modal'];
 
 export function whereToolsRun(): string {

@@ -30,7 +30,7 @@ it.each([
   expect(problemsOf({ env: { TALARIA_APPROVALS_DENY: rules } })[0]).toContain(reason);
 });
 
-it('refuses what is no list of strings in the file', () => {
+it('refuses a value in the file that is not a list of strings', () => {
   const files = { '/home/ada/.talaria/config.json': '{"approvals": {"deny": [7]}}' };
   expect(problemsOf({ files })[0]).toContain('entry 1 is not a string');
 });

@@ -1,12 +1,11 @@
-/** A list of rules about commands, one in a line or between semicolons; in JSON an array of them. */
+/** A list of command rules, one per line or separated by semicolons; in JSON an array of them. */
 import { parseRule } from '../agent/approvals/command-rules.ts';
 import { type Kind, type Read, showGiven } from './kinds.ts';
 
 export function commandRuleList(): Kind<readonly string[]> {
   return {
     name: 'rules',
-    allowed:
-      'a program with arguments, such as `git push *`; several with a semicolon or a line break between them',
+    allowed: 'a program with arguments, such as `git push *`; several separated by semicolons or line breaks',
     secret: false,
     fromText: (text) => readRules(text.split(/[;\n]/).filter((rule) => rule.trim() !== '')),
     fromJson(json) {

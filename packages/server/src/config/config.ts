@@ -1,6 +1,5 @@
 /**
- * The configuration a server runs with: the values of the table, with those settings joined that only make
- * sense together, and the rules between settings.
+ * The configuration of a server: the values of the table, related settings joined, and the rules between settings.
  */
 import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
@@ -11,7 +10,7 @@ import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
 
 export type Config = Readonly<
   Omit<SettingValues, 'apiKey' | 'apiKeys' | 'database' | 'maxContainers' | 'maxSlotsPerKey' | 'timezone'> & {
-    /** Every key that is let in; empty means that no key is asked for. `API_SERVER_KEY` is named `default`. */
+    /** Every accepted key; empty means that no key is required. `API_SERVER_KEY` is named `default`. */
     apiKeys: readonly ApiKey[];
     database: Database;
     maxContainers: number;
@@ -37,7 +36,7 @@ export interface Origins {
   label(name: SettingName): string;
 }
 
-/** `values` holds only what was read well; a rule is left out where a value it needs is missing for that reason. */
+/** `values` holds only valid values; a rule is skipped if a value it needs is missing for that reason. */
 export function assembleConfig(
   values: SettingValues,
   origins: Origins,
@@ -51,7 +50,7 @@ export function assembleConfig(
     database: database ?? { kind: 'sqlite', path: join(values.dataDir, 'talaria.db') },
     maxContainers: values.maxContainers ?? neededContainers(values),
     maxSlotsPerKey: slotsPerKey(values, apiKeys.length),
-    // Found out when a job needs it: a process's first question to Intl takes 20 ms.
+    // Found when a job needs it: a process's first call of Intl takes 20 ms.
     get timezone() {
       return values.timezone ?? machineTimeZone();
     },
@@ -108,7 +107,7 @@ export function assembleConfig(
     !failed.has('database')
   ) {
     problems.push(
-      `${label('workspaceSnapshots')} is "database" and the database is SQLite, whose runs never go on on another machine; ` +
+      `${label('workspaceSnapshots')} is "database" and the database is SQLite, whose runs never continue on another machine; ` +
         'set TALARIA_DATABASE_URL to a Postgres database, or leave it off',
     );
   }
@@ -125,13 +124,13 @@ export function assembleConfig(
   return { config, problems, warnings };
 }
 
-/** None of several keys can take all there are, unless the operator says so. */
+/** No single one of several keys can use all of it, unless the operator says so. */
 function slotsPerKey({ maxSlots, maxSlotsPerKey }: SettingValues, keys: number): number {
   const share = keys > 1 ? Math.ceil(maxSlots / 2) : maxSlots;
   return Math.min(maxSlots, maxSlotsPerKey ?? share);
 }
 
-/** A machine may be set to something that is no zone; then its clock is read as UTC, here as elsewhere. */
+/** A machine may have a time zone that does not exist; then its clock is read as UTC, here as elsewhere. */
 function machineTimeZone(): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   return timeZone !== undefined && isTimeZone(timeZone) ? timeZone : 'UTC';

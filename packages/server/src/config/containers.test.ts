@@ -20,7 +20,7 @@ describe('a backend with containers', () => {
     expect(containers({ TALARIA_WARM_SLOTS: '20', TALARIA_SLOTS_PER_CONTAINER: '2' })).toBe(10);
   });
 
-  it('says what does not fit together', () => {
+  it('reports settings that contradict each other', () => {
     const env = {
       ...DOCKER,
       TALARIA_MIN_CONTAINERS: '3',
@@ -36,7 +36,7 @@ describe('a backend with containers', () => {
     ]);
   });
 
-  it('has room for runs and for slots of clients, or does not start', () => {
+  it('needs room for runs and for slots of clients, or does not start', () => {
     const slots = { ...DOCKER, TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: '6' };
     expect(load({ env: slots }).config.maxContainers).toBe(16);
     expect(problemsOf({ env: { ...slots, TALARIA_MAX_CONTAINERS: '15' } })).toEqual([
@@ -45,7 +45,7 @@ describe('a backend with containers', () => {
     ]);
   });
 
-  it('looks at DOCKER_HOST only where it is used', () => {
+  it('checks DOCKER_HOST only if it is used', () => {
     const env = { DOCKER_HOST: 'ssh://somebody@somewhere' };
     expect(load({ env }).config.backend).toBe('local');
     expect(problemsOf({ env: { ...DOCKER, ...env } })).toEqual([

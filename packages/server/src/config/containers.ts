@@ -1,4 +1,4 @@
-/** The settings of the backends, where they only make sense together. */
+/** Rules between the settings of the backends. */
 import type { SettingName, SettingValues } from './settings.ts';
 
 type ContainerValues = Pick<SettingValues, (typeof CONTAINER_SETTINGS)[number]>;
@@ -16,14 +16,14 @@ export const CONTAINER_SETTINGS = [
   'maxSlots',
 ] as const satisfies SettingName[];
 
-/** So that no run waits for a place while it could be worked on, and no client for a slot that it may have. */
+/** So that no run waits for a place while it could be worked on, and no client waits for a slot that it may have. */
 export function neededContainers(values: ContainerValues): number {
   const { maxConcurrentRuns, slotsPerContainer, minContainers, warmSlots } = values;
   const slots = Math.max(maxConcurrentRuns + clientSlots(values), warmSlots);
   return Math.max(minContainers, Math.ceil(slots / slotsPerContainer));
 }
 
-/** How many slots clients may hold, beside those of runs. */
+/** How many slots clients may hold, in addition to those of runs. */
 function clientSlots({ slots, maxSlots }: ContainerValues): number {
   return slots ? maxSlots : 0;
 }
@@ -73,7 +73,8 @@ function checkContainers(values: Values, label: Label): Found {
       `${label('warmSlots')} is ${warmSlots}, but ${label('maxContainers')} and ${label('slotsPerContainer')} make ${slots} slots; allowed: up to that many`,
     );
   }
-  // A run holds its slot to its end, and a client as long as it likes: without room for both, one starves the other.
+  // A run holds its slot until its end, and a client for as long as it likes: without room for both, one starves the
+  // other.
   if (values.slots && slots < values.maxConcurrentRuns + values.maxSlots) {
     problems.push(
       `${label('maxContainers')} and ${label('slotsPerContainer')} make ${slots} slots, too few for ${values.maxConcurrentRuns} runs and ${values.maxSlots} slots of clients at the same time; allowed: ${label('maxContainers')} up, or ${label('maxConcurrentRuns')} or ${label('maxSlots')} down`,

@@ -1,4 +1,4 @@
-/** Shows a configuration, and names the secrets in it so that others can keep them out of what they show. */
+/** Shows a configuration, and lists the secrets in it so that other code can mask them. */
 import { eachHost } from '../network/postgres-hosts.ts';
 import { type Config, SINGLE_KEY_NAME } from './config.ts';
 import { secretsInHeaders } from './header-list.ts';
@@ -29,7 +29,7 @@ export function configSecrets(config: Config): string[] {
   return [...new Set(secrets)].sort((a, b) => b.length - a.length);
 }
 
-/** The password, as it is written in the URL and as it is meant. */
+/** The password, as written in the URL and decoded. */
 export function databaseSecrets(database: Database): string[] {
   if (database.kind === 'sqlite') return [];
   const url = new URL(eachHost(database.url)[0]!);
@@ -38,7 +38,7 @@ export function databaseSecrets(database: Database): string[] {
   return [url.password, inQuery, ...meant].filter((secret) => secret !== '');
 }
 
-/** The value of a row of the table; the two settings for keys are one list in `Config`. */
+/** The value of a row in the table; the two settings for keys are one list in `Config`. */
 function settingValue(config: Config, name: SettingName): unknown {
   const hasSingleKey = config.sources.apiKey !== 'default';
   if (name === 'apiKey') return config.apiKeys.find((key) => hasSingleKey && key.name === SINGLE_KEY_NAME);

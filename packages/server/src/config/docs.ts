@@ -24,7 +24,7 @@ export function configurationDocument(): string {
 function row(setting: Setting<unknown>): string {
   const { kind } = setting;
   const fallback = defaultText(setting);
-  // A default in words stands as it is; one that can be typed is set as code.
+  // A default in words is shown as text; one that can be typed is shown as code.
   const shownDefault = setting.defaultText ?? (fallback === undefined ? 'not set' : `\`${fallback}\``);
   const allowed = kind.secret ? `${kind.allowed} (secret)` : kind.allowed;
   const cells = [

@@ -18,7 +18,7 @@ export interface Environment {
 
 const envNames = new Set<string>([...settingList.map(([, setting]) => setting.env), configFileOption.env]);
 
-/** Variables of our own that are no settings of the server: tests arm failpoints with one, clients read the others. */
+/** Our own variables that are not settings of the server: tests set failpoints with one, clients read the others. */
 const otherNames = new Set(['TALARIA_FAILPOINTS', 'TALARIA_API_KEY', 'TALARIA_BASE_URL']);
 
 export function readEnvironment(env: Env, cwd: string): Environment {
@@ -34,7 +34,7 @@ export function readEnvironment(env: Env, cwd: string): Environment {
   return { given, configPath: env[configFileOption.env] || undefined, warnings };
 }
 
-/** API_SERVER_ names of others are theirs; only what looks like a slip in one of ours is worth a word. */
+/** Other programs may use API_SERVER_ names; only a probable typo of one of ours is worth a warning. */
 function looksLikeOurs(name: string): boolean {
   if (name.startsWith('TALARIA_')) return !otherNames.has(name);
   return name.startsWith('API_SERVER_') && isSlip(name);

@@ -1,7 +1,7 @@
 /**
  * Reads the text of a configuration file into given values. The file is one JSON object; a key with a dot in the
- * table is a nested object here. A key nobody knows is an error: a misspelt key that is quietly ignored would
- * leave its default in force.
+ * table is a nested object here. An unknown key is an error: if a misspelt key were silently ignored, its default would
+ * stay in force.
  */
 import { dirname } from 'node:path';
 import { didYouMean } from '../basics/nearest.ts';
@@ -63,7 +63,7 @@ function keysOf(section: string): string[] {
     .map((key) => key.slice(section.length + 1));
 }
 
-/** The parser's own message quotes the text around the mistake, which may be a key; only the place is kept. */
+/** The parser's own message quotes the text around the mistake, which may be a key; only the position is kept. */
 function parseJson(text: string): { json: unknown } | { syntax: string } {
   try {
     return { json: JSON.parse(text.replace(/^\ufeff/, '')) };

@@ -1,6 +1,6 @@
 /**
  * Reads the command line into given values: `--port 80`, `--port=80`, `--allow-network`, `--no-allow-network`.
- * A flag given twice counts the last time.
+ * If a flag is given twice, the last one counts.
  *
  * A message names a flag, never its value: the value of a mistyped `--api-kye` is still a key.
  */
@@ -38,7 +38,7 @@ export function readFlags(argv: readonly string[], cwd: string): Flags {
     const equals = argument.indexOf('=');
     const label = equals < 0 ? argument : argument.slice(0, equals);
     const inline = equals < 0 ? undefined : argument.slice(equals + 1);
-    /** The value after the flag; a following flag is not one (write `--name=--value` for such a value). */
+    /** The value after the flag; a following flag is not a value (write `--name=--value` for such a value). */
     const takeValue = () => {
       if (inline !== undefined) return inline;
       const next = argv[index + 1];
@@ -70,7 +70,7 @@ export function readFlags(argv: readonly string[], cwd: string): Flags {
         give(setting.name, value);
         if (setting.kind.secret) {
           const env = settingList.find(([name]) => name === setting.name)![1].env;
-          warnings.push(`${label} shows its secret in the list of processes; ${env} or the file does not`);
+          warnings.push(`${label} shows its secret in the list of processes; use ${env} or the file instead`);
         }
       }
     } else {

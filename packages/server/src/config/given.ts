@@ -1,4 +1,4 @@
-/** A value as the user gave it, before it is read: what it is, where it came from, how to speak of it. */
+/** A value as the user gave it, before it is read: the value, where it came from, and how messages name it. */
 import type { SettingName } from './settings.ts';
 
 export interface Given {

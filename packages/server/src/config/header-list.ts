@@ -1,6 +1,7 @@
 /**
  * A list of HTTP headers in the form OpenTelemetry gives it: `name=value,name=value`, values with `%`-escapes; in JSON
- * also `{"name": "value"}`, without any. Nearly every value is a credential, so a message names places and never values.
+ * also `{"name": "value"}`, without any. Nearly every value is a credential, so a message names positions and never
+ * values.
  */
 import { HIDDEN, type Kind, type Read } from './kinds.ts';
 import { secretsIn } from './plain-values.ts';
@@ -11,7 +12,7 @@ export interface Header {
 }
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What a header can carry, without the line breaks that would end it. */
+/** The characters that a header value may have; a line break would end it. */
 const VALUE = /^[\x20-\x7e]+$/;
 
 export function headerList(): Kind<readonly Header[]> {
@@ -30,7 +31,7 @@ export function headerList(): Kind<readonly Header[]> {
   };
 }
 
-/** What of these headers must not be shown. */
+/** The parts of these headers that must be masked. */
 export function secretsInHeaders(headers: readonly Header[]): string[] {
   return headers.flatMap(({ name, value }) => secretsIn(name, value));
 }

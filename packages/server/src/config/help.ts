@@ -42,7 +42,7 @@ function entry(flag: string, about: string, notes: readonly string[]): string {
   return `${first}${plain(about)}\n${' '.repeat(COLUMN)}[${plain(notes.join('; '))}]`;
 }
 
-/** Descriptions are written for Markdown; a terminal has no use for its backticks. */
+/** Descriptions are written for Markdown; a terminal does not need its backticks. */
 function plain(text: string): string {
   return text.replaceAll('`', '');
 }

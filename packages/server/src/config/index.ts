@@ -1,6 +1,6 @@
 /**
  * What the rest of the server may use of the configuration. The command line, which also explains the settings, reads
- * their table itself. Nothing here reads the environment by itself.
+ * their table directly. Nothing here reads the environment by itself.
  */
 export type { Config } from './config.ts';
 export { configSecrets, databaseSecrets, describeConfig } from './describe.ts';

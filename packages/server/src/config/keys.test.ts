@@ -66,7 +66,7 @@ describe('listening beyond loopback', () => {
     (host) => expect(problemsOf({ argv: ['--host', host] })).toEqual([]),
   );
 
-  it('is not blamed on a missing key when the key was only misspelt', () => {
+  it('is not reported as a missing key when the key was only misspelt', () => {
     expect(problemsOf({ env: { API_SERVER_HOST: '0.0.0.0', API_SERVER_KEY: 'has space' } })).toEqual([
       'API_SERVER_KEY is ***; allowed: visible ASCII characters without spaces or line breaks',
     ]);
@@ -167,7 +167,7 @@ describe('secrets', () => {
     const { config, warnings } = load({ argv: ['--api-key', 's3cret'] });
     expect(config.apiKeys).toEqual([{ name: 'default', key: 's3cret' }]);
     expect(warnings).toEqual([
-      '--api-key shows its secret in the list of processes; API_SERVER_KEY or the file does not',
+      '--api-key shows its secret in the list of processes; use API_SERVER_KEY or the file instead',
     ]);
   });
 });

@@ -37,7 +37,7 @@ describe('time zones', () => {
     ]);
   });
 
-  it("are the machine's where none is given", () => {
+  it("default to the machine's time zone", () => {
     expect(load({}).config.timezone).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone);
   });
 });
@@ -105,7 +105,7 @@ describe('strings', () => {
     expect(problemsOf(fromFile({ model: '' }))).toHaveLength(1);
   });
 
-  it('are cut short in a message', () => {
+  it('are shortened in a message', () => {
     const [problem] = problemsOf({ env: { TALARIA_MODEL: 'x'.repeat(5000) } });
     expect(problem!.length).toBeLessThan(300);
   });
@@ -214,7 +214,7 @@ describe('the database URL', () => {
     );
   });
 
-  it.each(['postgres', 'postgresql'])('takes %s, and shows it without what it takes to get in', (scheme) => {
+  it.each(['postgres', 'postgresql'])('takes %s, and shows it without its credentials', (scheme) => {
     const url = `${scheme}://bob:s3%40cret@db:5432/runs?password=other`;
     const { config } = load({ env: { TALARIA_DATABASE_URL: url } });
     expect(config.database).toEqual({ kind: 'postgres', url });
@@ -223,14 +223,14 @@ describe('the database URL', () => {
     expect(configSecrets(config)).toEqual(expect.arrayContaining(['s3%40cret', 's3@cret', 'other']));
   });
 
-  it('takes a password with a % where that is escaped, and says so where it is not', () => {
+  it('takes a password with an escaped %, and explains an unescaped one', () => {
     for (const url of ['postgres://bob:50%25ab@db/runs', 'postgres://bob@db/runs?password=50%25ab']) {
       const { config } = load({ env: { TALARIA_DATABASE_URL: url } });
       expect(configSecrets(config)).toEqual(expect.arrayContaining(['50%25ab', '50%ab']));
     }
     for (const url of ['postgres://bob:50%xy@db/runs', 'postgres://bob@db/runs?password=50%']) {
       const [problem] = problemsOf({ env: { TALARIA_DATABASE_URL: url } });
-      expect(problem).toContain('a % that means itself has to be written as %25');
+      expect(problem).toContain('a literal % has to be written as %25');
       expect(problem).not.toContain('50%');
     }
   });

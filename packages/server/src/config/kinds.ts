@@ -2,22 +2,22 @@
  * The kinds of value a setting can have: how each is read from text (a flag, the environment) and from JSON
  * (the file), what is allowed, and how it is shown.
  *
- * - `read` never throws. It answers with the value or with the reason for the refusal, and a reason never
- *   repeats what was given: the caller adds that, through `shown`, which is what keeps secrets out of messages.
- * - Text and JSON are read apart, because they differ in what is a mistake: `8642` is the only way to give a
- *   port in the environment, while `"8642"` in a JSON file is a string where a number belongs.
+ * - `read` never throws. It returns the value or the reason for the refusal. A reason never repeats the given value:
+ *   the caller adds it through `shown`, which keeps secrets out of messages.
+ * - Text and JSON are read separately, because they differ in what is a mistake: `8642` is the only way to give a port
+ *   in the environment, while `"8642"` in a JSON file is a string where a number belongs.
  */
 import { isAbsolute, resolve } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
 
 export type Read<T> = { value: T } | { refused: string };
 
-/** What a value may depend on besides itself. */
+/** What else a value may depend on. */
 export interface ReadContext {
   homeDir: string;
-  /** A relative path means relative to this: the working directory, or the folder of the file it came from. */
+  /** Relative paths start here: the working directory, or the folder of the file they came from. */
   baseDir: string;
-  /** What `${NAME}` refers to, in the kinds that know it. */
+  /** The variables for `${NAME}`, in the kinds that support it. */
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -29,15 +29,15 @@ export interface Kind<T> {
   readonly secret: boolean;
   fromText(text: string, context: ReadContext): Read<T>;
   fromJson(json: unknown, context: ReadContext): Read<T>;
-  /** The given value as a message may repeat it. */
+  /** The given value in the form that a message may repeat. */
   shown(given: unknown): string;
-  /** A value in use, as the same text a user would write to get it; secrets as `***`. */
+  /** A value in use, as the text that a user would write for it; secrets as `***`. */
   format(value: T): string;
 }
 
 export const HIDDEN = '***';
 
-/** No reason of its own: "allowed: …" already says what is wrong. */
+/** No reason: "allowed: …" already says what is wrong. */
 const REFUSED = { refused: '' };
 
 const DECIMAL = /^[+-]?\d+(\.\d+)?$/;

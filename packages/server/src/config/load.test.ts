@@ -27,7 +27,7 @@ describe('precedence', () => {
     expect(config.apiKeys).toEqual([]);
   });
 
-  it('lets a flag overrule a variable that could not be read', () => {
+  it('lets a flag override an invalid variable', () => {
     expect(load({ argv: ['--port=1'], env: { API_SERVER_PORT: 'x' } }).config.port).toBe(1);
   });
 });

@@ -1,8 +1,9 @@
 /**
  * Loads the configuration. Precedence: flag, then environment, then file, then default.
  *
- * - All problems are reported together, so that a user repairs a configuration once and not line by line.
- * - Only the value that wins is read: a flag can overrule a broken variable. Unknown flags and keys always count.
+ * - All problems are reported together, so that a user can fix a configuration in one go.
+ * - Only the value that wins is read: a flag can override a broken variable. Unknown flags and keys are always
+ *   reported.
  * - The data directory decides where the default file is, so that file cannot move the data directory.
  */
 import { readFileSync } from 'node:fs';
@@ -29,7 +30,7 @@ export interface LoadOptions {
   homeDir: string;
   /** Defaults to the process's working directory. */
   cwd?: string;
-  /** Answers with the file's text or throws an error with a `code`, as `fs` does. */
+  /** Returns the file's text or throws an error with a `code`, as `fs` does. */
   readFile?: (path: string) => string;
 }
 
@@ -72,7 +73,7 @@ export function loadConfig(options: LoadOptions): { config: Config; warnings: st
       values[name] = read.value;
     } else {
       failed.add(name);
-      // Stands in until the problem is reported, so that the rules below always have a whole object.
+      // A placeholder until the problem is reported, so that the rules below always have a complete object.
       values[name] = setting.default;
       const label = given?.label ?? setting.env;
       const shown = setting.kind.shown(given === undefined ? setting.default : given.value);
@@ -119,7 +120,7 @@ function readSetting<T>(
     if (given.form === 'json') return setting.kind.fromJson(given.value, there);
     return setting.kind.fromText(String(given.value), there);
   }
-  // A default is a value already, except for a path, where the home directory is still to be filled in.
+  // A default is already a value, except for a path, where the home directory is still to be filled in.
   if (setting.kind.name === 'path') return setting.kind.fromText(String(setting.default), context);
   return { value: setting.default };
 }

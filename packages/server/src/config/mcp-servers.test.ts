@@ -73,7 +73,7 @@ describe('MCP servers', () => {
     [{ files: { comand: 'a', url: 'http://b' } }, 'files.comand is not known; did you mean command?'],
     [{ files: { command: 7 } }, 'files.command must be a string, not a number'],
     [{ files: { command: ' ' } }, 'files.command must not be empty'],
-    [{ files: { command: 'a\0b' } }, 'files.command must not hold a NUL character'],
+    [{ files: { command: 'a\0b' } }, 'files.command must not contain a NUL character'],
     [{ files: { command: 'a', args: 'b' } }, 'files.args must be an array of strings, not a string'],
     [{ files: { command: 'a', args: ['b', null] } }, 'files.args[1] must be a string, not null'],
     [{ files: { command: 'a', env: ['b'] } }, 'files.env must be an object of strings, not an array'],
@@ -84,12 +84,12 @@ describe('MCP servers', () => {
     [{ web: { url: 'http://b', env: {} } }, 'web.env does not go with url'],
     [{ web: { url: 'b' } }, 'web.url must be an http:// or https:// URL without fragment'],
     [{ web: { url: 'ftp://b' } }, 'web.url must be an http:// or https:// URL'],
-    [{ web: { url: 'http://u:s3cret@b' } }, 'web.url must not hold a user name or password'],
+    [{ web: { url: 'http://u:s3cret@b' } }, 'web.url must not contain a user name or password'],
     [{ web: { url: 'http://b', headers: { 'a:': 'c' } } }, 'web.headers.a: is not the name of a header'],
     [{ web: { url: 'http://b', headers: { a: 'b\nc' } } }, 'web.headers.a must be one line of Latin-1 text'],
     [{ web: { url: 'http://b', headers: { a: '' } } }, 'web.headers.a must not be empty'],
     [{ web: { url: 'http://b', type: 'stdio' } }, 'web.type must be "http" for a server with url'],
-    [{ web: { url: 'http://b', type: 'sse' } }, 'web.type is "sse", which MCP has given up'],
+    [{ web: { url: 'http://b', type: 'sse' } }, 'web.type is "sse", which MCP has dropped'],
     [{ files: { command: 'a', enabled: 'yes' } }, 'files.enabled must be true or false'],
     [{ files: { command: 'a', approval: 'ask' } }, 'files.approval must be never or always'],
     [{ files: { command: 'a', tools: [] } }, 'files.tools must name at least one tool'],
@@ -118,7 +118,7 @@ describe('MCP servers', () => {
     expect(problems[0]!.replace('S3CRET_NOT_SET', '')).not.toMatch(/s3cret/i);
   });
 
-  it(`take \${NAME} from the environment, and no name they do not use`, () => {
+  it(`resolve \${NAME} from the environment, and read no variable that they do not use`, () => {
     const servers = {
       files: { command: 'run', args: [`--key=\${K1}`, `$\${K1}`], env: { TOKEN: `\${K2}`, MODE: 'fast' } },
       web: { url: `https://\${HOST}/mcp`, headers: { Authorization: `Bearer \${K3}` } },
@@ -196,7 +196,7 @@ describe('a value counts as a secret', () => {
   });
 });
 
-it('a reference is a name in braces, and two dollars are none', () => {
+it('a reference is a name in braces, and two dollar signs are not one', () => {
   const resolve = (text: string) => resolveReferences(text, { A: '1', B: '', C_2: `\${A}` });
   expect(resolve(`x\${A}\${A}-$A-\${}-\${1}`).text).toBe(`x11-$A-\${}-\${1}`);
   expect(resolve(`$\${A} \${C_2}`).text).toBe(`\${A} \${A}`);

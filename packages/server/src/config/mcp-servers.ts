@@ -28,12 +28,12 @@ export interface McpServerConfig {
   readonly approval: 'never' | 'always';
   /** The tools that may be used, by the server's own names; all of them if absent. */
   readonly tools: readonly string[] | undefined;
-  /** The limit of one call, if it is not that of all tools. */
+  /** The timeout of one call, if it differs from that of all tools. */
   readonly timeoutSeconds: number | undefined;
   readonly connectTimeoutSeconds: number;
-  /** What of it must not be shown. */
+  /** The parts of it that must be masked. */
   readonly secrets: readonly string[];
-  /** As it was given, without what must not be shown. */
+  /** As it was given, with secrets masked. */
   readonly shown: Readonly<Record<string, unknown>>;
 }
 
@@ -55,7 +55,7 @@ export interface HttpConfig {
 
 const DEFAULT_CONNECT_TIMEOUT_SECONDS = 30;
 
-/** Single separators only: `__` is what stands between the parts of a tool's name. */
+/** Single separators only: `__` separates the parts of a tool's name. */
 const NAME = /^(?=.{1,32}$)[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -65,7 +65,7 @@ const STDIO_KEYS = ['command', 'args', 'env', 'cwd'];
 const HTTP_KEYS = ['url', 'headers'];
 const COMMON_KEYS = ['type', 'enabled', 'approval', 'tools', 'timeout_seconds', 'connect_timeout_seconds'];
 const KEYS = [...STDIO_KEYS, ...HTTP_KEYS, ...COMMON_KEYS];
-/** What other hosts call the two ways to reach a server. */
+/** The names that other hosts use for the two ways to reach a server. */
 const TYPES: Readonly<Record<string, 'stdio' | 'http'>> = {
   stdio: 'stdio',
   http: 'http',
@@ -117,7 +117,7 @@ function readServers(json: unknown, context: ReadContext): Read<readonly McpServ
   return problems.length === 0 ? { value: servers } : { refused: problems.join('; ') };
 }
 
-/** Reads one entry. Where something is wrong it adds to the problems and goes on with a stand-in. */
+/** Reads one entry. For an invalid value it adds a problem and continues with a placeholder. */
 class EntryReader {
   readonly #name: string;
   readonly #entry: Readonly<Record<string, unknown>>;
@@ -172,7 +172,7 @@ class EntryReader {
       if (this.#entry[key] !== undefined) this.#refuse(key, `does not go with ${own[0]}`);
     }
     if (type === 'sse') {
-      this.#refuse('type', 'is "sse", which MCP has given up: use the Streamable HTTP address of the server');
+      this.#refuse('type', 'is "sse", which MCP has dropped: use the Streamable HTTP address of the server');
     } else if (type !== undefined && (typeof type !== 'string' || TYPES[type] !== kind)) {
       this.#refuse('type', `must be "${kind}" for a server with ${own[0]}, or be left out`);
     }
@@ -211,7 +211,7 @@ class EntryReader {
     };
   }
 
-  /** A bare name is looked for in the PATH when the server is started; anything else is a path. */
+  /** A bare name is looked up in the PATH when the server is started; anything else is a path. */
   #program(command: string): string {
     return command.includes('/') ? this.#path('command', command) : command;
   }
@@ -232,7 +232,7 @@ class EntryReader {
       return text;
     }
     if (url.username !== '' || url.password !== '') {
-      this.#refuse('url', 'must not hold a user name or password: give them in headers');
+      this.#refuse('url', 'must not contain a user name or password: give them in headers');
     }
     for (const [name, value] of url.searchParams) this.#keepSecret(name, value);
     for (const part of secretsInPath(url.pathname)) this.#secrets.add(part);
@@ -256,21 +256,21 @@ class EntryReader {
   /** A text with its references resolved; `name` says what its value is for. */
   #text(place: string, value: unknown, options: { empty?: boolean; name?: string } = {}): string {
     if (typeof value !== 'string') {
-      // A missing command or url is a problem already.
+      // A missing command or url is already reported.
       if (value !== undefined) this.#refuse(place, `must be a string, not ${typeName(value)}`);
       return '';
     }
     const { text, used } = resolveReferences(value, this.#context.env);
     for (const [variable, found] of used) {
       if (found !== undefined) this.#keepSecret(variable, found);
-      // A server that is switched off does not need its secrets.
+      // A disabled server does not need its secrets.
       else if (this.#entry.enabled !== false) {
         this.#refuse(place, `refers to \${${variable}}, which is not set in the environment`);
         return '';
       }
     }
     if (options.name !== undefined) this.#keepSecret(options.name, text);
-    if (text.includes('\0')) this.#refuse(place, 'must not hold a NUL character');
+    if (text.includes('\0')) this.#refuse(place, 'must not contain a NUL character');
     if (text.trim() === '' && options.empty !== true && used.size === 0) {
       this.#refuse(place, 'must not be empty');
     }
@@ -319,7 +319,7 @@ function shownEntry(entry: Readonly<Record<string, unknown>>): Record<string, un
   return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, shownValue(key, value)]));
 }
 
-/** References are shown as they were written, which is what they are for. */
+/** References are shown as written: they are not secret. */
 function shownValue(key: string, value: unknown): unknown {
   const hide = (text: string, secrets: readonly string[]) =>
     secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);

@@ -1,13 +1,13 @@
 /**
- * Kinds of value that name something on a network or in a database: hosts, URLs, origins, API keys, stores.
- * The contract is that of `kinds.ts`. A URL may carry a password, so every URL is shown without its user part.
+ * Kinds of values for networks and databases: hosts, URLs, origins, API keys, stores. The contract is that of
+ * `kinds.ts`. A URL may carry a password, so every URL is shown without its user part.
  */
 import { BlockList, isIP } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { eachHost } from '../network/postgres-hosts.ts';
 import { HIDDEN, isHeaderToken, type Kind, type Read, showGiven, textKind } from './kinds.ts';
 
-/** An API key and the name its runs are filed under. */
+/** An API key and the name that its runs belong to. */
 export interface ApiKey {
   readonly name: string;
   readonly key: string;
@@ -22,7 +22,7 @@ export type Database =
     }
   | {
       readonly kind: 'postgres';
-      /** With whatever it takes to get in: a secret. */
+      /** Including the credentials: a secret. */
       readonly url: string;
     };
 
@@ -34,8 +34,8 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * True only where the address is certain not to leave the machine: a wrong "yes" opens a server without a key
- * to the network, a wrong "no" asks for a key that was not needed.
+ * True only if the address certainly stays on this machine: a wrong "yes" opens a server without a key to the network,
+ * a wrong "no" asks for a key that was not needed.
  */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true;
@@ -68,7 +68,7 @@ export function httpUrl(): Kind<string> {
       const url = URL.parse(text.trim());
       if (url === null || !isHttp(url) || url.search !== '' || url.hash !== '') return { refused: '' };
       if (url.username !== '' || url.password !== '') {
-        return { refused: 'it holds credentials; the key has a setting of its own' };
+        return { refused: 'it contains credentials; the key has a setting of its own' };
       }
       return { value: url.href.replace(/\/+$/, '') };
     },
@@ -109,7 +109,7 @@ function readOrigin(entry: unknown): string | undefined {
   return url.href === `${url.origin}/` ? url.origin : undefined;
 }
 
-/** `name:key,name:key`; in JSON also `{"name": "key"}`. Entries are named by position: their text may be a key. */
+/** `name:key,name:key`; in JSON also `{"name": "key"}`. Messages name entries by position: their text may be a key. */
 export function apiKeys(): Kind<readonly ApiKey[]> {
   return {
     name: 'secret list',
@@ -168,11 +168,10 @@ export function databaseUrl(): Kind<Database> {
           );
         });
         if (!named) return { refused: '' };
-        if (/%(?![0-9a-f]{2})/i.test(text))
-          return { refused: 'a % that means itself has to be written as %25' };
+        if (/%(?![0-9a-f]{2})/i.test(text)) return { refused: 'a literal % has to be written as %25' };
         return { value: { kind: 'postgres', url: text } };
       }
-      // Without the slash check `file:runs.db` would quietly mean /runs.db.
+      // Without the slash check `file:runs.db` would silently mean /runs.db.
       if (!/^(sqlite|file):(\/|\/{3,})[^/]/i.test(text)) return { refused: '' };
       const url = URL.parse(text.replace(/^[a-z]+:\/*/i, 'file:///'));
       if (url === null || url.search !== '' || url.hash !== '' || url.pathname.endsWith('/')) {
@@ -189,7 +188,7 @@ export function databaseUrl(): Kind<Database> {
   });
 }
 
-/** Where it is, without how to get in. */
+/** Where it is, without the credentials. */
 export function describeDatabase(database: Database): string {
   if (database.kind === 'sqlite') return database.path;
   const urls = eachHost(database.url).map((address) => new URL(address));
@@ -197,7 +196,7 @@ export function describeDatabase(database: Database): string {
   return `${hosts.join(',')}${urls[0]!.pathname}`;
 }
 
-/** The path, or nothing where its escapes hide a slash or a zero byte. */
+/** The path, or nothing if its escapes hide a slash or a zero byte. */
 function filePath(url: URL): string | undefined {
   try {
     const path = fileURLToPath(url);

@@ -1,21 +1,21 @@
 /**
  * Tells secrets from plain values where a setting may hold either, such as the environment of a program.
  *
- * A known secret is masked wherever it stands, also in the words of the model. So a value that is a common word must
- * not count as one: with `NODE_ENV=production` every "production" would be gone. What is not plainly harmless is taken
- * for a secret, and so is nearly everything under a name that says so.
+ * A known secret is masked everywhere, also in the model's text. So a common word must not count as a secret: with
+ * `NODE_ENV=production` every "production" would disappear. A value that is not clearly harmless counts as a secret,
+ * and so does nearly every value whose name suggests one.
  */
 
 const SECRET_NAME = /key|token|secret|pass|credential|auth(?!or)|cookie|session|private|(?:^|[-_])pat$/i;
-/** Never secret, whatever the name: where a key lies, and how many tokens there may be. */
+/** Never secret, whatever the name: the path of a key, and limits of tokens. */
 const HARMLESS = /^(?:~?\.{0,2}\/[\w ./-]*|\d{1,9}(?:\.\d{1,9})?)$/;
-/** Words as people write them, and addresses without a user or a query. */
+/** Ordinary words, and URLs without a user or a query. */
 const WORD = '(?:[A-Z]?[a-z]{1,20}|[A-Z]{1,20})';
 const PLAIN = new RegExp(`^(?:${WORD}(?:[-_., ]${WORD})*|https?://[\\w.-]+(?::\\d+)?(?:/[\\w.-]{0,24})*)$`);
-/** `Bearer abc`: a program that prints its credential prints it without the scheme too. */
+/** `Bearer abc`: a program that prints its credential also prints it without the scheme. */
 const SCHEME = /^(?:bearer|basic|token)\s+/i;
 
-/** What of the value with this name must not be shown. */
+/** The parts of the named value that must be masked. */
 export function secretsIn(name: string, value: string): string[] {
   if (value === '' || HARMLESS.test(value)) return [];
   if (!SECRET_NAME.test(name) && PLAIN.test(value)) return [];
@@ -32,7 +32,7 @@ export function secretsInArguments(args: readonly string[]): string[] {
   });
 }
 
-/** Long parts of a path are how some services hand out an address that is a key. */
+/** Some services give out URLs with a long path segment that is a key. */
 export function secretsInPath(path: string): string[] {
   return path.split('/').filter((part) => part.length > 24);
 }

@@ -1,11 +1,11 @@
 /**
- * `${NAME}` in a text of the configuration stands for a variable of the environment, so that a file that is kept
- * under version control needs no secret in it. `$${NAME}` is the text `${NAME}` itself.
+ * `${NAME}` in a text of the configuration stands for an environment variable, so that a file under version control
+ * needs no secrets. `$${NAME}` is the literal text `${NAME}`.
  */
 
 export interface Resolved {
   readonly text: string;
-  /** The variables it refers to and their values; undefined for one that is not set. */
+  /** The referenced variables and their values; undefined for one that is not set. */
   readonly used: ReadonlyMap<string, string | undefined>;
 }
 

@@ -1,9 +1,9 @@
-/** The kernel's users that sandbox slots run as: a word, or the first and the last of a range. */
+/** The kernel users that sandbox slots run as: a word, or the first and the last of a range. */
 import { type Kind, textKind } from './kinds.ts';
 
 export type SandboxUsers = 'auto' | 'shared' | { first: number; last: number };
 
-/** Numbers below are accounts of the system; the highest stands for none at all. */
+/** Lower numbers are accounts of the system; the highest means no user. */
 const LOWEST = 1_000;
 const HIGHEST = 2 ** 32 - 2;
 

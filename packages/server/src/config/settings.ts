@@ -54,7 +54,7 @@ export const groups = [
 ] as const;
 export type Group = (typeof groups)[number];
 
-/** Where the configuration file itself is named; not a setting, since a file cannot name itself. */
+/** How to name the configuration file itself; not a setting, because a file cannot name itself. */
 export const configFileOption = { env: 'TALARIA_CONFIG', flag: 'config', fileName: 'config.json' } as const;
 
 /** An exabyte, so that bytes stay exact numbers. */
@@ -167,7 +167,7 @@ export const settings = {
   runRetentionSeconds: define({
     env: 'TALARIA_RUN_RETENTION_SECONDS',
     key: 'run_retention_seconds',
-    // Kept by a sweep, not a timer: ten years is simply "long".
+    // Retention is enforced by a sweep, not a timer: ten years simply means "long".
     kind: seconds({ min: 0, max: 315_360_000 }),
     default: 3600,
     group: 'Storage',
@@ -382,7 +382,7 @@ export const settings = {
   dockerHost: define({
     env: 'DOCKER_HOST',
     key: 'docker_host',
-    // Checked only where it is used (containers.ts): it is not ours alone, and other programs take more.
+    // Checked only if it is used (containers.ts): other programs read it too, and accept more.
     kind: string(),
     default: 'unix:///var/run/docker.sock',
     group: 'Sandbox and approvals',
@@ -515,7 +515,7 @@ export const settings = {
     env: 'TALARIA_CLIENT_MODEL_SETTINGS',
     key: 'client_model_settings',
     kind: choices(MODEL_SETTING_NAMES),
-    // A tier of service is a price, which is for whoever pays to choose.
+    // A service tier is a price, so the operator chooses it.
     default: MODEL_SETTING_NAMES.filter((name) => name !== 'service_tier'),
     group: 'Model',
     about: 'settings of the model that clients may set; the server ignores any others',
@@ -661,7 +661,7 @@ export const settings = {
     key: 'lease_seconds',
     // Below a second a busy event loop would lose leases it still works under.
     kind: seconds({ min: 1, max: 3600 }),
-    // With a look every second, another server has a dead one's runs within ten.
+    // With a poll every second, another server has a dead server's runs within ten seconds.
     default: 7,
     group: 'Operation',
     about: 'how long a run stays with a server that gives no sign of life',

@@ -55,7 +55,7 @@ describe('the environment', () => {
     ]);
   });
 
-  it('leaves the names of others alone', () => {
+  it('ignores the variables of other programs', () => {
     expect(
       load({
         env: { API_SERVER_ENABLED: 'true', OPENAI_ORG_ID: 'x', TALARIA_NONE: '', TALARIA_FAILPOINTS: 'x' },
@@ -63,7 +63,7 @@ describe('the environment', () => {
     ).toEqual([]);
   });
 
-  it('leaves the names of its clients alone', () => {
+  it('ignores the variables of its clients', () => {
     expect(load({ env: { TALARIA_API_KEY: 'x', TALARIA_BASE_URL: 'http://h' } }).warnings).toEqual([]);
   });
 });

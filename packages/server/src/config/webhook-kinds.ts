@@ -1,4 +1,4 @@
-/** Kinds of value for webhooks. The contract is that of `kinds.ts`; what is allowed is what a request may give, too. */
+/** Kinds of values for webhooks. The contract is that of `kinds.ts`; a request may give the same values. */
 import {
   parseWebhook,
   secretProblem,
@@ -8,7 +8,7 @@ import {
 } from '@talaria/protocol';
 import { HIDDEN, type Kind, type Read, secret, textKind } from './kinds.ts';
 
-/** The URL of a receiver. Whatever comes after its host may be what lets messages in. */
+/** The URL of a receiver. Everything after its host may be a secret token. */
 export function webhookUrl(): Kind<string> {
   return textKind({
     name: 'url',

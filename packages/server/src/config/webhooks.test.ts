@@ -22,7 +22,7 @@ describe('the default webhook', () => {
     ['ftp://hooks.example.com/', 'ftp://hooks.example.com/'],
     ['https://ada:pw@hooks.example.com/t0ken', 'https://hooks.example.com/***'],
     ['not a URL with a s3cret', '***'],
-  ])('that is no such URL is refused without showing what may be secret: %s', (url, shown) => {
+  ])('that is not such a URL is refused without showing what may be secret: %s', (url, shown) => {
     expect(problemsOf({ env: { TALARIA_WEBHOOK_URL: url } })).toEqual([
       expect.stringMatching(/^TALARIA_WEBHOOK_URL .*allowed: an http:\/\/ or https:\/\/ URL of up to 2048/),
     ]);
@@ -40,7 +40,7 @@ describe('the default webhook', () => {
     },
   );
 
-  it('at a private address needs the permission for that', () => {
+  it('at a private address needs permission', () => {
     const env = { TALARIA_WEBHOOK_URL: 'http://localhost:3000/', TALARIA_WEBHOOK_SECRET: SECRET };
     expect(problemsOf({ env })).toEqual([
       expect.stringMatching(
@@ -50,9 +50,9 @@ describe('the default webhook', () => {
     expect(load({ env: { ...env, TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } }).warnings).toEqual([]);
   });
 
-  it('without a secret, and a secret without it, are warned of', () => {
+  it('without a secret, or a secret without a URL, causes a warning', () => {
     expect(load({ env: { TALARIA_WEBHOOK_URL: URL } }).warnings).toEqual([
-      'TALARIA_WEBHOOK_URL is set and TALARIA_WEBHOOK_SECRET is not: its messages are not signed, and anyone could send such',
+      'TALARIA_WEBHOOK_URL is set and TALARIA_WEBHOOK_SECRET is not: its messages are not signed, and anyone could forge them',
     ]);
     expect(load({ env: { TALARIA_WEBHOOK_SECRET: SECRET } }).warnings).toEqual([
       'TALARIA_WEBHOOK_SECRET is set and TALARIA_WEBHOOK_URL is not: it signs nothing',

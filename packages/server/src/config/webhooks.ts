@@ -1,4 +1,4 @@
-/** The settings of webhooks, where they only make sense together. */
+/** Rules between the settings of webhooks. */
 import { isPrivateUrl } from '../webhooks/address-rules.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 
@@ -19,11 +19,11 @@ export function checkWebhooks(
   }
   const url = new URL(webhookUrl);
   const isPrivate = !webhookAllowPrivate && isPrivateUrl(url);
-  const unsigned = `${label('webhookUrl')} is set and ${label('webhookSecret')} is not: its messages are not signed, and anyone could send such`;
+  const unsigned = `${label('webhookUrl')} is set and ${label('webhookSecret')} is not: its messages are not signed, and anyone could forge them`;
   return {
     problems: isPrivate
       ? [
-          `${label('webhookUrl')} leads to ${url.hostname}, which is not public; set ${label('webhookAllowPrivate')} to true to let webhooks, also those of clients, call such addresses`,
+          `${label('webhookUrl')} leads to ${url.hostname}, which is not public; set ${label('webhookAllowPrivate')} to true to let webhooks, including those of clients, call such addresses`,
         ]
       : [],
     warnings: webhookSecret === undefined ? [unsigned] : [],

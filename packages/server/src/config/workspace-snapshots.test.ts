@@ -4,7 +4,7 @@ import { load, problemsOf } from './testing/load.ts';
 const POSTGRES = { TALARIA_DATABASE_URL: 'postgres://talaria@db.example.com/talaria' };
 const ON = { TALARIA_WORKSPACE_SNAPSHOTS: 'database' };
 
-it('keeps no snapshots of workspaces unless it is told to', () => {
+it('stores no snapshots of workspaces by default', () => {
   expect(load().config).toMatchObject({
     workspaceSnapshots: 'off',
     workspaceSnapshotMaxBytes: 64 * 1024 ** 2,
@@ -12,9 +12,9 @@ it('keeps no snapshots of workspaces unless it is told to', () => {
   expect(load({ env: { ...POSTGRES, ...ON } }).config.workspaceSnapshots).toBe('database');
 });
 
-it('refuses them on SQLite, whose runs never go on on another machine', () => {
+it('refuses them on SQLite, whose runs never continue on another machine', () => {
   expect(problemsOf({ env: ON })).toEqual([
-    'TALARIA_WORKSPACE_SNAPSHOTS is "database" and the database is SQLite, whose runs never go on on another machine; ' +
+    'TALARIA_WORKSPACE_SNAPSHOTS is "database" and the database is SQLite, whose runs never continue on another machine; ' +
       'set TALARIA_DATABASE_URL to a Postgres database, or leave it off',
   ]);
 });

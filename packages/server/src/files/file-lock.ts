@@ -1,10 +1,9 @@
 /**
- * Keeps two servers off one file or directory.
+ * Keeps two servers from using one file or directory.
  *
- * The lock is an open exclusive transaction on a SQLite file of its own: the operating system holds it and
- * takes it back when the process dies, however it dies. A pid file would need a guess about a pid that may
- * have been given to another process. A database cannot be its own lock, since its reader and its writer
- * are two connections to it.
+ * The lock is an open exclusive transaction on a separate SQLite file: the operating system holds it and releases it
+ * when the process dies, however it dies. A pid file would need a guess about a pid that another process may have by
+ * now. A database cannot be its own lock, because its reader and its writer are two connections to it.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { makePrivate } from './private-file.ts';

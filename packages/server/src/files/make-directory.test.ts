@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true }));
 
-test('makes the directory with its parents for this user alone, and leaves one that is there', () => {
+test('creates the directory with its parents for this user only, and leaves an existing one', () => {
   const path = join(base, 'a', 'b', 'c');
   makeDirectory(path);
   makeDirectory(path);
@@ -23,6 +23,9 @@ test('under a file it is an error', () => {
   expect(() => makeDirectory(join(base, 'file', 'a'))).toThrow(/ENOTDIR/);
 });
 
-test.skipIf(process.platform !== 'linux')('where nothing can be made it ends, with the reason', () => {
-  expect(() => makeDirectory('/proc/talaria/data')).toThrow(/ENOENT|EACCES|EPERM/);
-});
+test.skipIf(process.platform !== 'linux')(
+  'fails with the reason where nothing can be created, and does not hang',
+  () => {
+    expect(() => makeDirectory('/proc/talaria/data')).toThrow(/ENOENT|EACCES|EPERM/);
+  },
+);

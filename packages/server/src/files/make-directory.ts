@@ -1,6 +1,6 @@
 /**
- * Makes a directory and its parents, readable by this user alone. By hand, because Node's `recursive` never returns
- * where the system says of an existing parent that it does not exist, as it does under /proc.
+ * Creates a directory and its parents, readable by this user only. It is hand-written because Node's `recursive` never
+ * returns where the system says that an existing parent does not exist, as under /proc.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,7 +13,7 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: MODE });
   } catch (error) {
-    // Somebody else may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

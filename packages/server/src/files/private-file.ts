@@ -1,6 +1,6 @@
 /**
- * Files that nobody but the server's user may read, wherever they lie: databases hold transcripts and secrets. SQLite
- * gives what it makes beside a database the rights of the database, so those are set before it is opened.
+ * Files that only the server's user may read, wherever they are: databases hold transcripts and secrets. SQLite gives
+ * the files it creates beside a database the permissions of the database, so those are set before it is opened.
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,12 +8,12 @@ import { dirname } from 'node:path';
 const PRIVATE = 0o600;
 const OTHERS = 0o077;
 
-/** What SQLite keeps beside a database. One that was killed leaves them. */
+/** The files that SQLite keeps beside a database. A killed process leaves them. */
 const BESIDE = ['-wal', '-shm', '-journal'];
 
 /**
- * Makes the file unless it is there, and takes from everybody else what they may do with it. Where it cannot be made,
- * SQLite says why.
+ * Creates the file unless it exists, and removes everybody else's permissions. If it cannot be created, SQLite says
+ * why.
  */
 export function makePrivate(path: string): void {
   try {
@@ -24,7 +24,7 @@ export function makePrivate(path: string): void {
   for (const each of [path, ...BESIDE.map((ending) => path + ending)]) takeFromOthers(each);
 }
 
-/** Why others might get at the files of a directory, in a sentence; undefined where they cannot. */
+/** Why other users might access the files of a directory, as a sentence; undefined if they cannot. */
 export function whyNotPrivate(path: string): string | undefined {
   const directory = dirname(path);
   const rights = statSync(directory).mode & OTHERS;
@@ -39,7 +39,7 @@ function takeFromOthers(path: string): void {
   try {
     chmodSync(path, PRIVATE);
   } catch (error) {
-    // It is somebody else's, who has let this server use it; `doctor` tells.
+    // The file belongs to somebody else, who lets this server use it; `doctor` reports that.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
   }
 }

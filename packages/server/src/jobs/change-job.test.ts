@@ -37,12 +37,12 @@ const paused = { pausedAt: NOW - MINUTE_MS, pausedReason: 'holidays', nextRunAt:
 const running = { lastRunId: 'run_1', lastStatus: null };
 
 describe('a change', () => {
-  it('of nothing is none', () => {
+  it('without fields changes nothing', () => {
     expect(changeJob(stored(), {}, NOW)).toEqual({});
     expect(changeJob(stored(), { enabled: true, timezone: 'Europe/Berlin' }, NOW)).toEqual({});
   });
 
-  it('of what is said leaves the time of the next run', () => {
+  it('of other fields leaves the time of the next run', () => {
     const said = { name: 'b', prompt: 'Other.', skills: [], deliver: 'origin' };
     expect(changeJob(stored(), said, NOW)).toEqual(said);
   });
@@ -78,24 +78,24 @@ describe('a change', () => {
 });
 
 describe('how often it runs', () => {
-  it('is changed and lifted', () => {
+  it('can be changed and removed', () => {
     expect(changeJob(stored(), { repeat: 3 }, NOW)).toEqual({ times: 3 });
     expect(changeJob(stored({ times: 3 }), { repeat: null }, NOW)).toEqual({ times: null });
   });
 
-  it('cannot be as often as it has run', () => {
+  it('must be more than the runs it has had', () => {
     expect(() => changeJob(stored({ completed: 3 }), { repeat: 3 }, NOW)).toThrow('more than 3');
     expect(changeJob(stored({ completed: 3 }), { repeat: 4 }, NOW)).toEqual({ times: 4 });
   });
 
-  it('is once for a schedule of one time, whatever was asked for', () => {
+  it('is one for a schedule of one time, whatever was asked for', () => {
     expect(changeJob(once, { repeat: 5 }, NOW)).toEqual({});
     expect(changeJob(stored({ times: 7, completed: 2 }), { schedule: '1h', repeat: 5 }, NOW)).toMatchObject({
       times: 3,
     });
   });
 
-  it('is once more while it runs: that run is not the one that was asked for now', () => {
+  it('allows one more run while it runs: the present run is not the one that was asked for now', () => {
     expect(changeJob(stored({ ...once, ...running }), { schedule: '1h' }, NOW)).toMatchObject({ times: 2 });
   });
 
@@ -106,7 +106,7 @@ describe('how often it runs', () => {
 });
 
 describe('a pause', () => {
-  it('takes the next time away', () => {
+  it('removes the next time', () => {
     expect(pauseJob(stored(), 'holidays', NOW)).toEqual({
       pausedAt: NOW,
       pausedReason: 'holidays',
@@ -125,7 +125,7 @@ describe('a pause', () => {
     expect(changeJob(stored(paused), { enabled: false }, NOW)).toEqual({});
   });
 
-  it('ends with a time to come: what was missed is not made up for', () => {
+  it('ends with a time in the future: missed times are not made up for', () => {
     const resumed = { pausedAt: null, pausedReason: null };
     expect(changeJob(stored(paused), { enabled: true }, NOW)).toEqual({
       ...resumed,
@@ -137,7 +137,7 @@ describe('a pause', () => {
     });
   });
 
-  it('of a job that runs once does not cost it its run', () => {
+  it('of a job that runs once does not lose its run', () => {
     const late = { ...once, ...paused };
     expect(changeJob(late, { enabled: true }, at('2026-11-17T00:00:00Z'))).toMatchObject({
       nextRunAt: at('2026-11-16T04:00:00Z'),

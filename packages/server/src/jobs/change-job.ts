@@ -1,9 +1,9 @@
 /**
- * What a request changes in a job. Pure. An empty change means that the job is as it was asked to be.
+ * What a request changes in a job. Pure. An empty change means that the job is already as requested.
  *
- * A job is due at a time or, while it is paused, at none. Its time is worked out anew when its schedule changes, when a
- * cron moves to another zone, and when it goes on after a pause: what it missed meanwhile is not made up for, except that
- * a job that runs once still does so, at once where its time has passed.
+ * A job is due at a time or, while it is paused, never. Its time is computed again when its schedule changes, when a
+ * cron job moves to another zone, and when it resumes after a pause. Missed times are not made up for, except that a
+ * job that runs once still runs, at once if its time has passed.
  */
 import { TalariaError, type UpdateJob } from '@talaria/protocol';
 import { isRunning, type JobChange, type StoredJob } from '../journal/jobs.ts';
@@ -42,12 +42,12 @@ function changeOfTimes(job: StoredJob, kind: StoredJob['schedule']['kind'], upda
   const { schedule, repeat } = update;
   if (kind === 'once') {
     if (schedule === undefined) return {};
-    // The run that is going on counts as well when it ends, and must not be the last.
+    // The present run counts as well when it ends, and must not be the last.
     return { times: job.completed + (isRunning(job) ? 1 : 0) + 1 };
   }
   if (repeat === undefined) return job.schedule.kind === 'once' ? { times: null } : {};
   if (repeat !== null && repeat <= job.completed) {
-    const message = `'repeat' must be more than ${job.completed}: so often the job has run`;
+    const message = `'repeat' must be more than ${job.completed}, the number of times the job has run`;
     throw new TalariaError('invalid_request', { message, param: 'repeat' });
   }
   return { times: repeat };

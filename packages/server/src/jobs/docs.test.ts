@@ -1,4 +1,4 @@
-/** What docs/jobs.md says of schedules, tried. */
+/** Tries what docs/jobs.md says about schedules. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nextMatch } from './plan.ts';

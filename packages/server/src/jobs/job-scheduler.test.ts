@@ -74,7 +74,7 @@ async function createJob(schedule: string, fields: Partial<NewJob> = {}): Promis
   return (await store.create(job, MANY))!;
 }
 
-/** Every run that is unfinished ends. */
+/** Ends every unfinished run. */
 async function finishRuns(): Promise<void> {
   for (const claim of await fixture.journal.claim('w', LEASE_MS, MANY)) {
     await fixture.journal.append(claim, [completed()]);
@@ -114,13 +114,13 @@ describe('a job', () => {
     ]);
   });
 
-  test('is waited for however far away it is, and in between no longer than the poll', async () => {
+  test('is waited for however far away it is, with polls in between', async () => {
     await startScheduler();
     await createJob('3000d');
     expect(time.nextTimer - time.now()).toBeLessThanOrEqual(60_000);
   });
 
-  test('that is created, moved or paused while the scheduler waits is noticed at once', async () => {
+  test('is noticed at once when it is created, moved or paused while the scheduler waits', async () => {
     await startScheduler();
     const moved = await createJob('1d');
     const paused = await createJob('2m');
@@ -149,7 +149,7 @@ describe('a job', () => {
     expect(times()).toEqual(['2026-11-16T03:01:00.000Z']);
   });
 
-  test('of a time zone nobody knows here holds up no other', async () => {
+  test('with a time zone that is unknown here delays no other', async () => {
     await createJob('every 1m', { timezone: 'UTC' });
     const cron = { kind: 'cron', expr: '* * * * *', display: '' } as const;
     const broken = newJob({ schedule: cron, timezone: 'Mars/Olympus', nextRunAt: time.now() });
@@ -157,13 +157,13 @@ describe('a job', () => {
     await startScheduler();
     await time.advance(MINUTE_MS);
     expect(times()).toEqual(['2026-11-16T03:01:00.000Z']);
-    // Once, not at each of the twelve times that it was tried since.
-    expect(logged).toEqual(['a job that is due could not be started; it is tried again']);
+    // Logged once, not at each of the twelve attempts since.
+    expect(logged).toEqual(['a job that is due could not be started; it will be retried']);
   });
 });
 
-describe('what came due while no server was there', () => {
-  test('fires once, and goes on with the next time to come', async () => {
+describe('jobs that came due while no server was running', () => {
+  test('fire once, and continue with their next time', async () => {
     const jobs = [await createJob('every 30m'), await createJob('0 * * * *'), await createJob('1h')];
     time.set('2026-11-18T12:10:00Z');
     await startScheduler();
@@ -173,7 +173,7 @@ describe('what came due while no server was there', () => {
     expect((await store.get(jobs[2]!.jobId))!.nextRunAt).toBeNull();
   });
 
-  test('fires in one go, also when it is a great many', async () => {
+  test('fire all at once, also when they are very many', async () => {
     for (const _ of counting(120)) await createJob('1m');
     time.set('2026-11-17T00:00:00Z');
     await startScheduler();
@@ -182,13 +182,13 @@ describe('what came due while no server was there', () => {
   });
 });
 
-describe('a clock that is set', () => {
-  test('back does not silence a job for as long as it was ahead', async () => {
+describe('when the clock is set', () => {
+  test('back, a job is not silent for as long as the clock was ahead', async () => {
     time.set('2038-01-19T00:00:00Z');
     const [interval, cron] = [await createJob('every 30m'), await createJob('0 9 * * *')];
     await startScheduler();
     time.set('2026-11-16T03:00:00Z');
-    // As the running server notices: at its next look.
+    // The running server notices at its next poll.
     const another = await createJob('1d');
     await time.rest();
     expect(iso((await store.get(interval.jobId))!.nextRunAt)).toBe('2026-11-16T03:30:00.000Z');
@@ -196,7 +196,7 @@ describe('a clock that is set', () => {
     expect((await store.get(another.jobId))!.nextRunAt).toBe(another.nextRunAt);
   });
 
-  test('back while the server was down does not, either', async () => {
+  test('back while the server was down, it is not silent either', async () => {
     time.set('2038-01-19T00:00:00Z');
     const { jobId } = await createJob('every 30m');
     time.set('2026-11-16T03:00:00Z');
@@ -204,7 +204,7 @@ describe('a clock that is set', () => {
     expect(iso((await store.get(jobId))!.nextRunAt)).toBe('2026-11-16T03:30:00.000Z');
   });
 
-  test('forward fires once what is due by then', async () => {
+  test('forward, what is due by then fires once', async () => {
     await startScheduler();
     const { jobId } = await createJob('every 30m');
     await time.rest();
@@ -216,7 +216,7 @@ describe('a clock that is set', () => {
 });
 
 describe('a job that is due while its last run is unfinished', () => {
-  test('is skipped, which it shows, and fires at its next time', async () => {
+  test('is skipped, shows that, and fires at its next time', async () => {
     await startScheduler();
     const { jobId } = await createJob('every 30m');
     await time.advance(65 * MINUTE_MS);
@@ -240,13 +240,13 @@ describe('a full queue', () => {
     await time.advance(31 * MINUTE_MS);
     expect(fired).toEqual([]);
     expect(await store.get(job.jobId)).toEqual(job);
-    expect(logged).toContain('jobs are due and the queue is full; they are tried again');
+    expect(logged).toContain('jobs are due and the queue is full; they will be retried');
     limits = NO_LIMIT;
     await time.advance(10_000);
     expect(fired).toHaveLength(1);
   });
 
-  test('of one owner does not hold up the jobs of another, however many wait', async () => {
+  test('of one owner does not delay the jobs of another, however many wait', async () => {
     for (const _ of counting(70)) await createJob('1m', { owner: 'ada' });
     const { jobId } = await createJob('2m', { owner: 'bob' });
     time.set('2026-11-16T04:00:00Z');
@@ -258,7 +258,7 @@ describe('a full queue', () => {
   });
 });
 
-test('the jobs of a key that is not configured any more are left alone, and hold up no other', async () => {
+test('the jobs of a key that is no longer configured are not started, and delay no other', async () => {
   for (const _ of counting(60)) await createJob('1m', { owner: 'gone' });
   const { jobId } = await createJob('2m');
   time.set('2026-11-16T04:00:00Z');
@@ -268,7 +268,7 @@ test('the jobs of a key that is not configured any more are left alone, and hold
   expect((await store.list('gone')).every(({ lastRunId }) => lastRunId === null)).toBe(true);
 });
 
-test('a start that fails is tried again, and every outcome is reported', async () => {
+test('a failed start is retried, and every outcome is reported', async () => {
   let failures = 2;
   const outcomes: string[] = [];
   await startScheduler({
@@ -284,7 +284,7 @@ test('a start that fails is tried again, and every outcome is reported', async (
   expect(outcomes).toEqual(['postponed', 'postponed', 'started']);
 });
 
-test('after the stop nothing is started', async () => {
+test('nothing is started after the stop', async () => {
   const scheduler = await startScheduler();
   await createJob('1m');
   await scheduler.stop();
@@ -292,7 +292,7 @@ test('after the stop nothing is started', async () => {
   expect(fired).toEqual([]);
 });
 
-test('of several servers on one store, each job is fired by one, every time', async () => {
+test('of several servers on one store, one fires each job, every time', async () => {
   for (const _ of counting(3)) await startScheduler();
   const jobs = [];
   for (const _ of counting(10)) jobs.push(await createJob('every 10m'));

@@ -1,15 +1,15 @@
 /**
  * Starts the runs of jobs that are due.
  *
- * It looks at the agenda when the next job is due, when a job was changed, and by a slow poll, since other servers change
- * jobs as well. What is due is found by the store's clock; this one's own is only good for waiting.
+ * It reads the agenda when the next job is due, when a job was changed, and in a slow poll, because other servers
+ * change jobs as well. The store's clock decides what is due; the clock of this process is only used for waiting.
  *
  *   due ──▶ its last run is unfinished ──▶ skipped: never two at once; the next time applies
  *       ──▶ started, in one transaction with the job's next time: of several servers one succeeds
  *       ──▶ no room in the queue, or the store fails ──▶ still due, tried again soon
  *       ──▶ its key is not one of this server ──▶ left alone: who took the key away has stopped its jobs
  *
- * Whatever came due while no server was there is found at the first look and fires once.
+ * Whatever came due while no server was running is found at the first read and fires once.
  */
 import { TalariaError } from '@talaria/protocol';
 import { failpoint } from '../basics/failpoints.ts';
@@ -20,17 +20,17 @@ import { correctedPlan, runAfter } from './plan.ts';
 import type { StartJobRun } from './start-job-run.ts';
 
 const POLL_MS = 15_000;
-/** For a place in the queue, or for a store that is away. */
+/** For a place in the queue, or for a store that is unavailable. */
 const RETRY_MS = 5_000;
 const BATCH = 50;
 
-/** Calls back once after the time. What it returns prevents that. */
+/** Calls back once after the time. The returned function prevents that. */
 export type After = (ms: number, callback: () => void) => () => void;
 
 export interface JobSchedulerOptions {
   store: Jobs;
   startRun: StartJobRun;
-  /** Whether the owner is one whose jobs this server starts. */
+  /** Whether this server starts the jobs of the owner. */
   isServed(owner: string): boolean;
   log: Log;
   report?: Report;
@@ -48,9 +48,9 @@ export class JobScheduler {
   #looking: Promise<void> | undefined;
   #again = false;
   #stopped = false;
-  /** Jobs that could not be started at the last look, of which the log has been told. */
+  /** Jobs that could not be started at the last read and are already logged. */
   #failing: ReadonlySet<string> = new Set();
-  /** The store's time at the last look. */
+  /** The store's time at the last read. */
   #lastNow: number | undefined;
 
   constructor(options: JobSchedulerOptions) {
@@ -63,7 +63,7 @@ export class JobScheduler {
     this.#lookSoon();
   }
 
-  /** Resolves when nothing is started any more. */
+  /** Resolves when nothing will be started any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#unwatch();
@@ -86,17 +86,17 @@ export class JobScheduler {
         waitMs = await this.#fireAllDue();
       } while (this.#again && !this.#stopped);
     } catch (error) {
-      this.#options.log.error({ err: error }, 'looking for due jobs failed; it is tried again');
+      this.#options.log.error({ err: error }, 'looking for due jobs failed; it will be retried');
     } finally {
       this.#looking = undefined;
       if (!this.#stopped) this.#cancelTimer = this.#after(waitMs, () => this.#lookSoon());
     }
   }
 
-  /** Returns how long nothing is to be done. */
+  /** Returns for how long there is nothing to do. */
   async #fireAllDue(): Promise<number> {
     const { store, isServed, log } = this.#options;
-    /** Jobs that stay due: they hold up no other. */
+    /** Jobs that stay due: they delay no other. */
     const left = new Set<string>();
     const failing = new Set<string>();
     const outcomes: Outcome[] = [];
@@ -108,7 +108,7 @@ export class JobScheduler {
       if (found.length === 0 || this.#stopped) {
         this.#failing = failing;
         const full = outcomes.filter((outcome) => outcome === 'queue_full').length;
-        if (full > 0) log.warn({ jobs: full }, 'jobs are due and the queue is full; they are tried again');
+        if (full > 0) log.warn({ jobs: full }, 'jobs are due and the queue is full; they will be retried');
         const longestMs = outcomes.every((outcome) => outcome === 'done') ? POLL_MS : RETRY_MS;
         return nextAt === null ? longestMs : Math.min(longestMs, Math.max(1, nextAt - now));
       }
@@ -132,7 +132,7 @@ export class JobScheduler {
         const skipped = await store.update(job, { nextRunAt: next, lastSkippedAt: now });
         if (skipped === undefined) return 'done';
         report({ fact: 'job.due', outcome: 'skipped' });
-        log.info({ jobId }, 'a job is due and its last run unfinished; skipped');
+        log.info({ jobId }, 'a job is due but its last run is unfinished; skipped');
         return 'done';
       }
       failpoint('job.before-fire');
@@ -145,7 +145,7 @@ export class JobScheduler {
       report({ fact: 'job.due', outcome: 'postponed' });
       if (error instanceof TalariaError && error.code === 'rate_limit_exceeded') return 'queue_full';
       if (!this.#failing.has(jobId)) {
-        log.error({ jobId, err: error }, 'a job that is due could not be started; it is tried again');
+        log.error({ jobId, err: error }, 'a job that is due could not be started; it will be retried');
       }
       return 'failed';
     }
@@ -161,7 +161,7 @@ export class JobScheduler {
         const corrected = correctedPlan(schedule, timezone, planned, now);
         if (corrected !== planned) await store.update(job, { nextRunAt: corrected });
       } catch (error) {
-        log.error({ jobId, err: error }, 'the next run of a job could not be worked out');
+        log.error({ jobId, err: error }, 'the next run of a job could not be computed');
       }
     }
   }

@@ -1,19 +1,19 @@
 /**
  * When a job runs. Pure functions of its schedule, its time zone and the time.
  *
- * - An interval is counted from the time that was planned, not from when the run began or ended: it does not drift.
- * - Times that passed while nobody looked (the server was down, the clock was moved on) are one firing, not many.
- * - Cron times are wall-clock times of the job's zone. Where the clock is set forward, a time that does not exist is
- *   left out by a schedule that comes several times a day (a list, range, step or star in minute or hour); one with a
- *   single time a day fires when the clock has jumped. Where it is set back, a time that exists twice fires both times
- *   for the former, the first time for the latter. (The rules of croner; the tests hold it to them.)
+ * - An interval counts from the planned time, not from when the run began or ended: it does not drift.
+ * - Times that passed while nobody looked (the server was down, the clock was set forward) fire once, not many times.
+ * - Cron times are wall-clock times of the job's zone. When the clock is set forward, a schedule with several times a
+ *   day (a list, range, step or star in minute or hour) skips times that do not exist; a schedule with a single time a
+ *   day fires when the clock has jumped. When the clock is set back, a time that exists twice fires both times for the
+ *   former and the first time for the latter. (These are croner's rules; the tests check them.)
  */
 import type { JobSchedule } from '@talaria/protocol';
 import { Cron } from 'croner';
 
 const MINUTE_MS = 60_000;
 
-/** The first run of a job that is scheduled now. A `once` job has the time it has, also when that is past. */
+/** The first run of a job that is scheduled now. A `once` job keeps its time, even if that is in the past. */
 export function nextRunOf(schedule: JobSchedule, timezone: string, now: number): number | null {
   switch (schedule.kind) {
     case 'once':
@@ -46,8 +46,8 @@ export function runAfter(
 }
 
 /**
- * What is planned, put right after the clock was set back (a plan made under a wrong clock may be years away) or the
- * rules of a time zone changed. A plan that is as it should be comes back as it is.
+ * The plan, corrected after the clock was set back (a plan made under a wrong clock may be years away) or after the
+ * rules of a time zone changed. A correct plan is returned unchanged.
  */
 export function correctedPlan(
   schedule: JobSchedule,
@@ -66,7 +66,10 @@ export function correctedPlan(
   }
 }
 
-/** The first time after `after` that fits five fields of cron, or null when none ever does; throws when they are no cron. */
+/**
+ * The first time after `after` that matches five fields of cron, or null when none ever does; throws when they are not
+ * valid cron.
+ */
 export function nextMatch(expr: string, timezone: string, after: number): number | null {
   const cron = new Cron(expr, { timezone, mode: '5-part' });
   return cron.nextRun(new Date(after))?.getTime() ?? null;

@@ -70,7 +70,7 @@ describe('a schedule', () => {
     expect(refusal.message).toContain(why);
   });
 
-  it('that is refused is told what would be accepted, with an example each, and each example is', () => {
+  it('that is refused lists the accepted forms, with a valid example of each', () => {
     const { message } = refusalOf('whenever')!;
     expect(message).toMatch(/^Invalid schedule 'whenever': .* Accepted: /);
     const examples = [...message.slice(message.indexOf('Accepted')).matchAll(/'([^']+)'/g)].map(
@@ -86,12 +86,12 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('of any length is refused in a message of bounded length', () => {
+  it('of any length is refused with a message of bounded length', () => {
     expect(refusalOf('x'.repeat(10_000))!.message.length).toBeLessThan(500);
     expect(refusalOf(`${'x '.repeat(4)}${'y'.repeat(150)}`)!.message.length).toBeLessThan(500);
   });
 
-  it('of any text is refused as such, or has a run to come', () => {
+  it('of any text is refused as such, or has a future run', () => {
     const word = fc.oneof(
       fc.constantFrom(
         'every',
@@ -129,7 +129,7 @@ describe('a schedule', () => {
   });
 });
 
-describe('a time without an offset is one of the zone', () => {
+describe("a time without an offset is in the job's zone", () => {
   it.each([
     // Two o'clock became three.
     ['2031-03-30T02:30', 'Europe/Berlin', '2031-03-30T01:00:00.000Z'],

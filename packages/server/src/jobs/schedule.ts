@@ -6,7 +6,7 @@
  *   every 30m                     again and again, that far apart
  *   0 9 * * 1-5                   cron: minute, hour, day of month, month, day of week, in the job's time zone
  *
- * Pure: what it depends on is given.
+ * Pure: everything it depends on is a parameter.
  */
 import { type JobSchedule, TalariaError } from '@talaria/protocol';
 import { CronPattern } from 'croner';
@@ -15,7 +15,7 @@ import { instantOf } from './zoned-time.ts';
 
 const MINUTE_MS = 60_000;
 const UNIT_MINUTES = { m: 1, h: 60, d: 1440 };
-/** Ten years: longer ones are mistakes, and every time stays one that a date can hold. */
+/** Ten years: longer ones are mistakes, and every time stays within the range of a date. */
 const MINUTES_MAX = 5_256_000;
 const SHOWN_CHARS = 60;
 

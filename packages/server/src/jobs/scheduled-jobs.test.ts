@@ -38,7 +38,7 @@ const startRun: StartJobRun = async ({ jobId, version }, nextRunAt) => {
 const open = (start = startRun) =>
   new ScheduledJobs({ store, startRun: start, maxJobs: 100, timezone: () => 'Europe/Berlin', now: time.now });
 
-test('changes made at once are all made, none over another', async () => {
+test('concurrent changes are all made, none over another', async () => {
   const jobs = open();
   const { id } = await jobs.create('ada', REQUEST);
   await Promise.all([
@@ -58,7 +58,7 @@ test('changes made at once are all made, none over another', async () => {
   expect(await jobs.resume('ada', id)).toMatchObject({ next_run_at: '2026-11-16T08:00:00.000Z' });
 });
 
-test('of many who start a job at once one does, and the others are told that it runs', async () => {
+test('one of many concurrent starts succeeds, and the others hear that the job runs', async () => {
   const jobs = open();
   const { id } = await jobs.create('ada', REQUEST);
   const outcomes = await Promise.allSettled(counting(10).map(() => jobs.run('ada', id)));
@@ -68,7 +68,7 @@ test('of many who start a job at once one does, and the others are told that it 
   }
 });
 
-test('a job that changes while it is started is started as it has become', async () => {
+test('a job that changes while it is started is started in its new form', async () => {
   const prompts: string[] = [];
   const jobs = open(async (job, nextRunAt) => {
     prompts.push(job.prompt);
@@ -80,7 +80,7 @@ test('a job that changes while it is started is started as it has become', async
   expect(prompts).toEqual(['Report.', 'Something else.']);
 });
 
-test('a start whose run is over, and its job gone, before it is looked at is answered all the same', async () => {
+test('a start is answered even if its run is over and its job gone before it is read again', async () => {
   const jobs = open(async (job, nextRunAt) => {
     const runId = await startRun(job, nextRunAt);
     const [claim] = await fixture.journal.claim('w', LEASE_MS, 1);
@@ -92,7 +92,7 @@ test('a start whose run is over, and its job gone, before it is looked at is ans
   await expect(jobs.get('ada', id)).rejects.toMatchObject({ code: 'job_not_found' });
 });
 
-test('a full queue is told, and leaves the job as it was', async () => {
+test('a full queue is reported, and leaves the job unchanged', async () => {
   const jobs = open(async () => {
     throw new TalariaError('rate_limit_exceeded', { retryAfterS: 3 });
   });

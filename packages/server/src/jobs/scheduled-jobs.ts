@@ -1,6 +1,6 @@
 /**
- * What the HTTP side can do with jobs. It holds no state: every answer comes from the store, and a change is worked out
- * from the job as it was read, and again when that has changed meanwhile.
+ * What the HTTP side can do with jobs. It holds no state: every answer comes from the store. A change is computed from
+ * the job as it was read, and again if the job has changed meanwhile.
  */
 import { randomBytes } from 'node:crypto';
 import { type CreateJob, type Job, parseJobId, TalariaError, type UpdateJob } from '@talaria/protocol';
@@ -14,9 +14,9 @@ import { toWireJob } from './wire-job.ts';
 export interface ScheduledJobsOptions {
   store: Jobs;
   startRun: StartJobRun;
-  /** That one owner may have. */
+  /** The maximum per owner. */
   maxJobs: number;
-  /** Of jobs that name none. */
+  /** The time zone of jobs that name none. */
   timezone(): string;
   now?: () => number;
 }
@@ -79,14 +79,14 @@ export class ScheduledJobs {
     if (!(await this.#store.delete(jobId))) throw new TalariaError('job_not_found');
   }
 
-  /** Starts a run now, beside the schedule and also while the job is paused. */
+  /** Starts a run now, in addition to the schedule and also while the job is paused. */
   async run(owner: string, jobId: string): Promise<Job> {
     for (;;) {
       const job = await this.#find(owner, jobId);
       if (isRunning(job)) throw new TalariaError('job_running');
       const runId = await this.#options.startRun(job);
       if (runId === undefined) continue;
-      // The last run of a job may have ended, and taken the job with it, before it can be read again.
+      // The job's last run may have ended, and the job been deleted with it, before the job is read again.
       const begun = { ...job, lastRunId: runId, lastRunAt: this.#now(), lastStatus: null, lastError: null };
       return toWireJob((await this.#store.get(jobId)) ?? begun);
     }

@@ -45,7 +45,7 @@ test('sends method, path, headers and body; gives status, headers and body back'
   });
 });
 
-test('a piece of the body can be read while the rest is still to come', async () => {
+test('a piece of the body can be read while the rest is still on its way', async () => {
   const gate = Promise.withResolvers<void>();
   await using server = await serve(async (_, res) => {
     res.write('first');
@@ -84,7 +84,7 @@ test('an abort before the headers rejects, an abort after them breaks the body',
   });
 });
 
-test('giving up the body closes the connection', async () => {
+test('cancelling the body closes the connection', async () => {
   const closed = Promise.withResolvers<void>();
   await using server = await serve((_, res) => {
     res.on('close', () => closed.resolve());
@@ -99,13 +99,13 @@ test('a lost connection has its system error code', async () => {
   await expect(patientFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('an answer in another protocol is a lost connection, not one that is waited for', async () => {
+test('an answer in another protocol is a lost connection, and is not waited for', async () => {
   const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
   await using server = await serve((req) => req.socket.write(upgrade));
   await expect(patientFetch(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('a provider that is far away is waited for, also where another address of its name leads nowhere', async () => {
+test('waits for a distant provider, also when another address of its name leads nowhere', async () => {
   using provider = await FarReceiver.start();
   using _lookup = vi.spyOn(dns, 'lookup').mockImplementation(provider.lookup as typeof dns.lookup);
   const pending = patientFetch(provider.url);

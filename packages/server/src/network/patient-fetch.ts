@@ -1,10 +1,10 @@
 /**
  * The `fetch` for model providers and MCP servers: node:http(s), with no limit on silence.
  *
- * Node's own fetch gives up after 300 s without headers or without a body byte, and that limit cannot be changed
- * without undici's own dispatcher. A model may think for longer than that before its first token, and a tool work.
- * How long either may take is the caller's decision, which it enforces by aborting; here only a dead peer ends a
- * request: connecting is limited, and TCP keepalive finds out that the other side is gone.
+ * Node's own fetch gives up after 300 s without headers or without a body byte, and only undici's own dispatcher can
+ * change that limit. A model may think for longer than that before its first token, and a tool may work for longer. The
+ * caller decides how long either may take, and aborts. Here only a dead peer ends a request: connecting has a timeout,
+ * and TCP keepalive notices that the other side is gone.
  *
  * It is not a general fetch: a string body, redirects left to the caller (an API that redirects a POST is a wrong
  * base URL), no compression. The global agents are used, so `NODE_USE_ENV_PROXY` and `NODE_EXTRA_CA_CERTS` work as everywhere.
@@ -21,8 +21,8 @@ import { Readable } from 'node:stream';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 /**
- * For each address but the last of a name that has several; Node gives it a quarter of a second, which is too little for
- * a provider on the other side of the world that has an IPv6 address, on a machine that has none.
+ * For each address except the last, if a name has several. Node gives it a quarter of a second: too little for a
+ * provider on the other side of the world that has an IPv6 address, on a machine without IPv6.
  */
 const ADDRESS_TIMEOUT_MS = 4_000;
 const TCP_KEEPALIVE_MS = 30_000;
@@ -38,7 +38,7 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
 
   const headers = Object.fromEntries(new Headers(init.headers));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  // Whatever a socket takes is handed on to it.
+  // All socket options are passed on.
   const options: RequestOptions & Partial<TcpSocketConnectOpts> = {
     method: init.method ?? 'GET',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
@@ -51,9 +51,10 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
 
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
-    // Stays for the life of the request: an error after the headers also shows on the response, and must not throw.
+    // Stays for the life of the request: an error after the headers also appears on the response, and must not throw.
     request.on('error', reject);
-    // A switch of protocols is no answer and no error; an abort would come too late for what is closed already.
+    // A switch of protocols is neither a response nor an error; an abort would come too late, when the connection is
+    // already closed.
     request.once('close', () =>
       reject(Object.assign(new Error('the connection was closed without an answer'), { code: 'ECONNRESET' })),
     );

@@ -1,6 +1,6 @@
 /**
- * What a credential looks like, for those this server does not know: such as the upstream key of a gateway that repeats it
- * in its error.
+ * Patterns of credentials that this server does not know, such as the upstream key of a gateway that repeats it in an
+ * error.
  */
 import { MASK } from './secret-filter.ts';
 
@@ -19,7 +19,7 @@ const PATTERNS: readonly [RegExp, string][] = [
   ],
 ];
 
-/** A field with such a name holds a secret whatever its value looks like. */
+/** A field with such a name holds a secret, whatever its value looks like. */
 const SECRET_NAME =
   /^(?:.*[-_])?(?:api[-_]?key|token|passw(?:or)?d|passphrase|secret|authorization|private[-_]?key)$/i;
 
@@ -29,7 +29,7 @@ export function maskCredentials(text: string): string {
   return result;
 }
 
-/** `mask` for the strings inside a JSON value; a field with a telling name is masked whole. */
+/** `mask` for the strings inside a JSON value; a field with such a name is masked completely. */
 export function maskValue(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === 'string') return mask(value);
   if (Array.isArray(value)) return value.map((entry) => maskValue(entry, mask));

@@ -6,12 +6,12 @@ import { Secrets } from './secrets.ts';
 const SECRETS = ['abcabcd', 'abcabcdefg', 'bcabcaa', 'short', 'zzzzzz'];
 const { maskKnown } = new Secrets(SECRETS);
 
-/** Made of the letters of the secrets, so that beginnings and overlaps are common. */
+/** Made of the letters of the secrets, so that partial matches and overlaps are common. */
 const texts = fc
   .array(fc.oneof(fc.constantFrom(...SECRETS), fc.string({ unit: fc.constantFrom(...'abcdefgzo ') })))
   .map((parts) => parts.join(''));
 
-test('where the text is cut makes no difference', () => {
+test('the result does not depend on where the text is cut', () => {
   fc.assert(
     fc.property(texts, fc.array(fc.nat({ max: 12 })), (text, sizes) => {
       const filter = new SecretFilter(SECRETS);
@@ -27,7 +27,7 @@ test('where the text is cut makes no difference', () => {
   );
 });
 
-test('no secret is left, and nothing is changed where there is none', () => {
+test('no secret is left, and text without one is unchanged', () => {
   const long = SECRETS.filter((secret) => secret.length >= 6);
   fc.assert(
     fc.property(texts, (text) => {
@@ -38,7 +38,7 @@ test('no secret is left, and nothing is changed where there is none', () => {
   );
 });
 
-test('what is shown early never has to be taken back', () => {
+test('text that was shown never has to be taken back', () => {
   const filter = new SecretFilter(['abcabcd']);
   expect(filter.push('say abcab')).toBe('say ');
   expect(filter.push('cabcab')).toBe('abcabc');
@@ -47,6 +47,6 @@ test('what is shown early never has to be taken back', () => {
   expect(filter.end()).toBe('abcabc');
 });
 
-test('the longest of several that begin alike is masked as one', () => {
+test('the longest of several secrets with the same beginning is masked as one', () => {
   expect(maskKnown('abcabcdefg abcabcdef')).toBe('[redacted] [redacted]ef');
 });

@@ -1,8 +1,8 @@
 /**
- * Masks the values this server knows to be secret in text that arrives in pieces. What could be the beginning of one
- * is held back until more has come, so where the text was cut makes no difference to the result.
+ * Masks the values that this server knows to be secret in text that arrives in pieces. Text that could be the beginning
+ * of a secret is held back until more arrives, so the result does not depend on where the text is cut.
  *
- * Only known values: a model writes about credentials all day, and text that merely looks like one must stay.
+ * Only known values: models write about credentials all the time, and text that merely looks like one must stay.
  */
 export const MASK = '[redacted]';
 
@@ -26,7 +26,7 @@ export class SecretFilter {
     return this.#take(this.#held + text, false);
   }
 
-  /** What was held back, now that nothing follows. */
+  /** The withheld text, when nothing follows. */
   end(): string {
     return this.#take(this.#held, true);
   }
@@ -51,7 +51,7 @@ export class SecretFilter {
     return shown + text.slice(from);
   }
 
-  /** The longest secret that stands here; undecided while a longer one still could. */
+  /** The longest secret at this position; undecided while a longer one is still possible. */
   #matchAt(text: string, at: number, isEnd: boolean): string | 'undecided' | undefined {
     const rest = text.length - at;
     for (const secret of this.#secrets) {

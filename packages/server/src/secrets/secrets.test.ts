@@ -34,11 +34,11 @@ test('masks a known value of any shape, but not a word', () => {
   expect(mask('this is none of it', ['none', ''])).toBe('this is none of it');
 });
 
-test('masks the whole of a value that begins with another one', () => {
+test('masks a value completely when it begins with another one', () => {
   expect(mask('key abcdef-123 used', ['abcdef', 'abcdef-123'])).toBe('key [redacted] used');
 });
 
-test('masks the strings inside a value, and whole fields with a telling name', () => {
+test('masks the strings inside a value, and whole fields whose name suggests a secret', () => {
   const value = {
     command: 'curl -H "Authorization: Bearer abcdef123456"',
     env: { MY_TOKEN: 'x' },
@@ -53,7 +53,7 @@ test('masks the strings inside a value, and whole fields with a telling name', (
   });
 });
 
-test('masks inside JSON, which stays JSON, and what is none as text', () => {
+test('masks inside JSON, which stays JSON, and masks anything else as text', () => {
   const { maskJson, maskKnown } = new Secrets(['hello.world']);
   expect(maskJson('{"a":"hello.world","token":"x"}')).toBe('{"a":"[redacted]","token":"[redacted]"}');
   expect(maskJson('{"a":"hello.world')).toBe('{"a":"[redacted]');

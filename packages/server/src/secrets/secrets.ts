@@ -1,10 +1,10 @@
 /**
- * The values this server knows to be secret, and how they are kept out of what is shown or stored.
+ * The values that this server knows to be secret, and how to keep them out of everything that is shown or stored.
  *
- * - `mask` is for what tools, providers and programs say: known values, and whatever looks like a credential. Better to
- *   mask an innocent word than to show a key.
- * - `maskKnown` is for what people and models write: known values alone. They write about credentials all day, and text
- *   that merely looks like one must stay.
+ * - `mask` is for text of tools, providers and programs: it masks known values, and whatever looks like a credential.
+ *   It is better to mask an innocent word than to show a key.
+ * - `maskKnown` is for text of people and models: it masks known values only. They write about credentials all the
+ *   time, and text that merely looks like one must stay.
  */
 import { maskCredentials, maskValue } from './credential-patterns.ts';
 import { SecretFilter } from './secret-filter.ts';
@@ -23,7 +23,7 @@ export class Secrets {
     return filter.push(text) + filter.end();
   };
 
-  /** `mask` inside JSON, which stays JSON. Models write JSON that is none; that is masked as text. */
+  /** `mask` inside JSON, which stays JSON. Models sometimes write invalid JSON; that is masked as text. */
   readonly maskJson = (json: string): string => {
     try {
       return JSON.stringify(maskValue(JSON.parse(json), this.mask));

@@ -1,4 +1,4 @@
-/** On a real backend, with a store in memory that keeps count. What the store has to do is in the contract of the journal. */
+/** On a real backend, with a store in memory that counts calls. The journal's contract tests the store itself. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +86,7 @@ async function bash(command: string): Promise<string> {
   return result!.output;
 }
 
-test('what has not changed is not stored again, and is of the later position', async () => {
+test('unchanged files are not stored again, only their position is', async () => {
   const snapshots = snapshotsOf();
   await bash('echo one > file');
   await snapshots.keep(3);
@@ -100,13 +100,13 @@ test('what has not changed is not stored again, and is of the later position', a
   expect(outcomes).toEqual(['stored', 'unchanged', 'stored']);
 });
 
-test('a run without a workspace has nothing to keep', async () => {
+test('a run without a workspace has nothing to save', async () => {
   await snapshotsOf({ runId: 'run_none', epoch: 1 }).keep(1);
   expect(store.stores).toBe(0);
   expect(await snapshotsOf().restore()).toBeUndefined();
 });
 
-test('the next owner has the files, with the position they are of', async () => {
+test('the next owner gets the files, with their position', async () => {
   await bash('echo one > file; mkfifo pipe');
   await snapshotsOf().keep(5);
   const next = { runId: `${lease.runId}_elsewhere`, epoch: 2 };
@@ -115,7 +115,7 @@ test('the next owner has the files, with the position they are of', async () => 
   expect(await bash('ls; cat file')).toBe('file\none\n');
 });
 
-test('too much leaves what was stored before, and is said once', async () => {
+test('a workspace that is too large leaves the snapshot before, and is logged once', async () => {
   const snapshots = snapshotsOf();
   await bash('echo one > file');
   await snapshots.keep(3);
@@ -130,7 +130,7 @@ test('too much leaves what was stored before, and is said once', async () => {
   expect(store).toMatchObject({ stores: 2, stored: { pos: 9 } });
 });
 
-test('what fails is said and fails nothing, but for the loss of the lease', async () => {
+test('a failure is logged and fails nothing, except the loss of the lease', async () => {
   const snapshots = snapshotsOf();
   await bash('echo one > file');
   store.failure = new Error('no room');
@@ -140,14 +140,14 @@ test('what fails is said and fails nothing, but for the loss of the lease', asyn
   await expect(snapshots.keep(3)).rejects.toThrow(LeaseLostError);
 });
 
-test('what was given up is not said to have failed', async () => {
+test('an aborted snapshot is not logged as failed', async () => {
   await bash('echo one > file');
   const reason = new Error('stopped');
   await expect(snapshotsOf().keep(3, AbortSignal.abort(reason))).rejects.toBe(reason);
   expect(said).toEqual([]);
 });
 
-test('a snapshot that is damaged is none, and says so', async () => {
+test('a damaged snapshot counts as none, and is logged', async () => {
   await bash('echo one > file');
   await snapshotsOf().keep(3);
   store.stored!.content = store.stored!.content.subarray(1);

@@ -1,13 +1,13 @@
 /**
- * The snapshots of the workspace of one run, for the time of one claim.
+ * The snapshots of one run's workspace, for the time of one claim.
  *
- * - One is taken when no call of the run is under way, and stored under the position of the last record by then: of every
- *   call that has its outcome on record up to there the files hold what it did, and of a later one nothing. Only processes
- *   in the background can change them meanwhile, and those end with their machine anyway.
- * - Where nothing has changed since the last one, only its position is moved on.
- * - What is not stored, because it is too large or fails, leaves the one before. It is older than the files then, and its
- *   position says so to whoever restores it.
- * - Nothing but the loss of the lease, or of the store, gets in the way of the run.
+ * - A snapshot is taken while no call of the run is in progress, and stored under the position of the last record by
+ *   then: the files contain the effects of every call whose outcome is recorded up to there, and of no later one. Only
+ *   background processes can change them meanwhile, and those end with their machine anyway.
+ * - If nothing has changed since the last one, only its position moves.
+ * - If a snapshot is not stored, because it is too large or fails, the one before stays. It is then older than the
+ *   files, and its position says so when it is restored.
+ * - Only the loss of the lease, or of the store, affects the run.
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import { SandboxError } from '@talaria/sandbox';
@@ -17,11 +17,11 @@ import { isStoreError } from '../journal/store-error.ts';
 import type { WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
 import type { Report, SnapshotOutcome } from '../telemetry/facts.ts';
 
-/** A look at this many takes about as long as a run may be held up for. */
+/** Checking this many entries takes about as long as a run may be delayed. */
 const MAX_ENTRIES = 50_000;
 
 const TOO_LARGE =
-  'the workspace of the run is too large to be kept; another machine would go on with older files, or none';
+  'the workspace of the run is too large for a snapshot; another machine would continue with older files, or none';
 
 interface Kept {
   outcome: 'stored' | 'unchanged';
@@ -31,7 +31,7 @@ interface Kept {
 export interface RunSnapshotsOptions {
   backend: Pick<ToolBackend, 'surveyWorkspace' | 'snapshotWorkspace' | 'restoreWorkspace'>;
   snapshots: WorkspaceSnapshots;
-  /** Of the content of all files; what is more is not kept. */
+  /** The size of all files together; a larger workspace is not stored. */
   maxBytes: number;
   log: Log;
   report: Report;
@@ -39,14 +39,14 @@ export interface RunSnapshotsOptions {
 
 export interface RestoredSnapshot {
   pos: number;
-  /** What was in the workspace and could not be kept. */
+  /** What was in the workspace and could not be stored. */
   omitted: number;
 }
 
 export class RunSnapshots {
   readonly #lease: Lease;
   readonly #options: RunSnapshotsOptions;
-  /** The one stored last, and what the workspace looked like then. */
+  /** The last stored one, and the state of the workspace then. */
   #last: { snapshotId: string; fingerprint: string | undefined } | undefined;
   #saidTooLarge = false;
 
@@ -55,7 +55,10 @@ export class RunSnapshots {
     this.#options = options;
   }
 
-  /** Stores the workspace as it is now, unless it is as it was. Rejects when the lease is lost or the signal aborted. */
+  /**
+   * Stores the workspace in its present state, unless it is unchanged. Rejects when the lease is lost or the signal
+   * aborts.
+   */
   async keep(pos: number, signal?: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const startedAt = performance.now();
@@ -73,7 +76,7 @@ export class RunSnapshots {
     }
   }
 
-  /** Makes the workspace from what is stored of it; undefined where nothing is, or nothing that is whole. */
+  /** Restores the workspace from the snapshot; undefined if there is none, or none that is complete. */
   async restore(signal?: AbortSignal): Promise<RestoredSnapshot | undefined> {
     const { backend, snapshots, log } = this.#options;
     const { runId } = this.#lease;
@@ -88,7 +91,7 @@ export class RunSnapshots {
       return { pos: stored.pos, omitted };
     } catch (error) {
       signal?.throwIfAborted();
-      // Not read now; it may be the next time.
+      // It could not be read now; the next attempt may succeed.
       if (isStoreError(error)) throw error;
       log.error({ runId, err: error }, 'the workspace of the run could not be restored');
       this.#report('unusable', startedAt);
@@ -96,7 +99,7 @@ export class RunSnapshots {
     }
   }
 
-  /** The run has ended. What is not removed now is removed with the run. */
+  /** The run has ended. A snapshot that is not removed now is removed with the run. */
   async drop(): Promise<void> {
     const { snapshots, log } = this.#options;
     await snapshots.remove(this.#lease.runId).catch((error: unknown) => {
@@ -104,7 +107,7 @@ export class RunSnapshots {
     });
   }
 
-  /** Undefined where there is nothing to keep. */
+  /** Undefined if there is nothing to store. */
   async #keep(pos: number, signal: AbortSignal | undefined): Promise<Kept | undefined> {
     const { backend, snapshots, maxBytes } = this.#options;
     const { runId } = this.#lease;

@@ -1,6 +1,6 @@
 /**
- * The sandbox the settings name; the drivers of the others are not loaded. `onTrouble` is told, in a sentence for a log,
- * what goes wrong with it later.
+ * Creates the configured sandbox; the drivers of the others are not loaded. `onTrouble` gets later problems, as a
+ * sentence for the log.
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
@@ -31,7 +31,7 @@ export async function configuredBackend(
       const { DockerBackend } = await import('@talaria/sandbox/docker');
       return new DockerBackend({
         ...common,
-        // The configuration has none without an image.
+        // The configuration check requires an image.
         image: config.dockerImage ?? '',
         dockerHost: config.dockerHost,
         slotsPerContainer: config.slotsPerContainer,

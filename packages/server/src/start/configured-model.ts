@@ -1,4 +1,4 @@
-/** The model the settings name. Settings that name none are a mistake in the configuration. */
+/** The configured model. Settings that name none are a configuration error. */
 import { createModel } from '../agent/model/create-model.ts';
 import type { Model } from '../agent/model/model.ts';
 import { type Config, ConfigError } from '../config/index.ts';

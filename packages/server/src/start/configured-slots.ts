@@ -1,4 +1,4 @@
-/** The slots of clients that the settings ask for. */
+/** The slots for clients, as configured. */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Log } from '../basics/log.ts';
 import { type Config, ConfigError } from '../config/index.ts';
@@ -6,7 +6,7 @@ import { ClientSlots } from '../slots/client-slots.ts';
 
 const SECOND_MS = 1000;
 
-/** The backend is started. Nobody is asked about the commands of clients, so they have to be kept from the machine. */
+/** The backend is started. Nobody approves the commands of clients, so they have to be isolated from the machine. */
 export function configuredSlots(config: Config, backend: ToolBackend, log: Log): ClientSlots {
   if (backend.stats().isolation.kind === 'none' && config.approvalsUnisolated === 'ask') {
     throw new ConfigError([

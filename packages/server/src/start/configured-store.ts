@@ -1,4 +1,4 @@
-/** The store the settings name. */
+/** The configured store. */
 import { type Config, describeDatabase } from '../config/index.ts';
 import { whyNotPrivate } from '../files/private-file.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -18,7 +18,7 @@ export async function openConfiguredStore(
   { serverId, report, onFatal }: StoreOptions,
 ): Promise<Journal> {
   if (database.kind === 'sqlite') return SqliteJournal.open({ path: database.path, report, onFatal });
-  // Not needed by most, and not loaded for them.
+  // Most servers do not need it, so it is loaded only if configured.
   const { PostgresJournal } = await import('../journal/postgres/postgres-journal.ts');
   return PostgresJournal.open({ url: database.url, worker: serverId, report });
 }
@@ -27,7 +27,7 @@ export function storeName({ database }: Pick<Config, 'database'>): string {
   return `${database.kind === 'sqlite' ? 'SQLite' : 'Postgres'}, ${describeDatabase(database)}`;
 }
 
-/** What somebody should know who runs a server on it. */
+/** What an operator should know about it. */
 export function storeWarnings({ database }: Pick<Config, 'database'>): string[] {
   const open = database.kind === 'sqlite' ? whyNotPrivate(database.path) : undefined;
   return open === undefined ? [] : [open];

@@ -1,4 +1,4 @@
-/** The traces that the settings ask for. The libraries behind them are loaded only then. */
+/** The configured traces. Their libraries are loaded only if they are used. */
 
 import { version } from '../basics/version.ts';
 import type { Config } from '../config/index.ts';

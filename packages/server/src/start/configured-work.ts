@@ -1,6 +1,6 @@
 /**
- * The work on runs that the settings ask for, with the tools of a workbench. What a worker needs is put together here,
- * once, and handed on whole.
+ * The configured work on runs, with the tools of a workbench. What a worker needs is assembled here, once, and passed
+ * on as a whole.
  */
 import { SYSTEM_PROMPT } from '../agent/system-prompt.ts';
 import type { Log } from '../basics/log.ts';

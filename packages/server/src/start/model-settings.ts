@@ -1,4 +1,4 @@
-/** What of the configuration decides about the model and its provider. */
+/** The settings that decide about the model and its provider. */
 import type { ModelSettings } from '../agent/model/create-model.ts';
 import type { Config } from '../config/index.ts';
 

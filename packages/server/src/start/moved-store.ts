@@ -1,4 +1,4 @@
-/** Opens the ends of a move: beside configured-store.ts the place that names the drivers of stores. */
+/** Opens both ends of a move: besides configured-store.ts, the only place that names the drivers of stores. */
 import type { Database } from '../config/index.ts';
 import type { SourceEnd, TargetEnd } from '../journal/moving/store-ends.ts';
 

@@ -1,10 +1,11 @@
 /**
- * What stands behind the isolation of commands, in words for people. Without a filter of system calls commands reach what
- * namespaces do not separate, so that is worth a warning; that runs share a kernel's user is not, while there is a filter.
+ * Describes the hardening behind the isolation of commands. Without a system call filter commands can reach what
+ * namespaces do not separate, so that is worth a warning. That runs share a kernel user is not, while there is a
+ * filter.
  */
 import type { HardeningStatus } from '@talaria/sandbox';
 
-/** What is missing and should not be, a sentence each. */
+/** What is missing but should not be, one sentence each. */
 export function missingHardening(hardening: readonly HardeningStatus[]): string[] {
   return hardening
     .filter(({ name, holds }) => name === 'system calls' && !holds)

@@ -4,7 +4,7 @@ import { configuredLimits, limitsInBrief, unenforceable, unenforcedLimits } from
 
 const MB = 1024 * 1024;
 
-test('defaults may hold, what was set has to, and 0 is no limit', () => {
+test('defaults may hold, explicit limits must, and 0 means no limit', () => {
   const env = {
     TALARIA_SANDBOX_MEMORY_MB: '256',
     TALARIA_SANDBOX_CPUS: '1.5',
@@ -16,12 +16,12 @@ test('defaults may hold, what was set has to, and 0 is no limit', () => {
   });
 });
 
-test('a default that is set has to hold', () => {
+test('a default that is set explicitly must hold', () => {
   const { limits } = configuredLimits(load({ argv: ['--sandbox-processes', '1024'] }).config);
   expect(limits).toEqual({ processes: 1024 });
 });
 
-test('what does not hold is named by its setting, or as a warning', () => {
+test('a limit that does not hold is named by its setting, or as a warning', () => {
   const missing = {
     limit: 'cpus',
     value: 2,

@@ -1,6 +1,6 @@
 /**
- * What the settings say about the limits of commands. One that was set has to be enforced or the server does not start;
- * a default is enforced where the machine can, and said not to be where it cannot, so that a server starts anywhere.
+ * The configured limits of commands. An explicit limit must be enforced, or the server does not start. A default is
+ * enforced if the machine can; if it cannot, the server says so and starts anyway.
  */
 import {
   formatLimit,
@@ -22,7 +22,7 @@ const SETTINGS = {
   workspaceBytes: { name: 'sandboxWorkspaceMb', unit: MB },
 } as const satisfies Record<LimitName, { name: SettingName; unit: number }>;
 
-/** For the backend: what has to hold, and what may. */
+/** For the backend: which limits must hold, and which may. */
 export function configuredLimits(config: Config): { limits: SandboxLimits; preferredLimits: SandboxLimits } {
   const limits: SandboxLimits = {};
   const preferredLimits: SandboxLimits = {};

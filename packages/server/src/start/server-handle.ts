@@ -1,4 +1,4 @@
-/** A server that runs, for whoever started it: how to end it, and what it says of itself. */
+/** A running server, for whoever started it: how to stop it, and what it reports about itself. */
 import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
 
@@ -14,9 +14,9 @@ export interface Running {
   readonly version: string;
   readonly role: Config['role'];
   readonly store: string;
-  /** What somebody should know about the store, a sentence each. */
+  /** What an operator should know about the store, one sentence each. */
   readonly storeWarnings: readonly string[];
-  /** What runs are worked on with; undefined where that is done elsewhere. */
+  /** What this process works on runs with; undefined if other processes do that. */
   readonly work: WorkDescription | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface WorkDescription {
   /** Its name; that of the built-in one starts with `demo`. */
   readonly model: string;
   readonly sandbox: string;
-  /** Whether the sandbox keeps commands from the machine. */
+  /** Whether the sandbox isolates commands from the machine. */
   readonly isolated: boolean;
-  /** What stands behind the isolation, and what of it is missing. */
+  /** The mechanisms behind the isolation, and which of them are missing. */
   readonly hardening: readonly HardeningStatus[];
   /** What commands may use. */
   readonly limits: string;
-  /** What nothing here holds them to, and why. */
+  /** Limits that are not enforced here, and why. */
   readonly unenforcedLimits: readonly string[];
 }

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it('is made once for a data directory, and another one for another', () => {
+it('is created once per data directory', () => {
   const id = readServerId(dir);
   expect(id).toMatch(/^server_[0-9a-f]{32}$/);
   expect(readServerId(dir)).toBe(id);
@@ -18,12 +18,12 @@ it('is made once for a data directory, and another one for another', () => {
   expect(readServerId(dir)).not.toBe(id);
 });
 
-it('is made again where the file was cut off before it held one', () => {
+it('is created again if the file was cut off', () => {
   writeFileSync(join(dir, 'server-id'), '');
   expect(readServerId(dir)).toBe(readServerId(dir));
 });
 
-it('is not guessed from a file that holds something else', () => {
+it('is not guessed from a file with other content', () => {
   writeFileSync(join(dir, 'server-id'), 'server_7');
-  expect(() => readServerId(dir)).toThrow(/server-id holds no id of a server; delete it/);
+  expect(() => readServerId(dir)).toThrow(/server-id does not contain a server id; delete it/);
 });

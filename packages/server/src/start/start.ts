@@ -1,13 +1,13 @@
 /**
- * Puts a server together: the only place that names concrete drivers, beside workbench.ts and the configured-*.ts.
+ * Assembles a server: besides workbench.ts and configured-*.ts, the only place that names concrete drivers.
  *
- * What a process is made of follows from its role. Every one has the store, the engine and a port with health and
- * metrics. One that serves clients has the API behind that port, one that works has a workbench, and with it claims
- * runs, starts jobs and sends webhooks.
+ * The role decides what a process consists of. Every process has the store, the engine and a port with health and
+ * metrics. A process that serves clients has the API behind that port. A process that works has a workbench, and with
+ * it claims runs, starts jobs and sends webhooks.
  *
- * Starting: the lock, store and sandbox, HTTP, and only when the port is ours the work on runs and jobs and the MCP
- * servers, which nobody waits for. Stopping, in reverse: no new runs, hand over the unfinished ones within the limit, close the
- * connections, the MCP servers, the sandbox, the store.
+ * Starting: the lock, store and sandbox, then HTTP. Only when the port is ours, the work on runs and jobs begins and
+ * the MCP servers connect, which nothing waits for. Stopping, in reverse: no new runs, hand over the unfinished ones
+ * within the limit, close the connections, the MCP servers, the sandbox, the store.
  */
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   const telemetry = new Telemetry(log);
   const { report } = telemetry;
 
-  // Before anything is opened or made: settings that name no model are settled here.
+  // Before anything is opened or created: settings that name no model are rejected here.
   const workbench = role === 'http' ? undefined : await Workbench.make(config, { secrets, log, report });
 
   makeDirectory(config.dataDir);
@@ -74,12 +74,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     onFatal(error) {
       log.fatal(
         { err: error },
-        'the store has failed; the server ends, and unfinished runs go on after a restart',
+        'the store has failed; the server ends, and unfinished runs continue after a restart',
       );
       process.exit(1);
     },
   });
-  // They take a while, mostly waiting for others: a thread, a first command. Time to load what measures them.
+  // These take a while, mostly waiting for others (a thread, a first command): time to load the telemetry meanwhile.
   const loadingMetrics = import('../telemetry/prometheus/metrics.ts');
   const [store, bench, measuring] = await Promise.allSettled([opening, workbench?.open(), loadingMetrics]);
   if (store.status === 'fulfilled') opened.defer(() => store.value.close());
@@ -179,7 +179,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     corsOrigins: config.corsOrigins,
     maxBodiesBytes: config.maxBodiesMb * 1_000_000,
     version,
-    // What the framework has to say at the level info, the command has said in better words.
+    // The command has already said in better words what the framework logs at level info.
     logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
     mcpServers: () => workbench?.mcpServers() ?? [],
     metrics,
@@ -216,11 +216,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
             tellApprovals: config.tellApprovals,
-            // Where runs are worked on here, the time has been given to them.
+            // If runs are worked on here, they had the time already.
             inlineDrainMs: work === undefined ? config.drainSeconds * SECOND_MS : 0,
           },
   });
-  // Asked by the others until the end, it says goodbye when nobody can ask any more.
+  // Other servers may ask it until the end, so it announces its end when nobody can ask any more.
   opened.defer(() => peers?.stop());
   opened.defer(() => http.close());
   const { host } = config;
@@ -253,7 +253,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   };
 }
 
-/** Slots are where the sandbox is: a process that only serves clients says so, one that only works has no route for them unless it gives some out. */
+/**
+ * Slots are where the sandbox is: a process that only serves clients says so, and one that only works has no route for
+ * them unless it gives out slots.
+ */
 function slotSource(role: Config['role'], service: SlotService | undefined): SlotSource | undefined {
   if (service !== undefined) return service;
   return role === 'work' ? undefined : role === 'http' ? 'no_sandbox' : 'slots_unavailable';

@@ -2,8 +2,8 @@
  * What the runs of this process are worked on with: the model, the sandbox, the MCP servers. A process that works on no
  * runs has none.
  *
- * Made, it has opened nothing: what is wrong with the settings of the model is said by then. Opened, the sandbox takes
- * commands. The MCP servers are connected by `start`, and nobody waits for them.
+ * The constructor opens nothing, but rejects bad model settings. After `open`, the sandbox takes commands. `start`
+ * connects the MCP servers, and nothing waits for them.
  */
 import { join } from 'node:path';
 import {
@@ -41,7 +41,7 @@ import { configuredModel } from './configured-model.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import type { WorkDescription } from './server-handle.ts';
 
-/** What is known of workspaces beyond this machine; nothing where no other server can have worked on a run. */
+/** What is known about workspaces on other machines; nothing if no other server can have worked on a run. */
 export interface Elsewhere {
   shared: SharedPlaces | undefined;
   snapshots: WorkspaceSnapshots | undefined;
@@ -55,7 +55,7 @@ export interface WorkbenchOptions {
 
 export class Workbench {
   readonly model: Model;
-  /** Those that metrics and traces may name. */
+  /** The tool names that metrics and traces may use. */
   readonly toolNames: ToolNames;
   readonly #config: Config;
   readonly #log: Log;
@@ -95,7 +95,7 @@ export class Workbench {
     );
   }
 
-  /** Resolves when the sandbox takes commands; what it cannot enforce is a mistake in the configuration. */
+  /** Resolves when the sandbox takes commands; a limit that it cannot enforce is a configuration error. */
   async open(): Promise<void> {
     try {
       await this.#backend.start();
@@ -140,7 +140,7 @@ export class Workbench {
     return this.#backend.openWorkspace(runId);
   }
 
-  /** For what uses the sandbox without the agent. */
+  /** For users of the sandbox without the agent. */
   get backend(): ToolBackend {
     return this.#backend;
   }
@@ -149,7 +149,9 @@ export class Workbench {
     return this.#backend;
   }
 
-  /** The tools of a run. Its slot is taken at the first call that needs it and given back at the end; the workspace stays. */
+  /**
+   * The tools of a run. The first call that needs its slot acquires it, and the end releases it; the workspace stays.
+   */
   async openTools(lease: Lease, { shared, snapshots }: Elsewhere): Promise<Toolbox> {
     await this.#mcp.tried();
     const { runId } = lease;
@@ -167,7 +169,7 @@ export class Workbench {
             (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
           );
           const lost = await place.isLost(used);
-          // One that is not here and not missed was to be restored by an owner who did not get so far.
+          // A workspace that is neither here nor missed was to be restored by an owner that did not get that far.
           const restored = (await this.openWorkspace(runId)) === undefined && (await kept?.restore(signal));
           if (restored) return { kind: 'restored', ...restored };
           return { kind: lost ? 'lost' : 'here' };
@@ -175,10 +177,10 @@ export class Workbench {
         keep: async (pos, signal) => kept?.keep(pos, signal),
         drop: async () => kept?.drop(),
       },
-      // What is wrong with a slot that cannot be given back is its backend's to deal with, and no failure of the run.
+      // If a slot cannot be released, that is for its backend to handle, and not a failure of the run.
       close: () =>
         this.#executor.release(runId).catch((error: unknown) => {
-          this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be given back');
+          this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be released');
         }),
     };
   }

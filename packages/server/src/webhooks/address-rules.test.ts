@@ -21,7 +21,7 @@ describe('a URL with a literal address', () => {
     '224.0.0.1',
     '239.255.255.250',
     '255.255.255.255',
-    // Forms that the parser of URLs reads as 127.0.0.1 and 10.0.0.1.
+    // Forms that the URL parser reads as 127.0.0.1 and 10.0.0.1.
     '127.1',
     '2130706433',
     '0x7f000001',

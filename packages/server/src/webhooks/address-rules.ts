@@ -1,9 +1,9 @@
 /**
- * Which addresses a webhook may not name: those that mean this machine, its network, its cloud's own services, or
- * nobody in particular. Whoever may start runs could otherwise have the server knock at doors that are closed to them.
+ * Addresses that a webhook may not use: those of this machine, its network, its cloud's own services, and special
+ * ranges. Otherwise anybody who may start runs could make the server call services that they cannot reach themselves.
  *
- * The list is given to the socket (`net.connect` takes it), so it decides about the address that is connected to. A
- * name that resolves to something else a second time gains nothing by it.
+ * The socket gets the list (`net.connect` takes it), so it applies to the address that is actually connected to. A name
+ * that resolves differently the second time gains nothing.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -42,7 +42,7 @@ const IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['ff00::', 8], // multicast
 ];
 
-/** Where IPv6 networks translate to IPv4: what follows the prefix is an IPv4 address, which may be one of those above. */
+/** Prefixes for translation from IPv6 to IPv4: an IPv4 address follows the prefix, and may be one of those above. */
 const NAT64 = '64:ff9b::';
 const NAT64_PREFIX = 96;
 
@@ -54,7 +54,7 @@ for (const [network, prefix] of IPV4) {
 }
 for (const [network, prefix] of IPV6) PRIVATE_ADDRESSES.addSubnet(network, prefix, 'ipv6');
 
-/** Whether a URL says by itself, without a look at the DNS, that it leads to such an address. */
+/** Whether a URL shows by itself, without DNS, that it leads to such an address. */
 export function isPrivateUrl(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const version = isIP(host);

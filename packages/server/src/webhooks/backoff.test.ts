@@ -5,7 +5,7 @@ import { retryDelayMs } from './backoff.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** The delays of a message that nobody ever takes. */
+/** The delays of a message that nobody ever accepts. */
 function delays(random: () => number): number[] {
   const found: number[] = [];
   for (let age = 0; ; ) {
@@ -37,6 +37,6 @@ it('a message is given up within a day, after about a dozen attempts, whatever t
   );
 });
 
-it('an old message is not tried again, however few attempts it had', () => {
+it('an old message is not retried, however few attempts it had', () => {
   expect(retryDelayMs(1, DAY_MS, 0)).toBeUndefined();
 });

@@ -1,17 +1,17 @@
 /**
- * When a message that was not taken is sent again: soon at first, for a receiver that is being restarted, then ever
- * more rarely, for one that is down for hours. About a dozen attempts in a day, and then no more.
+ * When to retry a message: soon at first, for a receiver that is being restarted, then ever more rarely, for one that
+ * is down for hours. About a dozen attempts in a day, and then no more.
  */
 const FIRST_MS = 5_000;
 const FACTOR = 4;
 const LONGEST_MS = 4 * 3600 * 1000;
-/** By so much of itself a delay is shorter or longer, so that what failed together does not come back together. */
+/** A delay is shorter or longer by this fraction, so that messages that failed together do not come back together. */
 const JITTER = 0.25;
 
 const GIVE_UP_AFTER_MS = 24 * 3600 * 1000;
 
 /**
- * How long to wait after `attempts` in vain with a message that is `ageMs` old; undefined when it is given up.
+ * How long to wait after `attempts` failed attempts with a message that is `ageMs` old; undefined when it is given up.
  * `random` is from 0 to 1.
  */
 export function retryDelayMs(attempts: number, ageMs: number, random: number): number | undefined {

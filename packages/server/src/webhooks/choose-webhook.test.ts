@@ -7,7 +7,7 @@ const own = { url: 'https://own.example.com/', secret: 'the secret of the run' }
 const local = { url: 'http://127.0.0.1:3000/', secret: undefined };
 
 describe('the webhook of a run', () => {
-  it('is none where nobody asks for one', () => {
+  it('does not exist if nobody asks for one', () => {
     expect(chooseWebhook(undefined, none)).toBeUndefined();
     expect(chooseWebhook(null, none)).toBeUndefined();
     expect(chooseWebhook(null, configured)).toBeUndefined();
@@ -21,7 +21,7 @@ describe('the webhook of a run', () => {
     expect(chooseWebhook(undefined, { ...configured, secret: undefined })?.secret).toEqual({ kind: 'none' });
   });
 
-  it('is its own rather than the default, and never signed with the secret of that', () => {
+  it("is its own rather than the default, and is never signed with the default's secret", () => {
     expect(chooseWebhook(own, configured)).toEqual({
       url: own.url,
       secret: { kind: 'own', value: own.secret },

@@ -6,12 +6,12 @@ import { isPrivateUrl } from './address-rules.ts';
 export interface WebhookSettings {
   /** The default. */
   url: string | undefined;
-  /** Of the default alone: whoever chooses another receiver could collect signatures with it. */
+  /** Only for the default: with another receiver a client could collect signatures. */
   secret: string | undefined;
   allowPrivate: boolean;
 }
 
-/** Throws when the receiver may not be called. That a name leads to a private address shows when it is called. */
+/** Throws when the receiver may not be called. Whether a name leads to a private address shows when it is called. */
 export function chooseWebhook(
   request: WebhookRequest | null | undefined,
   { url, secret, allowPrivate }: WebhookSettings,

@@ -10,7 +10,7 @@ import { waitFor } from '../journal/testing/wait.ts';
 import { Deliverer, type DelivererOptions } from './deliverer.ts';
 
 const HOUR_MS = 3600 * 1000;
-/** For attempts that are to last as long as the test. */
+/** For attempts that should last as long as the test. */
 const EVER_MS = 600_000;
 
 let clock: TestClock;
@@ -48,7 +48,7 @@ function deliver(options: Partial<DelivererOptions> = {}): Deliverer {
     allowPrivate: true,
     userAgent: 'talaria/test',
     log: { debug: () => {}, info: note('info'), warn: note('warn'), error: note('error') },
-    // The clock of the store stands still unless a test moves it, so the time of the next message says nothing.
+    // The store's clock stands still unless a test moves it, so the time of the next message says nothing.
     pollMs: 5,
     graceMs: 0,
     random: () => 0.5,
@@ -108,7 +108,7 @@ describe('a message', () => {
     });
   });
 
-  it('is not sent unsigned when the configured secret is gone, but when it is back', async () => {
+  it('is not sent unsigned when the configured secret is missing, but is sent when it is back', async () => {
     const first = deliver();
     const receiver = await receiverThat();
     const runId = await announce(receiver.url, { kind: 'configured' });
@@ -123,7 +123,7 @@ describe('a message', () => {
 });
 
 describe('a receiver that fails', () => {
-  it('gets the message again, with the same id and a new time, until it takes it', async () => {
+  it('gets the message again, with the same id and a new time, until it accepts it', async () => {
     let now = 1_700_000_000_000;
     deliver({ now: () => now });
     const receiver = await receiverThat(500);
@@ -147,7 +147,7 @@ describe('a receiver that fails', () => {
     expect(logged).toEqual([]);
   });
 
-  it('for a day is given up on, which is logged', async () => {
+  it('for a day is given up, and that is logged', async () => {
     const settle = vi.spyOn(journal.outbox, 'settle');
     deliver();
     const receiver = await receiverThat(503);
@@ -165,7 +165,7 @@ describe('a receiver that fails', () => {
     expect(await journal.outbox.counts()).toEqual({ pending: 0, failed: 1 });
   });
 
-  it('for longer than a restart takes is in the log, once, where it is the one of the configuration', async () => {
+  it('for longer than a restart takes is logged, once, if it is the configured one', async () => {
     const receiver = await receiverThat(500);
     const other = await receiverThat(500);
     const settle = vi.spyOn(journal.outbox, 'settle');
@@ -186,7 +186,7 @@ describe('a receiver that fails', () => {
     other.behaviour = 204;
     clock.advance(HOUR_MS);
     for (const runId of runs) await settled(runId);
-    expect(logged.slice(1)).toEqual(['warn: the default webhook takes messages again']);
+    expect(logged.slice(1)).toEqual(['warn: the default webhook accepts messages again']);
   });
 
   it('with 410 gets no second attempt', async () => {
@@ -198,7 +198,7 @@ describe('a receiver that fails', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('by saying nothing has its time, and gets the message again', async () => {
+  it('by not answering reaches the timeout, and gets the message again', async () => {
     deliver({ attemptMs: 100 });
     const receiver = await receiverThat('hang');
     const runId = await announce(receiver.url);
@@ -208,7 +208,7 @@ describe('a receiver that fails', () => {
     await settled(runId);
   });
 
-  it('holds up no other, however many messages wait for it', async () => {
+  it('delays no other, however many messages wait for it', async () => {
     const hanging = await receiverThat('hang');
     const quick = await receiverThat();
     for (let i = 0; i < 70; i++) await announce(hanging.url);
@@ -244,7 +244,7 @@ describe('several servers', () => {
     expect(receiver.received.map(({ message }) => message.data.run_id).sort()).toEqual(runs.sort());
   });
 
-  it('that stop finish what they are sending, if that takes no time', async () => {
+  it('finish what they are sending when they stop, if that is quick', async () => {
     const receiver = await receiverThat('hang');
     const first = deliver({ attemptMs: EVER_MS, graceMs: EVER_MS });
     const runId = await announce(receiver.url);
@@ -255,7 +255,7 @@ describe('several servers', () => {
     expect(await state(runId)).toMatchObject({ pending: 0, delivered: 1 });
   });
 
-  it('go on where one that stops was: it lets go of what it is sending', async () => {
+  it('continue where a stopped one was: it returns what it was sending', async () => {
     const receiver = await receiverThat('hang');
     const first = deliver({ attemptMs: EVER_MS });
     const runId = await announce(receiver.url);

@@ -1,9 +1,9 @@
 /**
- * Sends what is in the outbox, until each message is delivered or given up.
+ * Sends the messages in the outbox, until each is delivered or given up.
  *
- * It looks for work when a message was added, when an attempt has ended, when the next message is due, and by a slow
- * poll, which finds what another server left behind. Nothing waits for it: not the runs, whose messages lie in the
- * store, and not one receiver for another, since each has but a share of the attempts that go on at the same time.
+ * It looks for work when a message was added, when an attempt has ended, when the next message is due, and in a slow
+ * poll, which finds what another server left behind. Nothing waits for it: not the runs, whose messages are in the
+ * store, and not one receiver for another, because each has only a share of the concurrent attempts.
  */
 import { failpoint } from '../basics/failpoints.ts';
 import type { Log } from '../basics/log.ts';
@@ -15,20 +15,23 @@ import { postMessage } from './post-message.ts';
 import { messageHeaders } from './signature.ts';
 
 const ATTEMPT_MS = 10_000;
-/** Longer than an attempt by far: what is being sent is never sent by another server, too. */
+/** Far longer than an attempt: a message that is being sent is never sent by another server as well. */
 const LEASE_MS = 60_000;
 const POLL_MS = 15_000;
 const CONCURRENT_MAX = 64;
 const PER_RECEIVER_MAX = 4;
-/** What is under way when the server stops is mostly done in a moment; cut off, a message would come twice. */
+/**
+ * Attempts in progress when the server stops are mostly done in a moment; if they were cut off, a message would come
+ * twice.
+ */
 const GRACE_MS = 1_000;
 
-/** Whoever fails this often in a row is not just being restarted. */
+/** A receiver that fails this often in a row is not just being restarted. */
 const RESTARTED_ATTEMPTS = 2;
 
 export interface DelivererOptions {
   outbox: Outbox;
-  /** The receiver of the configuration: whoever runs the server is told when it fails for a while. */
+  /** The configured receiver: the operator is told when it fails for a while. */
   defaultUrl?: string | undefined;
   /** Signs the messages of the default webhook. */
   secret: string | undefined;
@@ -63,7 +66,10 @@ export class Deliverer {
     this.#look();
   }
 
-  /** Begins nothing more; what is not sent within a moment is cut off and given back. Resolves when nothing is under way. */
+  /**
+   * Starts no new attempt; what is not sent within a moment is cut off and returned. Resolves when no attempt is in
+   * progress.
+   */
   async stop(): Promise<void> {
     this.#unwatch();
     this.#stopping = true;
@@ -94,7 +100,7 @@ export class Deliverer {
         for (const message of messages) this.#begin(message);
       } while (this.#again && !this.#stopping);
     } catch (error) {
-      log.error({ err: error }, 'looking for webhook messages failed; it is tried again');
+      log.error({ err: error }, 'looking for webhook messages failed; it will be retried');
     } finally {
       this.#looking = undefined;
       clearTimeout(this.#timer);
@@ -110,7 +116,7 @@ export class Deliverer {
     this.#attempts.add(attempt);
   }
 
-  /** Never rejects. What could not be settled is sent again when its lease has ended. */
+  /** Never rejects. A message that could not be settled is sent again when its lease has ended. */
   async #deliver(message: ClaimedMessage): Promise<void> {
     const { outbox, log, report = noReport } = this.#options;
     const fields = { runId: message.runId, message: message.id, receiver: receiverOf(message.url) };
@@ -123,23 +129,25 @@ export class Deliverer {
         const attempts = message.attempts + 1;
         log.warn({ ...fields, attempts }, `a webhook message is given up: ${settlement.error}`);
       } else if (settlement.kind === 'postponed') {
-        log.debug(fields, `a webhook message is sent again later: ${settlement.error}`);
+        log.debug(fields, `a webhook message will be retried: ${settlement.error}`);
       }
       this.#noteDefault(message, settlement);
       await outbox.settle(message, settlement);
     } catch (error) {
-      log.error({ ...fields, err: error }, 'a webhook message could not be settled; it is sent again');
+      log.error({ ...fields, err: error }, 'a webhook message could not be settled; it will be sent again');
     }
   }
 
-  /** Not of a receiver that a run has named: its state is there for whoever started the run, and the log for the operator. */
+  /**
+   * Not for a receiver that a run has named: its state is for whoever started the run, and the log is for the operator.
+   */
   #noteDefault({ url, attempts }: ClaimedMessage, settlement: Settlement): void {
     const { defaultUrl, log } = this.#options;
     if (url !== defaultUrl) return;
     const receiver = receiverOf(url);
     if (settlement.kind === 'delivered' && this.#defaultFails) {
       this.#defaultFails = false;
-      log.warn({ receiver }, 'the default webhook takes messages again');
+      log.warn({ receiver }, 'the default webhook accepts messages again');
     } else if ('error' in settlement && attempts >= RESTARTED_ATTEMPTS && !this.#defaultFails) {
       this.#defaultFails = true;
       log.warn({ receiver }, `the default webhook fails: ${settlement.error}`);
@@ -149,7 +157,7 @@ export class Deliverer {
   async #send(message: ClaimedMessage): Promise<Settlement> {
     const { secret, allowPrivate, userAgent, attemptMs = ATTEMPT_MS, now = Date.now } = this.#options;
     const { signal } = this.#cut;
-    // The operator can fix that; to send the message unsigned would be a surprise for its receiver.
+    // The operator can fix that; sending the message unsigned would surprise its receiver.
     if (message.secret.kind === 'configured' && secret === undefined) {
       return this.#postpone(message, 'the secret of the default webhook is not configured any more');
     }

@@ -59,7 +59,7 @@ describe('an attempt', () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  it('gives up on a receiver that says nothing', async () => {
+  it('gives up on a receiver that does not answer', async () => {
     await using receiver = await WebhookReceiver.start('hang');
     expect(await post(receiver.url, { timeoutMs: 100 })).toEqual({
       kind: 'failed',
@@ -67,33 +67,33 @@ describe('an attempt', () => {
     });
   });
 
-  it('does not wait for an answer to end once it has begun well', async () => {
+  it('does not wait for a response to end after a good status', async () => {
     await using receiver = await WebhookReceiver.start('trickle');
     expect(await post(receiver.url, { timeoutMs: 300 })).toEqual({ kind: 'taken' });
   });
 
-  it('reads little of an answer that has no end', async () => {
+  it('reads little of an endless response', async () => {
     await using receiver = await WebhookReceiver.start('flood');
     expect(await post(receiver.url)).toEqual({ kind: 'taken' });
-    // What the sockets of both sides buffer is on top of it.
+    // In addition to what the sockets of both sides buffer.
     expect(receiver.flooded).toBeLessThan(50_000_000);
   });
 
-  it('that nobody listens for says so', async () => {
+  it('reports that nobody listens', async () => {
     const receiver = await WebhookReceiver.start();
     const { url } = receiver;
     await receiver[Symbol.asyncDispose]();
     expect(await post(url)).toEqual({ kind: 'failed', error: 'the receiver refused the connection' });
   });
 
-  it('waits for a receiver that is far away, also where another address of its name leads nowhere', async () => {
+  it('waits for a distant receiver, also when another address of its name leads nowhere', async () => {
     using receiver = await FarReceiver.start();
     const attempt = post(receiver.url, { lookup: receiver.lookup, timeoutMs: 20_000 });
     await receiver.arrive();
     expect(await attempt).toEqual({ kind: 'taken' });
   });
 
-  it('ends when it is called off', async () => {
+  it('ends when it is aborted', async () => {
     await using receiver = await WebhookReceiver.start('hang');
     const calledOff = new AbortController();
     const attempt = post(receiver.url, { signal: calledOff.signal });
@@ -105,7 +105,7 @@ describe('an attempt', () => {
 
 describe('an attempt at a private address', () => {
   it.each(['127.0.0.1', '[::ffff:127.0.0.1]', 'localhost'])(
-    'does not connect to %s, and tells no more than that',
+    'does not connect to %s, and says no more than that',
     async (host) => {
       await using receiver = await WebhookReceiver.start();
       const url = receiver.url.replace('127.0.0.1', host);
@@ -134,7 +134,7 @@ const openssl = spawnSync('openssl', ['version']).status === 0;
 describe.skipIf(!openssl)(
   `an attempt by TLS${openssl ? '' : ' (no openssl here to make a certificate)'}`,
   () => {
-    it('is not made to a receiver that nobody vouches for', async () => {
+    it('is not made to a receiver with an untrusted certificate', async () => {
       const directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-'));
       const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
       const command = `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout ${key} -out ${cert}`;

@@ -1,7 +1,7 @@
 /**
- * One attempt to hand a message over. It ends within its time whatever the receiver does, reads next to nothing of the
- * answer, follows no redirect, and never rejects: what went wrong is a sentence that may be shown, since it holds
- * nothing of the URL but what everyone sees of it, and no address of this network.
+ * One attempt to deliver a message. It ends within its timeout whatever the receiver does, reads next to nothing of the
+ * response, follows no redirect, and never rejects. A failure is a sentence that may be shown: it contains only the
+ * public part of the URL, and no address of this network.
  */
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -9,17 +9,17 @@ import { type BlockList, connect, isIP, type LookupFunction, type Socket } from 
 import { connect as connectTls } from 'node:tls';
 import { createLookup } from './resolve-name.ts';
 
-/** What is read of an answer's body, for a receiver that would take a closed connection for a failure of its own. */
+/** How much of a response body is read, for a receiver that would take a closed connection for a failure of its own. */
 const READ_BYTES_MAX = 65_536;
 
 /**
- * For each address but the last of a name that has several. A receiver on the other side of the world must not fail
- * because its name has a second address that cannot be reached from here, as IPv6 ones often cannot.
+ * For each address except the last, if a name has several. A receiver on the other side of the world must not fail
+ * because its name has a second address that cannot be reached from here, as is often the case with IPv6.
  */
 const CONNECT_MS = 4_000;
 
 const SWITCHING_PROTOCOLS = 101;
-/** The receiver wants no more of this (Gone). */
+/** The receiver wants no more messages (410 Gone). */
 const GONE = 410;
 
 export interface PostOptions {
@@ -27,18 +27,18 @@ export interface PostOptions {
   headers: Record<string, string>;
   body: string;
   timeoutMs: number;
-  /** Addresses that are not connected to. */
+  /** Addresses that must not be connected to. */
   blocked: BlockList | undefined;
-  /** Ends the attempt: whether the receiver has taken the message is then not known. */
+  /** Ends the attempt: whether the receiver has got the message is then unknown. */
   signal: AbortSignal;
   lookup?: LookupFunction;
 }
 
 export type Posted =
   | { kind: 'taken' }
-  /** Another attempt may do better. */
+  /** A retry may succeed. */
   | { kind: 'failed'; error: string }
-  /** No other attempt will. */
+  /** No retry will succeed. */
   | { kind: 'refused'; error: string };
 
 export async function postMessage(options: PostOptions): Promise<Posted> {
@@ -63,8 +63,8 @@ export async function postMessage(options: PostOptions): Promise<Posted> {
 }
 
 /**
- * A connection of its own for each attempt, past every agent: the list is asked when a connection is made, not when one
- * is used again, and a proxy would connect on our behalf to what we may not.
+ * Each attempt has its own connection, without an agent: the list applies when a connection is made, not when one is
+ * reused, and a proxy would connect for us to forbidden addresses.
  */
 function open(target: URL, { blocked, lookup = createLookup() }: PostOptions): Socket {
   const secure = target.protocol === 'https:';
@@ -77,19 +77,21 @@ function open(target: URL, { blocked, lookup = createLookup() }: PostOptions): S
     ...(blocked && { blockList: blocked }),
   });
   if (!secure) return socket;
-  // `tls.connect` would not hand the list on.
+  // `tls.connect` would not pass the list on.
   return connectTls({ socket, host, ...(isIP(host) === 0 && { servername: host }) });
 }
 
-/** The status of the answer, once its body has ended or was cut off; what happens after the status does not matter. */
+/**
+ * The status of the response, when its body has ended or was cut off; what happens after the status does not matter.
+ */
 function statusOf(request: ClientRequest, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let status: number | undefined;
     const end = (error?: Error) => (status === undefined ? reject(error) : resolve(status));
     request.on('error', end);
-    // Whatever else may happen, it is not waited for longer than there is a connection.
+    // Whatever else may happen, the wait ends with the connection.
     request.once('close', () => end(new Error('the connection is closed')));
-    // Without a listener a switch of protocols would be no answer, no error, and nothing that time could put an end to.
+    // Without a listener a switch of protocols would be neither a response nor an error, and no timeout would end it.
     request.once('upgrade', (_response, socket) => {
       socket.destroy();
       resolve(SWITCHING_PROTOCOLS);
@@ -130,16 +132,16 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] }): Posted {
-  // One for each address of a name that has several.
+  // One error for each address, if a name has several.
   const codes = (error.errors ?? [error]).map(({ code }) => code ?? '');
   if (codes.every((code) => code === 'ERR_IP_BLOCKED')) {
     return { kind: 'refused', error: PRIVATE_ADDRESS };
   }
   const code = codes.find((each) => each !== 'ERR_IP_BLOCKED') ?? '';
   if (code in REASONS) return { kind: 'failed', error: REASONS[code]! };
-  // Node's own names of what went wrong (CERT_HAS_EXPIRED, HPE_INVALID_CONSTANT) say more than any summary.
+  // Node's own names of failures (CERT_HAS_EXPIRED, HPE_INVALID_CONSTANT) say more than any summary.
   return { kind: 'failed', error: `the message could not be sent${code === '' ? '' : ` (${code})`}` };
 }
 
-/** Not which one: that would tell whoever asks what the names of this network stand for. */
+/** Not which one: that would reveal what the names of this network stand for. */
 const PRIVATE_ADDRESS = 'the receiver has an address that is not public';

@@ -11,14 +11,14 @@ function resolve(name: string, options: NameOptions): Promise<unknown> {
 }
 
 describe('a name', () => {
-  it('has the addresses that the DNS knows', async () => {
+  it('has the addresses from the DNS', async () => {
     await using dns = await DnsServer.start({ 'hooks.test': '192.0.2.7' });
     expect(await resolve('hooks.test', { servers: [dns.address] })).toEqual([
       { address: '192.0.2.7', family: 4 },
     ]);
   });
 
-  it('that the DNS does not know is looked for elsewhere', async () => {
+  it('that the DNS does not know is looked up elsewhere', async () => {
     await using dns = await DnsServer.start({});
     await expect(resolve('unknown.invalid', { servers: [dns.address] })).rejects.toMatchObject({
       syscall: 'getaddrinfo',
@@ -26,7 +26,7 @@ describe('a name', () => {
     expect(dns.asked).toContain('unknown.invalid');
   });
 
-  it('of this machine is no question for the DNS', async () => {
+  it('of this machine is not looked up in the DNS', async () => {
     await using dns = await DnsServer.start('silent');
     const addresses = await resolve('localhost', { servers: [dns.address] });
     expect(addresses).toContainEqual(
@@ -43,8 +43,8 @@ describe('a name', () => {
   });
 });
 
-describe('a name that changes its mind', () => {
-  it('is judged by the address it has when it is connected to', async () => {
+describe('a name whose addresses change', () => {
+  it('is judged by the address that is connected to', async () => {
     await using receiver = await WebhookReceiver.start();
     await using dns = await DnsServer.start({ 'rebind.test': '127.0.0.1' });
     const post = () =>
@@ -65,7 +65,7 @@ describe('a name that changes its mind', () => {
       });
     }
     expect(receiver.received).toEqual([]);
-    // Once an attempt: what was asked before is not what is connected to.
+    // Once per attempt: an earlier lookup is not what is connected to.
     expect(dns.asked.filter((name) => name === 'rebind.test').length).toBeGreaterThanOrEqual(4);
   });
 });

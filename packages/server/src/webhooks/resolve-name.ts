@@ -1,8 +1,8 @@
 /**
- * Finds the addresses of a receiver without `getaddrinfo`, as far as possible: that one works on the threads which also
- * read and write the server's files, and a few names whose DNS servers never answer would keep all of them waiting.
- * It is asked only when the DNS was quick to say that it does not know the name, or there is none to ask: the name may
- * stand in the hosts file, or be completed by a search domain.
+ * Finds the addresses of a receiver without `getaddrinfo`, if possible: that runs on the threads that also read and
+ * write the server's files, and a few names whose DNS servers never answer would block all of them. It is used only
+ * when the DNS answered quickly that it does not know the name, or there is no DNS server: the name may be in the hosts
+ * file, or be completed by a search domain.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';

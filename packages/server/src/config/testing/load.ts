@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a load with nothing given, and the problems of one that fails. */
+/** Shared by the tests of this folder: a load with nothing given, and the problems of one that fails. */
 import { ConfigError, type LoadOptions, loadConfig } from '../load.ts';
 
 export interface Files {

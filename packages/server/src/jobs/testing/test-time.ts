@@ -1,4 +1,4 @@
-/** Time that stands still until a test moves it, for the store and for what waits. */
+/** Time that stands still until a test moves it, for the store and for timers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { After } from '../job-scheduler.ts';
 
@@ -23,12 +23,15 @@ export class TestTime {
     return Math.min(...[...this.#timers].map(({ at }) => at));
   }
 
-  /** Moves the clock as somebody who sets it: timers do not notice. */
+  /** Sets the clock as a person would: timers do not notice. */
   set(time: string): void {
     this.#now = Date.parse(time);
   }
 
-  /** Moves on, stopping at every timer on the way until all that it set off is done and `waiting` timers wait again. */
+  /**
+   * Moves time forward. It stops at every timer until everything that the timer started is done and `waiting` timers
+   * wait again.
+   */
   async advance(ms: number, waiting = 1): Promise<void> {
     const end = this.#now + ms;
     await this.rest(waiting);
@@ -43,7 +46,7 @@ export class TestTime {
     this.#now = end;
   }
 
-  /** Resolves when so many timers wait. */
+  /** Resolves when this many timers wait. */
   async rest(waiting = 1): Promise<void> {
     while (this.#timers.size !== waiting) await nextTurn();
   }

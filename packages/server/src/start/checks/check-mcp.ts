@@ -1,4 +1,4 @@
-/** How many of the MCP servers are connected. One that is not takes nothing away but its tools. */
+/** How many of the MCP servers are connected. One that is not connected costs only its tools. */
 import type { Check } from '../../basics/check.ts';
 import type { McpServerHealth } from '../../mcp/mcp-server.ts';
 

@@ -10,7 +10,7 @@ const STATS: BackendStats = {
   containers: { starting: 0, ready: 3, draining: 0, stopping: 0 },
 };
 
-test('a sandbox that works says what it is made of', () => {
+test('a working sandbox says what it consists of', () => {
   expect(checkSandbox('docker', STATS)).toEqual({
     status: 'ok',
     detail: 'Docker.',
@@ -22,7 +22,7 @@ test('a sandbox that works says what it is made of', () => {
   });
 });
 
-test('one whose system calls are not filtered is degraded, and tells it', () => {
+test('a sandbox without a system call filter is degraded, and says so', () => {
   const description = 'not filtered (why)';
   const kind = 'unshare' as const;
   const withFilter = (holds: boolean) =>
@@ -34,7 +34,7 @@ test('one whose system calls are not filtered is degraded, and tells it', () => 
   expect(withFilter(true).status).toBe('ok');
 });
 
-test('one without isolation is degraded, and one that gives no slots has failed, with the reason', () => {
+test('a sandbox without isolation is degraded, and one that gives no slots has failed, with the reason', () => {
   expect(checkSandbox('docker', { ...STATS, isolation: { kind: 'none', description: 'none.' } }).status).toBe(
     'degraded',
   );

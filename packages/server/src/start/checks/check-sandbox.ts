@@ -1,4 +1,7 @@
-/** What `/health/detailed` says of the sandbox: what isolates and limits commands, and whether a run can have a place in it. */
+/**
+ * What `/health/detailed` says about the sandbox: what isolates and limits commands, and whether a run can get a place
+ * in it.
+ */
 import type { BackendStats } from '@talaria/sandbox';
 import type { Check } from '../../basics/check.ts';
 import type { BackendName } from '../../config/backends.ts';
@@ -7,21 +10,21 @@ import { limitsInDetail } from '../sandbox-limits.ts';
 
 export interface SandboxCheck extends Check {
   backend: BackendName;
-  /** What stands behind the isolation, or is missing there. */
+  /** The mechanisms of the isolation, or what is missing. */
   hardening: Record<string, string>;
   limits: Record<string, string>;
   slots: BackendStats['slots'];
   containers?: NonNullable<BackendStats['containers']>;
 }
 
-/** `backend` is the one the settings name. */
+/** `backend` is the configured one. */
 export function checkSandbox(backend: BackendName, stats: BackendStats): SandboxCheck {
   const { isolation, limits, slots, containers, trouble } = stats;
   const { kind, hardening = [] } = isolation;
   const isolated = kind === 'none' || missingHardening(hardening).length > 0 ? 'degraded' : 'ok';
   return {
     status: trouble === undefined ? isolated : 'failed',
-    detail: trouble === undefined ? isolation.description : `No run can have a sandbox: ${trouble}`,
+    detail: trouble === undefined ? isolation.description : `No run can get a sandbox: ${trouble}`,
     backend,
     hardening: hardeningInDetail(hardening),
     limits: limitsInDetail(limits),

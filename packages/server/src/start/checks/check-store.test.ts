@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { openTempJournal } from '../../journal/sqlite/testing/temp-journal.ts';
 import { checkStore } from './check-store.ts';
 
-test('a store that takes writes is ok', async () => {
+test('a store that accepts writes is ok', async () => {
   const { journal, dispose } = await openTempJournal();
   expect(await checkStore(journal, 'SQLite')).toEqual({ status: 'ok', detail: 'SQLite', last_error: null });
   await dispose();
 });
 
-test('one that has closed is not', async () => {
+test('a closed store is not', async () => {
   const { journal, dispose } = await openTempJournal();
   await dispose();
   expect(await checkStore(journal, 'SQLite')).toMatchObject({
@@ -17,7 +17,7 @@ test('one that has closed is not', async () => {
   });
 });
 
-test('one that writes again tells what went wrong before', async () => {
+test('a store that accepts writes again shows what went wrong before', async () => {
   const lastError = { message: 'database or disk is full', at: 1_700_000_000_000 };
   expect(await checkStore({ checkHealth: async () => ({ writable: true, lastError }) }, 'SQLite')).toEqual({
     status: 'ok',
@@ -26,7 +26,7 @@ test('one that writes again tells what went wrong before', async () => {
   });
 });
 
-test('one that does not answer is waited for only so long', async () => {
+test('a store that does not answer is waited for only briefly', async () => {
   expect(await checkStore({ checkHealth: () => new Promise(() => {}) }, 'SQLite', 10)).toEqual({
     status: 'failed',
     detail: 'SQLite: no write within 0.01 s',

@@ -1,9 +1,9 @@
-/** What `/health/detailed` says of the store: whether it takes a write now, and what last went wrong. */
+/** What `/health/detailed` says about the store: whether it accepts a write now, and its last failure. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Check } from '../../basics/check.ts';
 import type { Journal } from '../../journal/journal.ts';
 
-/** A disk that hangs must not make whoever asks for the health hang with it. */
+/** A disk that hangs must not make the health check hang. */
 const ANSWER_MS = 2_000;
 
 export interface StoreCheck extends Check {
