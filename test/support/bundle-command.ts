@@ -1,7 +1,7 @@
 /** The program that makes what bundled-command.ts finds: `node bundle-command.ts ROOT DIRECTORY PROGRAM COMPILE_CACHE`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempDisposableSync } from 'node:fs';
+import { mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -29,6 +29,9 @@ async function bundle(root: string, directory: string): Promise<void> {
     external: ['@talaria/sandbox/docker', 'pg-native'],
     logLevel: 'warn',
   });
+  // Else Node reads every file twice, to find out that it is a module.
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   await build.write({ dir: directory, entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
 }
 
