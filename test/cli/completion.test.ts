@@ -57,7 +57,7 @@ const inFish = (line: string) =>
 
 describe.skipIf(missing('bash') !== '')(`bash${missing('bash')}`, () => {
   test('completes commands, flags, choices and ids', () => {
-    expect(inBash('s')).toEqual(['serve', 'show', 'stop', 'steer']);
+    expect(inBash('s')).toEqual(['serve', 'show', 'stop', 'steer', 'sandbox-image']);
     expect(inBash('artifacts', '')).toEqual(['ls', 'cat', 'get']);
     expect(inBash('run', '--in')).toEqual(['--instructions']);
     expect(inBash('show', 'run_')).toEqual([runId]);

@@ -31,10 +31,11 @@ const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly
 };
 
 export async function describeContainerContract(
-  workspacesOn: ProcessDriverOptions['workspacesOn'],
+  driverOptions: Omit<ProcessDriverOptions, 'dir'>,
   artifacts: 'small' | 'none',
 ): Promise<void> {
-  const title = `containers, with workspaces on the ${workspacesOn}`;
+  const { workspacesOn, reachedBy = 'socket' } = driverOptions;
+  const title = `containers, with workspaces on the ${workspacesOn}, reached by ${reachedBy}`;
   const missing = (await bestIsolation()) === 'none';
   const skipped = `${title} (missing: bubblewrap or unshare, to keep slots in a container apart)`;
   describe.skipIf(missing)(missing ? skipped : 'containers', () => {
@@ -42,7 +43,7 @@ export async function describeContainerContract(
       title,
       async () => {
         const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
-        const driver = () => new ProcessDriver({ dir: join(base, 'driver'), workspacesOn });
+        const driver = () => new ProcessDriver({ dir: join(base, 'driver'), ...driverOptions });
         const options = { workspacesDir: join(base, 'workspaces'), slotsPerContainer: 30, maxContainers: 4 };
         return {
           create: () => new ContainerBackend(driver(), options),

@@ -40,10 +40,11 @@ async function start(
 // A process of Node is started for each container, which may have to wait for a processor.
 describe('a container that dies', { timeout: 60_000 }, () => {
   test.each([
-    ['keeps a workspace on the host', 'host', 'saved\nnew\n'],
-    ['takes along what was changed in a workspace of its own', 'container', 'saved\n'],
-  ] as const)('%s', async (_, workspacesOn, left) => {
-    await using fixture = await start({ workspacesOn });
+    ['keeps a workspace on the host', 'host', 'socket', 'saved\nnew\n'],
+    ['takes along what was changed in a workspace of its own', 'container', 'socket', 'saved\n'],
+    ['is noticed also behind a relay', 'container', 'relay', 'saved\n'],
+  ] as const)('%s', async (_, workspacesOn, reachedBy, left) => {
+    await using fixture = await start({ workspacesOn, reachedBy });
     const { backend, driver, bash } = fixture;
     const before = await backend.acquire('run');
     await bash(before, 'echo saved > note');

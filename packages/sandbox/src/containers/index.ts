@@ -10,5 +10,7 @@ export type {
 } from './container-driver.ts';
 export type { ContainerBackendOptions } from './container-options.ts';
 export { reachSocket, SOCKET_NAME } from './container-socket.ts';
+export { IMAGE_PROGRAM, imageContext } from './image/image-context.ts';
+export { reachByRelay } from './relay/reach-by-relay.ts';
 export type { ContainerServerConfig } from './server/main.ts';
 export { SERVER_PROGRAM } from './server-program.ts';

@@ -1,3 +1,4 @@
 import { describeContainerContract } from './container-backend.contract.ts';
 
-await describeContainerContract('container', 'small');
+// As where a container shares nothing with this machine.
+await describeContainerContract({ workspacesOn: 'container', reachedBy: 'relay' }, 'small');

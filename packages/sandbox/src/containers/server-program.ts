@@ -1,5 +1,5 @@
 /** The program inside a container as it lies on this machine: this package, its entry in it, and the Node that runs it. */
-import { realpathSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,4 +12,5 @@ export const SERVER_PROGRAM = {
   /** Relative to the package. */
   entry: ENTRY.pathname.slice(PACKAGE.pathname.length),
   nodePath: realpathSync(process.execPath),
+  version: JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8')).version as string,
 };

@@ -408,6 +408,21 @@ export const commands = {
       },
     ],
   }),
+  sandboxImage: defineCommand({
+    name: 'sandbox-image',
+    about: 'print what docker build makes an image of, for sandboxes on other machines',
+    details:
+      'The image is the base and one directory more, /talaria, with the program that runs in a sandbox and this Node. ' +
+      'The base needs glibc, libstdc++, a shell and the programs that agents use. Build it again after an update.',
+    positionals: [{ name: 'base', about: 'name of the image to begin with' }],
+    options: {},
+    examples: [
+      {
+        line: 'talaria sandbox-image python:3.14 | docker build --tag registry.example.com/sandbox -',
+        about: 'for Nomad, Kubernetes or Modal',
+      },
+    ],
+  }),
   config: defineCommand({
     name: 'config',
     about: 'show the configuration and where each value comes from',

@@ -27,6 +27,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   jobsDelete: async () => (await import('./jobs.ts')).deleteJob,
   doctor: async () => (await import('./doctor/doctor.ts')).doctor,
   migrateStore: async () => (await import('./migrate-store/migrate-store.ts')).migrateStore,
+  sandboxImage: async () => (await import('./sandbox-image.ts')).printImageContext,
   config: async () => (await import('./print-config.ts')).printConfig,
   completion: async () => (await import('./completion/completion.ts')).printCompletion,
 };

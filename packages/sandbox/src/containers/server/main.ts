@@ -1,22 +1,20 @@
 /**
  * The program inside a container. Its one argument is a `ContainerServerConfig` in JSON. It ends with the connection of
- * its owner, and its container with it.
+ * its owner, and its container with it. As `relay <socket>` it is a relay to that server (relay/relay.ts).
  */
-import { rename } from 'node:fs/promises';
-import { LocalBackend, type LocalBackendOptions } from '../../local/local-backend.ts';
-import { imageEnvironment } from './image-environment.ts';
-import { SandboxServer } from './sandbox-server.ts';
+import type { LocalBackendOptions } from '../../local/local-backend.ts';
 
 /** What a driver hands to the server inside. */
 export interface ContainerServerConfig {
   socketPath: string;
+  /** Whether a connection to the socket carries many, as a relay needs it (relay/reach-by-relay.ts). */
+  multiplexed?: boolean;
   backend: LocalBackendOptions;
+  /** Of the backend, where the program comes from an image that may be older or newer. */
+  version?: string;
 }
 
-const { socketPath, backend: options } = JSON.parse(process.argv[2] ?? '') as ContainerServerConfig;
-const backend = new LocalBackend({ ...options, environment: imageEnvironment(process.env) });
-await backend.start();
-const server = new SandboxServer(backend, () => process.exit());
-await server.listen(`${socketPath}.new`);
-// Under its own name it can be connected to from the first moment.
-await rename(`${socketPath}.new`, socketPath);
+const [, , first = '', second = ''] = process.argv;
+// Each loads what it needs: a relay is there in a third of the time that the server takes.
+if (first === 'relay') await import('../relay/relay.ts').then(({ relay }) => relay(second));
+else await import('./serve.ts').then(({ serve }) => serve(JSON.parse(first)));

@@ -5,6 +5,8 @@
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Slot } from '../../backend.ts';
+import { Channels } from '../relay/channels.ts';
+import { GREETING } from '../relay/reach-by-relay.ts';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
 import {
   type Attached,
@@ -40,8 +42,13 @@ export class SandboxServer {
     this.#deadline = setTimeout(end, OWNER_WITHIN_MS);
   }
 
-  listen(path: string): Promise<Server> {
-    const server = createServer((connection) => void this.#serve(connection));
+  /** `multiplexed`: every connection carries many (relay/channels.ts). */
+  listen(path: string, { multiplexed = false } = {}): Promise<Server> {
+    const server = createServer((connection) => {
+      if (!multiplexed) return void this.#serve(connection);
+      connection.write(GREETING);
+      new Channels(connection, (channel) => void this.#serve(channel));
+    });
     return new Promise((resolve, reject) => {
       server.once('error', reject).listen(path, () => resolve(server));
     });

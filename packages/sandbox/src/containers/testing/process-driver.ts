@@ -7,9 +7,10 @@
  *   <dir>/<name>/run         its socket, where workspaces live in the container
  *   <dir>/<name>/workspaces  those workspaces
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { descendantsOf, isAlive, kill, livingTokens } from '../../host/process-table.ts';
 import { SYSTEM_PATH } from '../../host/system-path.ts';
@@ -24,6 +25,7 @@ import type {
   Reached,
 } from '../container-driver.ts';
 import { reachSocket, SOCKET_NAME } from '../container-socket.ts';
+import { reachByRelay } from '../relay/reach-by-relay.ts';
 import type { ContainerServerConfig } from '../server/main.ts';
 import { SERVER_PROGRAM } from '../server-program.ts';
 
@@ -44,6 +46,8 @@ export interface ProcessDriverOptions {
   /** Of the driver's own, which outlives a server of ours that is killed. */
   dir: string;
   workspacesOn: ContainerDriver['workspaces']['on'];
+  /** `relay`: over the input and output of one more process, which is all that some drivers can offer. */
+  reachedBy?: 'socket' | 'relay' | undefined;
   noNesting?: string | undefined;
 }
 
@@ -55,10 +59,12 @@ export class ProcessDriver implements ContainerDriver {
   readonly workspacesDir = '/workspaces';
   readonly noNesting: string | undefined;
   readonly #dir: string;
+  readonly #reachedBy: 'socket' | 'relay';
   readonly #printed = new Map<string, string>();
 
-  constructor({ dir, workspacesOn, noNesting }: ProcessDriverOptions) {
+  constructor({ dir, workspacesOn, reachedBy = 'socket', noNesting }: ProcessDriverOptions) {
     this.#dir = dir;
+    this.#reachedBy = reachedBy;
     this.noNesting = noNesting;
     this.workspaces = workspacesOn === 'host' ? { on: 'host', owner: ownUser() } : { on: 'container' };
   }
@@ -73,16 +79,12 @@ export class ProcessDriver implements ContainerDriver {
     const { runDir, workspacesDir } = this.#placesOf(request);
     for (const dir of [this.#at(name), runDir, workspacesDir]) await mkdir(dir, { recursive: true });
     const config: ContainerServerConfig = {
-      // Relative, because a socket's path may have 107 bytes.
       socketPath: SOCKET_NAME,
       backend: { ...request.backend, workspacesDir },
+      multiplexed: this.#reachedBy === 'relay',
+      version: SERVER_PROGRAM.version,
     };
-    const entry = join(SERVER_PROGRAM.packageDir, SERVER_PROGRAM.entry);
-    const child = spawn(SERVER_PROGRAM.nodePath, [...NODE_OPTIONS, entry, JSON.stringify(config)], {
-      cwd: runDir,
-      env: { PATH: SYSTEM_PATH },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = runProgram(runDir, ['ignore', 'pipe', 'pipe'], JSON.stringify(config));
     this.#listen(name, child);
     const token = livingTokens().find((each) => each.startsWith(`${child.pid}-`)) ?? '0-0';
     await writeFile(this.#at(name, 'container'), JSON.stringify({ token, labels } satisfies Record));
@@ -90,7 +92,11 @@ export class ProcessDriver implements ContainerDriver {
   }
 
   reach(request: ContainerRequest, signal: AbortSignal): Promise<Reached> {
-    return reachSocket(this.#placesOf(request).runDir, signal);
+    const { runDir } = this.#placesOf(request);
+    if (this.#reachedBy === 'socket') return reachSocket(runDir, signal);
+    const { stdin, stdout } = runProgram(runDir, ['pipe', 'pipe', 'inherit'], 'relay', SOCKET_NAME);
+    if (!stdin || !stdout) throw new Error('the relay has no streams');
+    return reachByRelay(Duplex.from({ readable: stdout, writable: stdin }), signal);
   }
 
   async ended(name: string, signal: AbortSignal): Promise<void> {
@@ -146,6 +152,16 @@ export class ProcessDriver implements ContainerDriver {
     const text = await ignoreMissing(readFile(this.#at(name, 'container'), 'utf8'));
     return text ? (JSON.parse(text) as Record) : undefined;
   }
+}
+
+/** In the directory of the socket, whose path may have 107 bytes. */
+function runProgram(runDir: string, stdio: StdioOptions, ...args: string[]): ChildProcess {
+  const entry = join(SERVER_PROGRAM.packageDir, SERVER_PROGRAM.entry);
+  return spawn(SERVER_PROGRAM.nodePath, [...NODE_OPTIONS, entry, ...args], {
+    cwd: runDir,
+    env: { PATH: SYSTEM_PATH },
+    stdio,
+  });
 }
 
 function ownUser(): Owner {

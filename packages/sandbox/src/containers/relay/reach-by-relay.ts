@@ -1,0 +1,55 @@
+/**
+ * The way into a container for whatever offers no more than the input and output of one program that runs there, as
+ * Nomad's `alloc exec` and the `exec` of a pod do. The driver starts `<program> relay <socket>` in the container, whose
+ * server it has told `multiplexed`, and hands over the program's streams as one.
+ *
+ * That one stream carries every connection to the server inside (channels.ts). So an exec is paid for once per container.
+ */
+import type { Duplex } from 'node:stream';
+import type { Reached } from '../container-driver.ts';
+import { Channels } from './channels.ts';
+
+/** The first thing that the server inside says on such a stream. */
+export const GREETING = 'talaria channels 1\n';
+
+/** Resolves when the server inside has greeted. The stream is not the caller's any more, also when this rejects. */
+export async function reachByRelay(stream: Duplex, signal: AbortSignal): Promise<Reached> {
+  // Whoever waits for it hears of it; here it only must not be unhandled.
+  stream.on('error', () => {});
+  try {
+    await greeted(stream, signal);
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+  const channels = new Channels(stream);
+  return { connect: () => channels.open(), close: async () => channels.close() };
+}
+
+function greeted(stream: Duplex, signal: AbortSignal): Promise<void> {
+  let heard = Buffer.alloc(0);
+  return new Promise<void>((resolve, reject) => {
+    const settle = (error?: Error) => {
+      stream.off('readable', read).off('error', settle).off('end', ended).off('close', ended);
+      signal.removeEventListener('abort', abort);
+      if (error) reject(error);
+      else resolve();
+    };
+    const read = () => {
+      for (let byte = stream.read(1); byte; byte = stream.read(1)) {
+        heard = Buffer.concat([heard, byte]);
+        if (heard.length < GREETING.length) continue;
+        return settle(heard.equals(Buffer.from(GREETING)) ? undefined : unexpected(heard));
+      }
+    };
+    const ended = () => settle(heard.length > 0 ? unexpected(heard) : new Error('the relay ended at once'));
+    const abort = () => settle(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    stream.on('readable', read).on('error', settle).on('end', ended).on('close', ended);
+    if (signal.aborted) abort();
+  });
+}
+
+function unexpected(heard: Buffer): Error {
+  return new Error(`the relay was expected to greet, and said: ${heard.toString('utf8').trim()}`);
+}
