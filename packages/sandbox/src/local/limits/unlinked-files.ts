@@ -1,9 +1,9 @@
 /**
  * Files that processes hold open, or mapped into memory, after their last name is gone: they take space that no walk finds.
- * Of a file that is only mapped nobody but root can ask how many blocks it has, so it counts with what is mapped of it. One
- * that lies in a socket, sent and not yet received, is not found.
+ * Of a file that is only mapped nobody but root can ask how many blocks it has, so it counts with what is mapped of it. Of
+ * one that lies in a socket, sent and not yet received, only the kernel knows more than that it is there.
  */
-import { readdirSync, type Stats, statSync } from 'node:fs';
+import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { descendantsOf } from '../../host/process-table.ts';
@@ -17,10 +17,18 @@ const MAPS_BYTES = 1024 * 1024;
 /** A range, rights, an offset, a device, an inode and the name it had. */
 const DELETED_MAPPING = /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/gm;
 
+export interface UnlinkedFiles {
+  /** What the files that are found take. */
+  bytes: number;
+  /** Whether there are descriptors that nobody has received yet, of whatever file. */
+  inFlight: boolean;
+}
+
 /** Of the processes below these, on one file system. */
-export async function unlinkedBytes(roots: readonly number[], device: number): Promise<number> {
+export async function findUnlinked(roots: readonly number[], device: number): Promise<UnlinkedFiles> {
   const seen = new Set<number>();
   let bytes = 0;
+  let inFlight = false;
   let looked = 0;
   const pids = descendantsOf(roots);
   for (const pid of pids) {
@@ -30,11 +38,20 @@ export async function unlinkedBytes(roots: readonly number[], device: number): P
         seen.add(file.ino);
         bytes += file.blocks * BLOCK_BYTES;
       }
-      if (++looked === MOST) return bytes;
+      if (!inFlight && file?.isSocket()) inFlight = holdsDescriptors(pid, fd);
+      if (++looked === MOST) return { bytes, inFlight };
       if (looked % SLICE === 0) await nextTurn();
     }
   }
-  return bytes + (await mappedBytes(pids, device, seen));
+  return { bytes: bytes + (await mappedBytes(pids, device, seen)), inFlight };
+}
+
+function holdsDescriptors(pid: number, fd: string): boolean {
+  try {
+    return /^scm_fds:\s*[1-9]/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 /** Of files that are not among those `seen` already. */

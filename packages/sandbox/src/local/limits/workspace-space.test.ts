@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { FILE_BYTES } from './disk-usage.ts';
+import { hasPython, holdDeletedFile } from './testing/hold-deleted-file.ts';
 import { WorkspaceSpace } from './workspace-space.ts';
 
 const MB = 1024 * 1024;
@@ -135,6 +136,31 @@ test('what writes is ended also when it is another call that finds the workspace
   expect(ended).toEqual([1500]);
   space.unwatch(watcher);
 });
+
+test.skipIf(!hasPython).each([
+  ['a descriptor, all at once', 'descriptor', 1],
+  ['a descriptor, little by little', 'descriptor', 50],
+  ['a socket, all at once', 'socket', 1],
+  ['a socket, little by little', 'socket', 50],
+] as const)(
+  `a deleted file counts that is held by %s${hasPython ? '' : ' (missing: python3)'}`,
+  async (_, held, times) => {
+    const { pid } = await holdDeletedFile(64 * 1024, held);
+    const { disk, space } = setUp({ isNew: false });
+    const ended: number[] = [];
+    const watcher = { pid, usedBefore: undefined, onOver: (bytes: number) => ended.push(bytes) };
+    space.watch(watcher);
+    // What was written before is not looked for.
+    await expect.poll(() => disk.measured).toBe(1);
+    for (let time = 0; time < times && ended.length === 0; time++) {
+      disk.free -= 1500 / times;
+      // Measured each time.
+      await space.usedIfOver(1000);
+    }
+    expect(ended[0]).toBeGreaterThan(1000);
+    space.unwatch(watcher);
+  },
+);
 
 test('what began in a full workspace is ended when that grows on', async () => {
   const { space, write } = setUp();

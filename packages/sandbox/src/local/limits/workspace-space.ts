@@ -14,7 +14,7 @@
 import { statSync } from 'node:fs';
 import { type DiskMeter, type DiskReading, writtenBelow } from './disk-meter.ts';
 import { type DiskUsage, FILE_BYTES } from './disk-usage.ts';
-import { unlinkedBytes } from './unlinked-files.ts';
+import { findUnlinked } from './unlinked-files.ts';
 
 const LOOK_MS = 100;
 /** What running commands have written takes a look at each of their processes. */
@@ -37,6 +37,8 @@ export interface SpaceOptions {
 
 interface Measurement {
   usedBytes: number;
+  /** Written by then, not found in the tree, and too little to look for by itself. */
+  unexplainedBytes: number;
   /** Before the walk. */
   reading: Reading;
   at: number;
@@ -143,29 +145,36 @@ export class WorkspaceSpace {
     const startedAt = performance.now();
     const reading = this.#complete(await this.#options.meter.now());
     const found = await this.#options.usage(this.#dirs);
-    const usedBytes = found + (await this.#unlinked(found, reading));
+    const { unlinkedBytes, unexplainedBytes } = await this.#unlinked(found, reading);
+    const usedBytes = found + unlinkedBytes;
     const at = performance.now();
-    this.#last = { usedBytes, reading, at, tookMs: at - startedAt };
+    this.#last = { usedBytes, unexplainedBytes, reading, at, tookMs: at - startedAt };
     for (const watcher of this.#watchers) {
       if (usedBytes > this.#ceilingOf(watcher)) watcher.onOver(usedBytes);
     }
     return this.#last;
   }
 
-  /** Looked for only where more was written than the walk has found. */
-  async #unlinked(foundBytes: number, reading: Reading): Promise<number> {
+  /** Looked for only where more was written than the walk has found, at once or little by little. */
+  async #unlinked(
+    foundBytes: number,
+    reading: Reading,
+  ): Promise<{ unlinkedBytes: number; unexplainedBytes: number }> {
     const pids = this.#pids();
     const [dir = '/'] = this.#dirs;
-    if (pids.length === 0 || !this.#last) return 0;
-    const unexplained = mostUsed(this.#last, reading) - foundBytes;
-    if (unexplained < this.limitBytes * UNEXPLAINED) return 0;
-    // No more than was written: of a file that is mapped it is not known how much of it is empty.
-    return Math.min(unexplained, await unlinkedBytes(pids, statSync(dir).dev));
+    if (pids.length === 0 || !this.#last) return { unlinkedBytes: 0, unexplainedBytes: 0 };
+    const unexplained = this.#last.unexplainedBytes + Math.max(0, mostUsed(this.#last, reading) - foundBytes);
+    if (unexplained < this.limitBytes * UNEXPLAINED) {
+      return { unlinkedBytes: 0, unexplainedBytes: unexplained };
+    }
+    const { bytes, inFlight } = await findUnlinked(pids, statSync(dir).dev);
+    // No more than was written: of a file that is mapped, or in a socket, it is not known how much of it is empty.
+    return { unlinkedBytes: inFlight ? unexplained : Math.min(unexplained, bytes), unexplainedBytes: 0 };
   }
 }
 
 function emptyAt(reading: Reading): Measurement {
-  return { usedBytes: 0, reading, at: performance.now(), tookMs: 0 };
+  return { usedBytes: 0, unexplainedBytes: 0, reading, at: performance.now(), tookMs: 0 };
 }
 
 function mostUsed({ usedBytes, reading: then }: Measurement, now: Reading): number {
