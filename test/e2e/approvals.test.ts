@@ -76,6 +76,30 @@ describe('with a person to ask', () => {
     expect(ran(runId, 'x')).toBe(responded[0]!.choice === 'once');
   });
 
+  test('a denial with a message tells the model and everyone who watches why, with secrets masked', async () => {
+    const prompt = script([{ tools: [gated('x')] }, { text: 'done' }]);
+    const runId = await api.create(prompt);
+    await waitForApproval(api, runId);
+    const message = 'keep it: the release needs it; the token is ghp_0123456789abcdefghijABCDEFGHIJ012345';
+    expect(await api.approve(runId, 'once', { message })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_approval_request', param: 'message' } },
+    });
+    expect((await api.approve(runId, 'deny', { message })).status).toBe(200);
+    const { frames } = await endsAs(api, runId, 'run.completed');
+    const [responded] = ofKind(frames, 'approval.responded');
+    expect(responded).toMatchObject({
+      choice: 'deny',
+      answered_by: 'local',
+      message: expect.stringContaining('keep it: the release needs it'),
+    });
+    const last = world.model.requests.findLast(({ scriptId }) => prompt.includes(`id=${scriptId} `));
+    const result = last!.body.messages.at(-1);
+    expect(result).toMatchObject({ role: 'tool', content: expect.stringContaining('keep it: the release') });
+    expect(JSON.stringify([frames, result])).not.toContain('ghp_0123456789');
+    expect(ran(runId, 'x')).toBe(false);
+  });
+
   test('`all` answers the ones that wait behind it too', async () => {
     const calls = [gated('a'), gated('b'), gated('c')];
     const runId = await api.create(script([{ tools: calls }, { text: 'done' }]));

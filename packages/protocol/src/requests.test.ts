@@ -78,6 +78,24 @@ describe('parseApprovalAnswer', () => {
     expect(answer).toEqual({ choice: 'deny', requestId: undefined, all: false });
   });
 
+  it('takes a reason with a denial, and no other; an empty one is none', () => {
+    expect(parseApprovalAnswer({ choice: 'deny', message: ' not that one ' }).message).toBe(' not that one ');
+    for (const message of ['', '  ', null]) {
+      expect(parseApprovalAnswer({ choice: 'deny', message }).message).toBeUndefined();
+    }
+    const refused = [
+      { choice: 'once', message: 'why not' },
+      { choice: 'deny', message: 5 },
+      { choice: 'deny', message: 'x'.repeat(10_001) },
+    ];
+    for (const body of refused) {
+      expect(refusal(() => parseApprovalAnswer(body))).toMatchObject({
+        code: 'invalid_approval_request',
+        param: 'message',
+      });
+    }
+  });
+
   it('treats all and resolve_all the same', () => {
     expect(parseApprovalAnswer({ choice: 'once', all: true, request_id: 'apr_1' })).toEqual({
       choice: 'once',

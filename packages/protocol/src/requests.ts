@@ -80,6 +80,8 @@ export interface ApprovalAnswer {
   choice: ApprovalChoice;
   requestId: string | undefined;
   all: boolean;
+  /** Why it is denied. */
+  message?: string | undefined;
 }
 
 const CHOICES: ReadonlyMap<unknown, ApprovalChoice> = new Map<unknown, ApprovalChoice>([
@@ -104,7 +106,24 @@ export function parseApprovalAnswer(body: unknown): ApprovalAnswer {
     choice,
     requestId: requestId ?? undefined,
     all: optionalFlag(fields, 'all') || optionalFlag(fields, 'resolve_all'),
+    message: parseDenialMessage(fields.message, choice),
   };
+}
+
+/** How many characters the reason of a denial may have. */
+export const APPROVAL_MESSAGE_MAX = 10_000;
+
+/** A form sends an empty field for none. */
+function parseDenialMessage(message: unknown, choice: ApprovalChoice): string | undefined {
+  if (message === undefined || message === null || message === '') return undefined;
+  const refuse = (why: string) =>
+    new TalariaError('invalid_approval_request', { message: why, param: 'message' });
+  if (typeof message !== 'string') throw refuse("'message' must be text");
+  if (choice !== 'deny') throw refuse("'message' goes with the choice deny only");
+  if (message.length > APPROVAL_MESSAGE_MAX) {
+    throw refuse(`'message' must have at most ${APPROVAL_MESSAGE_MAX} characters`);
+  }
+  return message.trim() === '' ? undefined : message;
 }
 
 const STEER_MAX = 100_000;

@@ -85,11 +85,13 @@ class Runs:
     async def stop(self, run_id: str) -> Json:
         return await self._transport.json("POST", f"{_path(run_id)}/stop", body={}, repeat=True)
 
-    async def approve(self, run_id: str, choice: str, *, request_id: Optional[str] = None) -> Json:
-        """`choice` is `once`, `session`, `always` or `deny`; with a `request_id` it answers that question alone."""
-        body: Dict[str, Any] = {"choice": choice}
-        if request_id is not None:
-            body["request_id"] = request_id
+    async def approve(
+        self, run_id: str, choice: str, *, request_id: Optional[str] = None, message: Optional[str] = None
+    ) -> Json:
+        """`choice` is `once`, `session`, `always` or `deny`; with a `request_id` it answers that question alone.
+        `message` goes with `deny`: the model is told why."""
+        given = {"choice": choice, "request_id": request_id, "message": message}
+        body: Dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         path = f"{_path(run_id)}/approval"
         return await self._transport.json("POST", path, body=body, repeat=request_id is not None)
 

@@ -1,5 +1,6 @@
 /** `/v1/runs`: runs, their events and artifacts, and the error envelope. */
 import Type from 'typebox';
+import { APPROVAL_MESSAGE_MAX } from '../requests.ts';
 import { RunWebhookSchema, WebhookRequestSchema } from './webhooks.ts';
 
 const RunId = Type.String({ pattern: '^run_[0-9a-f]{32}$' });
@@ -31,6 +32,8 @@ export const ApprovalChoiceSchema = Type.Union([
   Type.Literal('always'),
   Type.Literal('deny'),
 ]);
+
+const AnsweredBy = Type.String({ description: 'The name of the API key that answered, or timeout' });
 
 /** A gated tool call that waits for a human: the payload of `approval.request` and the run's `approval`. */
 export const ApprovalRequestSchema = Type.Object({
@@ -149,6 +152,8 @@ export const RunCallSchema = Type.Object({
       requested_at: EpochSeconds,
       choice: Type.Optional(ApprovalChoiceSchema),
       reason: Type.Optional(Type.String()),
+      message: Type.Optional(Type.String()),
+      answered_by: Type.Optional(AnsweredBy),
       answered_at: Type.Optional(EpochSeconds),
     }),
   ),
@@ -254,6 +259,9 @@ export const ApprovalAnswerSchema = Type.Object({
     Type.Literal('allow'),
   ]),
   request_id: Type.Optional(Type.String()),
+  message: Type.Optional(
+    Type.String({ maxLength: APPROVAL_MESSAGE_MAX, description: 'Goes with deny: the model is told why' }),
+  ),
   all: Type.Optional(Type.Boolean()),
   resolve_all: Type.Optional(Type.Boolean()),
 });
@@ -299,6 +307,8 @@ export const EVENT_PAYLOADS = {
     resolved: Count,
     request_id: Type.String(),
     reason: Type.Optional(Type.String()),
+    message: Type.Optional(Type.String({ description: 'Why it was denied, with secrets masked' })),
+    answered_by: Type.Optional(AnsweredBy),
   }),
   'run.waiting': Type.Object({
     calls: Type.Array(PendingCallSchema, {

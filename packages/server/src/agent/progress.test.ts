@@ -81,7 +81,7 @@ describe('tool calls', () => {
     expect(progress.outstanding?.request_id).toBe('apr_b');
     progress.apply(more[1]!);
     expect(progress.outstanding).toBeUndefined();
-    expect(progress.decisions.get('apr_b')).toBe('once');
+    expect(progress.decisions.get('apr_b')).toMatchObject({ choice: 'once' });
     expect(phases(progress)).toEqual(['running', 'gated']);
     progress.apply(more[2]!);
     expect(phases(progress)).toEqual(['running', 'running']);
@@ -111,10 +111,10 @@ describe('tool calls', () => {
         { event: 'approval.waived', private: { request_id: 'apr_c' } },
       ]),
     );
-    expect([...progress.decisions]).toEqual([
-      ['apr_a', 'deny'],
-      ['apr_b', 'deny'],
-      ['apr_c', 'once'],
+    expect([...progress.decisions]).toMatchObject([
+      ['apr_a', { choice: 'deny' }],
+      ['apr_b', { choice: 'deny' }],
+      ['apr_c', { choice: 'once' }],
     ]);
   });
 });

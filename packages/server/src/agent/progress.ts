@@ -9,9 +9,9 @@
  * A new owner that finds a call `running` does not know its outcome: the call never runs again (see `interrupted`).
  */
 import {
-  type ApprovalChoice,
   type ApprovalRequest,
   addUsage,
+  type EventPayload,
   type HistoryMessage,
   NO_USAGE,
   type Usage,
@@ -40,6 +40,9 @@ export interface Answer {
   content: AssistantPart[];
   reason: FinishReason;
 }
+
+/** The answer to a question; `message` says why it was denied. */
+export type Decision = Pick<EventPayload<'approval.responded'>, 'choice' | 'message'>;
 
 export interface Steer {
   pos: number;
@@ -83,7 +86,7 @@ export class Progress {
   outstanding: ApprovalRequest | undefined;
   /** The calls of client tools by id, whatever tools the client has now. */
   readonly clientCalls = new Set<string>();
-  readonly decisions = new Map<string, ApprovalChoice>();
+  readonly decisions = new Map<string, Decision>();
   lastPostedPos = -1;
   /** Notices that the model has not received yet. */
   notices: string[] = [];
@@ -165,11 +168,11 @@ export class Progress {
         this.outstanding = record.public;
         break;
       case 'approval.waived':
-        this.decisions.set(record.private.request_id, 'once');
+        this.decisions.set(record.private.request_id, { choice: 'once' });
         break;
       case 'approval.responded':
         this.outstanding = undefined;
-        for (const id of record.private.request_ids) this.decisions.set(id, record.public.choice);
+        for (const id of record.private.request_ids) this.decisions.set(id, record.public);
         this.lastPostedPos = record.pos;
         break;
       case 'tool.executing':

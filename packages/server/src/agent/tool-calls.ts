@@ -15,7 +15,7 @@ import type { NewRecord, QueuedApproval } from '../journal/records.ts';
 import { maskValue } from '../secrets/credential-patterns.ts';
 import { type AgentRun, Handover, Parked, RunFailure } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
-import type { ToolCallProgress } from './progress.ts';
+import type { Decision, ToolCallProgress } from './progress.ts';
 import {
   type ClientCall,
   InvalidArguments,
@@ -241,11 +241,9 @@ async function askInTurn(
   for (const call of planned) {
     const { approval } = call.progress;
     if (call.progress.phase !== 'gated' || approval === undefined) continue;
-    const choice = await decide(run, approval);
-    if (choice === 'deny') {
-      const output =
-        'A person refused this call, or nobody approved it in time. Do not try to do it in another way.';
-      await record(run, call, { output, isError: true });
+    const decision = await decide(run, approval);
+    if (decision.choice === 'deny') {
+      await record(run, call, { output: denial(decision), isError: true });
       continue;
     }
     await run.append({ event: 'tool.executing', private: { tool_call_id: call.progress.call.id } });
@@ -255,7 +253,13 @@ async function askInTurn(
   }
 }
 
-async function decide(run: AgentRun, approval: QueuedApproval): Promise<ApprovalChoice> {
+/** What the model is told in place of an output. A reason may ask for another way, so it forbids none. */
+function denial({ message }: Decision): string {
+  if (message !== undefined) return `A person refused this call and said why: ${message}`;
+  return 'A person refused this call, or nobody approved it in time. Do not try to do it in another way.';
+}
+
+async function decide(run: AgentRun, approval: QueuedApproval): Promise<Decision> {
   const { progress } = run;
   const decided = () => progress.decisions.get(approval.request_id);
   if (decided() === undefined && progress.outstanding?.request_id !== approval.request_id) {

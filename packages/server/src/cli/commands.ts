@@ -174,13 +174,18 @@ export const commands = {
     options: {
       request: { type: 'text', value: 'id', about: 'only this question, by its request_id' },
       all: { type: 'flag', about: 'the same answer for what waits behind it' },
+      message: { type: 'text', value: 'text', about: 'with deny: why, for the model' },
       json,
       server,
     },
     examples: [
       { line: 'talaria approve run_0193c7e8a1b2', about: 'see the command, then decide' },
       { line: 'talaria approve run_0193c7e8a1b2 once', about: 'allow it this time' },
-      { line: 'talaria approve run_0193c7e8a1b2 deny', about: 'refuse it; the run goes on without' },
+      { line: 'talaria approve run_0193c7e8a1b2 deny', about: 'refuse it; the run continues without' },
+      {
+        line: "talaria approve run_0193c7e8a1b2 deny --message 'keep the build'",
+        about: 'and tell the model why',
+      },
     ],
   }),
   answer: defineCommand({

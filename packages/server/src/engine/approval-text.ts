@@ -22,7 +22,9 @@ export function approvalText(runId: string, { command, description, expires_at }
   ].join('\n');
 }
 
-export function approvalAnswerText({ choice, reason }: EventPayload<'approval.responded'>): string {
+export function approvalAnswerText(answer: EventPayload<'approval.responded'>): string {
+  const { choice, reason, message } = answer;
   if (reason === 'timeout') return 'Nobody answered in time: denied.\n\n';
-  return choice === 'deny' ? 'Denied.\n\n' : `Approved (${choice}).\n\n`;
+  if (choice !== 'deny') return `Approved (${choice}).\n\n`;
+  return message === undefined ? 'Denied.\n\n' : `Denied: ${message}\n\n`;
 }

@@ -339,8 +339,15 @@ export class Engine {
 
   async answerApproval(owner: string, runId: string, answer: ApprovalAnswer): Promise<RunApprovalResponse> {
     await this.#find(owner, runId);
-    const { choice, requestId, all } = answer;
-    const [record] = await this.#journal.post(runId, { kind: 'approval', choice, requestId, all });
+    const { choice, requestId, all, message } = answer;
+    const [record] = await this.#journal.post(runId, {
+      kind: 'approval',
+      choice,
+      requestId,
+      all,
+      message: message === undefined ? undefined : this.#options.secrets.mask(message),
+      by: owner,
+    });
     if (record?.event !== 'approval.responded') throw new TalariaError('approval_not_pending');
     return {
       object: 'hermes.run.approval_response',

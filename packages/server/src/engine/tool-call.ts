@@ -44,10 +44,8 @@ export function findCall(
       case 'approval.responded': {
         const { approval } = call ?? {};
         if (approval === undefined || !record.private.request_ids.includes(approval.request_id)) break;
-        const { choice, reason } = record.public;
-        approval.choice = choice;
-        approval.answered_at = record.at / 1000;
-        if (reason !== undefined) approval.reason = reason;
+        const { request_id: _, resolved: __, ...answer } = record.public;
+        Object.assign(approval, answer, { answered_at: record.at / 1000 });
         break;
       }
       case 'tool.completed': {

@@ -176,7 +176,15 @@ describe('an approval', () => {
 
   it('carries its reason', () => {
     const [record] = admit(waiting, answer({ choice: 'deny', reason: 'timeout' }), true).records;
-    expect(record?.public).toMatchObject({ reason: 'timeout' });
+    expect(record?.public).toMatchObject({ reason: 'timeout', answered_by: 'timeout' });
+  });
+
+  it('says who answered, and why it was denied', () => {
+    const post = answer({ choice: 'deny', by: 'ada', message: 'not that one' });
+    expect(admit(waiting, post, true).records[0]?.public).toMatchObject({
+      answered_by: 'ada',
+      message: 'not that one',
+    });
   });
 
   it('grants nothing when it is for once or a denial', () => {

@@ -34,6 +34,10 @@ export type Post =
       requestId?: string | undefined;
       /** Also answer the calls that wait behind it. */
       all: boolean;
+      /** Why it is denied. */
+      message?: string | undefined;
+      /** Who answers: the name of an API key. */
+      by?: string | undefined;
       /** The reason of an answer that the owner of the run gives because none came, such as a timeout. */
       reason?: string | undefined;
     };
@@ -97,6 +101,9 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
         request_id: pending.request_id,
       };
       if (post.reason !== undefined) payload.reason = post.reason;
+      if (post.message !== undefined) payload.message = post.message;
+      const answeredBy = post.by ?? post.reason;
+      if (answeredBy !== undefined) payload.answered_by = answeredBy;
       const record: NewRecord = {
         event: 'approval.responded',
         public: payload,

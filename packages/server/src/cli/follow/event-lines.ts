@@ -52,8 +52,10 @@ export function reasoningLines({ text }: EventOf<'reasoning.available'>, { faint
   return safeText(text).trim().split('\n').map(faint);
 }
 
-export function respondedLine({ choice, reason }: EventOf<'approval.responded'>, style: Style): string {
-  const why = reason === 'timeout' ? ': nobody answered in time' : reason ? `: ${safeLine(reason)}` : '';
+export function respondedLine(event: EventOf<'approval.responded'>, style: Style): string {
+  const { choice, reason, message } = event;
+  const said = reason === 'timeout' ? 'nobody answered in time' : (message ?? reason);
+  const why = said === undefined || said === '' ? '' : `: ${safeLine(said)}`;
   return `${answeredLine(choice, style)}${why}`;
 }
 

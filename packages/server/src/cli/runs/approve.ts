@@ -21,12 +21,16 @@ export async function approve(args: Arguments<'approve'>, terminal: Terminal): P
   const client = connect(args, terminal);
   const runId = await findRun(client, args.run);
   const question = pendingQuestion(await client.runs.get(runId), args.request);
+  if (args.message !== undefined && args.choice !== 'deny') {
+    throw new UsageError('--message goes with deny: it tells the model why');
+  }
   const choice = args.choice ?? (await ask(question, terminal));
   const { request_id } = question;
   const answer = await client.runs.respondApproval(runId, {
     choice,
     ...(request_id === undefined ? {} : { request_id }),
     ...(args.all ? { all: true } : {}),
+    ...(args.message === undefined ? {} : { message: args.message }),
   });
   if (args.json) {
     terminal.out(safeJson(answer, 2));
