@@ -351,7 +351,7 @@ export class RunWorker {
       keepFiles: () => workspace.keep(this.#lastPos, this.#abort.signal),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
       answerCalls: (outputs) => this.#answerCalls(outputs),
-      isGranted: async (patternKeys) => (await journal.grants(run.owner, run.sessionId)).allow(patternKeys),
+      isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
       secrets,

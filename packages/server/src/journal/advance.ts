@@ -3,6 +3,7 @@
  * result in the same transaction.
  */
 import { isTerminalStatus } from '@talaria/protocol';
+import { type Decision, decisionsOf } from './approvals.ts';
 import type { LogRecord, NewRecord } from './records.ts';
 import { foldRecord, isSuspect, type RunState } from './run-state.ts';
 
@@ -16,6 +17,8 @@ export interface RunHead {
 
 export interface Advanced extends RunHead {
   records: LogRecord[];
+  /** The questions that the records answer. */
+  decisions: Decision[];
   finished: boolean;
   /**
    * Whether a run has become claimable: the next of its session, the next suspect, or this run itself, because its
@@ -31,6 +34,7 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
   const at = Math.max(now, head.updatedAt);
   let { nextPos, nextSeq, state } = head;
   const stored: LogRecord[] = [];
+  const decisions: Decision[] = [];
   for (const record of records) {
     if (isTerminalStatus(state.status)) {
       throw new Error(`A record after the end of ${runId}: ${record.event}`);
@@ -41,6 +45,7 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
       seq: record.public === undefined ? null : nextSeq++,
       at,
     } as LogRecord;
+    decisions.push(...decisionsOf(runId, state, full));
     state = foldRecord(state, full);
     stored.push(full);
   }
@@ -49,6 +54,7 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
   const isCleared = isSuspect(head.state, true) && !isSuspect(state, true);
   return {
     records: stored,
+    decisions,
     updatedAt: stored.length === 0 ? head.updatedAt : at,
     nextPos,
     nextSeq,

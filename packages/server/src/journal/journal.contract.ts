@@ -12,6 +12,7 @@ import { appendContract } from './contract/append.contract.ts';
 import { claimContract } from './contract/claim.contract.ts';
 import { conversationsContract } from './contract/conversations.contract.ts';
 import { createContract } from './contract/create.contract.ts';
+import { decisionsContract } from './contract/decisions.contract.ts';
 import { grantsContract } from './contract/grants.contract.ts';
 import { jobsContract } from './contract/jobs.contract.ts';
 import { keepContract } from './contract/keep.contract.ts';
@@ -81,6 +82,7 @@ export function describeJournalContract(
     describe('claim', () => claimContract(subject));
     describe('leases', () => leaseContract(subject));
     describe('parked runs', () => parkedContract(subject));
+    describe('decisions', () => decisionsContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));
     describe('sessions', () => sessionDetailsContract(subject));

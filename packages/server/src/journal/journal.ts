@@ -16,6 +16,7 @@
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
 import type { EventName, RunStatus } from '@talaria/protocol';
+import type { Approvals } from './approvals.ts';
 import type { Conversations } from './conversations.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
@@ -126,11 +127,6 @@ export interface RunPage {
   next?: string | undefined;
 }
 
-export interface Grants {
-  /** Whether all of these patterns are allowed for runs of this owner and session. */
-  allow(patternKeys: readonly string[]): boolean;
-}
-
 export interface QueueDepth {
   /** Unfinished runs that wait for a worker. */
   queued: number;
@@ -151,6 +147,7 @@ export interface Journal {
   readonly conversations: Conversations;
   readonly responses: Responses;
   readonly jobs: Jobs;
+  readonly approvals: Approvals;
   /** Only in a store that several servers share. */
   readonly peers?: Peers;
   /** Only in a store that several servers share. */
@@ -197,8 +194,6 @@ export interface Journal {
    * that time, whichever comes first. Meanwhile it counts neither as queued nor as leased.
    */
   release(lease: Lease, parkMs?: number): Promise<void>;
-
-  grants(owner: string, sessionId: string): Promise<Grants>;
 
   /** Runs that finished at least `retentionMs` ago, the longest ago first. */
   expired(retentionMs: number, limit: number): Promise<string[]>;

@@ -226,6 +226,16 @@ export interface StoredRun {
 
 /** The run as clients see it (PROTOCOL.md). */
 export function toWireRun(run: StoredRun, model: string): Run {
+  const { status, output, output_is_json: isJson } = run.state;
+  const wire = toWireHead(run, model);
+  if (status !== 'completed') return wire;
+  wire.output = output ?? '';
+  if (isJson) wire.output_parsed = JSON.parse(wire.output);
+  return wire;
+}
+
+/** Without the answer, which may be as long as a book. */
+export function toWireHead(run: StoredRun, model: string): Run {
   const { state } = run;
   const wire: Run = {
     object: 'hermes.run',
@@ -242,8 +252,6 @@ export function toWireRun(run: StoredRun, model: string): Run {
   if (state.steps !== null) wire.steps = state.steps;
   if (run.jobId !== null) wire.job_id = run.jobId;
   if (state.status === 'completed') {
-    wire.output = state.output ?? '';
-    if (state.output_is_json) wire.output_parsed = JSON.parse(wire.output);
     wire.usage = state.usage;
   } else if (state.usage.total_tokens > 0) {
     wire.usage_so_far = state.usage;
@@ -257,10 +265,4 @@ export function toWireRun(run: StoredRun, model: string): Run {
   const isOpen = state.status === 'waiting_for_approval' || state.status === 'waiting_for_tool';
   if (isOpen && state.pending_calls.length > 0) wire.pending_calls = state.pending_calls;
   return wire;
-}
-
-/** Without the answer, which may be as long as a book. */
-export function toWireHead(run: StoredRun, model: string): Run {
-  const { output: _, output_parsed: __, ...head } = toWireRun(run, model);
-  return head;
 }

@@ -321,7 +321,7 @@ export function sessionsContract(subject: Subject): void {
 
     it('removes the grants of the session', async () => {
       const { journal } = subject;
-      const allowed = async () => (await journal.grants('ada', 's')).allow(['delete']);
+      const allowed = () => journal.approvals.allows('ada', 's', ['delete']);
       const claim = await claimedRun(journal, { sessionId: 's' });
       await journal.append(claim, [approvalRequest('a', ['delete'])]);
       const [answer] = await journal.post(claim.runId, { kind: 'approval', choice: 'session', all: false });
@@ -359,7 +359,7 @@ export function sessionsContract(subject: Subject): void {
       request: { prompt: 'go on', session_named: true },
     });
     await evictExpired(journal, 0, 10);
-    expect((await journal.grants('ada', claim.runId)).allow(['delete'])).toBe(true);
+    expect(await journal.approvals.allows('ada', claim.runId, ['delete'])).toBe(true);
   });
 
   describe('the sweep', () => {

@@ -53,7 +53,7 @@ export function terminalContract(subject: Subject): void {
     await journal.claim('w', LEASE_MS, 10);
 
     expect(await journal.readLog(claim.runId, -1)).toEqual(log);
-    expect((await journal.grants('ada', claim.runId)).allow(['a'])).toBe(false);
+    expect(await journal.approvals.allows('ada', claim.runId, ['a'])).toBe(false);
   });
 
   it('happens once when two try at the same time', async () => {

@@ -152,7 +152,7 @@ describe('rows of any values', () => {
   it('zero characters, which Postgres cannot store, become U+FFFD, and the result says so', async () => {
     fillStore(path, { rows: 2, seed: 1 });
     change(
-      "UPDATE jobs SET prompt = 'a' || char(0) || 'b' || char(0); INSERT INTO grants VALUES ('o', char(0), 'p', 1)",
+      "UPDATE jobs SET prompt = 'a' || char(0) || 'b' || char(0); INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'o', char(0), 'p', 1)",
     );
     const { tables } = await move();
     expect(await query('SELECT DISTINCT prompt FROM jobs')).toEqual([{ prompt: 'a\uFFFDb\uFFFD' }]);
@@ -298,7 +298,7 @@ describe('a move that was interrupted', () => {
   it('does not continue when the source has changed, but starts over on request', async () => {
     fillStore(path, { rows: 4, seed: 8 });
     await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
-    change("INSERT INTO grants VALUES ('late', '', 'p', 1)");
+    change("INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)");
     await expect(move()).rejects.toThrow(/changed since the move began: grants had 4 rows and has 5/);
     await move({}, { startOver: true });
     expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
@@ -359,8 +359,8 @@ describe('the comparison', () => {
     ],
     [
       'a row under another key',
-      "UPDATE grants SET pattern_key = pattern_key || '~' WHERE created_at = (SELECT max(created_at) FROM grants)",
-      /grants has no row with owner/,
+      "UPDATE idempotency SET key = key || '~' WHERE created_at = (SELECT max(created_at) FROM idempotency)",
+      /idempotency has no row with owner/,
     ],
     [
       'a row too many',
@@ -450,7 +450,7 @@ describe('a move is refused', () => {
   it('into a store that was moved there and has been used since', async () => {
     fillStore(path, { rows: 1, seed: 1 });
     await move();
-    change("INSERT INTO grants VALUES ('late', '', 'p', 1)");
+    change("INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)");
     await expect(move()).rejects.toThrow(/moved there before/);
     await expect(move({}, { startOver: true })).rejects.toThrow(/moved there before/);
   });

@@ -1,7 +1,7 @@
 /** Upgrades: many servers start together, and old ones meet a newer schema. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimedRun, completed, reasoning } from '../testing/records.ts';
+import { approvalRequest, claimedRun, completed, reasoning } from '../testing/records.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
@@ -84,5 +84,41 @@ it('a running server keeps working when the schema gets newer in the ways that a
   ]);
   expect((await journal.getRun(after.runId))?.state.status).toBe('completed');
   expect((await journal.checkHealth()).writable).toBe(true);
+  await journal.close();
+});
+
+it('keeps grants and answers of a version that could not list them', async () => {
+  const url = await postgres.createDatabase();
+  const before = await PostgresJournal.open({ url });
+  const claim = await claimedRun(before, { sessionId: 's' });
+  const asked = approvalRequest('a', ['delete']);
+  await before.append(claim, [asked]);
+  await before.post(claim.runId, { kind: 'approval', choice: 'always', all: false });
+  await before.close();
+  await query(
+    url,
+    `DROP TABLE decisions;
+     ALTER TABLE grants DROP COLUMN n, DROP COLUMN id, DROP COLUMN last_used_at,
+       DROP CONSTRAINT grants_owner_session_id_pattern_key_key, ADD PRIMARY KEY (owner, session_id, pattern_key);
+     UPDATE talaria_schema SET version = 8`,
+  );
+  // As a server of that version writes it.
+  const grant = `INSERT INTO grants (owner, session_id, pattern_key, created_at) VALUES ('ada', 's', 'sudo', 1)`;
+  await query(url, grant);
+
+  const journal = await PostgresJournal.open({ url });
+  const { approvals } = journal;
+  const { grants } = await approvals.grants({ owner: 'ada', limit: 9 });
+  expect(grants.map(({ patternKey, sessionId }) => [patternKey, sessionId]).toSorted()).toEqual([
+    ['delete', undefined],
+    ['sudo', 's'],
+  ]);
+  expect(await approvals.allows('ada', 's', ['delete', 'sudo'])).toBe(true);
+  // That version is still running somewhere.
+  await query(url, grant.replace('sudo', 'format'));
+  expect(await approvals.allows('ada', 's', ['format'])).toBe(true);
+  expect((await approvals.decisions({ owner: 'ada', limit: 9 })).decisions).toMatchObject([
+    { runId: claim.runId, question: asked.public, choice: 'always', answeredBy: 'ada', message: null },
+  ]);
   await journal.close();
 });

@@ -324,6 +324,41 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_job ON runs (owner, job_id, n) WHERE job_id IS NOT NULL;
   CREATE INDEX runs_by_creation ON runs (owner, created_at, n);
   `,
+  // 9: answered questions; grants that can be named and taken back
+  `
+  CREATE TABLE decisions (
+    n           bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    owner       text    NOT NULL,
+    run_id      text    NOT NULL,
+    request_id  text    NOT NULL,
+    question    text    NOT NULL,
+    choice      text    NOT NULL,
+    answered_by text,
+    answered_at bigint  NOT NULL,
+    message     text
+  );
+  CREATE INDEX decisions_by_owner ON decisions (owner, n);
+  CREATE INDEX decisions_by_run ON decisions (run_id);
+  -- Of the answers before this step, those to a question that was asked: the others were not recorded by themselves.
+  INSERT INTO decisions (owner, run_id, request_id, question, choice, answered_by, answered_at)
+    SELECT r.owner, r.run_id, answer.public::jsonb ->> 'request_id', question.public,
+           answer.public::jsonb ->> 'choice', coalesce(answer.public::jsonb ->> 'reason', r.owner), answer.at
+      FROM records answer
+      JOIN runs r ON r.n = answer.run
+      JOIN records question ON question.run = answer.run AND question.event = 'approval.request'
+                           AND question.public::jsonb -> 'request_id' = answer.public::jsonb -> 'request_id'
+     WHERE answer.event = 'approval.responded'
+     ORDER BY answer.at, answer.run, answer.pos;
+
+  -- The id has a default for servers of an earlier version that are still running.
+  ALTER TABLE grants
+    DROP CONSTRAINT grants_pkey,
+    ADD COLUMN n            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    ADD COLUMN id           text   NOT NULL UNIQUE DEFAULT 'grt_' || replace(gen_random_uuid()::text, '-', ''),
+    ADD COLUMN last_used_at bigint,
+    ADD UNIQUE (owner, session_id, pattern_key);
+  CREATE INDEX grants_by_owner ON grants (owner, n);
+  `,
 ];
 
 /** The newest schema there is. */

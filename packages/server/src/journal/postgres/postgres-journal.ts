@@ -10,7 +10,6 @@ import type {
   Claim,
   CreateLimits,
   CreateOutcome,
-  Grants,
   Journal,
   Lease,
   NewRun,
@@ -21,6 +20,7 @@ import type {
   StoreHealth,
 } from '../journal.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
+import { decisionsOfEvictedRuns, PostgresApprovals } from './approvals.ts';
 import type { Peers } from '../peers.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
@@ -83,6 +83,7 @@ export class PostgresJournal implements Journal {
   readonly conversations: PostgresConversations;
   readonly responses: PostgresResponses;
   readonly jobs: PostgresJobs;
+  readonly approvals: PostgresApprovals;
   readonly peers: Peers;
   readonly snapshots: PostgresWorkspaceSnapshots;
   readonly #database: Database;
@@ -142,6 +143,10 @@ export class PostgresJournal implements Journal {
     this.conversations = new PostgresConversations(database);
     this.responses = new PostgresResponses(database);
     this.jobs = new PostgresJobs(database, this.#announcements);
+    this.approvals = new PostgresApprovals(database, {
+      decisions: new Cursors(keys.cursors, 'decisions'),
+      grants: new Cursors(keys.cursors, 'grants'),
+    });
     this.snapshots = new PostgresWorkspaceSnapshots(database);
     this.peers = {
       secret: keys.peers,
@@ -237,11 +242,6 @@ export class PostgresJournal implements Journal {
     if (unblocks) this.#announcements.queue();
   }
 
-  async grants(owner: string, sessionId: string): Promise<Grants> {
-    const granted = await this.#reader.grantedPatterns(owner, sessionId);
-    return { allow: (patternKeys) => patternKeys.every((key) => granted.has(key)) };
-  }
-
   async expired(retentionMs: number, limit: number): Promise<string[]> {
     const rows = await this.#database.rowsByClock<{ run_id: string }>(
       ASKED,
@@ -276,6 +276,7 @@ export class PostgresJournal implements Journal {
       webhooksOfEvictedRuns(tx, ids);
       workspacesOfEvictedRuns(tx, ids);
       snapshotsOfEvictedRuns(tx, ids);
+      decisionsOfEvictedRuns(tx, ids);
       // An unnamed session belongs to its run, and ends with it.
       tx.send(
         `DELETE FROM grants USING unnest ($1::text[], $2::text[]) AS g (owner, session_id)

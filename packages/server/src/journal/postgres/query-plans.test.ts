@@ -168,7 +168,10 @@ async function readRuns(journal: PostgresJournal): Promise<void> {
   await journal.readPosted(RUN, -1);
   await journal.firstShownAfter(RUN, 0);
   await journal.previousTurn(run!);
-  await journal.grants(OWNER, run!.sessionId);
+  const [grant] = (await journal.approvals.grants({ owner: OWNER, limit: 1 })).grants;
+  await journal.approvals.allows(OWNER, grant!.sessionId!, [grant!.patternKey]);
+  await journal.approvals.revoke(OWNER, grant!.id);
+  await journal.approvals.decisions({ owner: OWNER, limit: 10 });
   await journal.queueDepth();
   await journal.checkHealth();
 }

@@ -89,15 +89,6 @@ export class PostgresReader {
     return row?.run_id;
   }
 
-  /** The patterns granted to this owner permanently or in this session. */
-  async grantedPatterns(owner: string, sessionId: string): Promise<Set<string>> {
-    const rows = await this.#query<{ pattern_key: string }>(
-      "SELECT pattern_key FROM grants WHERE owner = $1 AND session_id IN ('', $2)",
-      [owner, sessionId],
-    );
-    return new Set(rows.map((row) => row.pattern_key));
-  }
-
   async #records(
     condition: string,
     runId: string,

@@ -4,9 +4,11 @@
  * always in the same order, so no two transactions wait for each other.
  */
 import { type Advanced, advance, type RunHead } from '../advance.ts';
+import type { Decision } from '../approvals.ts';
 import { isAnnounced } from '../outbox.ts';
 import type { NewRecord } from '../records.ts';
 import { type RunRow, toState } from '../rows.ts';
+import { insertDecisions } from './approvals.ts';
 import type { Statement, Transaction } from './database.ts';
 import { keysOfEndedRuns } from './idempotency-keys.ts';
 import { jobsOfEndedRuns } from './jobs.ts';
@@ -35,6 +37,7 @@ export function lockRuns(runIds: readonly string[]): Statement {
 export class RunBatch {
   readonly #runs = new Map<string, LockedRun>();
   readonly #changed: { row: RunRow; record: Advanced['records'][number] }[] = [];
+  readonly #decided: { owner: string; decision: Decision }[] = [];
 
   /** A row that this transaction has locked or made. */
   add(row: RunRow): void {
@@ -53,9 +56,11 @@ export class RunBatch {
 
   append(runId: string, records: readonly NewRecord[], now: number): Appended {
     const run = this.#find(runId);
-    const { records: stored, finished, unblocks, unparks, ...head } = advance(runId, run.head, records, now);
+    const advanced = advance(runId, run.head, records, now);
+    const { records: stored, decisions, finished, unblocks, unparks, ...head } = advanced;
     run.head = head;
     for (const record of stored) this.#changed.push({ row: run.row, record });
+    for (const decision of decisions) this.#decided.push({ owner: run.row.owner, decision });
     if (stored.length > 0) run.dirty = true;
     if (unparks) run.row = { ...run.row, parked_until: null };
     if (finished) {
@@ -120,6 +125,7 @@ export class RunBatch {
         runs.map(({ row }) => row.parked_until),
       ],
     );
+    insertDecisions(tx, this.#decided);
     for (const { row, record } of records) announce(tx, row, record);
     const ended = runs.filter(({ row }) => row.finished_at !== null);
     if (ended.length === 0) return;

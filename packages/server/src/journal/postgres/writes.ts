@@ -8,6 +8,7 @@ import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from 
 import { admit, type Post } from '../posts.ts';
 import type { NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
+import { insertGrants } from './approvals.ts';
 import type { Statement, Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
 import { turnAdded } from './responses.ts';
@@ -84,11 +85,7 @@ function post(tx: Transaction, batch: RunBatch, runId: string, asked: Post): App
   const owned = row.lease_until !== null && row.lease_until > tx.now;
   const { records, grants } = admit(head.state, asked, owned);
   if (grants !== undefined) {
-    tx.send(
-      `INSERT INTO grants (owner, session_id, pattern_key, created_at)
-       SELECT $1, $2, pattern_key, $4 FROM unnest ($3::text[]) AS g (pattern_key) ON CONFLICT DO NOTHING`,
-      [row.owner, grants.scope === 'session' ? row.session_id : '', grants.patternKeys, tx.now],
-    );
+    insertGrants(tx, row.owner, grants.scope === 'session' ? row.session_id : '', grants.patternKeys);
   }
   return batch.append(runId, records, tx.now);
 }

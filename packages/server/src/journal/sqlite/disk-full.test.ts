@@ -16,7 +16,7 @@ it.skipIf(!hasPrlimit)(
     const path = join(directory.path, 'talaria.db');
 
     const { stdout } = await run('prlimit', [
-      '--fsize=500000:unlimited',
+      '--fsize=600000:unlimited',
       process.execPath,
       fixturePath('fill-the-disk'),
       path,

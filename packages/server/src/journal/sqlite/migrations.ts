@@ -277,6 +277,51 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_job ON runs (owner, job_id, n) WHERE job_id IS NOT NULL;
   CREATE INDEX runs_by_creation ON runs (owner, created_at, n);
   `,
+  // 14: answered questions; grants that can be named and taken back
+  `
+  CREATE TABLE decisions (
+    n           INTEGER PRIMARY KEY AUTOINCREMENT,
+    owner       TEXT    NOT NULL,
+    run_id      TEXT    NOT NULL,
+    request_id  TEXT    NOT NULL,
+    question    TEXT    NOT NULL,
+    choice      TEXT    NOT NULL,
+    answered_by TEXT,
+    answered_at INTEGER NOT NULL,
+    message     TEXT
+  ) STRICT;
+  CREATE INDEX decisions_by_owner ON decisions (owner, n);
+  CREATE INDEX decisions_by_run ON decisions (run_id);
+  -- Of the answers before this step, those to a question that was asked: the others were not recorded by themselves.
+  INSERT INTO decisions (owner, run_id, request_id, question, choice, answered_by, answered_at)
+    SELECT r.owner, r.run_id, json_extract(answer.public, '$.request_id'), question.public,
+           json_extract(answer.public, '$.choice'),
+           coalesce(json_extract(answer.public, '$.reason'), r.owner), answer.at
+      FROM records answer
+      JOIN runs r ON r.n = answer.run
+      JOIN records question ON question.run = answer.run AND question.event = 'approval.request'
+                           AND json_extract(question.public, '$.request_id') = json_extract(answer.public, '$.request_id')
+     WHERE answer.event = 'approval.responded'
+     ORDER BY answer.at, answer.run, answer.pos;
+
+  -- session_id '' is a permanent grant.
+  CREATE TABLE named_grants (
+    n            INTEGER PRIMARY KEY AUTOINCREMENT,
+    id           TEXT    NOT NULL UNIQUE,
+    owner        TEXT    NOT NULL,
+    session_id   TEXT    NOT NULL,
+    pattern_key  TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    last_used_at INTEGER,
+    UNIQUE (owner, session_id, pattern_key)
+  ) STRICT;
+  INSERT INTO named_grants (id, owner, session_id, pattern_key, created_at)
+    SELECT 'grt_' || lower(hex(randomblob(16))), owner, session_id, pattern_key, created_at
+      FROM grants ORDER BY created_at;
+  DROP TABLE grants;
+  ALTER TABLE named_grants RENAME TO grants;
+  CREATE INDEX grants_by_owner ON grants (owner, n);
+  `,
 ];
 
 /** The newest schema there is. */

@@ -11,14 +11,12 @@ import { tempDirectory } from './testing/temp-journal.ts';
 
 /** The schema in which a run was one response at most. */
 const BEFORE_PARTS = 10;
-/** The schema that had none of these columns of sessions. */
+/** The schema in which a session was its transcript and nothing more. */
 const BEFORE_DETAILS = 11;
 /** The schema in which runs did not name their job. */
 const BEFORE_JOBS_OF_RUNS = 12;
-const DETAILS =
-  'title system_prompt source model preview ended_at end_reason pinned archived hidden unread tool_calls input_tokens output_tokens'.split(
-    ' ',
-  );
+/** The schema in which grants had no names, and answers were only in the records. */
+const BEFORE_DECISIONS = 13;
 
 const inUse = (path: string) => `The database ${path} is in use by another server: stop that one first`;
 
@@ -122,14 +120,14 @@ describe('a database file', () => {
     using directory = tempDirectory();
     const path = join(directory.path, 'talaria.db');
     const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
-    const journal = await SqliteJournal.open({ path });
-    await journal.append(await claimedRun(journal, { sessionId: 's' }), [completed()], { turn });
-    await journal.close();
     const db = new DatabaseSync(path);
-    for (const column of DETAILS) db.exec(`ALTER TABLE sessions DROP COLUMN ${column}`);
-    db.exec('DROP INDEX runs_by_job; DROP INDEX runs_by_creation; ALTER TABLE runs DROP COLUMN job_id');
+    migrate(db, BEFORE_DETAILS);
+    db.exec(`
+      INSERT INTO sessions (n, owner, session_id, created_at, used_at, place, next_pos, context_from, turns)
+        VALUES (1, 'ada', 's', 1, 2, 1, 1, 0, 1);
+      INSERT INTO session_messages (session, pos, turn, run_id, at, begins_context, message)
+        VALUES (1, 0, 0, 'run_1', 1, 0, '{"role":"user","content":"hi"}')`);
     db.close();
-    setVersion(path, BEFORE_DETAILS);
 
     const again = await SqliteJournal.open({ path });
     const unknown = { toolCalls: null, inputTokens: null, outputTokens: null, preview: null };
@@ -162,6 +160,38 @@ describe('a database file', () => {
       runs: [run],
     });
     expect(await journal.listRuns({ owner: 'ada', limit: 9, until: 5 })).toEqual({ runs: [] });
+    await journal.close();
+  });
+
+  it('keeps grants and answers of a version that could not list them', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const db = new DatabaseSync(path);
+    migrate(db, BEFORE_DECISIONS);
+    const question = { request_id: 'apr_a', command: 'rm -rf x', pattern_keys: ['delete'], expires_at: 9 };
+    db.exec(`
+      INSERT INTO runs (n, run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state)
+        VALUES (7, 'run_1', 'ada', 's', 'running', 5, 6, 4, 2, 1, '{"status":"running"}');
+      INSERT INTO records (run, pos, seq, event, at, public, private) VALUES
+        (7, 2, 0, 'approval.request', 5, '${JSON.stringify(question)}', NULL),
+        (7, 3, 1, 'approval.responded', 6, '{"choice":"deny","resolved":1,"request_id":"apr_a","reason":"timeout"}',
+         '{"request_ids":["apr_a"]}');
+      INSERT INTO grants (owner, session_id, pattern_key, created_at)
+        VALUES ('ada', '', 'delete', 2), ('ada', 's', 'sudo', 1)`);
+    db.close();
+
+    const journal = await SqliteJournal.open({ path });
+    const { grants } = await journal.approvals.grants({ owner: 'ada', limit: 9 });
+    expect(grants).toMatchObject([
+      { sessionId: undefined, patternKey: 'delete', createdAt: 2, lastUsedAt: null },
+      { sessionId: 's', patternKey: 'sudo', createdAt: 1, lastUsedAt: null },
+    ]);
+    expect(new Set(grants.map(({ id }) => id)).size).toBe(2);
+    expect(await journal.approvals.allows('ada', 's', ['delete', 'sudo'])).toBe(true);
+    expect(await journal.approvals.revoke('ada', grants[0]!.id)).toBe(true);
+    expect((await journal.approvals.decisions({ owner: 'ada', limit: 9 })).decisions).toMatchObject([
+      { runId: 'run_1', question, choice: 'deny', answeredBy: 'timeout', answeredAt: 6, message: null },
+    ]);
     await journal.close();
   });
 

@@ -118,9 +118,19 @@ describe('every query finds its rows by an index', () => {
       /runs_by_session \(owner=\? AND session_id=\? AND n<\?\)/,
     ],
     [
+      'the list of grants',
+      () => reader.approvals.grants({ owner: 'ada', limit: 10 }),
+      /grants_by_owner \(owner=\? AND n<\?\)/,
+    ],
+    [
+      'decisions',
+      () => reader.approvals.decisions({ owner: 'ada', limit: 10 }),
+      /decisions_by_owner \(owner=\? AND n<\?\)/,
+    ],
+    [
       'grants',
-      () => reader.grantedPatterns('ada', 's'),
-      /grants USING PRIMARY KEY \(owner=\? AND session_id=\?\)/,
+      () => reader.approvals.granted('ada', 's'),
+      /grants USING INDEX \w+ \(owner=\? AND session_id=\?\)/,
     ],
     [
       'sessions.get',

@@ -10,6 +10,7 @@ import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
+import { ApprovalsReader } from './approvals-reader.ts';
 import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
@@ -28,6 +29,7 @@ export class SqliteReader {
   readonly conversations: ConversationsReader;
   readonly responses: ResponsesReader;
   readonly jobs: JobsReader;
+  readonly approvals: ApprovalsReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
@@ -35,6 +37,10 @@ export class SqliteReader {
     const [key] = this.#all<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
     this.#cursors = new Cursors(key!.value);
     this.jobs = new JobsReader(this.#statement);
+    this.approvals = new ApprovalsReader(this.#statement, {
+      decisions: new Cursors(key!.value, 'decisions'),
+      grants: new Cursors(key!.value, 'grants'),
+    });
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
     this.outbox = new OutboxReader(this.#statement);
     this.conversations = new ConversationsReader(this.#statement);
@@ -124,16 +130,6 @@ export class SqliteReader {
       run.ordinal,
     )[0];
     return row?.run_id;
-  }
-
-  /** The patterns granted to this owner permanently or in this session. */
-  grantedPatterns(owner: string, sessionId: string): Set<string> {
-    const rows = this.#all<{ pattern_key: string }>(
-      "SELECT pattern_key FROM grants WHERE owner = ? AND session_id IN ('', ?)",
-      owner,
-      sessionId,
-    );
-    return new Set(rows.map((row) => row.pattern_key));
   }
 
   #records(condition: string, runId: string, afterPos: number, maxChars?: number): LogRecord[] {

@@ -10,7 +10,6 @@ import type {
   Claim,
   CreateLimits,
   CreateOutcome,
-  Grants,
   Journal,
   Lease,
   NewRun,
@@ -26,6 +25,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
+import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqliteConversations } from './sqlite-conversations.ts';
 import { SqliteJobs } from './sqlite-jobs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
@@ -58,6 +58,7 @@ export class SqliteJournal implements Journal {
   readonly conversations: SqliteConversations;
   readonly responses: SqliteResponses;
   readonly jobs: SqliteJobs;
+  readonly approvals: SqliteApprovals;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -94,6 +95,7 @@ export class SqliteJournal implements Journal {
     this.conversations = new SqliteConversations(writer, reader.conversations);
     this.responses = new SqliteResponses(writer, reader.responses);
     this.jobs = new SqliteJobs(writer, reader.jobs, this.#wakeups, now);
+    this.approvals = new SqliteApprovals(writer, reader.approvals, now);
     this.#report = report;
   }
 
@@ -170,11 +172,6 @@ export class SqliteJournal implements Journal {
   async release(lease: Lease, parkMs?: number): Promise<void> {
     const claimable = await this.#writer.write.release(lease, parkMs);
     if (claimable) this.#wakeups.wakeQueue();
-  }
-
-  async grants(owner: string, sessionId: string): Promise<Grants> {
-    const granted = this.#reader.grantedPatterns(owner, sessionId);
-    return { allow: (patternKeys) => patternKeys.every((key) => granted.has(key)) };
   }
 
   expired(retentionMs: number, limit: number): Promise<string[]> {

@@ -4,7 +4,7 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** The parts of the writer that are classes of their own. */
-const PARTS = ['sessions', 'conversations', 'outbox', 'responses', 'jobs'] as const;
+const PARTS = ['sessions', 'conversations', 'outbox', 'responses', 'jobs', 'approvals'] as const;
 type Part = (typeof PARTS)[number];
 
 /**

@@ -20,6 +20,7 @@ import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import { type RunRow, toState, toStoredRun } from '../rows.ts';
 import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
+import { ApprovalsWriter } from './approvals-writer.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { ConversationsWriter } from './conversations-writer.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
@@ -50,6 +51,7 @@ export class SqliteWriter {
   readonly outbox: OutboxWriter;
   readonly responses: ResponsesWriter;
   readonly jobs: JobsWriter;
+  readonly approvals: ApprovalsWriter;
   readonly #statement: Statements;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -62,6 +64,7 @@ export class SqliteWriter {
     this.outbox = new OutboxWriter(this.#statement);
     this.responses = new ResponsesWriter(this.#statement, this.sessions);
     this.jobs = new JobsWriter(this.#statement);
+    this.approvals = new ApprovalsWriter(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -142,14 +145,9 @@ export class SqliteWriter {
     }
     const state = toState(row);
     const { records, grants } = admit(state, post, row.lease_until !== null && row.lease_until > now);
-    for (const key of grants?.patternKeys ?? []) {
-      this.#run(
-        'INSERT OR IGNORE INTO grants (owner, session_id, pattern_key, created_at) VALUES (?, ?, ?, ?)',
-        row.owner,
-        grants?.scope === 'session' ? row.session_id : '',
-        key,
-        now,
-      );
+    if (grants !== undefined) {
+      const sessionId = grants.scope === 'session' ? row.session_id : '';
+      this.approvals.grant(row.owner, sessionId, grants.patternKeys, now);
     }
     return this.#appendTo(row, state, records, now);
   }
@@ -238,11 +236,12 @@ export class SqliteWriter {
       const { status } = toState(row);
       this.#keys.runEvicted(runId, status);
       this.outbox.evict(runId);
+      this.approvals.runEvicted(runId);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
       // An unnamed session belongs to its run, and ends with it.
       if (this.sessions.find(row.owner, runId) === undefined) {
-        this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', row.owner, runId);
+        this.approvals.sessionEnded(row.owner, runId);
       }
     }
   }
@@ -282,6 +281,7 @@ export class SqliteWriter {
     if (stored.length === 0) return { runId: row.run_id, records: stored, unblocks };
     for (const record of stored) this.#insertRecord(row.n, record);
     this.outbox.announce(row, stored, now);
+    this.approvals.decided(row.owner, after.decisions);
     if (state === before) {
       this.#run(
         'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ? WHERE n = ?',

@@ -60,7 +60,12 @@ export async function fillArchive(url: string): Promise<void> {
        SELECT owner, 'key_' || n, 'hash', run_id, created_at, 86400000, finished_at + 86400000 FROM runs`,
     );
     await fill(
-      `INSERT INTO grants SELECT DISTINCT owner, session_id, 'rm *', 0::bigint FROM runs WHERE n <= ${sessions}`,
+      `INSERT INTO grants (owner, session_id, pattern_key, created_at)
+       SELECT DISTINCT owner, session_id, 'rm *', 0::bigint FROM runs WHERE n <= ${sessions}`,
+    );
+    await fill(
+      `INSERT INTO decisions (owner, run_id, request_id, question, choice, answered_at)
+       SELECT owner, run_id, 'apr_' || n, '{}', 'once', created_at FROM runs`,
     );
     await fill(
       `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns)
