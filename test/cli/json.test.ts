@@ -115,6 +115,31 @@ describe('documents are one value:', () => {
     expect(await ours('stop', runId)).toMatchObject({ run_id: runId, status: 'cancelled' });
   });
 
+  test('approvals and grants: arrays; revoke: what the server answers', async () => {
+    const session_id = 'granting';
+    const steps = [{ tools: [bash('rm -rf build')] }, { text: 'done' }];
+    const runId = await world.api.create(script(steps), { session_id });
+    const { request_id } = await waitForApproval(world.api, runId);
+    expect(await ours('approvals')).toMatchObject([
+      { request_id, status: 'pending', run: { run_id: runId } },
+    ]);
+    await ours('approve', runId, 'session', '--request', request_id);
+    await waitForStatus(world.api, runId, 'completed');
+    expect(await ours('approvals')).toEqual([]);
+    expect(await ours('approvals', '--answered', '-n', '1')).toMatchObject([
+      { request_id, choice: 'session' },
+    ]);
+    const [grant] = (await ours('grants', 'ls')) as { id: string }[];
+    expect(grant).toMatchObject({ scope: 'session', session_id, last_used_at: null });
+    const { id } = grant!;
+    expect(await ours('grants', 'revoke', id.slice(0, 12))).toEqual({
+      object: 'hermes.grant',
+      id,
+      deleted: true,
+    });
+    expect(await ours('grants', 'ls')).toEqual([]);
+  });
+
   test('answer: what the server answers', async () => {
     const tools = [{ type: 'function', function: { name: 'get' } }];
     const prompt = script([{ tools: [{ name: 'get', arguments: {} }] }, { text: 'done' }]);

@@ -24,6 +24,26 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
+describe('approvals', () => {
+  test('list what waits and what was decided; grants can be listed and revoked', async () => {
+    const input = script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
+    const { run_id } = await client.runs.create({ input, session_id: 'approving' });
+    const { request_id } = await waitForApproval(world.api, run_id);
+    const pending = await client.approvals.list({ status: 'pending' });
+    expect(pending.data).toMatchObject([{ request_id, status: 'pending', run: { run_id } }]);
+    await client.runs.respondApproval(run_id, { choice: 'session', request_id });
+    await client.runs.wait(run_id);
+    const decided: string[] = [];
+    for await (const approval of client.approvals.list({ limit: 1 })) decided.push(approval.request_id);
+    expect(decided).toContain(request_id);
+    const { data } = await client.grants.list();
+    expect(data).toMatchObject([{ scope: 'session', session_id: 'approving' }]);
+    const { id } = data[0]!;
+    expect(await client.grants.revoke(id)).toEqual({ object: 'hermes.grant', id, deleted: true });
+    expect(await errorOf(client.grants.revoke(id))).toBeInstanceOf(NotFoundError);
+  });
+});
+
 describe('runs', () => {
   test('create, get, wait', async () => {
     const created = await client.runs.create({ input: 'hello', session_id: 's' });

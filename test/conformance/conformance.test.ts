@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { isOnPostgres, newStore } from '../support/store.ts';
+import { describeApprovalLists, describeApprovalOwnership } from './approval-lists.ts';
 import { describeApprovals } from './approvals.ts';
 import { describeArtifacts } from './artifacts.ts';
 import { describeBadBodies } from './bad-bodies.ts';
@@ -81,7 +82,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Event streams', [describeEventStream, describeCursors, ...when(costly, describeKeepalive)]],
     ['Stopping', [describeStop]],
     ['Tool calls', [describeCalls]],
-    ['Approvals', [describeApprovals]],
+    ['Approvals', [describeApprovals, describeApprovalLists]],
     ['Steering', [describeSteer]],
     ['Tools of the client', [describeClientTools]],
     ['Listing runs', [describeList]],
@@ -100,6 +101,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
         describeResponseOwnership,
         describeSessionOwnership,
         describeJobOwnership,
+        describeApprovalOwnership,
       ),
     ],
   ];

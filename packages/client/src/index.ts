@@ -1,6 +1,8 @@
 export {
+  type Approval,
   type ApprovalAnswerRequest,
   type ApprovalChoice,
+  type ApprovalList,
   type ApprovalRequest,
   type Artifact,
   type ArtifactList,
@@ -13,6 +15,8 @@ export {
   type EmbeddingList,
   type EventName,
   type FunctionToolRequest,
+  type Grant,
+  type GrantList,
   type Health,
   type HealthDetailed,
   isTerminalEvent,
@@ -61,6 +65,7 @@ export * from './errors.ts';
 export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';
 export type { ConnectionChange } from './follow-events.ts';
 export type { PageQuery, Pages } from './pages.ts';
+export type { ApprovalFilter } from './resources/approvals.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CompletionParams, CompletionStream, EmbeddingParams } from './resources/completions.ts';

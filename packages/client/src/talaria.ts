@@ -1,4 +1,6 @@
 /** The client. Each part of the API is a property, such as `client.runs.create(…)`. */
+
+import { Approvals, Grants } from './resources/approvals.ts';
 import { Chat } from './resources/chat.ts';
 import { Completions, Embeddings } from './resources/completions.ts';
 import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
@@ -42,6 +44,8 @@ export class Talaria {
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
+  readonly approvals: Approvals;
+  readonly grants: Grants;
   readonly tools: Tools;
   readonly slots: Slots;
 
@@ -72,6 +76,8 @@ export class Talaria {
     this.capabilities = new CapabilitiesResource(transport);
     this.health = new HealthResource(transport);
     this.jobs = new Jobs(transport);
+    this.approvals = new Approvals(transport);
+    this.grants = new Grants(transport);
     this.slots = new Slots(transport);
   }
 }

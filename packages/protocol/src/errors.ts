@@ -85,6 +85,7 @@ export const API_ERRORS = {
     400,
     "'outputs' must be an array of objects with 'tool_call_id' and 'output'",
   ),
+  grant_not_found: refused(404, 'There is no such grant'),
   call_not_found: refused(404, 'The run has no such tool call'),
   call_not_pending: refused(
     409,

@@ -1,3 +1,4 @@
+export type * from './approvals.ts';
 export type * from './chat.ts';
 export * from './chat-request.ts';
 export * from './completion-request.ts';

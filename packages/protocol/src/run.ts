@@ -47,7 +47,9 @@ export function isRunId(value: string): boolean {
 }
 
 /** An id with a prefix and 128 random bits, as `apr_<32 hex>`. */
-export function createId(prefix: 'apr' | 'conv' | 'grt' | 'idem' | 'req' | 'sess' | 'server' | 'slot'): string {
+export function createId(
+  prefix: 'apr' | 'conv' | 'grt' | 'idem' | 'req' | 'sess' | 'server' | 'slot',
+): string {
   return `${prefix}_${randomHex(16)}`;
 }
 

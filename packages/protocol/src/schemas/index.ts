@@ -7,6 +7,7 @@
  * The rest of the package imports only types from here, so that users of the types or the SSE codec do not load a
  * schema library.
  */
+export * from './approvals.ts';
 export * from './chat.ts';
 export * from './completions.ts';
 export * from './discovery.ts';

@@ -33,7 +33,9 @@ export const ApprovalChoiceSchema = Type.Union([
   Type.Literal('deny'),
 ]);
 
-const AnsweredBy = Type.String({ description: 'The name of the API key that answered, or timeout' });
+export const AnsweredBySchema = Type.String({
+  description: 'The name of the API key that answered, or timeout',
+});
 
 /** A gated tool call that waits for a human: the payload of `approval.request` and the run's `approval`. */
 export const ApprovalRequestSchema = Type.Object({
@@ -153,7 +155,7 @@ export const RunCallSchema = Type.Object({
       choice: Type.Optional(ApprovalChoiceSchema),
       reason: Type.Optional(Type.String()),
       message: Type.Optional(Type.String()),
-      answered_by: Type.Optional(AnsweredBy),
+      answered_by: Type.Optional(AnsweredBySchema),
       answered_at: Type.Optional(EpochSeconds),
     }),
   ),
@@ -308,7 +310,7 @@ export const EVENT_PAYLOADS = {
     request_id: Type.String(),
     reason: Type.Optional(Type.String()),
     message: Type.Optional(Type.String({ description: 'Why it was denied, with secrets masked' })),
-    answered_by: Type.Optional(AnsweredBy),
+    answered_by: Type.Optional(AnsweredBySchema),
   }),
   'run.waiting': Type.Object({
     calls: Type.Array(PendingCallSchema, {

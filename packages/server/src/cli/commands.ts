@@ -188,6 +188,44 @@ export const commands = {
       },
     ],
   }),
+  approvals: defineCommand({
+    name: 'approvals',
+    about: 'list what waits for an answer, over all runs',
+    positionals: [],
+    options: {
+      answered: { type: 'flag', about: 'what was answered instead: by whom and how' },
+      limit: {
+        type: 'integer',
+        short: 'n',
+        value: 'count',
+        min: 1,
+        max: 1_000_000,
+        about: 'how many at most',
+      },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria approvals', about: 'then: talaria approve <run>' },
+      { line: 'talaria approvals --answered', about: 'the last decisions' },
+    ],
+  }),
+  grantsList: defineCommand({
+    name: 'grants list',
+    aliases: ['ls'],
+    about: 'list what answers allow for a session or for good',
+    positionals: [],
+    options: { quiet: { type: 'flag', short: 'q', about: 'print ids only' }, json, server },
+    examples: [{ line: 'talaria grants ls', about: 'newest first' }],
+  }),
+  grantsRevoke: defineCommand({
+    name: 'grants revoke',
+    aliases: ['rm'],
+    about: 'take a grant back; the next such command asks again',
+    positionals: [{ name: 'grant', about: 'id of a grant; its beginning is enough' }],
+    options: { json, server },
+    examples: [{ line: 'talaria grants revoke grt_4f2a', about: 'by the beginning of its id' }],
+  }),
   answer: defineCommand({
     name: 'answer',
     about: "give the output of a tool that a run's client has to run",
@@ -459,6 +497,7 @@ export type Arguments<Key extends CommandKey> = ArgumentsOf<(typeof commands)[Ke
 /** What stands above the commands of a group in help. */
 export const groups: Readonly<Record<string, string>> = {
   artifacts: "files of a run's workspace",
+  grants: 'what answers allow for longer than one call',
   jobs: 'runs on a schedule',
 };
 

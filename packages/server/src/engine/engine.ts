@@ -46,6 +46,7 @@ import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
+import { ApprovalLists } from './approval-lists.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
 import { hashJson } from './hash-json.ts';
 import type { QueuePace } from './pace.ts';
@@ -138,6 +139,7 @@ export interface Load extends QueueDepth, Omit<Workload, 'room'> {
 
 export class Engine {
   readonly sessions: SessionAccess;
+  readonly approvals: ApprovalLists;
   readonly #options: EngineOptions;
   readonly #journal: Journal;
   readonly #report: Report;
@@ -156,6 +158,7 @@ export class Engine {
       secrets,
       modelName: options.modelName,
     });
+    this.approvals = new ApprovalLists(journal, options.modelName);
     this.#feeds = new Feeds(journal);
   }
 

@@ -9,6 +9,7 @@ import { ContinuedRuns } from './inline/continued-runs.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { createForwardArtifacts } from './replies/forward-artifacts.ts';
+import { installApprovalRoutes } from './routes/approvals.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installCompletionRoutes } from './routes/completions.ts';
@@ -80,6 +81,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   });
   installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
+  installApprovalRoutes(app, engine.approvals);
   installArtifactRoutes(app, {
     prefix: '/v1/runs',
     holder: 'run_id',

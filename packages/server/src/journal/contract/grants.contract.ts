@@ -104,7 +104,8 @@ export function grantsContract(subject: Subject): void {
   });
 
   describe('in a list', () => {
-    const listed = async (owner: string) => (await subject.journal.approvals.grants({ owner, limit: 50 })).grants;
+    const listed = async (owner: string) =>
+      (await subject.journal.approvals.grants({ owner, limit: 50 })).grants;
 
     it('are the owner’s own, newest first, each with its scope', async () => {
       await approve('session', ['delete'], { sessionId: 's' });
@@ -130,7 +131,9 @@ export function grantsContract(subject: Subject): void {
       expect(seen.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e']);
       const { next } = await approvals.grants({ owner: 'ada', limit: 2 });
       await expect(approvals.grants({ owner: 'bob', limit: 2, after: next })).rejects.toThrow(/next_cursor/);
-      await expect(approvals.decisions({ owner: 'ada', limit: 2, after: next })).rejects.toThrow(/next_cursor/);
+      await expect(approvals.decisions({ owner: 'ada', limit: 2, after: next })).rejects.toThrow(
+        /next_cursor/,
+      );
     });
 
     it('say when they last let a call through, and only those that did', async () => {

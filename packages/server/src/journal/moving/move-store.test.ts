@@ -298,7 +298,9 @@ describe('a move that was interrupted', () => {
   it('does not continue when the source has changed, but starts over on request', async () => {
     fillStore(path, { rows: 4, seed: 8 });
     await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
-    change("INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)");
+    change(
+      "INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)",
+    );
     await expect(move()).rejects.toThrow(/changed since the move began: grants had 4 rows and has 5/);
     await move({}, { startOver: true });
     expect(await dumpPostgres(url, path)).toEqual(dumpSqlite(path));
@@ -450,7 +452,9 @@ describe('a move is refused', () => {
   it('into a store that was moved there and has been used since', async () => {
     fillStore(path, { rows: 1, seed: 1 });
     await move();
-    change("INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)");
+    change(
+      "INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)",
+    );
     await expect(move()).rejects.toThrow(/moved there before/);
     await expect(move({}, { startOver: true })).rejects.toThrow(/moved there before/);
   });

@@ -20,13 +20,13 @@ import type {
   StoreHealth,
 } from '../journal.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
-import { decisionsOfEvictedRuns, PostgresApprovals } from './approvals.ts';
 import type { Peers } from '../peers.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
+import { decisionsOfEvictedRuns, PostgresApprovals } from './approvals.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
 import { PostgresConversations } from './conversations.ts';
 import { type Create, createRuns } from './creates.ts';
