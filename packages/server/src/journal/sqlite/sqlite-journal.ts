@@ -33,6 +33,7 @@ import { SqliteResponses } from './sqlite-responses.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import type { Appended } from './writer.ts';
 import { WriterClient } from './writer-client.ts';
+import { OWN_THREAD, type WriterThreads } from './writer-threads.ts';
 
 export interface SqliteJournalOptions {
   path: string;
@@ -42,6 +43,8 @@ export interface SqliteJournalOptions {
   onFatal?: (error: Error) => void;
   /** Hears of commits, and of runs that end without a worker. */
   report?: Report;
+  /** Where the thread of its writer comes from; its own by default. */
+  threads?: WriterThreads;
 }
 
 interface Parts {
@@ -70,6 +73,7 @@ export class SqliteJournal implements Journal {
     now = Date.now,
     onFatal = () => {},
     report = noReport,
+    threads = OWN_THREAD,
   }: SqliteJournalOptions): Promise<SqliteJournal> {
     makeDirectory(dirname(path));
     const lock = lockFile(
@@ -78,7 +82,7 @@ export class SqliteJournal implements Journal {
     );
     try {
       makePrivate(path);
-      const writer = await WriterClient.open({ path, now, report, onFatal });
+      const writer = await WriterClient.open({ path, threads, now, report, onFatal });
       return new SqliteJournal({ writer, reader: new SqliteReader(path), lock, now, report });
     } catch (error) {
       lock.release();

@@ -1,7 +1,5 @@
 /** The journal's side of the writer thread: turns calls into messages and their answers into promises. */
-import { getCompileCacheDir } from 'node:module';
-import { dirname, extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { TalariaError } from '@talaria/protocol';
 import type { Report } from '../../telemetry/facts.ts';
 import type { QueueDepth, StoreHealth } from '../journal.ts';
@@ -15,9 +13,7 @@ import {
   type Writes,
   writesThrough,
 } from './writer-protocol.ts';
-
-/** The thread's program beside this file, with the same ending: TypeScript here, JavaScript after a build. */
-const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
+import type { WriterThreads } from './writer-threads.ts';
 
 interface Pending {
   resolve(value: unknown): void;
@@ -26,6 +22,7 @@ interface Pending {
 
 export interface WriterClientOptions {
   path: string;
+  threads: WriterThreads;
   now: () => number;
   report: Report;
   onFatal: (error: Error) => void;
@@ -35,42 +32,47 @@ export class WriterClient {
   /** The operations of the writer, on its thread: `write.append(lease, records, options)`. */
   readonly write: Writes = writesThrough((request) => this.#ask(request));
   readonly #worker: Worker;
+  readonly #threads: WriterThreads;
   readonly #now: () => number;
   readonly #report: Report;
   readonly #pending = new Map<number, Pending>();
-  readonly #exited: Promise<void>;
+  /** Resolves when the thread has closed the database, or is gone itself. */
+  readonly #ended = Promise.withResolvers<{ exited: boolean }>();
+  readonly #onMessage = (message: FromWriter) => this.#receive(message);
+  readonly #onError = (error: Error) => this.#fail(error);
+  readonly #onExit = () => this.#finish(true);
   #depth: QueueDepth = { queued: 0, leased: 0 };
   #lastError: StoreHealth['lastError'] = null;
   #outbox: WriteRequest[] = [];
   #nextId = 0;
   #gone: Error | undefined;
   #closing = false;
+  #closed: Promise<void> | undefined;
   #onFatal: (error: Error) => void = () => {};
 
   /** Resolves when the database is open and migrated; rejects with the reason when it cannot be opened. */
-  static async open({ path, now, report, onFatal }: WriterClientOptions): Promise<WriterClient> {
-    const worker = new Worker(THREAD, {
-      workerData: { path },
-      env: threadEnv(),
-    });
-    const client = new WriterClient(worker, now, report);
-    await client.#opened();
+  static async open({ path, threads, now, report, onFatal }: WriterClientOptions): Promise<WriterClient> {
+    const worker = threads.take();
+    const client = new WriterClient(worker, { threads, now, report });
+    try {
+      await client.#openAt(path);
+    } catch (error) {
+      await worker.terminate();
+      throw error;
+    }
     client.#onFatal = onFatal;
     return client;
   }
 
-  private constructor(worker: Worker, now: () => number, report: Report) {
+  private constructor(
+    worker: Worker,
+    { threads, now, report }: Pick<WriterClientOptions, 'threads' | 'now' | 'report'>,
+  ) {
     this.#worker = worker;
+    this.#threads = threads;
     this.#now = now;
     this.#report = report;
-    worker.on('message', (message: FromWriter) => this.#receive(message));
-    this.#exited = new Promise((resolve) => {
-      worker.once('error', (error) => this.#fail(error));
-      worker.once('exit', () => {
-        this.#fail(new Error('The writer thread has ended'));
-        resolve();
-      });
-    });
+    worker.on('message', this.#onMessage).on('error', this.#onError).on('exit', this.#onExit);
   }
 
   /** As of the last commit. */
@@ -82,11 +84,19 @@ export class WriterClient {
     return this.#lastError;
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
     this.#flush();
     this.#closing = true;
     this.#worker.postMessage({ type: 'close' } satisfies ToWriter);
-    await this.#exited;
+    const { exited } = await this.#ended.promise;
+    if (exited) return;
+    this.#worker.off('message', this.#onMessage).off('error', this.#onError).off('exit', this.#onExit);
+    await this.#threads.giveBack(this.#worker);
   }
 
   #ask(request: Parameters<Ask>[0]): Promise<unknown> {
@@ -106,24 +116,28 @@ export class WriterClient {
     this.#worker.postMessage({ type: 'write', requests } satisfies ToWriter);
   }
 
-  #opened(): Promise<void> {
+  #openAt(path: string): Promise<void> {
+    this.#worker.postMessage({ type: 'open', path } satisfies ToWriter);
     return new Promise((resolve, reject) => {
       const settle = (message: FromWriter): void => {
         this.#worker.off('message', settle);
         this.#worker.off('error', reject);
-        if (message.type === 'failed') {
-          reject(new Error(message.message));
-          return;
-        }
-        this.#depth = message.depth;
-        resolve();
+        if (message.type === 'failed') reject(new Error(message.message));
+        else resolve();
       };
       this.#worker.on('message', settle);
       this.#worker.once('error', reject);
     });
   }
 
+  #finish(exited: boolean): void {
+    this.#fail(new Error('The writer thread has ended'));
+    this.#ended.resolve({ exited });
+  }
+
   #receive(message: FromWriter): void {
+    if (message.type === 'closed') this.#finish(false);
+    if (message.type === 'ready') this.#depth = message.depth;
     if (message.type !== 'done') return;
     this.#depth = message.depth;
     this.#report({ fact: 'journal.commit', ...message.commit });
@@ -153,11 +167,4 @@ export class WriterClient {
     for (const pending of this.#pending.values()) pending.reject(this.#gone);
     this.#pending.clear();
   }
-}
-
-/** A thread does not inherit the compile cache of its process; half of its start is compiling. */
-function threadEnv(): NodeJS.ProcessEnv {
-  // The directory in use is a folder per Node version inside the given one.
-  const directory = getCompileCacheDir();
-  return directory === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(directory) };
 }

@@ -66,6 +66,7 @@ export interface WriteFailure {
 export type FromWriter =
   | { type: 'ready'; depth: QueueDepth }
   | { type: 'failed'; message: string }
+  | { type: 'closed' }
   | { type: 'done'; responses: WriteResponse[]; depth: QueueDepth; commit: CommitMeasure };
 
 export interface CommitMeasure {
@@ -75,7 +76,10 @@ export interface CommitMeasure {
   failed: boolean;
 }
 
-export type ToWriter = { type: 'write'; requests: WriteRequest[] } | { type: 'close' };
+export type ToWriter =
+  | { type: 'open'; path: string }
+  | { type: 'write'; requests: WriteRequest[] }
+  | { type: 'close' };
 
 export function perform(writer: SqliteWriter, { part, operation, args, now }: WriteRequest): unknown {
   const holder = part === undefined ? writer : writer[part];

@@ -2,9 +2,12 @@
  * The one writer of the database, on a thread of its own so that waiting for the disk never blocks the server. Group
  * commit: requests that come during a commit go into the next one, so a slow disk makes larger groups, not longer
  * queues.
+ *
+ * It has one database at a time. It answers `open` with `ready` or `failed`, and `close` with `closed`; then it can open the
+ * next.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { failpoint } from '../../basics/failpoints.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
 import { migrate } from './migrations.ts';
@@ -27,12 +30,20 @@ if (parentPort === null) throw new Error('writer-thread.ts runs as a worker thre
 const port = parentPort;
 const send = (message: FromWriter) => port.postMessage(message);
 
-try {
-  const { db, writer } = open((workerData as { path: string }).path);
-  send({ type: 'ready', depth: writer.queue.depth });
-  serve(db, writer);
-} catch (error) {
-  send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+let receive: ((message: ToWriter) => void) | undefined;
+port.on('message', (message: ToWriter) => {
+  if (message.type === 'open') begin(message.path);
+  else receive?.(message);
+});
+
+function begin(path: string): void {
+  try {
+    const { db, writer } = open(path);
+    receive = serve(db, writer);
+    send({ type: 'ready', depth: writer.queue.depth });
+  } catch (error) {
+    send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+  }
 }
 
 function open(path: string): { db: DatabaseSync; writer: SqliteWriter } {
@@ -43,16 +54,16 @@ function open(path: string): { db: DatabaseSync; writer: SqliteWriter } {
   return { db, writer: new SqliteWriter(db) };
 }
 
-function serve(db: DatabaseSync, writer: SqliteWriter): void {
+function serve(db: DatabaseSync, writer: SqliteWriter): (message: ToWriter) => void {
   const waiting: WriteRequest[] = [];
   let closing = false;
 
   const take = (message: ToWriter): void => {
     if (message.type === 'close') closing = true;
-    else waiting.push(...message.requests);
+    else if (message.type === 'write') waiting.push(...message.requests);
   };
 
-  port.on('message', (first: ToWriter) => {
+  return (first) => {
     take(first);
     for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
       take(more.message as ToWriter);
@@ -63,9 +74,10 @@ function serve(db: DatabaseSync, writer: SqliteWriter): void {
     }
     if (closing) {
       db.close();
-      port.close();
+      receive = undefined;
+      send({ type: 'closed' });
     }
-  });
+  };
 }
 
 function measuredCommit(db: DatabaseSync, writer: SqliteWriter, group: WriteRequest[]) {

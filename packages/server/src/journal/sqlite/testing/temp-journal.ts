@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JournalFixture } from '../../journal.contract.ts';
 import { SqliteJournal, type SqliteJournalOptions } from '../sqlite-journal.ts';
+import { KEPT_THREADS } from './kept-threads.ts';
 
 export interface TempDirectory extends Disposable {
   path: string;
@@ -18,7 +19,8 @@ export async function openTempJournal(
   options: Omit<SqliteJournalOptions, 'path'> = {},
 ): Promise<JournalFixture> {
   const directory = tempDirectory();
-  const open = () => SqliteJournal.open({ ...options, path: join(directory.path, 'talaria.db') });
+  const open = () =>
+    SqliteJournal.open({ threads: KEPT_THREADS, ...options, path: join(directory.path, 'talaria.db') });
   let journal = await open();
   return {
     journal,
