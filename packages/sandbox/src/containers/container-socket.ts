@@ -12,11 +12,20 @@ import { ignoreMissing, openDirectory, openReference } from '../workspace/files/
 import type { Reached } from './container-driver.ts';
 
 export const SOCKET_NAME = 'socket';
+/** What the name of a plain file adds to that of the socket. The server inside writes the file when it listens. */
+export const LISTENING = '.listening';
 const LOOK_EVERY_MS = 5;
+const NOT_SHARED =
+  'its server listens, but the socket does not appear on this machine: the container runtime keeps sockets inside. For gVisor, add --host-uds=all to the runtimeArgs of the runtime in the configuration of the daemon, and restart the daemon';
 
-/** Resolves when the socket is there. */
+/** Resolves when the socket is there; rejects if the server listens and there is none, which waiting would not change. */
 export async function reachSocket(runDir: string, signal: AbortSignal): Promise<Reached> {
-  while (!(await ignoreMissing(lstat(join(runDir, SOCKET_NAME))))) {
+  const has = async (name: string) => (await ignoreMissing(lstat(join(runDir, name)))) !== undefined;
+  for (;;) {
+    // In this order: the server makes the socket first.
+    const listening = await has(SOCKET_NAME + LISTENING);
+    if (await has(SOCKET_NAME)) break;
+    if (listening) throw new Error(NOT_SHARED);
     await delay(LOOK_EVERY_MS, undefined, { signal });
   }
   await using directory = await openDirectory(runDir, []);

@@ -1,6 +1,7 @@
 /** The server inside a container, from its configuration to its socket. */
-import { rename } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { LocalBackend } from '../../local/local-backend.ts';
+import { LISTENING } from '../container-socket.ts';
 import { SERVER_PROGRAM } from '../server-program.ts';
 import { imageEnvironment } from './image-environment.ts';
 import type { ContainerServerConfig } from './main.ts';
@@ -15,6 +16,8 @@ export async function serve(config: ContainerServerConfig): Promise<void> {
   await server.listen(`${socketPath}.new`, { multiplexed });
   // Under its own name it can be connected to from the first moment.
   await rename(`${socketPath}.new`, socketPath);
+  // Some runtimes share files with the host, but not sockets. So the host sees by this file that it need not wait any more.
+  await writeFile(socketPath + LISTENING, '');
 }
 
 /** What the two say to each other changes between versions. */
