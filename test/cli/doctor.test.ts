@@ -169,6 +169,21 @@ describe('Docker', () => {
         expect(check.docker).toMatchObject({ status: 'failed', fix: 'docker pull no-such-image:none' });
       });
 
+      test('and has no such runtime is a failure that says where it belongs', async () => {
+        const { check } = await doctor({
+          ...env,
+          DOCKER_HOST: daemon.host,
+          TALARIA_DOCKER_IMAGE: TEST_IMAGE,
+          TALARIA_DOCKER_RUNTIME: 'no-such-runtime',
+        });
+        expect(check.docker).toMatchObject({
+          status: 'failed',
+          detail: expect.stringContaining('has no runtime no-such-runtime'),
+          fix: expect.stringContaining('/etc/docker/daemon.json'),
+        });
+        expect(check.sandbox).toMatchObject({ status: 'failed' });
+      });
+
       test('runs a command, and nothing of that is left', async () => {
         const { code, check } = await doctor({
           ...env,

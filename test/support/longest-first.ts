@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Those that take a worker longest, in `npm test` or in the soak tests. */
 const LONG = [
   'packages/sandbox/src/docker/docker-backend.test.ts',
+  'packages/sandbox/src/docker/gvisor.test.ts',
   'test/installed/server.test.ts',
   'test/chaos/many-servers.test.ts',
   'packages/sandbox/src/local/bubblewrap-contract.test.ts',

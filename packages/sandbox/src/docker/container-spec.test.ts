@@ -13,6 +13,7 @@ const PLAN: ContainerPlan = {
   directory: new ContainerDirectory('/directory'),
   backend: { isolation: 'auto' },
   daemon: { NCPU: 8 },
+  runtime: { name: undefined, ownKernel: false },
 };
 
 interface Spec {
@@ -36,6 +37,20 @@ test('the limits are those given, with what the server inside needs beyond them'
     PidsLimit: 464,
   });
   expect(specOf({ daemon: { NCPU: 1 } }).HostConfig.NanoCpus).toBe(1e9);
+});
+
+test('a runtime is named, and where it has a kernel of its own, that one counts processes', () => {
+  expect(specOf().HostConfig).not.toHaveProperty('Runtime');
+  const { HostConfig } = specOf({ runtime: { name: 'runsc', ownKernel: true } });
+  expect(HostConfig).toMatchObject({
+    Runtime: 'runsc',
+    Memory: 768 * MB,
+    Ulimits: expect.arrayContaining([{ Name: 'nproc', Soft: 464, Hard: 464 }]),
+  });
+  expect(HostConfig.PidsLimit).toBeGreaterThan(2 * 464);
+  // On the kernel of the machine it would count the processes of all containers together.
+  const names = (specOf().HostConfig.Ulimits as { Name: string }[]).map(({ Name }) => Name);
+  expect(names).not.toContain('nproc');
 });
 
 test('without limits nothing is limited', () => {

@@ -17,6 +17,7 @@ import { SERVER_PROGRAM } from '../containers/server-program.ts';
 import type { Owner } from '../workspace/workspaces.ts';
 import { hasSecurityOption } from './check-daemon.ts';
 import type { DaemonInfo } from './docker-api.ts';
+import { kernelMemory, processOptions, type Runtime } from './runtime.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 
 /** Where a container finds what is mounted into it. */
@@ -47,6 +48,7 @@ export interface ContainerPlan extends ContainerRequest {
   user: Owner;
   /** What the daemon says of itself. */
   daemon: DaemonInfo;
+  runtime: Runtime;
 }
 
 export function containerSpec(plan: ContainerPlan): object {
@@ -74,6 +76,7 @@ export function containerSpec(plan: ContainerPlan): object {
     // There is nothing to say good-bye for, and a first process ignores what it does not expect.
     StopSignal: 'SIGKILL',
     HostConfig: {
+      Runtime: plan.runtime.name,
       NetworkMode: plan.allowNetwork ? 'default' : 'none',
       CapDrop: ['ALL'],
       SecurityOpt: securityOptions(plan),
@@ -90,26 +93,30 @@ export function containerSpec(plan: ContainerPlan): object {
         bind(directory.workspacesDir, INSIDE.workspaces, false),
       ],
       ...limitOptions(plan),
-      Ulimits: [
-        { Name: 'core', Soft: 0, Hard: 0 },
-        { Name: 'nofile', Soft: OPEN_FILES, Hard: OPEN_FILES },
-      ],
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
       RestartPolicy: { Name: 'no' },
     },
   };
 }
 
-function limitOptions({ limits, slots, daemon }: ContainerPlan): object {
+function limitOptions({ limits, slots, daemon, runtime }: ContainerPlan): object {
   const { memoryBytes, cpus, processes } = limits;
   // Both the same: no swap beyond it.
-  const memory = memoryBytes === undefined ? undefined : memoryBytes + SERVER_MEMORY_BYTES;
+  const memory =
+    memoryBytes === undefined ? undefined : memoryBytes + SERVER_MEMORY_BYTES + kernelMemory(runtime);
+  const counted = processes === undefined ? undefined : processes * slots + SERVER_PROCESSES;
+  const byRuntime = processOptions(counted, runtime);
   return {
     Memory: memory,
     MemorySwap: memory,
     // Docker refuses to promise more than there are.
     NanoCpus: cpus === undefined ? undefined : Math.round(Math.min(cpus, daemon.NCPU) * 1e9),
-    PidsLimit: processes === undefined ? undefined : processes * slots + SERVER_PROCESSES,
+    ...byRuntime,
+    Ulimits: [
+      { Name: 'core', Soft: 0, Hard: 0 },
+      { Name: 'nofile', Soft: OPEN_FILES, Hard: OPEN_FILES },
+      ...byRuntime.Ulimits,
+    ],
   };
 }
 

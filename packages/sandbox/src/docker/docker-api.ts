@@ -33,6 +33,9 @@ export interface DaemonInfo {
   PidsLimit?: boolean;
   CpuCfsQuota?: boolean;
   ServerVersion?: string;
+  /** Those that its configuration names. */
+  Runtimes?: Record<string, unknown>;
+  DefaultRuntime?: string;
 }
 
 export interface ContainerSummary {
@@ -52,6 +55,8 @@ interface CallOptions {
   body?: object;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+  /** Called when the answer begins. */
+  onAnswer?: () => void;
 }
 
 interface Answer {
@@ -88,6 +93,26 @@ export class DockerApi {
 
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
     accept(await this.#versioned('POST', `/containers/${id}/start`, { timeoutMs: SLOW_MS, signal }));
+  }
+
+  /**
+   * Runs a container to its end and resolves with its exit code. The daemon removes it then, also if this process is gone.
+   */
+  async runContainer(name: string, spec: object): Promise<number> {
+    const id = await this.createContainer(name, spec);
+    try {
+      const { promise: waiting, resolve: onAnswer } = Promise.withResolvers<void>();
+      const ended = this.#json<{ StatusCode: number }>('POST', `/containers/${id}/wait`, {
+        ...{ query: { condition: 'removed' }, timeoutMs: SLOW_MS, onAnswer },
+      });
+      // Whoever asks after its end is told that there is no such container.
+      await Promise.race([waiting, ended]);
+      await Promise.all([this.startContainer(id), ended]);
+      return (await ended).StatusCode;
+    } catch (error) {
+      await this.removeContainer(id).catch(() => {});
+      throw error;
+    }
   }
 
   /** Kills it, whatever state it is in, and deletes it; resolves too if there is none. `id` may be its name. */
@@ -157,7 +182,7 @@ export class DockerApi {
   #call(
     method: string,
     path: string,
-    { query, body, timeoutMs = QUICK_MS, signal }: CallOptions = {},
+    { query, body, timeoutMs = QUICK_MS, signal, onAnswer }: CallOptions = {},
   ): Promise<Answer> {
     const search = query ? `?${new URLSearchParams(query)}` : '';
     const limit = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
@@ -175,6 +200,7 @@ export class DockerApi {
           signal: AbortSignal.any(signals),
         },
         (incoming) => {
+          onAnswer?.();
           readAnswer(incoming).then(resolve, (error) => reject(this.#explain(error, limit, timeoutMs)));
         },
       );

@@ -8,7 +8,7 @@ import { describeCrash } from './contract/crash.contract.ts';
 import { describeFailures } from './contract/failures.contract.ts';
 import { describeIsolation } from './contract/isolation.contract.ts';
 import { describeSharedLimits } from './contract/limits.contract.ts';
-import { describePlain } from './contract/plain.contract.ts';
+import { describePlain, importNoNamespaces, NO_NAMESPACES } from './contract/plain.contract.ts';
 import { describeStarting } from './contract/starting.contract.ts';
 import { DockerBackend } from './docker-backend.ts';
 import { openTestDaemon, TEST_IMAGE, type TestDaemon, whyNoDocker } from './testing/docker-daemon.ts';
@@ -21,6 +21,7 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     daemon = await openTestDaemon();
+    await importNoNamespaces(daemon);
   });
   afterAll(() => daemon[Symbol.asyncDispose]());
 
@@ -29,7 +30,7 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
   describeFailures(() => daemon);
   describeCrash(() => daemon);
   describeStarting(() => daemon);
-  describePlain(() => daemon);
+  describePlain(() => daemon, { image: NO_NAMESPACES });
 
   describeLimitsContract('docker', async () => {
     const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));

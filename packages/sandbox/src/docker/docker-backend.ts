@@ -16,6 +16,8 @@ export interface DockerBackendOptions extends ContainerBackendOptions {
   image: string;
   /** Like DOCKER_HOST: `unix:///path` or `tcp://host:port`. The usual socket by default. */
   dockerHost?: string | undefined;
+  /** The name of a runtime in the daemon's configuration; the daemon's default otherwise. */
+  runtime?: string | undefined;
   /**
    * What commands may use; one that cannot be enforced makes `start` fail. Memory and processor time are those of a
    * container, shared by its slots. 2 GB and 512 processes where nothing is given; `{}` is no limit at all.
@@ -26,8 +28,11 @@ export interface DockerBackendOptions extends ContainerBackendOptions {
 }
 
 export class DockerBackend extends ContainerBackend {
-  constructor({ image, dockerHost = DEFAULT_DOCKER_HOST, ...options }: DockerBackendOptions) {
-    const driver = new DockerDriver(new DockerApi(dockerHost), image);
-    super(driver, { ...options, limits: options.limits ?? DEFAULT_LIMITS });
+  constructor({ image, dockerHost = DEFAULT_DOCKER_HOST, runtime, ...options }: DockerBackendOptions) {
+    const driver = new DockerDriver(new DockerApi(dockerHost), { image, runtime });
+    const { limits = DEFAULT_LIMITS, preferredLimits } = options;
+    // Whoever names a runtime wants a stronger wall: one that does not hold commands to their limits is refused.
+    const held = runtime === undefined ? limits : { ...preferredLimits, ...limits };
+    super(driver, { ...options, limits: held });
   }
 }

@@ -10,9 +10,10 @@ import type {
 import { reachSocket } from '../containers/container-socket.ts';
 import type { LimitName } from '../limits.ts';
 import type { Owner } from '../workspace/workspaces.ts';
-import { checkDaemon } from './check-daemon.ts';
-import { containerSpec, INSIDE, SERVER_KILLED } from './container-spec.ts';
+import { checkDaemon, type Wanted } from './check-daemon.ts';
+import { type ContainerPlan, containerSpec, INSIDE, SERVER_KILLED } from './container-spec.ts';
 import type { DaemonInfo, DockerApi } from './docker-api.ts';
+import { tryRuntime } from './runtime-trial.ts';
 
 /** By what the daemon says that the kernel can do it. */
 const BY_CONTAINER = {
@@ -25,32 +26,47 @@ const NO_GROUP = 'Docker says that this kernel has no control group for it; see 
 /** Nobody's on every system we know of: below it are accounts, above it the number that stands for nobody. */
 const SANDBOX_USER: Owner = { uid: 65_533, gid: 65_533 };
 
+/** Docker's own, about which its daemon tells all there is to know. Any other is tried out. */
+const KNOWN_RUNTIMES = ['runc', 'io.containerd.runc.v2'];
+
+type Prepared = Pick<ContainerPlan, 'daemon' | 'runtime'>;
+
 export class DockerDriver implements ContainerDriver {
   readonly name = 'docker';
-  readonly title = 'Docker';
+  readonly title: string;
   readonly source: string;
   readonly workspaces = { on: 'host', owner: containerUser() } as const;
   readonly workspacesDir = INSIDE.workspaces;
   readonly #api: DockerApi;
   readonly #image: string;
-  #daemon: DaemonInfo | undefined;
+  readonly #runtime: string | undefined;
+  #prepared: Prepared | undefined;
 
-  constructor(api: DockerApi, image: string) {
+  constructor(api: DockerApi, { image, runtime }: Wanted) {
     this.#api = api;
     this.#image = image;
+    this.#runtime = runtime;
+    this.title = runtime === undefined ? 'Docker' : `Docker with the runtime ${runtime}`;
     this.source = `the image ${image}`;
   }
 
   async prepare(): Promise<DriverLimits> {
-    const daemon = await checkDaemon(this.#api, this.#image);
-    this.#daemon = daemon;
-    return limitsOf(daemon);
+    const [api, image, name] = [this.#api, this.#image, this.#runtime];
+    const daemon = await checkDaemon(api, { image, runtime: name });
+    const limits = limitsOf(daemon);
+    if (KNOWN_RUNTIMES.includes(name ?? daemon.DefaultRuntime ?? 'runc')) {
+      this.#prepared = { daemon, runtime: { name, ownKernel: false } };
+      return limits;
+    }
+    const tried = await tryRuntime({ api, image, user: this.workspaces.owner, runtime: name });
+    this.#prepared = { daemon, runtime: tried.runtime };
+    return { ...limits, ...failures(tried.limits) };
   }
 
   async start(request: ContainerRequest, signal: AbortSignal): Promise<string> {
-    if (!this.#daemon) throw new Error('the driver is not prepared');
+    if (!this.#prepared) throw new Error('the driver is not prepared');
     const { owner: user } = this.workspaces;
-    const spec = containerSpec({ ...request, image: this.#image, user, daemon: this.#daemon });
+    const spec = containerSpec({ ...request, ...this.#prepared, image: this.#image, user });
     // Not given up half-way: the daemon might go on with it, and nobody would know of what it made.
     const id = await this.#api.createContainer(request.name, spec);
     signal.throwIfAborted();
@@ -69,7 +85,9 @@ export class DockerDriver implements ContainerDriver {
   async examine(name: string): Promise<Examined> {
     const { OOMKilled, ExitCode } = await this.#api.inspectContainer(name);
     const printed = await this.#api.containerLog(name).catch(() => '');
-    return { outOfMemory: OOMKilled && ExitCode === SERVER_KILLED, printed };
+    // A kernel of its own ends as a whole; on that of the machine a command may have been ended long before the container.
+    const lastKilled = this.#prepared?.runtime.ownKernel || ExitCode === SERVER_KILLED;
+    return { outOfMemory: OOMKilled && lastKilled, printed };
   }
 
   async list(label: string, value: string): Promise<ListedContainer[]> {
@@ -86,6 +104,10 @@ export class DockerDriver implements ContainerDriver {
 export function limitsOf(daemon: DaemonInfo): DriverLimits {
   const entries = Object.entries(BY_CONTAINER).map(([limit, flag]) => [limit, daemon[flag] || NO_GROUP]);
   return Object.fromEntries(entries);
+}
+
+function failures(limits: DriverLimits): DriverLimits {
+  return Object.fromEntries(Object.entries(limits).filter(([, held]) => held !== true));
 }
 
 /** The server's own user, so that it can read what commands wrote; unless that is root, which no command may be. */

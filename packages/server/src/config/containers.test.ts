@@ -45,6 +45,15 @@ describe('a backend with containers', () => {
     ]);
   });
 
+  it('takes the runtime from the environment, a flag or the file', () => {
+    const runtime = (from: Parameters<typeof load>[0]) => load(from).config.dockerRuntime;
+    expect(runtime({ env: DOCKER })).toBeUndefined();
+    expect(runtime({ env: { ...DOCKER, TALARIA_DOCKER_RUNTIME: 'runsc' } })).toBe('runsc');
+    expect(runtime({ env: DOCKER, argv: ['--docker-runtime', 'runsc'] })).toBe('runsc');
+    const files = { '/srv/c.json': '{"docker_runtime": "runsc"}' };
+    expect(runtime({ env: DOCKER, argv: ['--config', '/srv/c.json'], files })).toBe('runsc');
+  });
+
   it('checks DOCKER_HOST only if it is used', () => {
     const env = { DOCKER_HOST: 'ssh://somebody@somewhere' };
     expect(load({ env }).config.backend).toBe('local');

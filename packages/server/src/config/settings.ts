@@ -388,6 +388,15 @@ export const settings = {
     group: 'Sandbox and approvals',
     about: "where Docker's daemon listens, on this machine",
   }),
+  dockerRuntime: define({
+    env: 'TALARIA_DOCKER_RUNTIME',
+    key: 'docker_runtime',
+    kind: string(),
+    default: undefined,
+    defaultText: "the daemon's",
+    group: 'Sandbox and approvals',
+    about: 'runtime of the containers, by its name in the daemon: runsc for gVisor (docs/isolation.md)',
+  }),
   slotsPerContainer: define({
     env: 'TALARIA_SLOTS_PER_CONTAINER',
     key: 'slots_per_container',

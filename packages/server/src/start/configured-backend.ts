@@ -34,6 +34,7 @@ export async function configuredBackend(
         // The configuration check requires an image.
         image: config.dockerImage ?? '',
         dockerHost: config.dockerHost,
+        runtime: config.dockerRuntime,
         slotsPerContainer: config.slotsPerContainer,
         minContainers: config.minContainers,
         maxContainers: config.maxContainers,

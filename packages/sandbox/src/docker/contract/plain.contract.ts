@@ -1,8 +1,12 @@
-/** Where slots cannot be kept apart inside a container: one slot for each, which ends with it, and nothing of it believed. */
+/**
+ * Where slots cannot be kept apart inside a container, because of its image or its runtime: one slot for each, which ends with
+ * it, and nothing of it believed.
+ */
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workspaceName } from '../../workspace/workspaces.ts';
+import type { DockerBackendOptions } from '../docker-backend.ts';
 import { DaemonInBetween } from '../testing/daemon-in-between.ts';
 import { importImage, type TestDaemon } from '../testing/docker-daemon.ts';
 import {
@@ -14,22 +18,26 @@ import {
 } from '../testing/docker-fixture.ts';
 import { packTestRoot, TEST_PROGRAMS } from '../testing/test-image.ts';
 
-/** Without what makes namespaces. */
-const IMAGE = 'talaria-test:no-namespaces';
+export const NO_NAMESPACES = 'talaria-test:no-namespaces';
 
-export function describePlain(daemon: () => TestDaemon): void {
+/** Makes the image, which lacks what makes namespaces. */
+export async function importNoNamespaces(daemon: TestDaemon): Promise<void> {
+  const programs = TEST_PROGRAMS.filter((name) => name !== 'bwrap' && name !== 'unshare');
+  await using root = await packTestRoot({ programs });
+  await importImage(daemon.host, NO_NAMESPACES, root.path);
+}
+
+/** `options` are those that make it so. */
+export function describePlain(daemon: () => TestDaemon, options: Partial<DockerBackendOptions>): void {
   describe('without namespaces inside', () => {
     let docker: DockerTest;
     beforeAll(async () => {
-      const programs = TEST_PROGRAMS.filter((name) => name !== 'bwrap' && name !== 'unshare');
-      await using root = await packTestRoot({ programs });
-      await importImage(daemon().host, IMAGE, root.path);
-      docker = await startTest(daemon(), { image: IMAGE });
+      docker = await startTest(daemon(), options);
     });
     afterAll(() => docker[Symbol.asyncDispose]());
 
     test('several slots in a container are refused, and what to change is said', async () => {
-      await using refused = await createTest(daemon(), { image: IMAGE, slotsPerContainer: 2 });
+      await using refused = await createTest(daemon(), { ...options, slotsPerContainer: 2 });
       await expect(refused.backend.start()).rejects.toMatchObject({
         code: 'isolation_unavailable',
         message: expect.stringContaining('set the slots per container to 1'),
@@ -86,7 +94,7 @@ export function describePlain(daemon: () => TestDaemon): void {
     });
 
     test('a container that is let go of while it is checked is not taken for dead', async () => {
-      await using checked = await startTest(daemon(), { image: IMAGE, healthIntervalS: 0.001 });
+      await using checked = await startTest(daemon(), { ...options, healthIntervalS: 0.001 });
       for (let round = 0; round < 3; round++)
         await checked.backend.release(await checked.backend.acquire(), { resetWorkspace: true });
       expect(checked.troubles).toEqual([]);
@@ -96,7 +104,7 @@ export function describePlain(daemon: () => TestDaemon): void {
       await using between = new DaemonInBetween(daemon().host);
       await between.open();
       await using docker = await startTest(daemon(), {
-        image: IMAGE,
+        ...options,
         dockerHost: between.host,
         warmSlots: 0,
       });
@@ -128,7 +136,8 @@ export function describePlain(daemon: () => TestDaemon): void {
 
     test('files beside the workspace count as files of it, and go with the container', async () => {
       await using limited = await startTest(daemon(), {
-        ...{ image: IMAGE, warmSlots: 0 },
+        ...options,
+        warmSlots: 0,
         limits: { workspaceBytes: 32 * 1024 * 1024 },
       });
       for (const dir of ['/talaria/run', '/talaria/workspaces']) {

@@ -2,16 +2,17 @@
  * A Docker daemon for tests: the one that DOCKER_HOST names, else one of the test's own, with its own directories and
  * without touching the machine's network, which takes root and an installed dockerd.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { findProgram } from '../../host/system-path.ts';
 import { DockerApi } from '../docker-api.ts';
 import { parseDockerHost } from '../docker-host.ts';
@@ -19,6 +20,7 @@ import { packTestRoot } from './test-image.ts';
 
 export const TEST_IMAGE = 'talaria-test:machine';
 
+const CONFIGURATION = 'daemon.json';
 const UP_WITHIN_MS = 60_000;
 const CAP_SYS_ADMIN = 1n << 21n;
 
@@ -47,17 +49,22 @@ export async function whyNoDocker(): Promise<string | undefined> {
   return undefined;
 }
 
-/** With the test image in it. */
-export async function openTestDaemon(): Promise<TestDaemon> {
+/** What the configuration of a daemon says about its runtimes, by their names. */
+export type Runtimes = Readonly<Record<string, { path: string; runtimeArgs?: readonly string[] }>>;
+
+/** With the test image in it, and these runtimes beside its own, if the daemon is one of the test's own. */
+export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } = {}): Promise<TestDaemon> {
   const given = process.env.DOCKER_HOST;
   if (given) {
     await importTestImage(given);
     return { host: given, own: undefined, [Symbol.asyncDispose]: async () => {} };
   }
   const dir = await mkdtemp(join(tmpdir(), 'talaria-dockerd-'));
+  await writeFile(join(dir, CONFIGURATION), JSON.stringify({ runtimes }));
   const own = new DaemonProcess(dir);
   const dispose = async () => {
     await own.stop();
+    await unmountBelow(dir);
     await rm(dir, { recursive: true, force: true });
   };
   try {
@@ -68,6 +75,15 @@ export async function openTestDaemon(): Promise<TestDaemon> {
     throw error;
   }
   return { host: own.host, own, [Symbol.asyncDispose]: dispose };
+}
+
+/** What runtimes leave mounted: gVisor a network namespace. */
+async function unmountBelow(dir: string): Promise<void> {
+  const mounted = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  const points = mounted
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((point) => point.startsWith(`${dir}/`));
+  for (const point of points) await promisify(execFile)('umount', ['--lazy', point]);
 }
 
 class DaemonProcess implements OwnDaemon {
@@ -108,6 +124,7 @@ class DaemonProcess implements OwnDaemon {
   #arguments(): string[] {
     const at = (name: string) => join(this.#dir, name);
     return [
+      ...['--config-file', at(CONFIGURATION)],
       ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('pid'), '-H', this.host],
       ...['--iptables=false', '--ip6tables=false', '--bridge=none', ...storageArguments()],
     ];

@@ -1,0 +1,38 @@
+/**
+ * What runs the containers of a daemon. Docker's own runtime leaves commands to the kernel of the machine, whose control
+ * groups count their processes. A runtime may also bring a kernel of its own (gVisor, Kata). The machine then sees only that
+ * kernel's threads, so the kernel inside has to count, for the one user that a container of ours has.
+ */
+export interface Runtime {
+  /** As the daemon calls it; undefined is the daemon's default. */
+  name: string | undefined;
+  /** Whether a container has a kernel of its own. */
+  ownKernel: boolean;
+}
+
+/** Of the machine, for each process in a container with a kernel of its own and for that kernel: far more than gVisor needs. */
+const THREADS_PER_PROCESS = 8;
+const KERNEL_THREADS = 1_024;
+/** What such a kernel needs itself: gVisor 15 MB, and 0.2 MB for each process. */
+const KERNEL_MEMORY_BYTES = 128 * 1024 * 1024;
+
+interface ProcessOptions {
+  PidsLimit?: number;
+  Ulimits: { Name: string; Soft: number; Hard: number }[];
+}
+
+/** What holds a container to so many processes and threads, as Docker takes it. */
+export function processOptions(processes: number | undefined, { ownKernel }: Runtime): ProcessOptions {
+  if (processes === undefined) return { Ulimits: [] };
+  // On the kernel of the machine an rlimit would count the processes of the user in all containers together.
+  if (!ownKernel) return { PidsLimit: processes, Ulimits: [] };
+  return {
+    PidsLimit: processes * THREADS_PER_PROCESS + KERNEL_THREADS,
+    Ulimits: [{ Name: 'nproc', Soft: processes, Hard: processes }],
+  };
+}
+
+/** Memory of a container beyond that of its programs. */
+export function kernelMemory({ ownKernel }: Runtime): number {
+  return ownKernel ? KERNEL_MEMORY_BYTES : 0;
+}
