@@ -6,7 +6,7 @@ const config: KnipConfig = {
     '.': {
       // Programs that are started by hand, by npm or by a test.
       entry: [
-        'bench/{run,floors/*,processes/*}.ts',
+        'bench/{run,isolation,floors/*,processes/*}.ts',
         'docs/{recording/record,tables/write}.ts',
         'examples/*.ts',
         'packaging/{prepack,postpack}.ts',
