@@ -11,8 +11,16 @@ export interface MessageHandlers extends Omit<SseHandlers, 'onMessage'> {
 export async function* readMessages(
   connection: Connection,
   idleMs: number,
-  { onOpen, ...handlers }: MessageHandlers = {},
 ): AsyncGenerator<SseMessage, void, undefined> {
+  for await (const messages of readBatches(connection, idleMs)) yield* messages;
+}
+
+/** The same, with all messages of a piece of the response together. */
+export async function* readBatches(
+  connection: Connection,
+  idleMs: number,
+  { onOpen, ...handlers }: MessageHandlers = {},
+): AsyncGenerator<SseMessage[], void, undefined> {
   const messages: SseMessage[] = [];
   const decoder = createSseDecoder({ ...handlers, onMessage: (message) => messages.push(message) });
   try {
@@ -25,7 +33,7 @@ export async function* readMessages(
       } catch (error) {
         throw damaged(error);
       }
-      yield* messages.splice(0);
+      if (messages.length > 0) yield messages.splice(0);
     }
   } finally {
     connection.close();
