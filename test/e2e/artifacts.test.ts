@@ -66,12 +66,14 @@ test('files are there while the run goes on, after its end, and after a restart'
 
 test('files go with their run', async () => {
   await using short = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
-  const runId = await short.api.create(script([{ tools: [terminal('echo x > file')] }, { text: 'done' }]));
-  await short.api.finish(runId);
+  const steps = [{ tools: [terminal('echo x > file')] }, { gate: 'read', text: 'done' }];
+  const runId = await short.api.create(script(steps));
+  await short.model.waitingAt('read');
   const paths = ['', '/content?path=file', '/archive'];
   for (const path of paths) {
     expect((await short.api.get(`/v1/runs/${runId}/artifacts${path}`)).status).toBe(200);
   }
+  short.model.open('read');
   await waitFor('the eviction', async () => (await short.api.get(`/v1/runs/${runId}`)).status === 404);
   for (const path of paths) {
     expect(await short.api.get(`/v1/runs/${runId}/artifacts${path}`)).toMatchObject({
