@@ -504,6 +504,11 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         ).rejects.toMatchObject({ code: 'artifact_timeout' });
       });
 
+      test('a time that is no whole number of milliseconds is one', async () => {
+        await run('echo x > file');
+        expect((await list('.', { timeoutS: 60.00005 })).entries).toHaveLength(1);
+      });
+
       test.each([
         ['a size below 0', () => read('file', { maxBytes: -1 })],
         ['a size that is none', () => read('file', { maxBytes: Number.NaN })],

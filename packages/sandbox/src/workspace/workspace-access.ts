@@ -105,7 +105,7 @@ export abstract class WorkspaceAccess {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (!(timeoutS > 0)) throw new SandboxError('invalid_request', "'timeoutS' must be over 0.");
-    const signal = AbortSignal.timeout(Math.min(timeoutS, MAX_TIMEOUT_S) * 1000);
+    const signal = AbortSignal.timeout(Math.ceil(Math.min(timeoutS, MAX_TIMEOUT_S) * 1000));
     try {
       return await work(signal);
     } catch (cause) {

@@ -131,7 +131,7 @@ export class Session {
 
   async #connect(): Promise<void> {
     const { config, signal } = this.#options;
-    const timeout = config.connectTimeoutSeconds * 1000;
+    const timeout = Math.ceil(config.connectTimeoutSeconds * 1000);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
     try {
       await this.#client.connect(this.#transport as Transport, { signal: limit, timeout });
@@ -163,7 +163,7 @@ export class Session {
       return this.#checking;
     }
     this.#checking = (async () => {
-      const timeout = this.#options.config.connectTimeoutSeconds * 1000;
+      const timeout = Math.ceil(this.#options.config.connectTimeoutSeconds * 1000);
       do {
         this.#checkAgain = false;
         this.#checkedAt = Date.now();
