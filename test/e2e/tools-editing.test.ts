@@ -106,7 +106,7 @@ describe.concurrent('a wrong edit is answered to the model', () => {
     [
       'a slip',
       { path: 'f', old_sting: 'a', new_string: 'b' },
-      /'old_sting' is not an argument; did you mean old_string/,
+      /'old_sting' is not an argument; there are path, old_string/,
     ],
     [
       'a wrong type',

@@ -62,7 +62,7 @@ test('a wrong plan is answered to the model and changes nothing', async () => {
   expect(told[2]!.content).toMatch(/'todos\[0\]\.id' must be/);
   expect(told[3]!.content).toMatch(/'new' is new and must have both/);
   expect(told[4]!.content).toMatch(/'look' comes twice/);
-  expect(told[5]!.content).toMatch(/'todo' is not an argument; did you mean todos/);
+  expect(told[5]!.content).toMatch(/'todo' is not an argument; there are todos, merge/);
   expect(told[6]!.content).toBe(told[0]!.content);
 });
 

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../backend.ts';
 import { ContainerBackend } from './container-backend.ts';
 import type { ContainerBackendOptions } from './container-options.ts';
+import { MAX_FRAME_BYTES } from './server/protocol.ts';
 import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
 
 interface Fixture extends AsyncDisposable {
@@ -76,6 +77,19 @@ describe('a backend that is stopped', { timeout: 60_000 }, () => {
       expect((await fixture.bash(again, 'cat note')).output).toBe('kept\n');
     },
   );
+});
+
+test('a call that is too large to be sent is refused, and the container lives', {
+  timeout: 60_000,
+}, async () => {
+  await using fixture = await start({ workspacesOn: 'host' });
+  const { backend, bash } = fixture;
+  const slot = await backend.acquire('run');
+  const content = 'x'.repeat(MAX_FRAME_BYTES);
+  const [result] = await backend.executeBatch([[slot, 'write_file', { path: 'large', content }]]);
+  expect(result).toMatchObject({ success: false, metadata: { failure: 'invalid_request' } });
+  expect(result?.error).toContain('is the most');
+  expect((await bash(slot, 'ls; echo alive')).output).toBe('alive\n');
 });
 
 describe('without namespaces inside', { timeout: 60_000 }, () => {

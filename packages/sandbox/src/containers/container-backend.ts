@@ -15,8 +15,7 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import { checkCallOptions, DEFAULT_TIMEOUT_S } from '../check-options.ts';
-import { checkTrajectoryId, slotIdOf } from '../check-request.ts';
+import { checkCallOptions, checkTrajectoryId, DEFAULT_TIMEOUT_S, slotIdOf } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';

@@ -4,18 +4,23 @@
  *
  * A request is answered by the server inside. Where that cannot be, the answer is made here: `aborted` when the slot was
  * released under it, `gone` when the slot or its container is, `oom` when the container died for want of memory,
- * `invalid_request` for arguments that cannot be sent.
+ * `invalid_request` for a call that is wrong or too large to be sent.
  */
 import { randomUUID } from 'node:crypto';
-import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason } from '../backend.ts';
-import { slotIdOf, whyInvalid } from '../check-request.ts';
+import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason, Slot } from '../backend.ts';
+import { checkRequest, slotIdOf } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
 import type { SlotEnds, SlotPool } from '../pool/slot-pool.ts';
-import { whyNotSent } from './check-arguments.ts';
+import type { CheckedCall } from '../tools/sandbox-tools.ts';
 import type { ContainerSlots } from './container-slots.ts';
 import type { RunningContainer } from './running-container.ts';
+import { MAX_FRAME_BYTES } from './server/protocol.ts';
 import type { ClientCall } from './server/sandbox-client.ts';
+
+/** What is around the arguments of a call in its line takes less than this. */
+const OVERHEAD_BYTES = 10_000;
+const MAX_BYTES = MAX_FRAME_BYTES - OVERHEAD_BYTES;
 
 type Answer = Omit<ExecutionResult, 'slotId'>;
 
@@ -47,11 +52,15 @@ export class ContainerCalls {
     const batches: Batches = new Map();
     const results = requests.map(async (request, index) => {
       const slotId = slotIdOf(request);
-      const wrong = whyInvalid(request, timeoutS);
+      const call = checkRequest(request, timeoutS);
       const signals = [stopped, signal, request?.[3]?.signal].filter((each) => each !== undefined);
-      const result = wrong
-        ? notRun('invalid_request', wrong, slotId)
-        : { ...(await this.#answer(request, timeoutS, AbortSignal.any(signals), batches)), slotId };
+      const result =
+        typeof call === 'string'
+          ? notRun('invalid_request', call, slotId)
+          : {
+              ...(await this.#answer(request[0], call, timeoutS, AbortSignal.any(signals), batches)),
+              slotId,
+            };
       onResult?.(result, index);
       return result;
     });
@@ -60,17 +69,19 @@ export class ContainerCalls {
   }
 
   async #answer(
-    request: ExecutionRequest,
+    slot: Slot,
+    toolCall: CheckedCall,
     timeoutS: number | undefined,
     ended: AbortSignal,
     batches: Batches,
   ): Promise<Answer> {
     const fail = failing();
-    const longestS = timeoutS ?? this.#longestS(request[2]);
+    const longestS = timeoutS ?? this.#longestS(toolCall);
     try {
-      return await this.#pool.use(request[0], (container, ends) => {
+      return await this.#pool.use(slot, (container, ends) => {
         const signal = AbortSignal.any([ended, ends.released]);
-        return this.#call(container, ends, request, { signal, longestS }, batches, fail);
+        const call = { ...toolCall, signal, longestS };
+        return this.#call(container, ends, slot, call, batches, fail);
       });
     } catch (error) {
       if (error instanceof SandboxError && error.code === 'slot_gone') return fail('gone', error.message);
@@ -82,19 +93,20 @@ export class ContainerCalls {
   async #call(
     container: RunningContainer,
     { gone, released }: SlotEnds,
-    [slot, tool, args]: ExecutionRequest,
-    limits: Pick<ClientCall, 'signal' | 'longestS'>,
+    slot: Slot,
+    call: Omit<ClientCall, 'slotId'>,
     batches: Batches,
     fail: Fail,
   ): Promise<Answer> {
-    const wrong = whyNotSent(args);
-    if (wrong !== undefined) return fail('invalid_request', wrong);
-    if (limits.signal.aborted) return fail('aborted', 'The call was stopped before it began.');
+    const bytes = Buffer.byteLength(JSON.stringify(call.args));
+    if (bytes > MAX_BYTES)
+      return fail('invalid_request', `The arguments have ${bytes} bytes; ${MAX_BYTES} is the most.`);
+    if (call.signal.aborted) return fail('aborted', 'The call was stopped before it began.');
     const { promise, resolve: settle } = Promise.withResolvers<Answer | undefined>();
     const innerSlotId = container.slots.get(slot.slotId)?.innerSlotId ?? '';
     const batch = batches.get(container) ?? [];
     batches.set(container, batch);
-    batch.push({ call: { slotId: innerSlotId, tool, args, ...limits }, settle });
+    batch.push({ call: { ...call, slotId: innerSlotId }, settle });
     const answer = await promise;
     if (answer) return answer;
     // Whatever became of the container afterwards: whoever released its slot wanted the call to end.
@@ -107,9 +119,8 @@ export class ContainerCalls {
   }
 
   /** A tool takes no longer than the default, or than it is told to by the argument that tells it. */
-  #longestS(args: ExecutionRequest[2]): number {
-    const { timeout } = args ?? {};
-    return typeof timeout === 'number' && timeout > this.#defaultTimeoutS ? timeout : this.#defaultTimeoutS;
+  #longestS({ args }: CheckedCall): number {
+    return Math.max(('timeout' in args && args.timeout) || 0, this.#defaultTimeoutS);
   }
 }
 

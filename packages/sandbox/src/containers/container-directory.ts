@@ -9,13 +9,8 @@
 import { renameSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  ignoreMissing,
-  inside,
-  openDirectory,
-  openReference,
-  WorkspacePathError,
-} from '../workspace/files/workspace-path.ts';
+import { WorkspacePathError } from '../workspace/files/path-components.ts';
+import { ignoreMissing, inside, openDirectory, openReference } from '../workspace/files/workspace-path.ts';
 import { giveTreeTo, type Owner, removeTree, type Workspace } from '../workspace/workspaces.ts';
 
 /** Where the server inside keeps what belongs to a workspace but not into it. */

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { BackendIsolation } from '../backend.ts';
-import { DEFAULT_OUTPUT_LIMIT_BYTES } from '../check-options.ts';
+import { DEFAULT_OUTPUT_LIMIT_BYTES } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { PoolDriver, SlotRequest } from '../pool/pool-driver.ts';
 import { workspaceName } from '../workspace/workspaces.ts';

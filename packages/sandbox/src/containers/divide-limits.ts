@@ -2,7 +2,7 @@
  * Who holds commands to which limit: the container to those that its driver can enforce, which its slots share; the server
  * inside to all others.
  */
-import { checkedLimits } from '../check-options.ts';
+import { checkedLimits } from '../check-caller.ts';
 import { describeLimit } from '../describe-limits.ts';
 import { LimitUnenforceableError } from '../errors.ts';
 import type { LimitName, LimitStatus, SandboxLimits } from '../limits.ts';

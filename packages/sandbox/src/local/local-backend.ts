@@ -21,14 +21,22 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import { checkCallOptions, DEFAULT_OUTPUT_LIMIT_BYTES, DEFAULT_TIMEOUT_S } from '../check-options.ts';
-import { checkTrajectoryId, slotIdOf, whyInvalid } from '../check-request.ts';
+import {
+  checkCallOptions,
+  checkRequest,
+  checkTrajectoryId,
+  DEFAULT_OUTPUT_LIMIT_BYTES,
+  DEFAULT_TIMEOUT_S,
+  slotIdOf,
+} from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { notRun } from '../not-run.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
+import { InvalidArguments } from '../tools/check-arguments.ts';
+import type { CheckedCall } from '../tools/sandbox-tools.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
-import { InvalidPathError, WorkspacePathError } from '../workspace/files/workspace-path.ts';
+import { InvalidPathError, WorkspacePathError } from '../workspace/files/path-components.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { WorkspaceAccess } from '../workspace/workspace-access.ts';
@@ -53,8 +61,7 @@ import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
 import { sweepMomentary } from './process/memory-dir.ts';
 import { PipeStock } from './process/pipe-stock.ts';
-import { InvalidArgumentError } from './tools/arguments.ts';
-import { TOOLS } from './tools/index.ts';
+import { runTool } from './tools/run-tool.ts';
 import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
 
 const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -237,10 +244,11 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   ): Promise<ExecutionResult[]> {
     return Promise.all(
       requests.map(async (request, index) => {
-        const wrong = whyInvalid(request, options.timeoutS);
-        const result = wrong
-          ? notRun('invalid_request', wrong, slotIdOf(request))
-          : await this.#executeUntilAborted(request, options);
+        const call = checkRequest(request, options.timeoutS);
+        const result =
+          typeof call === 'string'
+            ? notRun('invalid_request', call, slotIdOf(request))
+            : await this.#executeUntilAborted(request, call, options);
         options.onResult?.(result, index);
         return result;
       }),
@@ -357,7 +365,11 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     }
   }
 
-  async #executeUntilAborted(request: ExecutionRequest, options: ExecuteOptions): Promise<ExecutionResult> {
+  async #executeUntilAborted(
+    request: ExecutionRequest,
+    call: CheckedCall,
+    options: ExecuteOptions,
+  ): Promise<ExecutionResult> {
     const controller = new AbortController();
     const abort = () => controller.abort();
     const signals = [options.signal, request[3]?.signal].filter((signal) => signal !== undefined);
@@ -366,20 +378,21 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
       signal.addEventListener('abort', abort, { once: true });
     }
     try {
-      return await this.#execute(request, options.timeoutS, controller);
+      return await this.#execute(request[0], call, options.timeoutS, controller);
     } finally {
       for (const signal of signals) signal.removeEventListener('abort', abort);
     }
   }
 
   async #execute(
-    [slot, tool, args]: ExecutionRequest,
+    slot: Slot,
+    call: CheckedCall,
     timeoutS: number | undefined,
     controller: AbortController,
   ): Promise<ExecutionResult> {
     const executionId = `exec_${randomUUID()}`;
     const startedAt = performance.now();
-    const outcome = await this.#runTool(slot, tool, args, timeoutS, controller, executionId);
+    const outcome = await this.#runTool(slot, call, timeoutS, controller, executionId);
     return {
       success: outcome.error === '',
       output: outcome.output,
@@ -397,8 +410,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
 
   async #runTool(
     { slotId }: Slot,
-    tool: string,
-    args: ExecutionRequest[2],
+    call: CheckedCall,
     timeoutS: number | undefined,
     controller: AbortController,
     executionId: string,
@@ -406,12 +418,8 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     if (!this.#running) return failure('backend_down', 'The local backend is not started.');
     const slot = this.#slots.get(slotId);
     if (!slot || slot.state === 'releasing') return failure('gone', `The slot ${slotId} was released.`);
-    const run = TOOLS.get(tool);
-    if (!run) {
-      return failure('invalid_request', `Unknown tool ${tool}; there are ${[...TOOLS.keys()].join(', ')}.`);
-    }
     if (controller.signal.aborted) return failure('aborted', 'The call was stopped before it began.');
-    const execution = run(args, {
+    const execution = runTool(call, {
       executionId,
       workspace: slot.workspace,
       isolation: this.#running.isolation,
@@ -437,7 +445,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
 }
 
 function describeFailure(error: Error): ToolOutcome {
-  if (error instanceof InvalidArgumentError || error instanceof InvalidPathError) {
+  if (error instanceof InvalidArguments || error instanceof InvalidPathError) {
     return failure('invalid_request', error.message);
   }
   if (error instanceof WorkspaceFullError) return failure('disk_full', error.message);

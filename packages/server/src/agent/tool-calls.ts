@@ -9,20 +9,16 @@
  * If a step has more than `CALLS_MAX` calls of server tools, the later ones get an answer without being run. Otherwise
  * a confused model could start as many processes at once as fit into one answer.
  */
+
 import { type ApprovalChoice, createId, type PendingCall } from '@talaria/protocol';
+import { InvalidArguments } from '@talaria/sandbox/tools';
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
 import { maskValue } from '../secrets/credential-patterns.ts';
 import { type AgentRun, Handover, Parked, RunFailure } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import type { Decision, ToolCallProgress } from './progress.ts';
-import {
-  type ClientCall,
-  InvalidArguments,
-  type PreparedCall,
-  parseArguments,
-  type ToolOutcome,
-} from './tools/tool.ts';
+import { type ClientCall, type PreparedCall, parseArguments, type ToolOutcome } from './tools/tool.ts';
 
 /** More than any sane model calls at once, and no more than a machine can bear. */
 const CALLS_MAX = 64;

@@ -1,6 +1,8 @@
 /** Lines of a background process's log: those asked for, or the last ones. */
+
+import { pathComponents } from '../../workspace/files/path-components.ts';
 import { readLines } from '../../workspace/files/read-lines.ts';
-import { pathComponents, withFile } from '../../workspace/files/workspace-path.ts';
+import { withFile } from '../../workspace/files/workspace-path.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { BackgroundProcess } from './background-process.ts';
 import { describeLog, describeStatus } from './describe.ts';

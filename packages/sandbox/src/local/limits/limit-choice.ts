@@ -7,7 +7,7 @@
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
 
-import { checkedLimits } from '../../check-options.ts';
+import { checkedLimits } from '../../check-caller.ts';
 import { describeLimit } from '../../describe-limits.ts';
 import { LimitUnenforceableError } from '../../errors.ts';
 import type { LimitName, LimitStatus, SandboxLimits } from '../../limits.ts';

@@ -8,7 +8,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreMissing, WorkspacePathError, withFile } from '../../workspace/files/workspace-path.ts';
+import { WorkspacePathError } from '../../workspace/files/path-components.ts';
+import { ignoreMissing, withFile } from '../../workspace/files/workspace-path.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
 import { STATE_END } from './stateful-script.ts';
 

@@ -3,38 +3,28 @@
  * waits for its end or leaves it in the background.
  */
 import { posix } from 'node:path';
-import { pathComponents } from '../../workspace/files/workspace-path.ts';
+import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
+import { pathComponents } from '../../workspace/files/path-components.ts';
 import { renderScript } from '../isolation/shell.ts';
-import {
-  InvalidArgumentError,
-  optionalBoolean,
-  optionalEnvironment,
-  optionalPositive,
-  optionalString,
-  rejectUnknown,
-  requiredString,
-} from './arguments.ts';
 import { startInBackground } from './background.ts';
 import { runInForeground } from './foreground.ts';
 import { renderWithState, runStateful } from './stateful.ts';
-import { LONGEST_TIMEOUT_S, type Tool, type ToolContext } from './tool.ts';
+import { LONGEST_TIMEOUT_S, type Run, type ToolContext } from './tool.ts';
 
 export interface BashRequest {
   command: string;
   timeoutS: number;
   /** As commands see it; undefined where the call names none. */
   workdir: string | undefined;
-  env: Record<string, string>;
+  env: Readonly<Record<string, string>>;
 }
 
-export const bash: Tool = async (args, context) => {
-  rejectUnknown(args, ['command', 'timeout', 'workdir', 'env', 'stateful', 'background']);
-  const request = readRequest(args, context);
-  const stateful = optionalBoolean(args, 'stateful') ?? false;
-  if (optionalBoolean(args, 'background')) {
+export const bash: Run<'bash'> = async (args, context) => {
+  const { timeout, stateful = false, background = false } = args;
+  const request = requestOf(args, context);
+  if (background) {
     // The timeout of the batch is for its calls, and this one is answered at once.
-    const given = optionalPositive(args, 'timeout');
-    const timeoutS = given && Math.min(given, LONGEST_TIMEOUT_S);
+    const timeoutS = timeout && Math.min(timeout, LONGEST_TIMEOUT_S);
     const script = stateful ? await renderWithState(request, context) : renderPlain(request, context);
     if (!(script instanceof Uint8Array)) return script;
     return startInBackground(script, { ...request, timeoutS }, context);
@@ -47,18 +37,16 @@ function renderPlain(request: BashRequest, { isolation, workspace }: ToolContext
   return renderScript({ ...request, workdir: request.workdir ?? isolation.workspaceDir(workspace) });
 }
 
-function readRequest(args: Readonly<Record<string, unknown>>, context: ToolContext): BashRequest {
-  const command = requiredString(args, 'command');
-  if (command.trim() === '') throw new InvalidArgumentError('The argument command is empty.');
-  if (command.includes('\0'))
-    throw new InvalidArgumentError('The argument command contains a NUL character.');
-  const timeoutS = Math.min(
-    optionalPositive(args, 'timeout') ?? context.defaultTimeoutS,
-    context.maxTimeoutS,
-  );
-  const workspaceDir = context.isolation.workspaceDir(context.workspace);
-  const given = optionalString(args, 'workdir');
-  const workdir =
-    given === undefined ? undefined : posix.join(workspaceDir, ...pathComponents(given, workspaceDir));
-  return { command, timeoutS, workdir, env: optionalEnvironment(args, 'env') };
+function requestOf(
+  { command, timeout, workdir, env = {} }: SandboxArguments<'bash'>,
+  { defaultTimeoutS, maxTimeoutS, isolation, workspace }: ToolContext,
+): BashRequest {
+  const workspaceDir = isolation.workspaceDir(workspace);
+  return {
+    command,
+    timeoutS: Math.min(timeout ?? defaultTimeoutS, maxTimeoutS),
+    workdir:
+      workdir === undefined ? undefined : posix.join(workspaceDir, ...pathComponents(workdir, workspaceDir)),
+    env,
+  };
 }

@@ -4,6 +4,8 @@
  * does not fit at once.
  */
 
+import { InvalidArguments } from '../../tools/check-arguments.ts';
+import type { Replacement } from '../../tools/patch.ts';
 import {
   changeFiles,
   type FileChange,
@@ -11,35 +13,26 @@ import {
   type SeenFile,
   seeFile,
 } from '../../workspace/files/file-changes.ts';
+import { pathComponents, WorkspacePathError } from '../../workspace/files/path-components.ts';
 import { inTurn } from '../../workspace/files/turns.ts';
-import { pathComponents, WorkspacePathError } from '../../workspace/files/workspace-path.ts';
 import { applyHunks } from '../edits/apply-hunks.ts';
 import { EditError } from '../edits/edit-error.ts';
 import { type FilePatch, PatchFormatError, parsePatch } from '../edits/parse-patch.ts';
 import { replaceText } from '../edits/replace-text.ts';
-import {
-  InvalidArgumentError,
-  optionalBoolean,
-  optionalString,
-  rejectUnknown,
-  requiredString,
-} from './arguments.ts';
-import type { Tool, ToolContext, ToolOutcome } from './tool.ts';
+import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
 /** Edits are worked out on the server's thread. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Each holds a directory open while the files are put in place. */
 const MAX_FILES = 200;
-const REPLACE_ARGUMENTS = ['path', 'old_string', 'new_string', 'replace_all'];
 
 interface Planned {
   changes: FileChange[];
   summary: string;
 }
 
-export const patch: Tool = async (args, context) => {
-  rejectUnknown(args, [...REPLACE_ARGUMENTS, 'patch']);
-  const plan = args.patch == null ? planReplacement(args, context) : planPatch(args, context);
+export const patch: Run<'patch'> = async (args, context) => {
+  const plan = 'patch' in args ? planPatch(args.patch, context) : planReplacement(args, context);
   return await inTurn(context.workspace.dir, async (): Promise<ToolOutcome> => {
     try {
       const { changes, summary } = await plan();
@@ -68,33 +61,24 @@ function bytesOf(changes: readonly FileChange[]): number {
 }
 
 function planReplacement(
-  args: Readonly<Record<string, unknown>>,
+  { path, old_string: oldString, new_string: newString, replace_all: replaceAll = false }: Replacement,
   context: ToolContext,
 ): () => Promise<Planned> {
-  const components = componentsOf(requiredString(args, 'path'), context);
-  const oldString = requiredString(args, 'old_string');
-  const newString = requiredString(args, 'new_string');
-  const replaceAll = optionalBoolean(args, 'replace_all') ?? false;
+  const components = componentsOf(path, context);
   return async () => {
     const before = await existing(components, context);
     const { text, lines } = replaceText(textOf(before, components), { oldString, newString, replaceAll });
-    const path = components.join('/');
+    const name = components.join('/');
     const summary =
       lines.length === 1
-        ? `Replaced 1 place in ${path}, in line ${lines[0]}.`
-        : `Replaced ${lines.length} places in ${path}.`;
+        ? `Replaced 1 place in ${name}, in line ${lines[0]}.`
+        : `Replaced ${lines.length} places in ${name}.`;
     return { changes: [{ kind: 'write', components, content: text, before }], summary };
   };
 }
 
-function planPatch(args: Readonly<Record<string, unknown>>, context: ToolContext): () => Promise<Planned> {
-  const mixed = REPLACE_ARGUMENTS.filter((name) => args[name] != null);
-  if (mixed.length > 0) {
-    throw new InvalidArgumentError(
-      `The argument patch goes alone, without ${mixed.join(', ')}: its text names the files.`,
-    );
-  }
-  const files = parse(optionalString(args, 'patch') ?? '');
+function planPatch(text: string, context: ToolContext): () => Promise<Planned> {
+  const files = parse(text);
   const paths = files.map((file) => componentsOf(file.path, context));
   const moves = files.map((file) =>
     file.kind === 'update' && file.moveTo !== undefined ? componentsOf(file.moveTo, context) : undefined,
@@ -154,9 +138,9 @@ function parse(text: string): FilePatch[] {
   try {
     const files = parsePatch(text);
     if (files.length <= MAX_FILES) return files;
-    throw new InvalidArgumentError(`The patch names ${files.length} files; it may name up to ${MAX_FILES}.`);
+    throw new InvalidArguments(`The patch names ${files.length} files; it may name up to ${MAX_FILES}.`);
   } catch (error) {
-    throw error instanceof PatchFormatError ? new InvalidArgumentError(error.message) : error;
+    throw error instanceof PatchFormatError ? new InvalidArguments(error.message) : error;
   }
 }
 
@@ -165,7 +149,7 @@ function assertDistinct(paths: readonly (readonly string[])[]): void {
   for (const components of paths) {
     const path = components.join('/');
     if (seen.has(path)) {
-      throw new InvalidArgumentError(`The patch names ${path} twice; put its changes into one part.`);
+      throw new InvalidArguments(`The patch names ${path} twice; put its changes into one part.`);
     }
     seen.add(path);
   }

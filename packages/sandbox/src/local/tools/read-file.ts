@@ -1,10 +1,10 @@
 /** `read_file`: lines of a text file in the workspace. */
 
 import type { FileHandle } from 'node:fs/promises';
+import { pathComponents } from '../../workspace/files/path-components.ts';
 import { type Lines, readLines } from '../../workspace/files/read-lines.ts';
-import { pathComponents, withFile } from '../../workspace/files/workspace-path.ts';
-import { optionalPositiveInteger, rejectUnknown, requiredString } from './arguments.ts';
-import type { Tool } from './tool.ts';
+import { withFile } from '../../workspace/files/workspace-path.ts';
+import type { Run } from './tool.ts';
 
 const DEFAULT_LINES = 2000;
 /** Beyond this a file is read by its beginning only; a sparse file may claim to be a thousand times larger. */
@@ -13,13 +13,9 @@ const MAX_SCAN_BYTES = 64 * 1024 * 1024;
 const SNIFFED_BYTES = 8_192;
 const NOT_UTF8 = '[bytes that are not UTF-8 are shown as \uFFFD]';
 
-export const readFile: Tool = async (args, context) => {
-  rejectUnknown(args, ['path', 'offset', 'limit']);
-  const workspaceDir = context.isolation.workspaceDir(context.workspace);
-  const components = pathComponents(requiredString(args, 'path'), workspaceDir);
-  const firstLine = optionalPositiveInteger(args, 'offset') ?? 1;
-  const maxLines = optionalPositiveInteger(args, 'limit') ?? DEFAULT_LINES;
-
+export const readFile: Run<'read_file'> = async (args, context) => {
+  const { path, offset: firstLine = 1, limit: maxLines = DEFAULT_LINES } = args;
+  const components = pathComponents(path, context.isolation.workspaceDir(context.workspace));
   return await withFile(context.workspace.dir, components, async (file, stats) => {
     const lines = await readLines(file, {
       firstLine,

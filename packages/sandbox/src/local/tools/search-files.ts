@@ -1,35 +1,26 @@
 /** `search_files`: lines by regular expression, or files by glob, in the workspace. */
 import { posix } from 'node:path';
-import { kindAt, pathComponents } from '../../workspace/files/workspace-path.ts';
+import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
+import { pathComponents } from '../../workspace/files/path-components.ts';
+import { kindAt } from '../../workspace/files/workspace-path.ts';
 import { renderScript } from '../isolation/shell.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { RecordReader } from '../search/record-reader.ts';
 import { EXIT, MAX_RECORD_BYTES, type Search, searchScript } from '../search/search-script.ts';
 import { SearchWindow } from '../search/search-window.ts';
-import {
-  InvalidArgumentError,
-  optionalCount,
-  optionalPositiveInteger,
-  optionalString,
-  rejectUnknown,
-  requiredString,
-} from './arguments.ts';
-import type { Tool, ToolContext, ToolOutcome } from './tool.ts';
+import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
-const MAX_CONTEXT = 20;
 const MAX_TIMEOUT_S = 30;
-const MAX_PATTERN_LENGTH = 10_000;
 const SHOWN_COMPLAINTS = 5;
 
-export const searchFiles: Tool = async (args, context) => {
-  rejectUnknown(args, ['pattern', 'target', 'path', 'glob', 'limit', 'offset', 'context']);
+export const searchFiles: Run<'search_files'> = async (args, context) => {
+  const { path = '.', offset = 0, limit = DEFAULT_LIMIT } = args;
   const { search, base } = await searchOf(args, context);
-  const offset = optionalCount(args, 'offset') ?? 0;
   const window = new SearchWindow({
     offset,
-    limit: Math.min(optionalPositiveInteger(args, 'limit') ?? DEFAULT_LIMIT, MAX_LIMIT),
+    limit: Math.min(limit, MAX_LIMIT),
     maxBytes: context.limits.limitBytes,
     context: search.context,
     prefix: base.map((component) => `${component}/`).join(''),
@@ -44,7 +35,7 @@ export const searchFiles: Tool = async (args, context) => {
     capture: reader,
     timeoutMs: timeoutS * 1000,
   });
-  const failure = failureOf(end, timeoutS, reader, optionalString(args, 'path') ?? '.');
+  const failure = failureOf(end, timeoutS, reader, path);
   if (failure && window.shown === 0) return failure;
   const unfinished = failure !== undefined || reader.cutOff;
   const output = [...window.lines, summary(window, offset, unfinished, search), ...complaintsIn(reader)];
@@ -55,30 +46,12 @@ export const searchFiles: Tool = async (args, context) => {
   };
 };
 
-async function searchOf(args: Readonly<Record<string, unknown>>, context: ToolContext) {
-  const pattern = requiredString(args, 'pattern');
-  const target = optionalString(args, 'target') ?? 'content';
-  if (target !== 'content' && target !== 'files') {
-    throw new InvalidArgumentError(`The argument target should be content or files, not ${target}.`);
-  }
-  const glob = optionalString(args, 'glob');
-  for (const [name, text] of [
-    ['pattern', pattern],
-    ['glob', glob ?? '*'],
-  ] as const) {
-    if (text === '') throw new InvalidArgumentError(`The argument ${name} is empty.`);
-    if (/[\0\n]/.test(text)) throw new InvalidArgumentError(`The argument ${name} should be one line.`);
-    if (text.length > MAX_PATTERN_LENGTH) {
-      throw new InvalidArgumentError(`The argument ${name} is over ${MAX_PATTERN_LENGTH} characters.`);
-    }
-  }
-  if (target === 'files' && glob !== undefined) {
-    throw new InvalidArgumentError('With target files the argument pattern is the glob; leave glob out.');
-  }
-  const lines = optionalCount(args, 'context') ?? 0;
-  if (lines > MAX_CONTEXT) throw new InvalidArgumentError(`The argument context is over ${MAX_CONTEXT}.`);
+async function searchOf(
+  { pattern, target = 'content', path = '.', glob, context: lines = 0 }: SandboxArguments<'search_files'>,
+  context: ToolContext,
+) {
   const workspaceDir = workspaceDirOf(context);
-  const components = pathComponents(optionalString(args, 'path') ?? '.', workspaceDir);
+  const components = pathComponents(path, workspaceDir);
   const kind = await kindAt(context.workspace.dir, components);
   const base = kind === 'file' ? components.slice(0, -1) : components;
   const search: Search = {

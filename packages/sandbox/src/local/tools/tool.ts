@@ -1,4 +1,5 @@
 import type { ExecutionMetadata } from '../../backend.ts';
+import type { SandboxArguments, SandboxToolName } from '../../tools/sandbox-tools.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { SharedNetwork } from '../background/shared-network.ts';
@@ -37,4 +38,8 @@ export interface ToolOutcome {
     Partial<Pick<ExecutionMetadata, 'timed_out' | 'truncated'>>;
 }
 
-export type Tool = (args: Readonly<Record<string, unknown>>, context: ToolContext) => Promise<ToolOutcome>;
+/** How a tool is run here, with arguments that its definition has checked. */
+export type Run<Name extends SandboxToolName> = (
+  args: SandboxArguments<Name>,
+  context: ToolContext,
+) => Promise<ToolOutcome>;

@@ -1,16 +1,12 @@
 /** `write_file`: puts a whole text file into the workspace, with the directories above it. */
-import { inTurn } from '../../workspace/files/turns.ts';
-import { pathComponents, replaceFile } from '../../workspace/files/workspace-path.ts';
-import { rejectUnknown, requiredString } from './arguments.ts';
-import type { Tool } from './tool.ts';
 
-export const writeFile: Tool = async (args, context) => {
-  rejectUnknown(args, ['path', 'content']);
-  const components = pathComponents(
-    requiredString(args, 'path'),
-    context.isolation.workspaceDir(context.workspace),
-  );
-  const content = requiredString(args, 'content');
+import { pathComponents } from '../../workspace/files/path-components.ts';
+import { inTurn } from '../../workspace/files/turns.ts';
+import { replaceFile } from '../../workspace/files/workspace-path.ts';
+import type { Run } from './tool.ts';
+
+export const writeFile: Run<'write_file'> = async ({ path, content }, context) => {
+  const components = pathComponents(path, context.isolation.workspaceDir(context.workspace));
   const { dir } = context.workspace;
   const bytes = Buffer.byteLength(content);
   await inTurn(dir, async () => {

@@ -7,6 +7,7 @@
  */
 import { type FileHandle, readlink, stat } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
+import { WorkspacePathError } from '../files/path-components.ts';
 import {
   describeErrors,
   inside,
@@ -14,7 +15,6 @@ import {
   openDirectory,
   openReference,
   openReferenced,
-  WorkspacePathError,
 } from '../files/workspace-path.ts';
 import { ahead } from './ahead.ts';
 import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';

@@ -1,6 +1,6 @@
 /** What can go wrong at a path, in the codes of the contract. */
 import { SandboxError } from '../../errors.ts';
-import { InvalidPathError, WorkspacePathError } from '../files/workspace-path.ts';
+import { InvalidPathError, WorkspacePathError } from '../files/path-components.ts';
 
 export async function nameFailures<T>(work: () => Promise<T>): Promise<T> {
   try {

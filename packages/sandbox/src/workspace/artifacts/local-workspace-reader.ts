@@ -14,14 +14,8 @@ import {
   type WorkspaceReader,
 } from '../../artifacts.ts';
 import { SandboxError } from '../../errors.ts';
-import {
-  assertRegular,
-  InvalidPathError,
-  openDirectory,
-  openReference,
-  openReferenced,
-  pathComponents,
-} from '../files/workspace-path.ts';
+import { InvalidPathError, pathComponents } from '../files/path-components.ts';
+import { assertRegular, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
 import { openArchive } from './archive.ts';
 import type { Digests } from './digests.ts';
 import { nameFailures } from './failures.ts';

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, rename, unlink } from 'node:fs/promises';
+import { WorkspacePathError } from './path-components.ts';
 import {
   createInside,
   describeErrors,
@@ -18,7 +19,6 @@ import {
   openDirectory,
   replaceFile,
   splitName,
-  WorkspacePathError,
   withFile,
 } from './workspace-path.ts';
 

@@ -10,47 +10,15 @@
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { chown, type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { WorkspacePathError } from './path-components.ts';
 
 /** Linux's value on every architecture Node is built for; node:fs does not name it. */
 const O_PATH = 0o10000000;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const MAX_PATH_LENGTH = 4096;
 
 /** A component of a path; as bytes where it was found on disk and may be no UTF-8. */
 export type Name = string | Buffer;
-
-/** A path with nothing usable at its place; the message is for the model. */
-export class WorkspacePathError extends Error {}
-
-/** A path that by its text alone is none in the workspace. */
-export class InvalidPathError extends WorkspacePathError {}
-
-/** The components of a path inside the workspace; relative, or absolute as commands see it. */
-export function pathComponents(path: string, workspaceDir: string): string[] {
-  if (path === '') throw new InvalidPathError('The path is empty.');
-  if (path.includes('\0')) throw new InvalidPathError('The path contains a NUL character.');
-  if (path.length > MAX_PATH_LENGTH)
-    throw new InvalidPathError(`The path is over ${MAX_PATH_LENGTH} characters.`);
-  const components: string[] = [];
-  for (const component of relativePath(path, workspaceDir).split('/')) {
-    if (component === '' || component === '.') continue;
-    if (component !== '..') components.push(component);
-    else if (components.pop() === undefined) throw outside(path, workspaceDir);
-  }
-  return components;
-}
-
-function relativePath(path: string, workspaceDir: string): string {
-  if (!path.startsWith('/')) return path;
-  if (path === workspaceDir) return '';
-  if (!path.startsWith(`${workspaceDir}/`)) throw outside(path, workspaceDir);
-  return path.slice(workspaceDir.length + 1);
-}
-
-function outside(path: string, workspaceDir: string): InvalidPathError {
-  return new InvalidPathError(`${path} is outside the workspace ${workspaceDir}.`);
-}
 
 /** Calls `use` with the regular file at this place, open for reading. */
 export async function withFile<T>(

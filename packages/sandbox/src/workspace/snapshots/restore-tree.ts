@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import type { RestoredWorkspace } from '../../snapshots.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
+import { WorkspacePathError } from '../files/path-components.ts';
 import {
   describeErrors,
   inside,
@@ -15,7 +16,6 @@ import {
   NEW_FILE,
   openDirectory,
   openInside,
-  WorkspacePathError,
 } from '../files/workspace-path.ts';
 import { writeAll } from '../files/write-all.ts';
 import { ByteReader } from './byte-reader.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { ObjectSchema } from '@talaria/sandbox/tools';
 import { expect, test } from 'vitest';
-import type { ObjectSchema } from './arguments.ts';
 import { createSandboxTools } from './sandbox-tools.ts';
 import { todo } from './todo.ts';
 

@@ -4,6 +4,7 @@
  * earlier command defined, and `y` goes to whatever waits for it. All of it is in the conversation, so it survives
  * what the run survives.
  */
+import { inputOf } from '@talaria/sandbox/tools';
 import type { PastCall, PreparedCall } from './tool.ts';
 
 type Judged = NonNullable<PreparedCall['judged']>;
@@ -17,11 +18,6 @@ interface TerminalArguments {
   command: string;
   stateful?: boolean;
   background?: boolean;
-}
-
-export interface WriteArguments {
-  data?: string | undefined;
-  enter?: boolean | undefined;
 }
 
 /**
@@ -73,11 +69,6 @@ export function runningProcesses(calls: readonly PastCall[]): { id: string; comm
   });
 }
 
-/** What a call writes, as the process reads it. */
-export function inputOf({ data, enter }: WriteArguments): string {
-  return `${data ?? ''}${enter ? '\n' : ''}`;
-}
-
 function programOf(id: string, before: readonly PastCall[]): string {
   const start = before.find(
     (call) => call.output.includes(id) && terminalArguments(call)?.background === true,
@@ -88,7 +79,7 @@ function programOf(id: string, before: readonly PastCall[]): string {
 function writtenTo(id: string, call: PastCall): string {
   const args = argumentsOf(call, 'process');
   if (args?.action !== 'write' || args.id !== id) return '';
-  return inputOf(args as WriteArguments);
+  return inputOf(args);
 }
 
 function terminalArguments(call: PastCall): TerminalArguments | undefined {

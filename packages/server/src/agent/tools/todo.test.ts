@@ -1,6 +1,7 @@
+import { InvalidArguments } from '@talaria/sandbox/tools';
 import { expect, test } from 'vitest';
 import { applyTodos, describePlan, planOf, type Todo, todo } from './todo.ts';
-import { InvalidArguments, type PastCall } from './tool.ts';
+import type { PastCall } from './tool.ts';
 
 const entry = (id: string, status: Todo['status'] = 'pending', content = `do ${id}`): Todo => ({
   id,

@@ -3,9 +3,9 @@
  * without those that failed, make of an empty one. So it is in the journal like everything else, and a run that goes
  * on after a crash has it again.
  */
-import { NOT_BLANK, wrongCall } from './arguments.ts';
-import { defineTool } from './define-tool.ts';
-import { InvalidArguments, type PastCall, parseArguments, type Tool } from './tool.ts';
+import { defineTool, InvalidArguments, NOT_BLANK, wrongCall } from '@talaria/sandbox/tools';
+import { agentTool } from './agent-tool.ts';
+import { type PastCall, parseArguments, type Tool } from './tool.ts';
 
 const TOOL = 'todo';
 const STATUSES = ['pending', 'in_progress', 'completed', 'cancelled'] as const;
@@ -21,13 +21,10 @@ export interface Todo {
   status: Status;
 }
 
-interface TodoArguments {
-  todos?: (Partial<Todo> & { id: string })[];
-  merge?: boolean;
-}
+type TodoArguments = ReturnType<typeof definition.check>;
 
-export const todo: Tool = defineTool({
-  tool: TOOL,
+const definition = defineTool({
+  name: TOOL,
   description:
     'Your plan for this task. With todos it replaces the plan, or with merge changes and adds single entries by ' +
     'their id; without arguments it shows the plan. Use it for work of several steps, and keep it up to date.',
@@ -58,16 +55,16 @@ export const todo: Tool = defineTool({
     required: [],
   },
   example: EXAMPLE,
+});
+
+export const todo: Tool = agentTool(definition, {
   prepare(args, callsBefore) {
-    const { todos } = args as TodoArguments;
+    const { todos } = args;
     return {
       preview: todos === undefined ? 'the plan' : `${todos.length} ${todos.length === 1 ? 'todo' : 'todos'}`,
       async execute() {
         try {
-          return {
-            output: describePlan(applyTodos(planOf(callsBefore()), args as TodoArguments)),
-            isError: false,
-          };
+          return { output: describePlan(applyTodos(planOf(callsBefore()), args)), isError: false };
         } catch (error) {
           if (!(error instanceof InvalidArguments)) throw error;
           return { output: error.message, isError: true };
@@ -83,9 +80,7 @@ export function planOf(calls: readonly PastCall[]): Todo[] {
   for (const call of calls) {
     if (call.tool !== TOOL || call.failed) continue;
     try {
-      const args = parseArguments(call.arguments);
-      todo.prepare(args, () => []);
-      plan = applyTodos(plan, args);
+      plan = applyTodos(plan, definition.check(parseArguments(call.arguments)));
     } catch (error) {
       // Of this step, and about to be refused.
       if (!(error instanceof InvalidArguments)) throw error;

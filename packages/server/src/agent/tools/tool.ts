@@ -2,6 +2,7 @@
  * A tool as the agent sees it. A tool that fails is an outcome, not an exception: `execute` rejects only when
  * the server itself cannot go on.
  */
+import { InvalidArguments } from '@talaria/sandbox/tools';
 import type { ToolDefinition } from '../model/model.ts';
 import { oneLine } from './one-line.ts';
 
@@ -54,10 +55,6 @@ export interface Tool {
   prepare(args: Record<string, unknown>, callsBefore: () => PastCall[]): PreparedCall;
   /** What these calls have left that does not survive a restart of the server, in words for the model. */
   lostInRestart?(calls: readonly PastCall[]): string | undefined;
-}
-
-export class InvalidArguments extends Error {
-  override readonly name = 'InvalidArguments';
 }
 
 /** Tools that come and go while a run goes on. Their names never clash with those of the others. */

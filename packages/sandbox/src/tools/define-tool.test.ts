@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ArgumentRules, checkArguments, NOT_BLANK } from './arguments.ts';
-import { InvalidArguments } from './tool.ts';
+import { InvalidArguments } from './check-arguments.ts';
+import { defineTool, parametersOf } from './define-tool.ts';
+import { NOT_BLANK } from './schema.ts';
 
-const rules: ArgumentRules = {
-  tool: 'paint',
+const paint = defineTool({
+  name: 'paint',
+  description: '',
   schema: {
     type: 'object',
     properties: {
@@ -13,7 +15,8 @@ const rules: ArgumentRules = {
       raw: { type: 'string', minLength: 1, description: '' },
       width: { type: 'number', minimum: 0.1, maximum: 5, description: '' },
       count: { type: 'integer', minimum: 0, description: '' },
-      fast: { type: 'boolean', description: '' },
+      fast: { type: 'boolean', description: ({ maxTimeoutS }) => `within ${maxTimeoutS} s` },
+      names: { type: 'object', additionalProperties: { type: 'string' }, description: '' },
       dots: {
         type: 'array',
         maxItems: 2,
@@ -28,7 +31,9 @@ const rules: ArgumentRules = {
     required: ['title'],
   },
   example: { title: 'Sea' },
-};
+  refuse: ({ count, fast }) =>
+    fast && count === 7 ? { problem: 'seven takes time', example: { title: 'Sea', count: 7 } } : undefined,
+});
 
 test('what fits is taken as it is, and null is nothing', () => {
   const args = {
@@ -38,10 +43,11 @@ test('what fits is taken as it is, and null is nothing', () => {
     width: 0.1,
     count: 0,
     fast: false,
+    names: { a: '1', constructor: '' },
     dots: [{ x: 1 }, { x: 2 }],
   };
-  expect(checkArguments(rules, args)).toEqual(args);
-  expect(checkArguments(rules, { title: 'Sea', count: null })).toEqual({ title: 'Sea' });
+  expect(paint.check(args)).toEqual(args);
+  expect(paint.check({ title: 'Sea', count: null })).toEqual({ title: 'Sea' });
 });
 
 describe('what does not fit is named, with an example', () => {
@@ -63,20 +69,39 @@ describe('what does not fit is named, with an example', () => {
     [{ title: 'a', dots: [{ x: 1 }, 5] }, "'dots[1]' must be an object, not 5"],
     [{ title: 'a', dots: [{ y: 1 }] }, "'dots[0].x' must be a whole number of at least 0, and is missing"],
     [{ title: 'a', dots: [{}, {}, {}] }, 'not an array of 3'],
-    [{ title: 'a', titel: 'a' }, "'titel' is not an argument; did you mean title?"],
+    [{ title: 'a', names: [] }, "'names' must be an object of strings, not an array of 0"],
+    [{ title: 'a', names: { b: 1 } }, "'names.b' must be a string, not 1"],
     [{ title: 'a', style: 'a' }, "'style' is not an argument; there are colour, title"],
     [{ toString: 1, title: 'a' }, "'toString' is not an argument"],
+    [null as never, 'the arguments must be an object with colour, title, raw'],
+    [['a'] as never, 'not an array of 1'],
   ])('%j', (args, words) => {
-    expect(() => checkArguments(rules, args)).toThrow(InvalidArguments);
-    expect(() => checkArguments(rules, args)).toThrow(words);
-    expect(() => checkArguments(rules, args)).toThrow('Example of a call: {"title":"Sea"}');
+    expect(() => paint.check(args)).toThrow(InvalidArguments);
+    expect(() => paint.check(args)).toThrow(words);
+    expect(() => paint.check(args)).toThrow('Example of a call: {"title":"Sea"}');
   });
 });
 
 test('all that is wrong is said at once', () => {
-  expect(() => checkArguments(rules, { count: -1, other: 1 })).toThrow(
-    /'other'.*; 'title' must be.*; 'count' must be/,
+  expect(() => paint.check({ count: -1, other: 1 })).toThrow(/'other'.*; 'title' must be.*; 'count' must be/);
+});
+
+test('what no schema can say is refused with an example of its own', () => {
+  expect(paint.check({ title: 'Sea', fast: true, count: 6 })).toMatchObject({ count: 6 });
+  expect(() => paint.check({ title: 'Sea', fast: true, count: 7 })).toThrow(
+    'Wrong arguments for paint: seven takes time.\nExample of a call: {"title":"Sea","count":7}',
   );
+});
+
+test('a model is given the schema, with what the settings say', () => {
+  expect(parametersOf(paint, { maxTimeoutS: 5 })).toMatchObject({
+    type: 'object',
+    properties: {
+      title: { type: 'string', pattern: NOT_BLANK, maxLength: 10, description: '' },
+      fast: { type: 'boolean', description: 'within 5 s' },
+    },
+    required: ['title'],
+  });
 });
 
 test('no arguments make it throw anything but its own error', () => {
@@ -87,7 +112,7 @@ test('no arguments make it throw anything but its own error', () => {
   fc.assert(
     fc.property(anything, (args) => {
       try {
-        expect(checkArguments(rules, args)).toHaveProperty('title');
+        expect(paint.check(args)).toHaveProperty('title');
       } catch (error) {
         expect(error).toBeInstanceOf(InvalidArguments);
       }

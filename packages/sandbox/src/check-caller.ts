@@ -1,6 +1,9 @@
-/** Checks the options that every backend takes. */
+/** What every backend asks of its callers: options when it is made, trajectories and requests afterwards. */
+import type { ExecutionRequest } from './backend.ts';
 import { SandboxError } from './errors.ts';
 import type { SandboxLimits } from './limits.ts';
+import { InvalidArguments } from './tools/check-arguments.ts';
+import { type CheckedCall, checkCall } from './tools/sandbox-tools.ts';
 
 export const DEFAULT_TIMEOUT_S = 180;
 export const DEFAULT_OUTPUT_LIMIT_BYTES = 50_000;
@@ -39,6 +42,35 @@ export function checkedLimits(limits: SandboxLimits): SandboxLimits {
     );
   }
   return Object.fromEntries(entries);
+}
+
+/** Anything else would become the name of somebody's workspace. */
+export function checkTrajectoryId(trajectoryId: unknown): void {
+  if (trajectoryId === undefined || typeof trajectoryId === 'string') return;
+  const given = trajectoryId === null ? 'null' : `a ${typeof trajectoryId}`;
+  throw new SandboxError('invalid_request', `A trajectory is named by a string, not ${given}.`);
+}
+
+/** The call of a request, or why the request can never work. */
+export function checkRequest(request: ExecutionRequest, timeoutS: number | undefined): CheckedCall | string {
+  const tool: unknown = request?.[1];
+  if (slotIdOf(request) === '')
+    return 'The request names no slot: its first part should be an acquired slot.';
+  if (typeof tool !== 'string') return `The tool should be named by a string, not a ${typeof tool}.`;
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
+    return `timeoutS is ${timeoutS}; it should be a number over 0.`;
+  try {
+    return checkCall(tool, request[2]);
+  } catch (error) {
+    if (error instanceof InvalidArguments) return error.message;
+    throw error;
+  }
+}
+
+/** Empty where the request names no slot. */
+export function slotIdOf(request: ExecutionRequest): string {
+  const slotId: unknown = request?.[0]?.slotId;
+  return typeof slotId === 'string' ? slotId : '';
 }
 
 function isCount(value: number): boolean {

@@ -1,0 +1,37 @@
+/** The tools of a slot, by the names under which every backend runs them. */
+import { bash } from './bash.ts';
+import { InvalidArguments } from './check-arguments.ts';
+import { readFile, writeFile } from './files.ts';
+import { patch } from './patch.ts';
+import { process } from './process.ts';
+import { searchFiles } from './search-files.ts';
+
+export const SANDBOX_TOOLS = {
+  bash,
+  process,
+  read_file: readFile,
+  write_file: writeFile,
+  patch,
+  search_files: searchFiles,
+} as const;
+
+export type SandboxToolName = keyof typeof SANDBOX_TOOLS;
+export type SandboxArguments<Name extends SandboxToolName> = ReturnType<
+  (typeof SANDBOX_TOOLS)[Name]['check']
+>;
+
+/** A call whose arguments are right. */
+export interface CheckedCall<Name extends SandboxToolName = SandboxToolName> {
+  tool: Name;
+  args: SandboxArguments<Name>;
+}
+
+/** Throws `InvalidArguments`, also for a tool that there is not. */
+export function checkCall(tool: string, args: unknown): CheckedCall {
+  if (isSandboxTool(tool)) return { tool, args: SANDBOX_TOOLS[tool].check(args) };
+  throw new InvalidArguments(`Unknown tool ${tool}; there are ${Object.keys(SANDBOX_TOOLS).join(', ')}.`);
+}
+
+function isSandboxTool(tool: string): tool is SandboxToolName {
+  return Object.hasOwn(SANDBOX_TOOLS, tool);
+}
