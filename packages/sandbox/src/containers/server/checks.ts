@@ -18,43 +18,50 @@ export function object(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }
-  throw new ProtocolError('something else stands where an object should');
+  throw unexpected('an object', value);
 }
 
 export function string(value: unknown): string {
   if (typeof value === 'string') return value;
-  throw new ProtocolError('a text is missing');
+  throw unexpected('a string', value);
 }
 
 export function boolean(value: unknown): boolean {
   if (typeof value === 'boolean') return value;
-  throw new ProtocolError('a yes or no is missing');
+  throw unexpected('a boolean', value);
 }
 
 export function number(value: unknown): number {
   if (typeof value === 'number') return value;
-  throw new ProtocolError('a number is missing');
+  throw unexpected('a number', value);
 }
 
 export function integer(value: unknown): number {
   if (Number.isSafeInteger(value)) return value as number;
-  throw new ProtocolError('a whole number is missing');
+  throw unexpected('a whole number', value);
 }
 
 export function oneOf<T extends string>(words: Readonly<Record<T, true>>): Check<T> {
   return (value) => {
     if (typeof value === 'string' && Object.hasOwn(words, value)) return value as T;
-    throw new ProtocolError('a word is none of those that are known');
+    throw unexpected(`one of ${Object.keys(words).join(', ')}`, value);
   };
 }
 
 export function listOf<T>(check: Check<T>): Check<T[]> {
   return (value) => {
     if (Array.isArray(value)) return value.map(check);
-    throw new ProtocolError('something else stands where a list should');
+    throw unexpected('a list', value);
   };
 }
 
 export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value) => (value === undefined || value === null ? undefined : check(value));
+}
+
+/** Names the kind of what came and not its content: commands may have made it. */
+function unexpected(expected: string, value: unknown): ProtocolError {
+  const came =
+    value == null ? 'nothing' : Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
+  return new ProtocolError(`expected ${expected}, got ${came}`);
 }
