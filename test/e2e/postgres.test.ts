@@ -35,13 +35,14 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-beforeEach(async () => {
+async function begin(): Promise<void> {
   url = await postgres.createDatabase();
   servers = [];
-});
-afterEach(async () => {
+}
+
+async function end(): Promise<void> {
   for (const server of servers) await server[Symbol.asyncDispose]();
-});
+}
 
 async function startServer(env: Record<string, string> = {}): Promise<ServerProcess> {
   const server = await ServerProcess.start({
@@ -68,10 +69,13 @@ async function ownerOf(): Promise<{ owner: ServerProcess; other: ServerProcess }
   return { owner, other: servers.find((server) => server !== owner)! };
 }
 
+/** All of its tests have the same two. */
 describe('two servers', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
+    await begin();
     await Promise.all([startServer(), startServer()]);
   });
+  afterAll(end);
 
   test('stream, show and list a run that is worked on by the other', async () => {
     const steps = [
@@ -90,7 +94,7 @@ describe('two servers', () => {
         output: 'All of it is done.',
       });
       const { body } = await apiOf(server).get<{ data: { run_id: string }[] }>('/v1/runs');
-      expect(body.data.map(({ run_id }) => run_id)).toEqual([runId]);
+      expect(body.data.map(({ run_id }) => run_id)).toContain(runId);
     }
   });
 
@@ -145,8 +149,17 @@ describe('two servers', () => {
       return body.jobs.length === 0;
     });
     const { data } = await second!.list();
-    expect(data.map(({ output }) => output).sort()).toEqual(names);
+    const outputs = data.map(({ output }) => output).filter((output) => output?.startsWith('job '));
+    expect(outputs.sort()).toEqual(names);
   });
+});
+
+describe('two servers, one of which ends,', () => {
+  beforeEach(async () => {
+    await begin();
+    await Promise.all([startServer(), startServer()]);
+  });
+  afterEach(end);
 
   test('go on with the runs of one that was killed, and repeat no call of unknown outcome', async () => {
     const { command, marker } = markedSleep();
@@ -188,73 +201,80 @@ describe('two servers', () => {
   });
 });
 
-test('an answer is waited for at another server than the first, and when nobody waits anywhere the run is stopped', async () => {
-  const env = { TALARIA_INLINE_GRACE_SECONDS: '1', TALARIA_LOG_LEVEL: 'debug' };
-  const [first, second] = await Promise.all([startServer(env), startServer(env)]);
-  const gate = `gate-${randomUUID()}`;
-  const body = JSON.stringify({ messages: [{ role: 'user', content: script([{ gate, text: 'late' }]) }] });
-  const ask = ({ url: base }: ServerProcess): AbortController => {
-    const leaving = new AbortController();
-    const request = { method: 'POST', headers: { 'idempotency-key': gate }, body, signal: leaving.signal };
-    fetch(`${base}/v1/chat/completions`, request).catch(() => {});
-    return leaving;
-  };
-  const atFirst = ask(first);
-  await model.waitingAt(gate);
-  const [run] = (await apiOf(first).list()).data;
-  const atSecond = ask(second);
-  await waitFor('the second to have a reader', async () => {
-    const { body: health } = await apiOf(second).get<{ platforms: { api_server: { subscribers: number } } }>(
-      '/health/detailed',
+describe('servers on a database of their own', () => {
+  beforeEach(begin);
+  afterEach(end);
+
+  test('an answer is waited for at another server than the first, and when nobody waits anywhere the run is stopped', async () => {
+    const env = { TALARIA_INLINE_GRACE_SECONDS: '1', TALARIA_LOG_LEVEL: 'debug' };
+    const [first, second] = await Promise.all([startServer(env), startServer(env)]);
+    const gate = `gate-${randomUUID()}`;
+    const body = JSON.stringify({ messages: [{ role: 'user', content: script([{ gate, text: 'late' }]) }] });
+    const ask = ({ url: base }: ServerProcess): AbortController => {
+      const leaving = new AbortController();
+      const request = { method: 'POST', headers: { 'idempotency-key': gate }, body, signal: leaving.signal };
+      fetch(`${base}/v1/chat/completions`, request).catch(() => {});
+      return leaving;
+    };
+    const atFirst = ask(first);
+    await model.waitingAt(gate);
+    const [run] = (await apiOf(first).list()).data;
+    const atSecond = ask(second);
+    await waitFor('the second to have a reader', async () => {
+      const { body: health } = await apiOf(second).get<{
+        platforms: { api_server: { subscribers: number } };
+      }>('/health/detailed');
+      return health.platforms.api_server.subscribers === 1;
+    });
+    atFirst.abort();
+    await waitFor('the first to ask the second', () =>
+      first.errors.includes('a client of another server does'),
     );
-    return health.platforms.api_server.subscribers === 1;
+    expect((await apiOf(first).run(run!.run_id)).status).toBe('running');
+    atSecond.abort();
+    await endsAs(apiOf(first), run!.run_id, 'run.cancelled');
   });
-  atFirst.abort();
-  await waitFor('the first to ask the second', () => first.errors.includes('waits for it at another server'));
-  expect((await apiOf(first).run(run!.run_id)).status).toBe('running');
-  atSecond.abort();
-  await endsAs(apiOf(first), run!.run_id, 'run.cancelled');
-});
 
-test('a server ends the processes of a run that another has by now, also when it has nothing to write', async () => {
-  const server = await startServer();
-  const { command, marker } = markedSleep();
-  const runId = await apiOf(server).create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
-  await waitFor('the tool to run', () => processesWith(marker).length > 0);
-  const other = new pg.Client(url);
-  await other.connect();
-  await other.query(
-    "UPDATE runs SET epoch = epoch + 1, lease_owner = 'other', lease_until = lease_until + 600000",
-  );
-  await other.end();
-  await waitFor('the processes to be ended', () => processesWith(marker).length === 0);
-  expect((await apiOf(server).run(runId)).status).toBe('running');
-});
-
-test('a restart of the database in the middle of a run loses and doubles nothing, and is told', async () => {
-  const server = await startServer();
-  const api = apiOf(server);
-  const steps = [{ tools: [terminal('echo one')] }, { text: 'x'.repeat(200), chunks: 40, delayMs: 50 }];
-  const runId = await api.create(script(steps));
-  const watched = endsAs(api, runId, 'run.completed');
-  await waitFor('text to be shown', async () => (await api.run(runId)).last_event === 'tool.completed');
-  await postgres.restart(async () => {
-    const { body } = await api.get<{ readiness: { checks: { store: { status: string } } } }>(
-      '/health/detailed',
+  test('a server ends the processes of a run that another has by now, also when it has nothing to write', async () => {
+    const server = await startServer();
+    const { command, marker } = markedSleep();
+    const runId = await apiOf(server).create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
+    await waitFor('the tool to run', () => processesWith(marker).length > 0);
+    const other = new pg.Client(url);
+    await other.connect();
+    await other.query(
+      "UPDATE runs SET epoch = epoch + 1, lease_owner = 'other', lease_until = lease_until + 600000",
     );
-    expect(body.readiness.checks.store.status).toBe('failed');
+    await other.end();
+    await waitFor('the processes to be ended', () => processesWith(marker).length === 0);
+    expect((await apiOf(server).run(runId)).status).toBe('running');
   });
-  const { frames } = await watched;
-  expect(shownText(frames)).toBe('x'.repeat(200));
-  await waitForStatus(api, runId, 'completed');
-});
 
-test('a database that cannot be reached fails the start, without the password', async () => {
-  const server = new ServerProcess({
-    env: { TALARIA_DATABASE_URL: 'postgres://talaria:s3cret-word@127.0.0.1:1/runs' },
+  test('a restart of the database in the middle of a run loses and doubles nothing, and is told', async () => {
+    const server = await startServer();
+    const api = apiOf(server);
+    const steps = [{ tools: [terminal('echo one')] }, { text: 'x'.repeat(200), chunks: 40, delayMs: 50 }];
+    const runId = await api.create(script(steps));
+    const watched = endsAs(api, runId, 'run.completed');
+    await waitFor('text to be shown', async () => (await api.run(runId)).last_event === 'tool.completed');
+    await postgres.restart(async () => {
+      const { body } = await api.get<{ readiness: { checks: { store: { status: string } } } }>(
+        '/health/detailed',
+      );
+      expect(body.readiness.checks.store.status).toBe('failed');
+    });
+    const { frames } = await watched;
+    expect(shownText(frames)).toBe('x'.repeat(200));
+    await waitForStatus(api, runId, 'completed');
   });
-  servers.push(server);
-  expect((await server.startAndExit()).code).not.toBe(0);
-  expect(server.errors).toContain('127.0.0.1:1');
-  expect(server.errors + server.output).not.toContain('s3cret-word');
+
+  test('a database that cannot be reached fails the start, without the password', async () => {
+    const server = new ServerProcess({
+      env: { TALARIA_DATABASE_URL: 'postgres://talaria:s3cret-word@127.0.0.1:1/runs' },
+    });
+    servers.push(server);
+    expect((await server.startAndExit()).code).not.toBe(0);
+    expect(server.errors).toContain('127.0.0.1:1');
+    expect(server.errors + server.output).not.toContain('s3cret-word');
+  });
 });
