@@ -1,18 +1,19 @@
 /**
- * Taking files out of a workspace, from outside the sandbox and while commands may be changing it.
+ * Reading files out of a workspace, from outside the sandbox, while commands may be changing it.
  *
- * - A path is relative to the workspace, or absolute as commands see it. Outside the workspace, through a symbolic
- *   link, or at something that is neither file nor directory: `invalid_path`. Nothing there: `artifact_not_found`.
+ * - A path is relative to the workspace, or absolute as commands see it. A path outside the workspace, through a
+ *   symbolic link, or to something that is neither file nor directory is `invalid_path`. A missing one is
+ *   `artifact_not_found`.
  * - No link is ever followed and no device, FIFO or socket is ever opened, whatever is swapped in during the call.
  *   A listing names them with their type; an archive leaves them out, and with them files whose permissions forbid
  *   reading.
- * - A file is as long as it was when it was opened: what is appended later is not part of the answer. A file that
- *   becomes shorter while it is read ends the stream with `artifact_changed`; so does a workspace that is deleted
- *   under an archive. A stream that ended in good order is therefore whole.
+ * - A file has the length that it had when it was opened: data appended later is not part of the answer. A file that
+ *   becomes shorter while it is read ends the stream with `artifact_changed`; so does a workspace that is deleted while
+ *   it is archived. A stream that ended normally is therefore complete.
  * - Streams hold a few blocks in memory, however large the file or the tree, and wait for a slow reader. Destroying
  *   a stream closes every file it had open.
- * - Names that are not UTF-8 are listed with U+FFFD for what is wrong in them and cannot be asked for by path; a
- *   tar keeps their bytes.
+ * - Names that are not UTF-8 are listed with U+FFFD for the invalid bytes and cannot be requested by path; a tar keeps
+ *   their bytes.
  */
 import type { Readable } from 'node:stream';
 
@@ -31,12 +32,12 @@ export interface Artifact {
 export interface ArtifactListing {
   /** Directory by directory; in each by the bytes of the name; a directory's own entries come after its siblings. */
   entries: Artifact[];
-  /** There is more than was asked for, or deeper than is looked. */
+  /** There are more entries than requested, or deeper ones than are listed. */
   truncated: boolean;
 }
 
 export interface ListOptions {
-  /** Also what lies in the directories below. */
+  /** Also list the directories below. */
   recursive?: boolean | undefined;
   /** 10 000 by default. */
   maxEntries?: number | undefined;
@@ -49,16 +50,16 @@ export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
 export interface ArchiveOptions {
   /** `tar.gz` by default. */
   format?: ArchiveFormat | undefined;
-  /** Of the archive itself; over it the stream fails with `artifact_too_large`. No limit by default. */
+  /** The size of the archive itself; over it the stream fails with `artifact_too_large`. No limit by default. */
   maxBytes?: number | undefined;
-  /** Files and directories; over it the stream fails with `artifact_too_large`. No limit by default. */
+  /** The number of files and directories; over it the stream fails with `artifact_too_large`. No limit by default. */
   maxEntries?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** The workspace of a trajectory, whether a slot holds it or not. It holds nothing open between calls. */
+/** The workspace of a trajectory, whether or not a slot holds it. Nothing stays open between calls. */
 export interface WorkspaceReader {
-  /** What lies in the directory at this path; of a file, its own entry. */
+  /** The entries of the directory at this path; for a file, its own entry. */
   list(path: string, options?: ListOptions): Promise<ArtifactListing>;
   /** The regular file at this path. The caller closes it. */
   open(path: string): Promise<ArtifactFile>;
@@ -69,28 +70,28 @@ export interface WorkspaceReader {
   archive(path: string, options?: ArchiveOptions): Promise<Readable>;
 }
 
-/** One file, open: the same one whatever happens to its name. */
+/** One open file: the same one whatever happens to its name. */
 export interface ArtifactFile extends AsyncDisposable {
   readonly path: string;
   readonly size: number;
   readonly modifiedAt: number;
-  /** Of the whole file, in hex. Remembered for as long as the file does not change. */
+  /** The digest of the whole file, in hex. Cached for as long as the file does not change. */
   sha256(signal?: AbortSignal): Promise<string>;
   /**
-   * The bytes from `start` up to and without `end`; all of them by default. With `sha256` the stream ends in good
-   * order only if the file still has that digest. The end of the stream, good or bad, closes the file.
+   * The bytes from `start` up to but not including `end`; all of them by default. With `sha256` the stream ends
+   * normally only if the file still has that digest. The end of the stream, normal or not, closes the file.
    */
   stream(range?: { start: number; end: number }, options?: { sha256?: string | undefined }): Readable;
 }
 
 export interface ReadArtifactOptions {
-  /** `text` replaces what is not UTF-8. `text` by default. */
+  /** `text` replaces bytes that are not UTF-8. `text` by default. */
   encoding?: 'text' | 'base64' | undefined;
-  /** A longer file is cut here, and says so. 10 MB by default. */
+  /** A longer file is cut here, and the result says so. 10 MB by default. */
   maxBytes?: number | undefined;
-  /** Adds the digest of the whole file, also where the content was cut. */
+  /** Adds the digest of the whole file, even if the content was cut. */
   includeSha256?: boolean | undefined;
-  /** The backend's default by default; over it the call fails with `artifact_timeout`. */
+  /** The backend's timeout by default; over it the call fails with `artifact_timeout`. */
   timeoutS?: number | undefined;
 }
 
@@ -112,7 +113,7 @@ export interface ListArtifactsOptions {
 
 export interface ArchiveArtifactsOptions {
   archiveFormat?: ArchiveFormat | undefined;
-  /** Half an archive is none: over it the call fails with `artifact_too_large`. 64 MB by default. */
+  /** Half an archive is useless: over this size the call fails with `artifact_too_large`. 64 MB by default. */
   maxBytes?: number | undefined;
   maxEntries?: number | undefined;
   timeoutS?: number | undefined;

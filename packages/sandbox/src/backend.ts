@@ -11,10 +11,10 @@
  *   that no process of it is alive either.
  * - Nothing of the server reaches a command: it has a clean environment and, with isolation, sees only its own
  *   workspace.
- * - Files can be taken out of a workspace by whoever holds its slot (`readArtifact` and its like, limited in size and
- *   time) and by trajectory (`openWorkspace`, streamed), which needs no slot; artifacts.ts says what holds for both.
+ * - The holder of a slot can read files of its workspace (`readArtifact` and similar, limited in size and time). Files
+ *   can also be read by trajectory, without a slot (`openWorkspace`, streamed). artifacts.ts says what holds for both.
  *   They fail with a `SandboxError`.
- * - A workspace can be taken along to another machine as a snapshot; snapshots.ts says what it holds.
+ * - A snapshot can carry a workspace to another machine; snapshots.ts says what it holds.
  */
 import type { Readable } from 'node:stream';
 import type {
@@ -39,7 +39,7 @@ import type {
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
  * any state ─the container died, or cleaning failed→ error (replaced, never handed out again)
  *
- * A process in the background makes no slot `executing`: it is free for the next call.
+ * A background process does not make a slot `executing`: it is free for the next call.
  */
 export type SlotState = 'available' | 'acquired' | 'executing' | 'releasing' | 'error';
 
@@ -54,12 +54,13 @@ export interface Slot {
 }
 
 /**
- * Why a call has no result of its own making:
+ * Why a call has no result of its own:
  * - `timeout`, `aborted`: it was ended, by its deadline or by the caller.
- * - `oom`, `disk_full`: it was ended, or hindered, by the limit on memory, or on the size of a file or the workspace.
+ * - `oom`, `disk_full`: it was ended, or failed, because of the limit on memory, or on the size of a file or the
+ *   workspace.
  * - `gone`: the slot was released or its container died; acquire again.
- * - `backend_down`: the backend itself does not work at present.
- * - `invalid_request`: the call can never work as it is.
+ * - `backend_down`: the backend itself does not work at the moment.
+ * - `invalid_request`: this call can never work.
  */
 export type FailureReason =
   | 'timeout'
@@ -70,7 +71,7 @@ export type FailureReason =
   | 'backend_down'
   | 'invalid_request';
 
-/** Of a process in the background: `killed` by a call or a limit, `timed_out` by its own timeout, otherwise `exited`. */
+/** For a background process: `killed` by a call or a limit, `timed_out` by its own timeout, otherwise `exited`. */
 export type ProcessStatus = 'running' | 'exited' | 'killed' | 'timed_out';
 
 export interface ProcessDescription {
@@ -85,33 +86,33 @@ export interface ProcessDescription {
   started_at: string;
   duration_s: number;
   output_bytes: number;
-  /** Where its whole output lies in the workspace, if it could be kept. */
+  /** Where its whole output is in the workspace, if it could be stored. */
   log_path?: string;
 }
 
 export interface ExecutionMetadata {
   exit_code?: number;
-  /** The signal that ended the command, by its exit code of 128 and more, on every backend. */
+  /** The signal that ended the command, from its exit code of 128 and more, on every backend. */
   signal?: string;
   duration_s: number;
   timed_out: boolean;
   truncated: boolean;
-  /** Size of the whole output in bytes, also when `output` holds only its head and tail. */
+  /** Size of the whole output in bytes, even if `output` holds only its head and tail. */
   total_bytes?: number;
-  /** Where the whole output lies in the workspace when it was truncated. */
+  /** Where the whole output is in the workspace when it was truncated. */
   full_output_path?: string;
   failure?: FailureReason;
-  /** The background process that the call was about, as it stood at its end. */
+  /** The background process that the call was about, in its state at the end of the call. */
   process?: ProcessDescription;
-  /** All that the slot knows of, the oldest first. */
+  /** All known processes of the slot, oldest first. */
   processes?: readonly ProcessDescription[];
 }
 
 export interface ExecutionResult {
-  /** The tool did what it was asked. A command that exits with another code than 0 has `success: false`. */
+  /** The tool did its work. A command that exits with a code other than 0 has `success: false`. */
   success: boolean;
   output: string;
-  /** What went wrong, in words for the model; empty on success. */
+  /** What went wrong, as text for the model; empty on success. */
   error: string;
   executionId: string;
   slotId: string;
@@ -126,7 +127,7 @@ export type ExecutionRequest = readonly [
 ];
 
 export interface RequestOptions {
-  /** Aborting kills this request alone; its result has the failure `aborted`. */
+  /** Aborting kills only this request; its result has the failure `aborted`. */
   signal?: AbortSignal | undefined;
 }
 
@@ -134,7 +135,7 @@ export interface ExecuteOptions {
   timeoutS?: number | undefined;
   /** Aborting kills what the batch still runs; those results have the failure `aborted`. */
   signal?: AbortSignal | undefined;
-  /** Called once for each request as soon as it is done, whatever the others of the batch still do. */
+  /** Called once for each request as soon as it is done, whatever the other requests still do. */
   onResult?: ((result: ExecutionResult, index: number) => void) | undefined;
 }
 
@@ -143,38 +144,38 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What keeps a command from the host, as found at start. */
+/** What isolates a command from the host, as found at start. */
 export interface Isolation {
   kind: 'bubblewrap' | 'unshare' | 'none';
   /** One sentence for the log and `/health/detailed`. */
   description: string;
 }
 
-/** Something that stands behind the isolation, for the case that it is overcome; each is there or is told to be missing. */
+/** A second line of defence behind the isolation; each one is in place, or is reported as missing. */
 export interface HardeningStatus {
   name: 'system calls' | 'kernel users';
   holds: boolean;
-  /** What there is, or what is missing and why, in a few words. */
+  /** What is in place, or what is missing and why, in a few words. */
   description: string;
 }
 
 export interface BackendIsolation {
-  /** `container`: nothing but a container of its own keeps a slot from the host and from others. */
+  /** `container`: only a separate container isolates a slot from the host and from others. */
   kind: Isolation['kind'] | 'container';
   description: string;
-  /** Absent where a backend has none to tell about. */
+  /** Absent if a backend has nothing to report. */
   hardening?: readonly HardeningStatus[];
 }
 
 export interface BackendStats {
   backend: string;
   isolation: BackendIsolation;
-  /** What commands may use, each limit that was asked for; empty until the start. */
+  /** What commands may use, for each requested limit; empty until the start. */
   limits: readonly LimitStatus[];
   slots: Record<SlotState, number>;
-  /** Of a backend that has any. */
+  /** For a backend that has containers. */
   containers?: Record<ContainerPhase, number>;
-  /** Why no slot can be had at present; undefined while one can, or nothing has been heard of a reason. */
+  /** Why no slot is available at the moment; undefined while there is one, or no reason is known. */
   trouble?: string | undefined;
 }
 
@@ -189,24 +190,29 @@ export interface ToolBackend {
   /** Gives the slot back. The workspace stays for a later acquire of its trajectory unless it is reset. */
   release(slot: Slot, options?: { resetWorkspace?: boolean }): Promise<void>;
   executeBatch(requests: readonly ExecutionRequest[], options?: ExecuteOptions): Promise<ExecutionResult[]>;
-  /** Deletes the workspace of a trajectory that no slot holds; does nothing where there is none. */
+  /** Deletes the workspace of a trajectory that no slot holds; does nothing if there is none. */
   discard(trajectoryId: string): Promise<void>;
   readArtifact(slot: Slot, path: string, options?: ReadArtifactOptions): Promise<ArtifactContent>;
   listArtifacts(slot: Slot, path?: string, options?: ListArtifactsOptions): Promise<ArtifactListing>;
   archiveArtifacts(slot: Slot, path?: string, options?: ArchiveArtifactsOptions): Promise<ArtifactArchive>;
-  /** The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined where there is none. */
+  /**
+   * The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined if there is none.
+   */
   openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
-  /** What the workspace of a trajectory amounts to, found without reading a file; undefined where there is none. */
+  /** The size of a trajectory's workspace, found without reading a file; undefined if there is none. */
   surveyWorkspace(trajectoryId: string, options?: SurveyOptions): Promise<WorkspaceSurvey | undefined>;
-  /** The workspace of a trajectory as a stream of bytes; undefined where there is none. */
+  /** The workspace of a trajectory as a stream of bytes; undefined if there is none. */
   snapshotWorkspace(trajectoryId: string, options?: SnapshotOptions): Promise<Readable | undefined>;
-  /** Makes the workspace of a trajectory that no slot holds from a snapshot, in the place of whatever it had. */
+  /** Creates the workspace of a trajectory that no slot holds from a snapshot, replacing what it had. */
   restoreWorkspace(
     trajectoryId: string,
     snapshot: AsyncIterable<Uint8Array>,
     options?: RestoreOptions,
   ): Promise<RestoredWorkspace>;
-  /** The trajectories that have a workspace, in no order; those whose ids a directory's name cannot hold are left out. */
+  /**
+   * The trajectories that have a workspace, in no order; those whose ids cannot be read from a directory's name are
+   * left out.
+   */
   listWorkspaces(): Promise<string[]>;
   stats(): BackendStats;
 }

@@ -1,4 +1,4 @@
-/** Limits in words, for people who run a server and for models that run into them. */
+/** Limits as text, for operators and for models that run into them. */
 import type { LimitName, LimitStatus } from './limits.ts';
 
 const TITLES: Record<LimitName, string> = {

@@ -1,6 +1,6 @@
 /**
- * Failures of a backend itself, and of taking files out of a workspace. What goes wrong inside a command is a result,
- * never an exception.
+ * Failures of a backend itself, and of reading files out of a workspace. A failure inside a command is a result, never
+ * an exception.
  */
 import { limitTitle } from './describe-limits.ts';
 import type { LimitStatus } from './limits.ts';
@@ -34,7 +34,7 @@ export class SandboxError extends Error {
   }
 }
 
-/** Limits were asked for that nothing on this machine can enforce. */
+/** Requested limits that nothing on this machine can enforce. */
 export class LimitUnenforceableError extends SandboxError {
   readonly limits: readonly LimitStatus[];
 

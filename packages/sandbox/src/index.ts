@@ -1,4 +1,4 @@
-/** What all backends share. Each driver has an entry of its own, so that nobody loads those that are not used. */
+/** What all backends share. Each driver has an entry of its own, so that unused drivers are not loaded. */
 export * from './artifacts.ts';
 export type * from './backend.ts';
 export { formatLimit, limitTitle } from './describe-limits.ts';

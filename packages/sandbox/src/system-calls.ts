@@ -1,8 +1,8 @@
 /**
- * The system calls that commands are refused, by name: what no command in a sandbox needs and what has opened kernels
- * before. It is what Docker refuses by default, and a little more. Both users of this table only refuse what it names, so
- * that a call the kernel learns tomorrow works; the local backend turns it into a filter (local/isolation/entry), the
- * Docker backend into a profile (docker/seccomp-profile.ts).
+ * The system calls that commands may not make, by name: calls that no sandboxed command needs and that have been used
+ * to attack kernels. It is Docker's default list, and a little more. Both users of this table refuse only what it
+ * names, so that a call that the kernel adds tomorrow works; the local backend turns it into a filter
+ * (local/isolation/entry), the Docker backend into a profile (docker/seccomp-profile.ts).
  */
 export const FORBIDDEN_CALLS = [
   // The kernel itself: its modules, its replacement, its programs, its log.
@@ -13,16 +13,16 @@ export const FORBIDDEN_CALLS = [
   ...['clock_settime', 'clock_adjtime', 'settimeofday'],
   // Keyrings are not separated by namespaces, and a file handle opens files past every mount.
   ...['add_key', 'request_key', 'keyctl', 'open_by_handle_at'],
-  // Ways into the kernel with a long record. What io_uring does passes by every filter.
+  // Parts of the kernel with a long record of flaws. What io_uring does bypasses every filter.
   ...['perf_event_open', 'userfaultfd', 'fanotify_init'],
   ...['io_uring_setup', 'io_uring_enter', 'io_uring_register'],
   ...['uselib', 'ustat', 'sysfs', '_sysctl'],
-  // Placing memory for others, and taking their open files, is nobody's business here.
+  // Placing memory for other processes, or taking their open files: no command needs it.
   ...['move_pages', 'migrate_pages', 'pidfd_getfd'],
   ...['mbind', 'get_mempolicy', 'set_mempolicy', 'set_mempolicy_home_node'],
 ] as const;
 
-/** What changes namespaces and mounts. Only what builds a sandbox needs it, and that is done before commands begin. */
+/** Calls that change namespaces and mounts. Only the code that builds a sandbox needs them, before commands begin. */
 export const NAMESPACE_CALLS = [
   ...['unshare', 'setns', 'chroot', 'pivot_root', 'sethostname', 'setdomainname'],
   ...['mount', 'umount2', 'fsopen', 'fsconfig', 'fsmount', 'fspick'],
@@ -30,7 +30,7 @@ export const NAMESPACE_CALLS = [
 ] as const;
 
 /**
- * The families of sockets that programs use: unix, IPv4, IPv6, netlink. The others are old or rare, some do not belong to
- * a network namespace (AF_ALG, AF_VSOCK), and asking for one loads a kernel module that few have ever looked at.
+ * The socket families that programs use: unix, IPv4, IPv6, netlink. The others are old or rare; some do not belong to a
+ * network namespace (AF_ALG, AF_VSOCK), and using one loads a little-reviewed kernel module.
  */
 export const SOCKET_FAMILIES = [1, 2, 10, 16] as const;

@@ -1,6 +1,6 @@
 /**
- * Starts one container to find out whether namespaces inside it can keep its slots apart. That container stays with the
- * slots, which hand it out first.
+ * Starts one container to find out whether namespaces inside it can isolate its slots from each other. That container
+ * stays with the slots, which use it first.
  */
 import type { BackendIsolation } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
@@ -12,7 +12,7 @@ export interface NestingChoice {
   slots: ContainerSlots;
   isolation: BackendIsolation;
   limits: readonly LimitStatus[];
-  /** Without, a container is for one slot and ends with it. */
+  /** If not, a container is for one slot and ends with it. */
   nested: boolean;
 }
 
@@ -34,7 +34,7 @@ export async function chooseNesting(
   );
 }
 
-/** Why not, where the server inside says so. */
+/** The reason why not, if the server inside gives one. */
 async function tryNested(title: string, slots: ContainerSlots): Promise<NestingChoice | string> {
   try {
     const { isolation, limits } = await slots.prepare();

@@ -1,9 +1,10 @@
 /**
- * Slots in containers, whatever runs them (container-driver.ts). HOW_IT_WORKS.md tells how the parts play together.
+ * Slots in containers, whatever runs the containers (container-driver.ts). HOW_IT_WORKS.md explains how the parts work
+ * together.
  *
- * A container holds `slotsPerContainer` slots, kept apart by the namespaces in which every command runs. Where those
- * cannot be made inside a container it holds one slot and ends with it. So slots are kept apart either way, and the
- * backend does not start where they would not be.
+ * A container holds `slotsPerContainer` slots. Every command runs in its own namespaces, which isolate the slots from
+ * each other. If namespaces cannot be created inside a container, it holds one slot and ends with it. So slots are
+ * always isolated; the backend does not start where they would not be.
  */
 import type { WorkspaceReader } from '../artifacts.ts';
 import type {
@@ -34,7 +35,7 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
   readonly defaultTimeoutS: number;
   readonly #driver: ContainerDriver;
   readonly #options: ContainerBackendOptions;
-  /** `start` and `stop` happen in the order in which they were called. */
+  /** `start` and `stop` take effect in the order in which they were called. */
   #lifecycle: Promise<void> = Promise.resolve();
   #running: RunningBackend | undefined;
 
@@ -143,7 +144,7 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
 
   async #purge(): Promise<void> {
     const workspaces = await Workspaces.open(this.#options.workspacesDir);
-    // Without the directories nobody would know the containers that a crash left.
+    // Without the directories, nobody would find the containers that a crash left.
     if (await HostDirectory.exists(workspaces.baseDir, this.#driver.name)) await this.#sweep(workspaces);
     await workspaces.removeAll();
   }

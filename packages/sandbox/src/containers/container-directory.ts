@@ -1,6 +1,6 @@
 /**
- * The host's directory of one container. What is mounted into the container is its own to fill with anything, so the
- * host trusts no name and follows no link in it; what the host has to know again after a crash lies beside it.
+ * The host's directory of one container. The container may fill the mounted part with anything, so the host trusts no
+ * name in it and follows no link. What the host has to find again after a crash is beside it.
  *
  *   run/            mounted: the socket of the server inside
  *   workspaces/     mounted: the directories of the server inside, laid out as in workspace/workspaces.ts
@@ -13,13 +13,13 @@ import { WorkspacePathError } from '../workspace/files/path-components.ts';
 import { ignoreMissing, inside, openDirectory, openReference } from '../workspace/files/workspace-path.ts';
 import { giveTreeTo, type Owner, removeTree, type Workspace } from '../workspace/workspaces.ts';
 
-/** Where the server inside keeps what belongs to a workspace but not into it. */
+/** Where the server inside keeps what belongs to a workspace but is not inside it. */
 const STATES = ['.sandbox', 'slots'];
 
 export interface SlotNote {
-  /** Of no trajectory, so it goes with its slot. */
+  /** For a workspace without a trajectory: it is deleted with its slot. */
   nobodys: boolean;
-  /** Only the server inside could write to what belongs to the workspace but does not lie in it. */
+  /** Only the server inside could write to what belongs to the workspace but is not inside it. */
   trustedState: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ContainerDirectory {
     this.#slotsDir = join(path, 'slots');
   }
 
-  /** `owner` has what is mounted; without one, whoever runs this does. */
+  /** `owner` owns the mounted part; without one, the user of this process does. */
   async create(owner: Owner | undefined): Promise<void> {
     await mkdir(this.path, { mode: 0o700 });
     await mkdir(this.#slotsDir, { mode: 0o700 });
@@ -54,7 +54,7 @@ export class ContainerDirectory {
     return join(this.workspacesDir, name);
   }
 
-  /** The workspaces that were put in and not taken out, as the host remembers them. */
+  /** The workspaces that were put in and not taken out, according to the host's notes. */
   async notes(): Promise<Map<string, SlotNote>> {
     const names = (await ignoreMissing(readdir(this.#slotsDir))) ?? [];
     const found = new Map<string, SlotNote>();
@@ -62,19 +62,19 @@ export class ContainerDirectory {
     return found;
   }
 
-  /** Before a workspace comes to be in here. */
+  /** Call before a workspace is put in. */
   async note(name: string, note: SlotNote): Promise<void> {
     await writeFile(join(this.#slotsDir, name), JSON.stringify(note));
   }
 
-  /** After it is out again. */
+  /** Call after it was taken out. */
   async strike(name: string): Promise<void> {
     await ignoreMissing(unlink(join(this.#slotsDir, name)));
   }
 
-  /** `moved` is called in the same turn in which the workspace changes its place. */
+  /** `moved` is called in the same turn in which the workspace moves. */
   async putIn({ name, dir, stateDir, tmpDir }: Workspace, user: Owner, moved: () => void): Promise<void> {
-    // Its /tmp may have had another owner than the directory around it, where a slot has users of its own.
+    // Its /tmp may have another owner than the directory around it, if a slot has users of its own.
     for (const path of [dir, tmpDir, stateDir]) await giveTreeTo(path, user);
     await move(name, [dirname(stateDir)], [this.workspacesDir, ...STATES]);
     await move(name, [dirname(dir)], [this.workspacesDir], moved);
@@ -89,7 +89,7 @@ export class ContainerDirectory {
     if (trustedState) await move(name, [this.workspacesDir, ...STATES], [dirname(stateDir)]);
   }
 
-  /** A note that a crash left unfinished is of a workspace that was not put in yet. */
+  /** A note that a crash left unfinished belongs to a workspace that was not put in yet. */
   async #readNote(name: string): Promise<SlotNote> {
     const text = await readFile(join(this.#slotsDir, name), 'utf8');
     return text === '' ? { nobodys: false, trustedState: false } : (JSON.parse(text) as SlotNote);
@@ -99,13 +99,13 @@ export class ContainerDirectory {
 /** A directory, and what lies below it and may be anything by now. */
 type Place = readonly [root: string, ...components: string[]];
 
-/** A directory moves, anything else stays; so does nothing, where there is nothing. */
+/** Moves a directory; leaves anything else. If nothing is there, nothing happens. */
 async function move(name: string, from: Place, to: Place, moved: () => void = () => {}): Promise<void> {
   await using source = await orMissing(openDirectory(...place(from)));
   await using entry = source && (await orMissing(openReference(source, name, [name])));
   if (!source || !entry || !(await entry.stat()).isDirectory()) return moved();
   await using target = await openDirectory(...place(to));
-  // Moving takes the right to write to it, which a command may have taken from its own.
+  // Moving a directory needs the permission to write to it, which a command may have removed.
   await chmod(`/proc/self/fd/${entry.fd}`, 0o700);
   renameSync(inside(source, name), inside(target, name));
   moved();
@@ -115,7 +115,7 @@ function place([root, ...components]: Place): [string, string[]] {
   return [root, components];
 }
 
-/** What a container made of its directories is no reason to fail. */
+/** Whatever a container made of its directories is no reason to fail. */
 async function orMissing<T>(opening: Promise<T>): Promise<T | undefined> {
   return opening.catch((error: Error) => {
     if (error instanceof WorkspacePathError) return undefined;

@@ -18,23 +18,23 @@ import type { ContainerDirectory } from './container-directory.ts';
 export interface ContainerDriver {
   /** In statistics, and in the names of directories: `docker`. */
   readonly name: string;
-  /** In sentences: `Docker`. */
+  /** Its name in sentences: `Docker`. */
   readonly title: string;
   /** What a container is made of, in sentences: `the image debian:13`. */
   readonly source: string;
   /**
    * Where a workspace is while a slot has it. `host`: in the container's directory on this machine, which the container
-   * sees and fills as this owner; it outlives the container. `container`: where only the server inside reaches it. It
-   * travels there as a snapshot and comes back when its slot is closed; a container that dies takes along what was
-   * changed since.
+   * sees and writes as this owner; it outlives the container. `container`: where only the server inside can reach it.
+   * It travels there as a snapshot and comes back when its slot is closed; a container that dies loses the changes
+   * since then.
    */
   readonly workspaces: { on: 'host'; owner: Owner } | { on: 'container' };
-  /** Where the server inside has its workspaces: what commands without namespaces see of them. */
+  /** Where the server inside keeps its workspaces: the path that commands without namespaces see. */
   readonly workspacesDir: string;
-  /** Why commands cannot have namespaces inside; undefined where they may, which the first container then shows. */
+  /** Why commands cannot have namespaces inside; undefined if they may, which the first container then shows. */
   readonly noNesting?: string | undefined;
 
-  /** Looks at what runs the containers, before the first is started; rejects with what to change. */
+  /** Checks what runs the containers, before the first one is started; rejects with what to change. */
   prepare(): Promise<DriverLimits>;
   /** Resolves with the container's id when it runs; its server may not take connections yet. */
   start(request: ContainerRequest, signal: AbortSignal): Promise<string>;
@@ -42,42 +42,45 @@ export interface ContainerDriver {
   reach(request: ContainerRequest, signal: AbortSignal): Promise<Reached>;
   /** Resolves when the container has ended. */
   ended(name: string, signal: AbortSignal): Promise<void>;
-  /** What is known of a container that ended, or does not come up. */
+  /** What is known about a container that ended, or does not start. */
   examine(name: string): Promise<Examined>;
-  /** Those with this label and value, also those that do not run. */
+  /** The containers with this label and value, including stopped ones. */
   list(label: string, value: string): Promise<ListedContainer[]>;
-  /** Kills it, whatever state it is in, and deletes it; resolves too if there is none. */
+  /** Kills it, whatever its state, and deletes it; also resolves if there is none. */
   remove(name: string): Promise<void>;
 }
 
-/** For each limit: `true` where a container holds its commands to it, why not where it should; else the server inside does. */
+/**
+ * For each limit: `true` if a container enforces it, or the reason why it cannot although it should; otherwise the
+ * server inside enforces it.
+ */
 export type DriverLimits = Partial<Record<LimitName, true | string>>;
 
 export interface ContainerRequest {
   name: string;
   labels: Readonly<Record<string, string>>;
-  /** Whether the server inside makes namespaces for its commands; else the container is all that isolates them. */
+  /** Whether the server inside creates namespaces for its commands; if not, the container is their only isolation. */
   nested: boolean;
   slots: number;
   allowNetwork: boolean;
-  /** Of all slots together, except that processes are those of each. */
+  /** For all slots together, except that processes are counted per slot. */
   limits: SandboxLimits;
   /** For the server inside, with the driver's `workspacesDir`. */
   backend: Omit<LocalBackendOptions, 'workspacesDir'>;
-  /** The container's own on this machine. */
+  /** The container's own directory on this machine. */
   directory: ContainerDirectory;
 }
 
-/** The way to a server inside. */
+/** How to reach a server inside. */
 export interface Reached {
-  /** A new connection. What goes wrong with it is an error of the stream. */
+  /** A new connection. A failure is an error of the stream. */
   connect(): Duplex;
-  /** Called when no connection is made any more. */
+  /** Called when no more connections will be made. */
   close(): Promise<void>;
 }
 
 export interface Examined {
-  /** The kernel ended the server inside, and with it the container, for want of memory. */
+  /** The kernel ended the server inside, and with it the container, because memory ran out. */
   outOfMemory: boolean;
   /** The last lines it printed. */
   printed: string;

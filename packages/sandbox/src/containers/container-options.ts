@@ -5,19 +5,19 @@ export interface ContainerBackendOptions extends Partial<PoolLimits> {
   /** Holds the workspaces and nothing else. Created if missing. */
   workspacesDir: string;
   /**
-   * What commands may use; one that cannot be enforced makes `start` fail. What the container enforces is shared by its
-   * slots.
+   * What commands may use; a limit that cannot be enforced makes `start` fail. All slots of a container share the
+   * limits that the container enforces.
    */
   limits?: SandboxLimits | undefined;
-  /** The same where `limits` has nothing, but one that cannot be enforced here is only told by `stats`. */
+  /** Used for limits that `limits` does not set; if one cannot be enforced here, `stats` only reports it. */
   preferredLimits?: SandboxLimits | undefined;
   /** Whether commands have a network. None by default. */
   allowNetwork?: boolean | undefined;
-  /** For commands that name no timeout of their own. 180 by default. */
+  /** For commands without a timeout of their own. 180 by default. */
   defaultTimeoutS?: number | undefined;
-  /** Bytes of a command's output that are returned; of a longer one its head and tail. 50 000 by default. */
+  /** How many bytes of a command's output are returned; of a longer output, its head and tail. 50 000 by default. */
   outputLimitBytes?: number | undefined;
-  /** Bytes kept in the workspace of an output over the limit. 64 MiB by default. */
+  /** How many bytes of a longer output are stored in the workspace. 64 MiB by default. */
   spoolLimitBytes?: number | undefined;
   /** One sentence for an operator's log: a container that died, did not start or could not be removed. */
   onTrouble?: ((message: string) => void) | undefined;

@@ -1,13 +1,13 @@
 /**
- * Workspaces that travel: one that a slot has lives in its container, where only the server inside reaches it. What is
- * kept of it meanwhile is its last checkpoint: as it was when its slot was opened, or saved since.
+ * Workspaces that travel: while a slot has one, it lives in the container, where only the server inside can reach it.
+ * Meanwhile this machine keeps its last checkpoint: its state when the slot was opened, or when it was saved since.
  *
  *   kept ─its slot is opened→ in a container, and as a checkpoint ─its slot is closed→ kept
  *   in a container ─the container is dead→ kept, as of its checkpoint
  *   in a container ─reset, or nobody's→ deleted
  *
- * What travels is what a snapshot holds, and what lies beside the workspace where only the server inside could write to
- * it: its /tmp, and what its shell remembers. A checkpoint is replaced as a whole or not at all.
+ * What travels is the content of a snapshot, and what is beside the workspace where only the server inside could write
+ * to it: its /tmp, and the state of its shell. A checkpoint is replaced as a whole or not at all.
  */
 import { Digests } from '../workspace/artifacts/digests.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
@@ -40,7 +40,7 @@ export class ContainerPlaces implements WorkspacePlaces {
   held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
     const { dir } = this.#kept.at(name);
     const kept = viewDirectory(() => dir, workspaceDir, this.#digests);
-    /** What fails because the workspace went elsewhere meanwhile is done again there. */
+    /** If an operation fails because the workspace moved meanwhile, it is repeated in the new place. */
     const wherever = async <T>(work: (view: WorkspaceView) => Promise<T>): Promise<T> => {
       for (;;) {
         const inside = this.#inside.get(name);
@@ -66,7 +66,7 @@ export class ContainerPlaces implements WorkspacePlaces {
 
   async trajectories(): Promise<string[]> {
     const inside = [...this.#inside.keys()].flatMap((name) => trajectoryOf(name) ?? []);
-    // Read last: what is taken out meanwhile is in one of the two, or in both.
+    // Read last: a workspace that is taken out meanwhile is in one of the two, or in both.
     return [...new Set([...inside, ...(await this.#kept.trajectories())])];
   }
 
@@ -99,7 +99,7 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     this.#inside.delete(name);
     if (gone) await this.discard(name);
-    // The next who has a slot in this container finds nothing of it.
+    // The next holder of a slot in this container finds nothing of it.
     if (inside?.container === container) await inside.workspace.discard();
   }
 

@@ -1,9 +1,9 @@
 /**
- * Runs containers for the pool, by a driver: starts them, puts workspaces into them and takes them out, ends them.
+ * Runs containers for the pool, through a driver: starts them, puts workspaces into them and takes them out, ends them.
  *
- * Nothing is taken out of a directory that a container could still be writing to. That it cannot is the word of the server
- * inside for one slot, where slots are separated from the server, and the driver's word for a whole container. While what
- * runs the containers is down a container therefore cannot be ended, and its workspaces stay where they are until it can.
+ * Nothing is taken out of a directory that a container could still be writing to. The server inside confirms that for
+ * one slot, if slots are separated from the server; the driver confirms it for a whole container. So while the
+ * container runtime is down, a container cannot be ended, and its workspaces stay where they are until it can.
  */
 import { randomUUID } from 'node:crypto';
 import type { BackendIsolation } from '../backend.ts';
@@ -21,7 +21,7 @@ import type { WorkspacePlaces } from './workspace-places.ts';
 const READY_WITHIN_MS = 30_000;
 const END_WITHIN_MS = 1_000;
 
-/** The server inside cannot separate its slots. */
+/** The server inside cannot isolate its slots from each other. */
 export class NestingError extends SandboxError {}
 
 interface Held {
@@ -37,14 +37,14 @@ export interface ContainerSlotsOptions {
   host: HostDirectory;
   places: WorkspacePlaces;
   blueprint: ContainerBlueprint;
-  /** The server inside a container was lost, and not because it was let go of. */
+  /** Called when the server inside a container was lost, and was not released on purpose. */
   onLost(container: RunningContainer, reason: string): void;
   onTrouble(message: string): void;
 }
 
 export class ContainerSlots implements PoolDriver<RunningContainer> {
   readonly #options: ContainerSlotsOptions;
-  /** Of containers that are there, or may be. */
+  /** The names of containers that exist, or may exist. */
   readonly #names = new Set<string>();
   #spare: RunningContainer | undefined;
 
@@ -57,13 +57,13 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     return this.#names.has(name);
   }
 
-  /** Starts one ahead: what comes of it is known now, and the next start takes it. */
+  /** Starts one ahead: its outcome is known now, and the next start uses it. */
   async prepare(): Promise<Attached> {
     this.#spare = await this.#start(new AbortController().signal);
     return this.#spare.client.attached;
   }
 
-  /** Ends what was started ahead and nobody took. */
+  /** Ends a container that was started ahead and not used. */
   async close(): Promise<void> {
     const spare = this.#spare;
     this.#spare = undefined;
@@ -78,7 +78,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     return await this.#start(signal);
   }
 
-  /** One that is let go of because its slot is being closed answers nothing, and is not dead of that. */
+  /** A container that is released because its slot is being closed answers nothing, but is not dead. */
   async checkContainer(container: RunningContainer, signal: AbortSignal): Promise<void> {
     try {
       await container.client.ping(signal);
@@ -129,7 +129,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
       if (!slot) return;
       if (blueprint.nested || driver.workspaces.on === 'container') await closeInside(container, slot);
       else {
-        // Nothing inside can be believed, but what it says of the calls that it ends is worth waiting for.
+        // Nothing inside can be trusted, but its answers to the calls that it ends are worth waiting for.
         await closeInside(container, slot).catch(() => {});
         container.release();
         await driver.remove(container.name);
@@ -143,7 +143,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     await this.#options.places.discard(workspaceName(trajectoryId));
   }
 
-  /** How a container ended, asked once and before it is removed; undefined where nobody knows. */
+  /** How a container ended, asked once and before it is removed; undefined if nobody knows. */
   endOf(container: RunningContainer): Promise<Examined | undefined> {
     container.end ??= this.#examineEnd(container.name).catch(() => undefined);
     return container.end;
@@ -151,12 +151,12 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
 
   async #examineEnd(name: string): Promise<Examined> {
     const { driver } = this.#options;
-    // It may be heard of a moment after the connection broke; of a container that is only frozen it never is.
+    // The end may be reported a moment after the connection broke; for a frozen container it never is.
     await driver.ended(name, AbortSignal.timeout(END_WITHIN_MS)).catch(() => {});
     return await driver.examine(name);
   }
 
-  /** What cannot be saved is as it was when its slot was opened. */
+  /** A workspace that cannot be saved falls back to its state when its slot was opened. */
   async #saveOpen(container: RunningContainer): Promise<void> {
     const { places, onTrouble } = this.#options;
     for (const slot of container.slots.values()) {
@@ -208,7 +208,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     return container;
   }
 
-  /** The hold on its server, or an error as soon as it is clear that there will be none. */
+  /** The attached server, or an error as soon as it is clear that there will be none. */
   async #untilReady(request: ContainerRequest, signal: AbortSignal): Promise<Held> {
     const decided = new AbortController();
     const limit = AbortSignal.timeout(READY_WITHIN_MS);
@@ -240,7 +240,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     }
   }
 
-  /** Of a container that was never made there is nothing to add. */
+  /** For a container that was never created there is nothing to add. */
   async #describeFailure(name: string, cause: Error): Promise<Error> {
     const { driver } = this.#options;
     const examined = await driver.examine(name).catch(() => undefined);

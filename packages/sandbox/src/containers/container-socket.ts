@@ -1,8 +1,9 @@
 /**
- * The socket of the server inside a container, found in a directory that the container may fill with anything.
+ * The socket of the server inside a container, in a directory that the container may fill with anything.
  *
- * It is opened once, as a mere reference and following no link, and every connection goes through that reference: so
- * what is put in its place later is never connected to, and the length of its path does not matter.
+ * It is opened once, as a mere reference (O_PATH) and without following links, and every connection goes through that
+ * reference. So nothing that is put in its place later is ever connected to, and the length of its path does not
+ * matter.
  */
 import { lstat } from 'node:fs/promises';
 import { connect } from 'node:net';

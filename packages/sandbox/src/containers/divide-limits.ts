@@ -1,6 +1,6 @@
 /**
- * Who holds commands to which limit: the container to those that its driver can enforce, which its slots share; the server
- * inside to all others.
+ * Who enforces which limit: the container enforces those that its driver can, shared by its slots; the server inside
+ * enforces all others.
  */
 import { checkedLimits } from '../check-caller.ts';
 import { describeLimit } from '../describe-limits.ts';
@@ -11,9 +11,9 @@ import type { ContainerBackendOptions } from './container-options.ts';
 
 export interface DividedLimits {
   container: SandboxLimits;
-  /** As the server inside takes them. */
+  /** In the form that the server inside takes. */
   inside: { limits: SandboxLimits; preferredLimits: SandboxLimits };
-  /** Of those that need not hold. */
+  /** Of the limits that need not hold. */
   unenforced: readonly LimitStatus[];
 }
 

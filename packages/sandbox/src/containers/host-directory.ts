@@ -6,7 +6,7 @@
  *   <workspacesDir>/.sandbox/<driver>/<instance>/<container>/    container-directory.ts
  *
  * Every container carries the server's id and the path of its instance's lease as labels. So a server that starts after
- * a crash knows which containers were its own, and which of those have nobody any more.
+ * a crash knows which containers were its own, and which of those belong to no living process.
  */
 import { randomUUID } from 'node:crypto';
 import { link, lstat, mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
@@ -53,7 +53,7 @@ export class HostDirectory {
     await mkdir(openingDir, { recursive: true, mode: 0o700 });
     const serverId = await readServerId(join(dir, SERVER));
     const lease = await holdLease(join(openingDir, LEASE));
-    // Whoever sweeps sees it with its lease or not at all.
+    // A sweep sees it with its lease or not at all.
     const instanceDir = join(dir, INSTANCE + id);
     await rename(openingDir, instanceDir);
     return new HostDirectory(dir, serverId, instanceDir, lease);
@@ -67,7 +67,7 @@ export class HostDirectory {
     return new ContainerDirectory(join(this.#instanceDir, name));
   }
 
-  /** Whether a container with these labels was started by a process that lives, and by which: this one or another. */
+  /** Whether a living process started a container with these labels, and which: this one or another. */
   async ownerOf(labels: Readonly<Record<string, string>>): Promise<'this' | 'other' | 'nobody'> {
     const lease = labels[LABELS.lease];
     if (lease === this.#leasePath) return 'this';
@@ -88,7 +88,7 @@ export class HostDirectory {
     return found;
   }
 
-  /** What is left of it is for the next start. */
+  /** The next start handles what is left of it. */
   async close(): Promise<void> {
     await this.#lease.release();
     const left = (await readdir(this.#instanceDir)).filter((name) => name !== LEASE);
@@ -104,7 +104,7 @@ function dirOf(workspacesDir: string, driver: string): string {
   return join(workspacesDir, '.sandbox', driver);
 }
 
-/** Written whole or not at all, and by the first of several. */
+/** Written completely or not at all; the first of several writers wins. */
 async function readServerId(path: string): Promise<string> {
   const draft = `${path}-${randomUUID()}`;
   await writeFile(draft, randomUUID());

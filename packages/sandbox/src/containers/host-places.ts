@@ -1,14 +1,14 @@
 /**
- * Workspaces that move: each is either kept or in the directory of the container whose slot has it. In one of them at any
- * time, and `dirOf` always says in which.
+ * Workspaces that move: each is either kept, or in the directory of the container whose slot has it. It is in exactly
+ * one of them at any time, and `dirOf` always says in which.
  *
  *   kept ─its slot is opened→ in a container ─its slot is closed, or the container is dead→ kept
  *   in a container ─reset, or nobody's→ deleted
  *   kept ─discarded→ deleted
  *   kept, or none ─restored from a snapshot→ kept
  *
- * What is in a container is noted on disk before it is put in and struck out after it was taken out. So a crash at any
- * moment leaves a note by which the next start finds what has to be taken out.
+ * A workspace in a container is noted on disk before it is put in, and the note is removed after it was taken out. So a
+ * crash at any moment leaves a note by which the next start finds what has to be taken out.
  */
 import { lstat } from 'node:fs/promises';
 import { Digests } from '../workspace/artifacts/digests.ts';
@@ -28,7 +28,7 @@ export class HostPlaces implements WorkspacePlaces {
   readonly #digests = new Digests();
   readonly #containers = new Map<string, ContainerDirectory>();
 
-  /** `owner` has what is in a container. */
+  /** `owner` owns what is in a container. */
   constructor(workspaces: Workspaces, owner: Owner) {
     this.#workspaces = workspaces;
     this.#owner = owner;
@@ -50,7 +50,7 @@ export class HostPlaces implements WorkspacePlaces {
 
   async trajectories(): Promise<string[]> {
     const inContainers = [...this.#containers.keys()].flatMap((name) => trajectoryOf(name) ?? []);
-    // Read last: what is taken out meanwhile is in one of the two, or in both.
+    // Read last: a workspace that is taken out meanwhile is in one of the two, or in both.
     return [...new Set([...inContainers, ...(await this.#workspaces.trajectories())])];
   }
 
@@ -72,7 +72,7 @@ export class HostPlaces implements WorkspacePlaces {
     await directory.strike(name);
   }
 
-  /** It is on this machine already. */
+  /** It is already on this machine. */
   async save(): Promise<void> {}
 
   async takeOutAll(directory: ContainerDirectory): Promise<void> {

@@ -1,7 +1,8 @@
 /**
- * The sign that the process which started a container is alive: a socket it listens on. The kernel keeps it for exactly
- * as long as the process lives, also while that is stopped or busy, and takes it away however it dies. A time that has
- * to be renewed would take the containers of a server that was only slow; a pid may by now be somebody else's.
+ * Shows that the process which started a container is alive: a socket that it listens on. The kernel keeps the socket
+ * for exactly as long as the process lives, even if the process is stopped or busy, and removes it however it dies. A
+ * lease with a renewal time would take containers from a server that was only slow; a pid may belong to another process
+ * by now.
  */
 import { open } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
@@ -32,7 +33,7 @@ export async function holdLease(path: string): Promise<Lease> {
   };
 }
 
-/** Where it cannot be told, it is held: what lives must not be taken. */
+/** In doubt it is held: living containers must not be taken. */
 export async function isLeaseHeld(path: string): Promise<boolean> {
   const directory = await open(dirname(path)).catch((error: NodeJS.ErrnoException) => error);
   if (directory instanceof Error) return directory.code !== 'ENOENT';

@@ -1,4 +1,4 @@
-/** A backend of containers between `start` and `stop`: everything that is there only then. */
+/** A container backend between `start` and `stop`: everything that exists only then. */
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
 import { WORKSPACE_DIR, Workspaces } from '../workspace/workspaces.ts';
@@ -91,7 +91,7 @@ export class RunningBackend {
     });
   }
 
-  /** Answers what runs, then ends the containers. What cannot be ended now is for the next start. */
+  /** Answers running calls, then ends the containers. The next start handles what cannot be ended now. */
   async stop(): Promise<void> {
     const { resources, onTrouble } = this.#parts;
     this.#stopping.abort();

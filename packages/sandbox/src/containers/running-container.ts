@@ -1,4 +1,4 @@
-/** A container that runs, as the host knows it: its directory, the hold on the server inside, and its slots. */
+/** A running container, as the host knows it: its directory, the connection to the server inside, and its slots. */
 import { SandboxError } from '../errors.ts';
 import type { Container } from '../pool/pool-driver.ts';
 import type { ContainerDirectory } from './container-directory.ts';
@@ -8,7 +8,7 @@ import type { PlacedWorkspace } from './workspace-places.ts';
 
 export interface ContainerSlot {
   workspace: PlacedWorkspace;
-  /** What the server inside calls it; empty until that has opened it. */
+  /** The server's name for it; empty until the server has opened it. */
   innerSlotId: string;
 }
 
@@ -27,7 +27,7 @@ export class RunningContainer implements Container {
   readonly directory: ContainerDirectory;
   readonly client: SandboxClient;
   readonly slots = new Map<string, ContainerSlot>();
-  /** How it ended, once somebody has asked; undefined inside where nobody knows. */
+  /** How it ended, once somebody has asked; undefined inside it means that nobody knows. */
   end: Promise<Examined | undefined> | undefined;
   readonly #reached: Reached;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -41,7 +41,7 @@ export class RunningContainer implements Container {
     this.#reached = reached;
   }
 
-  /** For work on its slots, which has to be over before their workspaces are saved, and must not begin after. */
+  /** For work on its slots, which has to finish before their workspaces are saved, and must not begin after. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     if (this.#released)
       throw new SandboxError('slot_gone', `The container ${this.containerId} has been ended.`);
@@ -54,23 +54,23 @@ export class RunningContainer implements Container {
     }
   }
 
-  /** Whether the server was let go of, and not lost. */
+  /** Whether the server was released on purpose, and not lost. */
   get released(): boolean {
     return this.#released;
   }
 
-  /** Whether its server was let go of in the course of work on its slots that goes on. */
+  /** Whether its server was released by work on its slots that is still in progress. */
   get closing(): boolean {
     return this.#released && this.#underWay.size > 0;
   }
 
-  /** Lets go of the server, which ends then. */
+  /** Releases the server, which then ends. */
   release(): void {
     this.#released = true;
     this.client.detach();
   }
 
-  /** Resolves when nothing works with it any more; after `release` nothing begins to. */
+  /** Resolves when no work uses it any more; after `release` none begins. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     await this.#reached.close();

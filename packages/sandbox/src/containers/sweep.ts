@@ -1,7 +1,7 @@
 /**
- * Removes what a crash left: containers of this server that no living process owns, and the directories of dead
- * instances once the workspaces in them are back in their place. Never what belongs to another server, whose id is
- * another, or to an instance that lives, whose lease is held.
+ * Removes what a crash left: containers of this server that belong to no living process, and the directories of dead
+ * instances, after the workspaces in them are back in their place. It never removes what belongs to another server
+ * (another id) or to a living instance (its lease is held).
  */
 import { dirname } from 'node:path';
 import type { ContainerDriver } from './container-driver.ts';

@@ -1,4 +1,4 @@
-/** Slots in Docker containers. HOW_IT_WORKS.md tells how the parts play together. */
+/** Slots in Docker containers. HOW_IT_WORKS.md explains how the parts work together. */
 import { ContainerBackend } from '../containers/container-backend.ts';
 import type { ContainerBackendOptions } from '../containers/container-options.ts';
 import type { SandboxLimits } from '../limits.ts';
@@ -19,8 +19,8 @@ export interface DockerBackendOptions extends ContainerBackendOptions {
   /** The name of a runtime in the daemon's configuration; the daemon's default otherwise. */
   runtime?: string | undefined;
   /**
-   * What commands may use; one that cannot be enforced makes `start` fail. Memory and processor time are those of a
-   * container, shared by its slots. 2 GB and 512 processes where nothing is given; `{}` is no limit at all.
+   * What commands may use; a limit that cannot be enforced makes `start` fail. Memory and processor time are per
+   * container, shared by its slots. 2 GB and 512 processes by default; `{}` means no limits.
    */
   limits?: SandboxLimits | undefined;
   /** Whether containers are on Docker's default network. None by default. */

@@ -1,4 +1,4 @@
-/** Where Docker's daemon listens, as `DOCKER_HOST` says it. */
+/** Where Docker's daemon listens, according to `DOCKER_HOST`. */
 import type { RequestOptions } from 'node:http';
 import { SandboxError } from '../errors.ts';
 

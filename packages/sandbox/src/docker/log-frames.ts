@@ -1,6 +1,6 @@
 /**
- * What a container printed, as text for people. Docker sends it in blocks: one byte for the stream, three empty, four
- * for the length, then that many bytes.
+ * What a container printed, as readable text. Docker sends it in blocks: one byte for the stream, three empty, four for
+ * the length, then that many bytes.
  */
 const HEADER_BYTES = 8;
 const MAX_LENGTH = 4_000;
@@ -13,7 +13,7 @@ export function plainLog(bytes: Buffer): string {
     parts.push(bytes.subarray(start, at));
   }
   const text = Buffer.concat(parts).toString('utf8');
-  // It ends in messages and logs, where a terminal may read it.
+  // It ends up in messages and logs, which a terminal may interpret.
   return text
     .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, '')
     .trim()

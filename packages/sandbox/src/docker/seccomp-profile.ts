@@ -1,14 +1,14 @@
 /**
- * The system calls of a container whose slots are separated by namespaces of their own.
+ * The system calls of a container whose slots are separated by namespaces.
  *
- * Docker's own profile forbids making a namespace, and there is no profile that is Docker's plus a little: it can only
- * be replaced. This one forbids what the table of all sandboxes does (system-calls.ts) except for namespaces and mounts.
- * What is left still asks for capabilities, and nothing in the container has any outside the namespaces it made; commands
- * are below those, behind a filter of their own (local/isolation).
+ * Docker's own profile forbids creating namespaces, and a profile cannot extend Docker's: it can only replace it. This
+ * one forbids what the table of all sandboxes forbids (system-calls.ts), except namespaces and mounts. Those still need
+ * capabilities, and nothing in the container has any outside the namespaces it created. Commands run below those,
+ * behind a filter of their own (local/isolation).
  */
 import { FORBIDDEN_CALLS, SOCKET_FAMILIES } from '../system-calls.ts';
 
-/** Calls that only 32-bit programs can make. The last is their other way to a socket, which hides the family. */
+/** Calls that only 32-bit programs can make. The last one is their other way to a socket, which hides the family. */
 const FORBIDDEN_32_BIT = ['clock_settime64', 'clock_adjtime64', 'stime', 'vm86', 'vm86old', 'socketcall'];
 
 const EPERM = 1;
@@ -36,7 +36,7 @@ export function seccompProfile(): string {
   });
 }
 
-/** All that lie between those that are allowed, and everything above: a profile can only name what it forbids. */
+/** All calls between the allowed ones, and everything above: a profile can only name what it forbids. */
 function forbiddenFamilies(): { value: number; op: string }[] {
   const allowed: readonly number[] = SOCKET_FAMILIES;
   const highest = Math.max(...allowed);

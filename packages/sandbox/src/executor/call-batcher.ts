@@ -1,12 +1,12 @@
 /**
- * Puts calls of many callers into few batches.
+ * Groups the calls of many callers into few batches.
  *
- * The first call to a container goes out with its turn of the event loop: a lone call waits for nothing. Then a window
- * opens, and what comes within it goes out together when it closes. So a single caller has no delay, and a thousand
- * callers cost a batch per window instead of a round trip each.
+ * The first call to a container is sent at the end of its turn of the event loop: a lone call does not wait. Then a
+ * window opens, and the calls that come within it are sent together when it closes. So a single caller has no delay,
+ * and a thousand callers cost one batch per window instead of one round trip each.
  *
- * A batch holds calls to one container with one timeout, since both belong to the batch. Each call has its result as
- * soon as the backend has it, and its signal ends it alone: the others of its batch are nothing to it.
+ * A batch holds calls to one container with one timeout, because both belong to the batch. Each call gets its result as
+ * soon as the backend has it, and its signal ends only that call.
  */
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
 import { aborted } from '../not-run.ts';
@@ -26,10 +26,10 @@ interface Call {
 export class CallBatcher {
   readonly #executeBatch: ExecuteBatch;
   readonly #windowMs: number;
-  /** What waits for its window, by container; a container without an entry has none open. */
+  /** Calls that wait for their window, by container; a container without an entry has no open window. */
   readonly #windows = new Map<string, Call[]>();
 
-  /** A window of 0 ms gathers the calls of one turn of the event loop and no others. */
+  /** A window of 0 ms collects only the calls of one turn of the event loop. */
   constructor(executeBatch: ExecuteBatch, windowMs: number) {
     this.#executeBatch = executeBatch;
     this.#windowMs = windowMs;

@@ -18,11 +18,14 @@ import { aborted, notRun } from '../not-run.ts';
 import { CallBatcher } from './call-batcher.ts';
 import { GaveUp, TrajectorySlots, type Use } from './trajectory-slots.ts';
 
-/** Less than anybody notices, and long enough to gather what many callers send at once. */
+/** Too short to notice, and long enough to collect what many callers send at once. */
 const DEFAULT_BATCH_WINDOW_MS = 2;
 
 export interface ToolExecutorOptions {
-  /** How long calls to a container are gathered after one has gone out to it. 2 by default; 0 gathers those of one turn of the event loop. */
+  /**
+   * How long calls to a container are collected after one was sent to it. 2 by default; 0 collects only those of one
+   * turn of the event loop.
+   */
   batchWindowMs?: number | undefined;
 }
 
@@ -32,7 +35,7 @@ export interface ExecuteCallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The backend is started and stopped by whoever made it. */
+/** Whoever created the backend starts and stops it. */
 export class ToolExecutor {
   readonly #slots: TrajectorySlots;
   readonly #batcher: CallBatcher;
@@ -70,7 +73,7 @@ export class ToolExecutor {
     return result;
   }
 
-  /** Gives the slot of a trajectory back, if it has one. The workspace stays for the next call unless it is reset. */
+  /** Releases the slot of a trajectory, if it has one. The workspace stays for the next call unless it is reset. */
   async release(
     trajectoryId: string,
     { resetWorkspace = false }: { resetWorkspace?: boolean } = {},
@@ -78,7 +81,7 @@ export class ToolExecutor {
     await this.#slots.release(trajectoryId, { resetWorkspace });
   }
 
-  /** Gives every slot back and takes no more calls. */
+  /** Releases every slot and accepts no more calls. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#slots.releaseAll();

@@ -5,8 +5,8 @@
  *   acquiring ─failed, or everyone who waited gave up→ none: the next use tries again
  *   held ─its container died→ lost ─next use→ acquiring
  *
- * A trajectory has one acquire or release under way at a time: what is used again while its slot is being given back is
- * acquired after that.
+ * A trajectory has one acquire or release in progress at a time: if it is used again while its slot is being released,
+ * the acquire follows that.
  */
 import type { Slot, ToolBackend } from '../backend.ts';
 
@@ -16,7 +16,7 @@ export interface Use {
   released: AbortSignal;
 }
 
-/** The wait for a slot was given up, by whoever waited or by a release. */
+/** The wait for a slot was given up, by the caller or by a release. */
 export class GaveUp extends Error {}
 
 interface Holding {
@@ -36,7 +36,7 @@ export class TrajectorySlots {
     this.#backend = backend;
   }
 
-  /** Rejects with what kept the slot from being acquired, or with `GaveUp`. */
+  /** Rejects with the reason why the slot could not be acquired, or with `GaveUp`. */
   async use(trajectoryId: string, signal: AbortSignal | undefined): Promise<Use> {
     if (signal?.aborted) throw new GaveUp();
     let holding = this.#holdings.get(trajectoryId);
@@ -48,7 +48,7 @@ export class TrajectorySlots {
       if (released.signal.aborted) throw new GaveUp();
       return { slot, released: released.signal };
     } catch (error) {
-      // A slot that nobody waits for any more is not taken from those who do.
+      // A slot that nobody waits for any more must not be taken from those who wait.
       if (signal?.aborted && holding.waiting === 1) this.#end(trajectoryId, holding).catch(() => {});
       throw signal?.aborted || released.signal.aborted ? new GaveUp() : error;
     } finally {
@@ -56,7 +56,7 @@ export class TrajectorySlots {
     }
   }
 
-  /** The slot answers nothing any more. */
+  /** The slot does not answer any more. */
   lost(trajectoryId: string, { released }: Use): void {
     const holding = this.#holdings.get(trajectoryId);
     if (holding?.released.signal === released) holding.lost = true;
@@ -88,7 +88,7 @@ export class TrajectorySlots {
     return holding;
   }
 
-  /** Also ends the acquire, where that is still under way. */
+  /** Also ends an acquire that is still in progress. */
   #end(trajectoryId: string, holding: Holding, options?: { resetWorkspace: boolean }): Promise<void> {
     this.#forget(trajectoryId, holding);
     holding.released.abort();

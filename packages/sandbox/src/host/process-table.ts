@@ -1,8 +1,8 @@
 /**
- * What /proc says about processes. Every answer may be out of date when it arrives; callers look again.
+ * What /proc says about processes. Every answer may be outdated when it arrives; callers check again.
  *
- * The reads are synchronous: /proc is memory, a read takes some ten microseconds, and through the thread pool a
- * look at all processes costs ten times as much and competes with the reads and writes of everything else.
+ * The reads are synchronous: /proc is memory, and a read takes some ten microseconds. Through the thread pool, reading
+ * all processes costs ten times as much and competes with everything else's reads and writes.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -51,7 +51,7 @@ export function childrenOf(pid: number): number[] {
     .map((entry) => entry.pid);
 }
 
-/** These processes and everything below them. */
+/** These processes and all their descendants. */
 export function descendantsOf(roots: readonly number[]): Set<number> {
   const children = Map.groupBy(readProcesses(), ({ ppid }) => ppid);
   const found = new Set(roots);
@@ -59,7 +59,7 @@ export function descendantsOf(roots: readonly number[]): Set<number> {
   return found;
 }
 
-/** One variable of the environment a process was started with; undefined where it is absent or not ours to see. */
+/** One variable of the environment that a process was started with; undefined if it is absent or we may not read it. */
 export function readVariable(pid: number, name: string): string | undefined {
   const prefix = `${name}=`;
   return readIfThere(`/proc/${pid}/environ`)
@@ -75,13 +75,13 @@ export function readUptime(): number {
 
 let own: string | undefined;
 
-/** Names this process so that a later one with the same pid is not taken for it. */
+/** Identifies this process, so that a later one with the same pid is not confused with it. */
 export function processToken(): string {
   own ??= tokenOf(readProcess(process.pid) ?? { pid: process.pid, startedAt: 0 });
   return own;
 }
 
-/** What `processToken` is in each process that is there now. */
+/** The `processToken` of each existing process. */
 export function livingTokens(): string[] {
   return readProcesses()
     .filter(({ zombie }) => !zombie)
@@ -102,7 +102,7 @@ export function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already, or by now somebody else's.
+    // Already gone, or reused by another process.
   }
 }
 

@@ -1,9 +1,9 @@
 /**
  * Slots on this machine: a directory per trajectory, an isolated process tree per command.
  *
- * A slot belongs to its trajectory until it is released: acquiring a trajectory that is held gives the slot that
- * holds it. A slot acquired without a trajectory is nobody's afterwards, so releasing it deletes its workspace.
- * Releasing and stopping end what runs first; its results come back as aborted.
+ * A slot belongs to its trajectory until it is released: acquiring a held trajectory returns the slot that holds it. A
+ * slot without a trajectory has a workspace that nobody needs afterwards, so releasing the slot deletes it. Releasing
+ * and stopping first end what runs; its results are `aborted`.
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -69,30 +69,30 @@ const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
 export interface LocalBackendOptions {
   /** Holds the workspaces and nothing else. Created if missing. */
   workspacesDir: string;
-  /** For commands that name no timeout of their own. 180 by default. */
+  /** For commands without a timeout of their own. 180 by default. */
   defaultTimeoutS?: number;
-  /** Bytes of a command's output that are returned; of a longer one its head and tail. 50 000 by default. */
+  /** How many bytes of a command's output are returned; of a longer output, its head and tail. 50 000 by default. */
   outputLimitBytes?: number;
-  /** Bytes kept in the workspace of an output over the limit. 64 MiB by default. */
+  /** How many bytes of a longer output are stored in the workspace. 64 MiB by default. */
   spoolLimitBytes?: number;
   /** Whether commands reach the network of the host. Only isolation can keep them from it. */
   allowNetwork?: boolean;
   /** `auto`: the first that works of bubblewrap and unshare, else none. Any other must work or `start` fails. */
   isolation?: Isolation['kind'] | 'auto';
-  /** Directories that commands must not see even where they lie inside the system's, such as a data directory in /opt. */
+  /** Directories that commands must not see even if they are inside the system's, such as a data directory in /opt. */
   hiddenPaths?: readonly string[];
   /**
-   * The kernel's users that slots run as. `auto`: each its own where the server is root, else the server's; `shared`: the
+   * The kernel users that slots run as. `auto`: separate users if the server is root, else the server's; `shared`: the
    * server's; a range has to work or `start` fails.
    */
   users?: WantedUsers;
-  /** What commands find in their environment besides the usual variables. */
+  /** Additional environment variables for commands. */
   environment?: Readonly<Record<string, string>>;
   /** What commands may use. One that cannot be enforced here makes `start` fail. */
   limits?: SandboxLimits;
-  /** The same where `limits` has nothing, but one that cannot be enforced here is only told by `stats`. */
+  /** Used for limits that `limits` does not set; if one cannot be enforced here, `stats` only reports it. */
   preferredLimits?: SandboxLimits;
-  /** What the container that this process runs in holds all its commands to. */
+  /** The limits that the container around this process enforces for all its commands. */
   containerLimits?: SandboxLimits;
   /**
    * For a backend without isolation and with one slot: everywhere that commands can write, which together is held to the
@@ -126,7 +126,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
   }
 
-  /** Two calls at once are one start. */
+  /** Two concurrent calls are one start. */
   start(): Promise<void> {
     this.#starting ??= this.#bringUp().finally(() => {
       this.#starting = undefined;
@@ -148,7 +148,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     }
   }
 
-  /** What isolates commands here, and what holds them to their limits. */
+  /** What isolates commands here, and what enforces their limits. */
   async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'hardening' | 'limits'>> {
     const {
       limits: required = {},
@@ -266,17 +266,17 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     );
   }
 
-  /** What has to go elsewhere with a workspace for commands to find all as they left it; undefined where there is none. */
+  /** What must move with a workspace so that commands find everything as they left it; undefined if there is none. */
   async pack(trajectoryId: string, part: 'workspace' | 'state'): Promise<Readable | undefined> {
     const { workspaces } = this.#started();
     const name = workspaceName(trajectoryId);
     if (!(await workspaces.find(name))) return undefined;
-    // With the rights that a command may have taken from its own.
+    // Restores permissions that a command may have removed.
     const { dir, stateDir } = await workspaces.create(name);
     return takeSnapshot(() => (part === 'workspace' ? dir : stateDir), {});
   }
 
-  /** In the place of whatever there was; `workspace` clears both parts. */
+  /** Replaces whatever there was; `workspace` clears both parts. */
   async unpack(
     trajectoryId: string,
     part: 'workspace' | 'state',
@@ -332,7 +332,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     return viewDirectory(() => workspace.dir, isolation.workspaceDir(workspace), this.#digests);
   }
 
-  /** Works on the workspace of a trajectory that no slot holds; until it is done none is given out. */
+  /** Works on the workspace of a trajectory that no slot holds; until it is done no slot gets it. */
   #whileKept<T>(
     trajectoryId: string,
     work: (workspaces: Workspaces, name: string) => Promise<T>,

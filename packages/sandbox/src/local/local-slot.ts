@@ -8,8 +8,8 @@ import type { SlotLimits } from './limits/slot-limits.ts';
 export type SlotParts = Pick<LocalSlot, 'workspace' | 'workspaceDir' | 'trajectoryId' | 'limits' | 'network'>;
 
 /**
- * A workspace in somebody's hands. Its id is new with every acquire, so whoever kept a slot after releasing it
- * cannot act in the workspace of the next owner.
+ * A workspace that somebody holds. Its id is new with every acquire, so whoever kept a slot after releasing it cannot
+ * act in the workspace of the next owner.
  */
 export class LocalSlot implements Slot {
   readonly slotId = `slot_${randomUUID()}`;
@@ -19,12 +19,12 @@ export class LocalSlot implements Slot {
   readonly workspace: Workspace;
   readonly limits: SlotLimits;
   readonly network: SharedNetwork;
-  /** One per execution under way; aborting it ends the execution. */
+  /** One per execution in progress; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();
   readonly processes = new BackgroundProcesses();
   /**
-   * While it has not failed, `executing` follows from the executions: a call is under way. Processes in the background
-   * do not count, for the slot is free for the next call.
+   * Unless it has failed, `executing` follows from the executions: a call is in progress. Background processes do not
+   * count, because the slot is free for the next call.
    */
   #phase: 'acquired' | 'releasing' | 'available' | 'error' = 'acquired';
 
@@ -44,7 +44,10 @@ export class LocalSlot implements Slot {
     this.#phase = phase;
   }
 
-  /** Ends what runs in the slot and waits until it has. A call that is starting a process ends before it is looked for. */
+  /**
+   * Ends what runs in the slot and waits until it has ended. A call that is starting a process ends before its
+   * processes are searched.
+   */
   async end(): Promise<void> {
     for (const controller of this.executions.keys()) controller.abort();
     await Promise.allSettled(this.executions.values());

@@ -4,7 +4,7 @@ export interface Patience {
   signal?: AbortSignal | undefined;
 }
 
-/** Says which came first. What is waited for goes on in any case; it must not reject. */
+/** Returns which came first. The awaited work continues in any case; it must not reject. */
 export async function waitWithin(
   work: Promise<unknown>,
   { timeoutMs, signal }: Patience,

@@ -1,9 +1,8 @@
 /**
- * Those who wait for a slot, in the order in which they came.
+ * The callers that wait for a slot, in order of arrival.
  *
- * Every call is a caller of its own, also when several wait for one trajectory: each has its own deadline and its own
- * signal, and whoever gives up leaves the others where they are. A caller settles once; what comes later finds it
- * settled, so nobody who left is given anything.
+ * Every call is a separate caller, even if several wait for one trajectory: each has its own deadline and its own
+ * signal, and one that gives up does not affect the others. A caller settles once; a caller that has left gets nothing.
  */
 import type { Clock } from './clock.ts';
 
@@ -11,7 +10,7 @@ export interface CallerOptions {
   trajectoryId: string | undefined;
   timeoutMs: number;
   signal: AbortSignal | undefined;
-  /** What the caller is told when its time is over. */
+  /** The error for a caller whose time is over. */
   describeTimeout(): Error;
   /** It gave up: its time is over, or its signal was aborted. */
   onGaveUp(): void;
@@ -92,12 +91,12 @@ export class AcquireQueue<S> {
     return this.#byTrajectory.has(trajectoryId);
   }
 
-  /** A caller with its place in the order of arrival; it waits in the queue once it is lined up. */
+  /** A caller with its position in the order of arrival; it waits in the queue after it was lined up. */
   arrive(options: CallerOptions): Caller<S> {
     return new Caller<S>(this.#arrivals++, this.#clock, options);
   }
 
-  /** Puts a caller that just came at the end. */
+  /** Puts a new caller at the end. */
   lineUp(caller: Caller<S>): void {
     this.#line.set(caller.arrival, caller);
     const { trajectoryId } = caller;
@@ -106,7 +105,7 @@ export class AcquireQueue<S> {
       this.#byTrajectory.set(trajectoryId, (this.#byTrajectory.get(trajectoryId) ?? new Set()).add(caller));
   }
 
-  /** Puts callers who still wait back into their places. */
+  /** Puts callers that still wait back into their positions. */
   comeBack(callers: readonly Caller<S>[]): void {
     const waiting = callers.filter((caller) => caller.waiting);
     if (waiting.length === 0) return;
@@ -130,7 +129,7 @@ export class AcquireQueue<S> {
     return undefined;
   }
 
-  /** Takes the caller out, and with it everyone who waits for the same trajectory: one slot serves them all. */
+  /** Removes the caller, and everyone who waits for the same trajectory: one slot serves them all. */
   take(caller: Caller<S>): Caller<S>[] {
     const { trajectoryId } = caller;
     const same = trajectoryId === undefined ? undefined : this.#byTrajectory.get(trajectoryId);

@@ -1,6 +1,6 @@
 /**
- * Where a trajectory worked last, so that it finds warm caches there. It is a preference, not a promise: what was
- * released longest ago is forgotten first.
+ * Remembers where a trajectory worked last, so that it finds warm caches there. It is a preference, not a promise: the
+ * entry that was released longest ago is forgotten first.
  */
 const MAX_REMEMBERED = 10_000;
 

@@ -1,6 +1,6 @@
 /** How long to wait after the n-th failure in a row. */
 const FIRST_MS = 1_000;
-/** Short enough that whoever waits for a slot sees a repaired daemon or image before giving up. */
+/** Short enough that waiting callers see a repaired daemon or image before they give up. */
 const MAX_MS = 15_000;
 
 export function backoffMs(failures: number): number {
@@ -8,8 +8,8 @@ export function backoffMs(failures: number): number {
 }
 
 /**
- * When a container may be started. Nothing holds starts back until one fails; from then until one succeeds there is one
- * at a time, after a pause that grows, so that a broken image is not hammered by everyone who waits.
+ * Decides when a container may be started. Starts are unrestricted until one fails; from then until one succeeds there
+ * is one at a time, after a growing pause, so that waiting callers do not hammer a broken image.
  */
 export class StartBackoff {
   readonly #now: () => number;
@@ -20,7 +20,7 @@ export class StartBackoff {
     this.#now = now;
   }
 
-  /** Starts that began together fail as one: each hands back here what it was given. */
+  /** Starts that began together count as one failure: each returns the value that it got at its beginning. */
   begin(): number {
     return this.#failures;
   }
@@ -34,7 +34,7 @@ export class StartBackoff {
     this.#retryAtMs = this.#now() + backoffMs(this.#failures);
   }
 
-  /** Until the next start may begin; Infinity while the one under way has to show first. */
+  /** How long until the next start may begin; Infinity while the outcome of the present one is open. */
   waitMs(starting: number): number {
     if (this.#failures === 0) return 0;
     return starting > 0 ? Infinity : Math.max(0, this.#retryAtMs - this.#now());

@@ -1,7 +1,7 @@
-/** Time as the pool sees it; a test has one that it moves by hand. */
+/** Time for the pool; a test has a clock that it moves by hand. */
 export interface Clock {
   nowMs(): number;
-  /** Calls back once. What it returns prevents that. */
+  /** Calls back once. The returned function prevents that. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after the time, or as soon as the signal is aborted. */
+/** Resolves after the time, or as soon as the signal aborts. */
 export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

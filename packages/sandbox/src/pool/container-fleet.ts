@@ -1,5 +1,5 @@
 /**
- * The containers of a pool: brings up as many as it is told to aim for, watches them, and ends them.
+ * The containers of a pool: starts as many as the target number, watches them, and ends them.
  *
  *   starting ─takes commands→ ready ─a slot in it could not be cleaned, or was its only one→ draining
  *   starting ─failed→ nothing is left of it; the next start waits (backoff.ts)
@@ -9,12 +9,13 @@
  *   stopping ─ended→ gone
  *   any ─the fleet is closed→ gone
  *
- * - Only a ready container takes new slots. There is no way back to ready: what was given up once is not trusted again.
+ * - Only a ready container takes new slots. A container never becomes ready again: once given up, it is not trusted any
+ *   more.
  * - A container counts towards `maxContainers` from the moment its start begins until it is gone, so there are never
- *   more, at the price that a replacement waits for the end of what it replaces when the maximum is reached.
- * - One that is lost before it served anybody counts as a start that failed: one that dies at its first use would
- *   otherwise be started again and again without a pause.
- * - One that cannot be ended is tried again until it can, and counts meanwhile: it may still be using the machine.
+ *   more. The price: at the maximum, a replacement waits for the end of what it replaces.
+ * - A container that is lost before it served anybody counts as a failed start: otherwise one that dies at its first
+ *   use would be restarted again and again without a pause.
+ * - A container that cannot be ended is retried until it can, and counts meanwhile: it may still be using the machine.
  */
 import { SandboxError } from '../errors.ts';
 import { backoffMs, StartBackoff } from './backoff.ts';
@@ -29,7 +30,7 @@ export interface FleetOptions<C extends Container> {
   idleContainerS: number;
   healthIntervalS: number;
   healthTimeoutS: number;
-  /** Something happened after which more callers can be served, or another number of containers is right. */
+  /** Called when more callers can be served, or the target number may have changed. */
   onChange(): void;
   onStartFailed(error: Error): void;
   /** A container died. It is ended when this returns. */
@@ -47,7 +48,7 @@ export class ContainerFleet<C extends Container> {
   readonly #containers = new Map<string, PoolContainer<C>>();
   readonly #closing = new AbortController();
   #cancelRetry: (() => void) | undefined;
-  /** Why the last start failed; undefined again when one succeeds. */
+  /** Why the last start failed; cleared when one succeeds. */
   #startFailure: string | undefined;
 
   constructor(options: FleetOptions<C>) {
@@ -66,7 +67,7 @@ export class ContainerFleet<C extends Container> {
     }
   }
 
-  /** Gives up what is starting; `close` waits for it. */
+  /** Aborts starts in progress; `close` waits for them. */
   abandonStarts(): void {
     this.#closing.abort(new SandboxError('backend_down', 'The pool is stopped.'));
     this.#cancelRetry?.();
@@ -110,7 +111,10 @@ export class ContainerFleet<C extends Container> {
     return this.#containers.get(containerId);
   }
 
-  /** Starts what is missing of this number of ready containers, and ends what is empty and too many for long. */
+  /**
+   * Starts as many as are missing to this number of ready containers, and ends empty ones that have not been needed for
+   * long.
+   */
   aim(wanted: number): void {
     let there = this.ready.length + this.#starts.size;
     while (there < wanted && this.size < this.#options.maxContainers) {
@@ -126,7 +130,7 @@ export class ContainerFleet<C extends Container> {
     for (const container of this.#idle().slice(0, there - wanted)) this.#end(container).catch(() => {});
   }
 
-  /** Takes no new slots any more, and goes when its last one is released. */
+  /** Takes no new slots any more, and ends when its last one is released. */
   drain(container: PoolContainer<C>): void {
     if (container.state === 'ready') container.state = 'draining';
   }
@@ -145,7 +149,7 @@ export class ContainerFleet<C extends Container> {
     this.#options.onChange();
   }
 
-  /** Asks the container whether it lives; one that does not answer is lost. */
+  /** Checks whether the container lives; one that does not answer is lost. */
   async check(container: PoolContainer<C>): Promise<void> {
     if (container.state === 'stopping') return;
     await this.#answer(container).catch((error: Error) => this.lose(container, error.message));
@@ -254,7 +258,7 @@ export class ContainerFleet<C extends Container> {
     const { driver, clock, onTrouble, onGone, onChange } = this.#options;
     try {
       for (let failures = 1; ; failures++) {
-        // Once the fleet is closed nobody comes back to it: the next attempt is the last.
+        // Nobody comes back after the fleet is closed: the next attempt is the last.
         const last = this.#closing.signal.aborted;
         try {
           return await driver.stopContainer(container.handle);

@@ -9,7 +9,7 @@ export class PoolContainer<C extends Container> {
   state: 'ready' | 'draining' | 'stopping' = 'ready';
   /** Those in use. */
   readonly slots = new Set<PooledSlot<C>>();
-  /** Those that failed: their workspaces are in the container until it is gone. */
+  /** Failed slots: their workspaces are in the container until it is gone. */
   readonly failed = new Set<PooledSlot<C>>();
   /** What its start was given by `StartBackoff.begin`. */
   readonly begun: number;
@@ -37,7 +37,7 @@ export class PooledSlot<C extends Container> implements Slot {
   readonly slotId = `slot_${randomUUID()}`;
   readonly trajectoryId: string | undefined;
   readonly container: PoolContainer<C>;
-  /** Known once the slot is open, and nobody has it before. */
+  /** Known when the slot is open, and nobody has it before. */
   workspaceDir = '';
   phase: 'opening' | 'acquired' | 'releasing' | 'available' | 'error' = 'opening';
   /** Those who get the slot when it is open. */
@@ -71,12 +71,12 @@ export class PooledSlot<C extends Container> implements Slot {
     return { slotId: this.slotId, trajectoryId: this.trajectoryId };
   }
 
-  /** Aborted when the container died under the slot; the reason says how. */
+  /** Aborts when the container died with the slot in it; the reason says how. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Aborted when its holder gives the slot back. */
+  /** Aborts when its holder releases the slot. */
   get released(): AbortSignal {
     return this.#released.signal;
   }

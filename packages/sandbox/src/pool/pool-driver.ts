@@ -2,10 +2,10 @@
  * The seam between `SlotPool`, which decides how many containers there are and who gets which slot, and whatever
  * runs containers for it (containers/container-slots.ts, over any driver; a fake in the pool's own tests).
  *
- * - A driver keeps no count and makes no choice. It starts, asks and ends what it is told to.
+ * - A driver counts nothing and chooses nothing. It starts, checks and ends what it is told to.
  * - `startContainer` resolves when the container takes commands. When it rejects, nothing of the attempt is left, and
  *   the message holds what the container printed.
- * - Every call settles in bounded time, also when the container or what runs it hangs.
+ * - Every call settles in bounded time, even if the container or its runtime hangs.
  * - A container that does not answer is dead. `checkContainer` rejects in bounded time, and the pool never uses that
  *   container again, even if it comes back.
  * - `stopContainer` resolves when the container is gone, however dead it already was, and may be called twice. It
@@ -18,7 +18,7 @@ export interface Container {
 
 export interface SlotRequest {
   readonly slotId: string;
-  /** Undefined for a slot whose workspace is nobody's afterwards. */
+  /** Undefined for a slot whose workspace nobody needs afterwards. */
   readonly trajectoryId: string | undefined;
 }
 
@@ -29,10 +29,10 @@ export interface PoolDriver<C extends Container> {
   /** Puts the trajectory's workspace, new or kept, into a free slot of the container. */
   openSlot(container: C, request: SlotRequest): Promise<{ workspaceDir: string }>;
   /**
-   * Ends what runs in the slot and takes its workspace out: kept for the trajectory's next slot, or deleted. Of a slot
-   * that `openSlot` failed to open it removes what is there of it.
+   * Ends what runs in the slot and takes its workspace out: kept for the trajectory's next slot, or deleted. For a slot
+   * that `openSlot` failed to open, it removes what exists of it.
    */
   closeSlot(container: C, request: SlotRequest, options: { resetWorkspace: boolean }): Promise<void>;
-  /** Deletes the kept workspace of a trajectory that is in no slot; does nothing where there is none. */
+  /** Deletes the kept workspace of a trajectory that is in no slot; does nothing if there is none. */
   discardWorkspace(trajectoryId: string): Promise<void>;
 }

@@ -2,14 +2,14 @@ import { SandboxError } from '../errors.ts';
 
 export interface PoolLimits {
   slotsPerContainer: number;
-  /** Up from the start, and never given up for being idle. */
+  /** Started at the beginning, and never ended for being idle. */
   minContainers: number;
   maxContainers: number;
-  /** Free slots kept ready beyond those in use and waited for. */
+  /** Free slots that are kept ready in addition to those in use and waited for. */
   warmSlots: number;
   /** How long a caller waits for a slot. */
   acquireTimeoutS: number;
-  /** How long a container that is not needed stays empty before it is ended. */
+  /** How long an unneeded container stays empty before it is ended. */
   idleContainerS: number;
   healthIntervalS: number;
   /** A container that takes longer to answer a check is dead. */

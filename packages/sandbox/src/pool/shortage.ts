@@ -1,4 +1,4 @@
-/** What a caller is told that got no slot in time: what there is, and which setting to change. */
+/** The error for a caller that got no slot in time: the present state, and which setting to change. */
 import type { PoolLimits } from './pool-limits.ts';
 import type { PoolStats } from './slot-pool.ts';
 
@@ -29,7 +29,7 @@ export function describeShortage(
   } else {
     sentences.push(`If containers need longer to start, raise acquireTimeoutS (${acquireTimeoutS}).`);
   }
-  // Last, for it may be the log of a container, of many lines.
+  // Last, because it may be the log of a container, with many lines.
   if (startFailure !== undefined) sentences.push(`The last start failed: ${startFailure}`);
   return sentences.join(' ');
 }

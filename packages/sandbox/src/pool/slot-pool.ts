@@ -1,6 +1,6 @@
 /**
- * Who gets which slot: written once for everything that runs containers (container-driver.ts). How containers come and
- * go is container-fleet.ts.
+ * Decides who gets which slot: written once for everything that runs containers (container-driver.ts).
+ * container-fleet.ts decides how containers start and end.
  *
  *   available ─the next caller's turn→ opening ─its workspace is in place→ acquired ⇄ executing
  *   opening   ─nobody waits for it any more, or it could not be opened→ releasing
@@ -34,7 +34,7 @@ import { describeShortage } from './shortage.ts';
 
 export interface SlotPoolOptions<C extends Container> extends PoolLimits {
   driver: PoolDriver<C>;
-  /** Nothing but the container keeps its slots apart, so one that had a slot in it is ended and not used again. */
+  /** Only the container isolates its slots, so after a slot was used its container is ended and not reused. */
   singleUse?: boolean | undefined;
   /** One sentence for an operator's log: a container that died, did not start or could not be ended. */
   onTrouble?: ((message: string) => void) | undefined;
@@ -45,11 +45,11 @@ export interface PoolStats {
   containers: { starting: number; ready: number; draining: number; stopping: number };
   slots: Record<SlotState, number>;
   waiting: number;
-  /** Why the last container did not start; undefined again when one does. */
+  /** Why the last container did not start; cleared when one does. */
   startFailure: string | undefined;
 }
 
-/** What ends the work in a slot before it is done. */
+/** The signals that end the work in a slot early. */
 export interface SlotEnds {
   /** Its holder gave it back. */
   readonly released: AbortSignal;
@@ -61,17 +61,17 @@ export class SlotPool<C extends Container> {
   readonly #options: SlotPoolOptions<C>;
   readonly #queue: AcquireQueue<PooledSlot<C>>;
   readonly #affinity = new Affinity<PoolContainer<C>>();
-  /** Those that somebody holds or will hold, by id. */
+  /** Slots that somebody holds or will hold, by id. */
   readonly #slots = new Map<string, PooledSlot<C>>();
   /** Where the workspace of a trajectory is. */
   readonly #occupied = new Map<string, PooledSlot<C>>();
-  /** What is being done to workspaces that are in no slot, and are not put into one meanwhile. */
+  /** Work on workspaces that are in no slot, and must not enter one meanwhile. */
   readonly #keptWork = new Map<string, Promise<unknown>>();
   /** Slots whose container died and that were not released since. */
   readonly #lost = new WeakSet<Slot>();
   /** What has to settle before the containers are ended. */
   readonly #underWay = new Set<Promise<unknown>>();
-  /** `start` and `stop` happen in the order in which they were called. */
+  /** `start` and `stop` take effect in the order in which they were called. */
   #lifecycle: Promise<void> = Promise.resolve();
   #fleet: ContainerFleet<C> | undefined;
   /** From a complete start until a stop begins. */
@@ -114,8 +114,8 @@ export class SlotPool<C extends Container> {
   }
 
   /**
-   * Gives the slot back. With `resetWorkspace` its workspace is deleted, also when its container died before. Rejects
-   * with `slot_not_closed` when it could not be cleaned.
+   * Releases the slot. With `resetWorkspace` its workspace is deleted, even if its container died before. Rejects with
+   * `slot_not_closed` when it could not be cleaned.
    */
   async release(slot: Slot, { resetWorkspace = false }: { resetWorkspace?: boolean } = {}): Promise<void> {
     const held = this.#slots.get(slot.slotId);
@@ -129,7 +129,7 @@ export class SlotPool<C extends Container> {
     await this.whileKept(trajectoryId, () => this.#options.driver.discardWorkspace(trajectoryId));
   }
 
-  /** Works on the workspace of a trajectory that is in no slot. One after the other, and until then none gets it. */
+  /** Works on the workspace of a trajectory that is in no slot. One at a time, and until it is done no slot gets it. */
   async whileKept<T>(trajectoryId: string, work: () => Promise<T>): Promise<T> {
     this.#started();
     const occupant = this.#occupied.get(trajectoryId);
@@ -141,15 +141,15 @@ export class SlotPool<C extends Container> {
     return await this.#workOnKept(trajectoryId, work);
   }
 
-  /** The container of a slot that is held; undefined once it was released or died. */
+  /** The container of a held slot; undefined after it was released or died. */
   containerOf({ slotId }: Slot): C | undefined {
     const held = this.#slots.get(slotId);
     return held?.phase === 'acquired' ? held.container.handle : undefined;
   }
 
   /**
-   * Works in a slot, which is `executing` meanwhile. Rejects with `slot_gone` where the slot is no longer held. The work
-   * has to end soon after one of the signals, for a release waits for it.
+   * Works in a slot, which is `executing` meanwhile. Rejects with `slot_gone` if the slot is no longer held. The work
+   * has to end soon after one of the signals, because a release waits for it.
    */
   async use<T>(slot: Slot, work: (container: C, ends: SlotEnds) => Promise<T>): Promise<T> {
     const held = this.#slots.get(slot.slotId);
@@ -232,7 +232,7 @@ export class SlotPool<C extends Container> {
     if (!this.#accepting) throw new SandboxError('backend_down', 'The pool is not started.');
   }
 
-  /** Serves who can be served, then puts right how many containers there are. */
+  /** Serves the callers that can be served, then adjusts the number of containers. */
   #balance(): void {
     if (!this.#fleet || !this.#accepting) return;
     const wanted = this.#wanted(this.#fleet);
@@ -240,12 +240,12 @@ export class SlotPool<C extends Container> {
     this.#fleet.aim(wanted);
   }
 
-  /** Serving changes nothing about it: who leaves the queue is in a slot. */
+  /** Serving does not change it: a caller that leaves the queue is in a slot. */
   #wanted({ ready }: ContainerFleet<C>): number {
     const { slotsPerContainer, minContainers, maxContainers, warmSlots } = this.#options;
     let slots = warmSlots + this.#queue.demand;
     for (const container of ready) slots += container.slots.size;
-    // Who waits for a trajectory that leaves a slot will have that room.
+    // A caller that waits for a trajectory that leaves a slot will get that slot.
     for (const [trajectoryId, { phase }] of this.#occupied) {
       if (phase === 'releasing' && this.#queue.waitsFor(trajectoryId)) slots--;
     }
@@ -300,7 +300,7 @@ export class SlotPool<C extends Container> {
       slot.workspaceDir = workspaceDir;
       container.served = true;
     } catch (error) {
-      // When the container turns out to be dead, its callers are back in the queue after this.
+      // If the container turns out to be dead, its callers are back in the queue after this.
       await fleet.check(container);
       const message = `No slot could be opened in the container ${container.id}: ${(error as Error).message}`;
       for (const taker of slot.takers) taker.fail(new SandboxError('slot_unavailable', message));
@@ -322,7 +322,7 @@ export class SlotPool<C extends Container> {
 
   async #closeSlot(fleet: ContainerFleet<C>, slot: PooledSlot<C>, resetWorkspace: boolean): Promise<void> {
     const { container, trajectoryId } = slot;
-    // Before anything becomes of the container: those who work in the slot hear that it was released, and nothing else.
+    // Before anything happens to the container: those who work in the slot hear that it was released, and nothing else.
     await slot.empty();
     try {
       slot.gone.throwIfAborted();
@@ -345,7 +345,7 @@ export class SlotPool<C extends Container> {
     this.#balance();
   }
 
-  /** What is left of its owner stays in the container until that is gone, and so does the trajectory. */
+  /** The remains of its owner stay in the container until that is gone, and so does the trajectory. */
   #notClosed(fleet: ContainerFleet<C>, slot: PooledSlot<C>, reason: string): SandboxError {
     slot.fail();
     this.#slots.delete(slot.slotId);

@@ -1,15 +1,15 @@
 /**
- * Processes as the host sees them. From inside a slot nothing of another command shows, so a test that asks there
- * whether anything was left could not fail.
+ * Processes as the host sees them. Inside a slot other commands are invisible, so a test that looked there for
+ * leftovers could not fail.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A duration no other process sleeps for, by which a test finds the processes of its commands. */
+/** A duration that no other process sleeps for, by which a test finds the processes of its commands. */
 export function uniqueSeconds(): string {
   return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
 }
 
-/** The command lines of living processes that have this text as an argument of their own, not inside a script. */
+/** The command lines of living processes that have this text as a whole argument, not inside a script. */
 export function processesWith(argument: string): string[] {
   return processIds()
     .map((pid) => readIfThere(`/proc/${pid}/cmdline`))

@@ -1,4 +1,4 @@
-/** A workspace to look at and to take along, wherever it is. Nothing of it is open between calls. */
+/** A workspace for reading and moving, wherever it is. Nothing of it is open between calls. */
 import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type { SnapshotOptions, SurveyOptions, WorkspaceSurvey } from '../snapshots.ts';

@@ -6,9 +6,9 @@
  *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
  *   <workspacesDir>/.sandbox/trash/        workspaces on their way out, and those that are being restored
  *
- * A workspace's name depends on its trajectory id alone, so a restarted process finds it again. A command owns
- * its workspace and may fill it with anything, so nothing here follows a link found in it, and the private
- * directories lie outside it.
+ * A workspace's name depends only on its trajectory id, so a restarted process finds it again. A command owns its
+ * workspace and may fill it with anything, so nothing here follows a link in it, and the private directories are
+ * outside it.
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -22,7 +22,7 @@ import { ignoreMissing } from './files/workspace-path.ts';
 
 const run = promisify(execFile);
 
-/** A workspace as commands see it that have a file system of their own. */
+/** The path of a workspace for commands that have a file system of their own. */
 export const WORKSPACE_DIR = '/workspace';
 
 export interface Workspace {
@@ -31,9 +31,9 @@ export interface Workspace {
   readonly dir: string;
   /** The host directory that commands see as /tmp: it outlives a command, as agents expect of /tmp. */
   readonly tmpDir: string;
-  /** For files an isolation keeps about this workspace; commands cannot see it. */
+  /** For files that an isolation keeps about this workspace; commands cannot see it. */
   readonly stateDir: string;
-  /** The kernel's user that its commands run as while a slot holds it; the server's own where there is none. */
+  /** The kernel user of its commands while a slot holds it; the server's own if there is none. */
   readonly user?: number | undefined;
 }
 
@@ -43,11 +43,11 @@ export interface Owner {
 }
 
 export interface CreatedWorkspace extends Workspace {
-  /** Whether it was made now and so holds nothing. */
+  /** Whether it was created now and so is empty. */
   readonly isNew: boolean;
 }
 
-/** Ids of this form stay readable as a directory; every other id is hashed. The prefixes keep the two apart. */
+/** Ids of this form are readable as a directory name; every other id is hashed. The prefixes keep the two apart. */
 const READABLE_ID = /^[A-Za-z0-9_.-]{1,100}$/;
 const WORKSPACE_NAME = /^[tha]-[A-Za-z0-9_.-]+$/;
 
@@ -56,7 +56,7 @@ export function workspaceName(trajectoryId: string): string {
   return `h-${createHash('sha256').update(trajectoryId).digest('hex')}`;
 }
 
-/** The trajectory whose workspace has this name; undefined where the name does not tell. */
+/** The trajectory of the workspace with this name; undefined if the name does not tell. */
 export function trajectoryOf(name: string): string | undefined {
   const id = name.startsWith('t-') ? name.slice(2) : '';
   return READABLE_ID.test(id) ? id : undefined;
@@ -74,7 +74,7 @@ export class Workspaces {
 
   private constructor(baseDir: string) {
     this.baseDir = baseDir;
-    // Its own, so that a server which starts while the last one still ends takes nothing from it.
+    // Its own, so that a server that starts while the last one is still ending takes nothing from it.
     this.rootDir = join(baseDir, '.sandbox', `root-${processToken()}-${randomUUID()}`);
     this.#slotsDir = join(baseDir, '.sandbox', 'slots');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
@@ -120,7 +120,7 @@ export class Workspaces {
     return entries.flatMap((entry) => (entry.isDirectory() ? (trajectoryOf(entry.name) ?? []) : []));
   }
 
-  /** Deletes a workspace and what belongs to it. It is out of the way at once, also if deleting takes long. */
+  /** Deletes a workspace and what belongs to it. It is moved away at once, even if deleting takes long. */
   async remove(name: string): Promise<void> {
     const { dir, stateDir } = this.at(name);
     const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
@@ -129,8 +129,8 @@ export class Workspaces {
   }
 
   /**
-   * Puts what `fill` makes in the place of the workspace and of what belongs to it: all of it, or nothing is changed. A
-   * process that is killed meanwhile leaves what it had made among what is deleted at the next start.
+   * Replaces the workspace and what belongs to it by what `fill` creates: all of it, or nothing is changed. If the
+   * process is killed meanwhile, the next start deletes what it had created.
    */
   async replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
     return this.#putInPlace(this.at(name).dir, fill, () => this.remove(name));
@@ -157,7 +157,7 @@ export class Workspaces {
     await removeTree(join(this.baseDir, '.sandbox'));
   }
 
-  /** Deletes what a process that was killed left behind. */
+  /** Deletes what a killed process left behind. */
   async #sweep(): Promise<void> {
     await this.#emptyTrash();
     const privateDir = join(this.baseDir, '.sandbox');
@@ -167,7 +167,7 @@ export class Workspaces {
     }
   }
 
-  /** Where the workspace with this name is or would be. */
+  /** The path of the workspace with this name, whether or not it exists. */
   at(name: string): Workspace {
     const stateDir = join(this.#slotsDir, name);
     return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, 'tmp') };
@@ -209,11 +209,11 @@ export class Workspaces {
   }
 }
 
-/** Makes a tree the property of somebody unless it is. Only root can, and only root has to. */
+/** Changes the owner of a tree unless it is right already. Only root can do that, and only root needs to. */
 export async function giveTreeTo(path: string, { uid, gid }: Owner): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const stats = await ignoreMissing(lstat(path));
-  // chown(1) comes to the top of a tree last, so its owner tells that of all the rest.
+  // chown(1) changes the top of a tree last, so its owner shows that of all the rest.
   if (!stats || stats.uid === uid) return;
   // Most are new: no process is started for those.
   if (stats.isDirectory() && (await readdir(path)).length === 0) return chown(path, uid, gid);
@@ -231,14 +231,14 @@ async function makeDirectory(path: string): Promise<boolean> {
   if (!(await lstat(path)).isDirectory()) {
     throw new SandboxError('slot_unavailable', `${path} should be a directory; remove it and try again.`);
   }
-  // A command may have taken the rights of its own directory away.
+  // A command may have removed the permissions of its own directory.
   await chmod(path, 0o700);
   return false;
 }
 
 /**
- * rm(1) and not fs.rm: it walks by directory handle, so it neither follows a link swapped in under it nor fails
- * on a tree deeper than PATH_MAX, both of which a command can leave behind.
+ * rm(1) rather than fs.rm: it works with directory handles, so it neither follows a link swapped in meanwhile nor fails
+ * on a tree deeper than PATH_MAX; a command can leave both behind.
  */
 export async function removeTree(...paths: string[]): Promise<void> {
   if (paths.length === 0) return;
@@ -247,7 +247,7 @@ export async function removeTree(...paths: string[]): Promise<void> {
   try {
     await remove();
   } catch {
-    // A directory without rights cannot be emptied before they are given back.
+    // A directory without permissions cannot be emptied before they are restored.
     await run('chmod', ['-R', 'u+rwx', '--', ...paths], options).catch(() => {});
     await remove().catch((cause) => {
       throw new SandboxError(

@@ -1,12 +1,12 @@
 /**
- * JSON values over a stream of bytes, one per line. Both ends of a connection mistrust the other: a line over the limit
- * or one that is no JSON is an error and never more memory than the limit.
+ * JSON values over a byte stream, one per line. Both ends distrust each other: a line over the limit or one that is not
+ * JSON is an error, and never takes more memory than the limit.
  */
 import type { Readable, Writable } from 'node:stream';
 
 const NEWLINE = 0x0a;
 
-/** The other side does not keep to the protocol. */
+/** The other side violates the protocol. */
 export class ProtocolError extends Error {}
 
 export async function* readFrames(stream: Readable, maxBytes: number): AsyncGenerator<unknown, void> {
@@ -27,7 +27,7 @@ export async function* readFrames(stream: Readable, maxBytes: number): AsyncGene
   }
 }
 
-/** Resolves when the stream takes more, or is closed; what could not be sent shows in the missing answer. */
+/** Resolves when the stream accepts more, or is closed; a failed write shows as a missing answer. */
 export async function writeFrame(stream: Writable, frame: object): Promise<void> {
   if (stream.destroyed || stream.write(`${JSON.stringify(frame)}\n`)) return;
   await new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ function parseFrame(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString('utf8'));
   } catch {
-    throw new ProtocolError('a line is no JSON');
+    throw new ProtocolError('a line is not JSON');
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an image says about the environment of its programs, such as where they lie: a command in a container finds it,
- * as it would in any other. What belongs to this process, and what every command gets from us, is left out.
+ * The environment variables that an image sets for its programs, such as PATH: a command in a container gets them, as
+ * in any other container. Variables of this process, and those that every command gets from us, are left out.
  */
 import { SYSTEM_PATH } from '../../host/system-path.ts';
 

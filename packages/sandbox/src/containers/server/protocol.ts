@@ -1,6 +1,6 @@
 /**
- * What a backend and the sandbox server inside a container say to each other: lines of JSON (frames.ts) over a socket
- * that nobody else reaches. One connection is one call, its first line says which.
+ * The protocol between a backend and the sandbox server inside a container: lines of JSON (frames.ts) over a socket
+ * that nobody else can reach. One connection is one call; its first line says which.
  *
  *   attach    The owner's hold on the server. Answered with `Attached`, then every `Ping` with a `Pong`. When this
  *             connection ends the server ends, and with it the container: so what a backend started dies with it.
@@ -10,10 +10,10 @@
  *             no other. `Abort` ends one of the calls, which is answered like every other when nothing is left of it.
  *             Closing the connection ends all of them.
  *
- * What a workspace in a container is asked for is in workspace-calls.ts.
+ * workspace-calls.ts has the calls about a workspace in a container.
  *
- * Neither side believes the other: every line is checked before it is used. What a container sends is data made by
- * commands that nobody trusts.
+ * Neither side trusts the other: every line is checked before it is used. What a container sends is data made by
+ * untrusted commands.
  */
 import type {
   BackendIsolation,
@@ -28,7 +28,7 @@ import { boolean, integer, listOf, number, object, oneOf, optional, shape, strin
 import { ProtocolError } from './frames.ts';
 import { parseWorkspaceCall, type WorkspaceCall } from './workspace-calls.ts';
 
-/** A file's content in a call is the largest thing that is sent. */
+/** A file's content in a call is the largest message. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 
 export type Call =
@@ -42,7 +42,7 @@ export interface ToolCall {
   index: number;
   slotId: string;
   tool: string;
-  /** Whatever the caller gave; the tool checks it. */
+  /** Anything the caller gave; the tool checks it. */
   args: unknown;
 }
 

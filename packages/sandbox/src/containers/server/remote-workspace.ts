@@ -1,4 +1,4 @@
-/** A workspace in a container, over the stream to the server inside (workspace-calls.ts). */
+/** A workspace in a container, read over the stream to the server inside (workspace-calls.ts). */
 import { addAbortSignal, Readable } from 'node:stream';
 import type {
   ArchiveOptions,
@@ -69,7 +69,7 @@ export class RemoteWorkspace implements WorkspaceView, WorkspaceReader {
     }
   }
 
-  /** What has to travel of it; undefined where there is none. */
+  /** The parts that have to travel; undefined if there is none. */
   pack(part: WorkspacePart): Promise<Readable | undefined> {
     return this.#stream({ ...this.#call('pack'), part });
   }
@@ -153,7 +153,7 @@ class RemoteFile implements ArtifactFile {
   }
 }
 
-/** What comes until the end is said, once it has been asked for. */
+/** The chunks up to the end, after the request was sent. */
 function readable(talk: Conversation, signal?: AbortSignal, request?: FileRequest): Readable {
   async function* bytes(): AsyncGenerator<Buffer, void> {
     if (request) await talk.send(request);

@@ -1,13 +1,13 @@
 /**
- * A backend's side of the protocol: one container's sandbox server, held from `attach` until it is lost.
+ * The backend's side of the protocol: one container's sandbox server, from `attach` until it is lost.
  *
  *   attached ─its connection ends→ lost
  *   attached ─it leaves three pings unanswered, or a call long after that had to be over→ lost
  *   attached ─it says what nobody asked for, too much, or nonsense→ lost
  *
- * Lost is for good. Every call under way then ends at once: an execution without its result, anything else with an
- * error. So no call waits longer for a container that is dead or frozen than the pings take to show it, and none waits
- * for ever for one that commands have taken over.
+ * Lost is final. Every call in progress then ends at once: an execution without its result, anything else with an
+ * error. So no call waits longer for a dead or frozen container than the pings take to notice it, and none waits
+ * forever for a container that commands have taken over.
  */
 import type { Duplex } from 'node:stream';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
@@ -29,36 +29,36 @@ import {
 
 const PING_EVERY_MS = 2_000;
 const MAX_UNANSWERED = 3;
-/** Pings that are sent after a call had to be over before it is given up: a minute, far more than a busy server takes. */
+/** How many pings after its deadline a call is given up: a minute, far more than a busy server needs. */
 const GRACE_PINGS = 30;
-/** Between two lines of a longer answer: what it takes to read a very large file. */
+/** Between two lines of a longer answer: long enough to read a very large file. */
 const LONGEST_PAUSE_MS = 10 * 60_000;
-/** Of an answer besides its output, whose bytes may take up to six times as many in JSON. */
+/** The size of an answer besides its output, whose bytes may take up to six times as many in JSON. */
 const MAX_OTHER_BYTES = 1024 * 1024;
 const MAX_BYTES_IN_JSON = 6;
 
 export interface ClientCall extends Omit<ToolCall, 'index'> {
-  /** Aborting ends this call alone. */
+  /** Aborting ends only this call. */
   signal: AbortSignal;
   /** How long it may take. */
   longestS: number;
 }
 
-/** A connection on which both sides say several things. */
+/** A connection on which both sides send several messages. */
 export interface Conversation {
   send(frame: object): Promise<void>;
-  /** The next line of the other side, not checked yet; rejects when there will be none. */
+  /** The next line of the other side, unchecked; rejects when there will be none. */
   next(): Promise<unknown>;
   close(): void;
 }
 
 export interface ClientOptions {
   pingEveryMs?: number;
-  /** Of the output of a call, as the server was told. */
+  /** The limit of a call's output, as the server was told. */
   outputLimitBytes?: number;
 }
 
-/** A call that is not answered, and the last ping before which it has to be. */
+/** An unanswered call, and the last ping before which it must be answered. */
 interface Unanswered {
   lastPing: number;
 }
@@ -73,7 +73,7 @@ export class SandboxClient {
   readonly #unanswered = new Set<Unanswered>();
   #pingCount = 0;
   #pongCount = 0;
-  /** Of the pings that are sent regularly. */
+  /** Counts the regular pings. */
   #watchCount = 0;
   #owner: Duplex | undefined;
   #attached: Attached | undefined;
@@ -98,23 +98,23 @@ export class SandboxClient {
     return client;
   }
 
-  /** What holds its commands, as it said when it took its owner. */
+  /** The isolation and limits of its commands, as it reported when it accepted its owner. */
   get attached(): Attached {
     if (!this.#attached) throw new Error('not attached');
     return this.#attached;
   }
 
-  /** Aborted when the server is lost. */
+  /** Aborts when the server is lost. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** Lets go of the server, which ends then. */
+  /** Releases the server, which then ends. */
   detach(): void {
     this.#lose('it was given up');
   }
 
-  /** Resolves when the server has answered, however much it has to do. */
+  /** Resolves when the server has answered, however busy it is. */
   async ping(signal: AbortSignal): Promise<void> {
     const ping = this.#pingCount++;
     try {
@@ -140,8 +140,8 @@ export class SandboxClient {
   }
 
   /**
-   * A call whose answer is more than one line. Each line has to come within the time and the grace, and aborting ends it.
-   * The caller closes it.
+   * A call whose answer is more than one line. Each line has to come within the time plus the grace; aborting ends the
+   * call. The caller closes it.
    */
   async converse(call: Call, signal?: AbortSignal, withinMs = LONGEST_PAUSE_MS): Promise<Conversation> {
     signal?.throwIfAborted();
@@ -178,7 +178,7 @@ export class SandboxClient {
     };
   }
 
-  /** Calls `onResult` for each call that is answered; those that are not were lost with the server. */
+  /** Calls `onResult` for each answered call; the others were lost with the server. */
   async execute(
     calls: readonly ClientCall[],
     timeoutS: number | undefined,
@@ -193,14 +193,14 @@ export class SandboxClient {
       for await (const frame of readFrames(connection, this.#maxResultBytes)) {
         const result = parseToolResult(frame);
         const answered = pending.get(result.index);
-        if (!answered) throw new ProtocolError('a call was answered that is not under way');
+        if (!answered) throw new ProtocolError('a call was answered that is not in progress');
         this.#unanswered.delete(answered);
         pending.delete(result.index);
         onResult(result);
       }
       if (pending.size > 0) this.#lose('it left calls unanswered');
     } catch (error) {
-      // Whether it broke off or broke the protocol, this server is not to be used again.
+      // Whether the connection broke or the protocol was violated, this server must not be used again.
       this.#lose((error as Error).message);
     } finally {
       over.abort();
@@ -261,8 +261,8 @@ export class SandboxClient {
   }
 
   /**
-   * Counted in pings and not in time: after a pause of this process, time has passed in which nobody could answer, but
-   * no ping was sent.
+   * Counted in pings and not in time: if this process was paused, time has passed in which nobody could answer, but no
+   * ping was sent.
    */
   #watch(): void {
     let silent = 0;
@@ -283,7 +283,7 @@ export class SandboxClient {
     this.lost.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
-  /** Until it is taken out of `#unanswered`, the server is lost when the time and the grace are over. */
+  /** Until it is removed from `#unanswered`, the server counts as lost when the time plus the grace is over. */
   #expect(withinMs: number): Unanswered {
     const unanswered = { lastPing: this.#pingAfter(withinMs) };
     this.#unanswered.add(unanswered);
@@ -314,7 +314,7 @@ export class SandboxClient {
     const connection = this.#connect();
     this.#connections.add(connection);
     connection.once('close', () => this.#connections.delete(connection));
-    // Whoever reads from it hears of it; here it only must not be unhandled.
+    // Its reader handles the error; here it only must not be unhandled.
     connection.on('error', () => {});
     return connection;
   }

@@ -1,6 +1,6 @@
 /**
- * The server inside a container: a backend of this machine, which here is the container, behind a socket. The protocol
- * is in protocol.ts. A connection that breaks the protocol is closed; the others go on.
+ * The server inside a container: a local backend (whose machine is the container) behind a socket. protocol.ts has the
+ * protocol. A connection that violates the protocol is closed; the others continue.
  */
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -55,7 +55,7 @@ export class SandboxServer {
   }
 
   async #serve(connection: Duplex): Promise<void> {
-    // A connection that breaks is one that ended; the frames stop.
+    // A broken connection counts as ended; the frames stop.
     connection.on('error', () => {});
     const frames = readFrames(connection, MAX_FRAME_BYTES);
     try {
@@ -152,7 +152,7 @@ export class SandboxServer {
     timeoutS: number | undefined,
     signal: AbortSignal,
   ): Promise<ToolResult> {
-    // A slot that is not there any more has an answer too, and the backend gives it.
+    // A slot that does not exist any more gets an answer too, from the backend.
     const slot = this.#slots.get(slotId) ?? ({ slotId } as Slot);
     const [result] = await this.#backend.executeBatch([[slot, tool, args as Record<string, unknown>]], {
       timeoutS,
@@ -172,7 +172,7 @@ async function orFailed<T>(work: Promise<T>): Promise<T | Failed> {
   }
 }
 
-/** What was written leaves before the connection is closed. */
+/** Written data is sent before the connection is closed. */
 function ended(connection: Duplex): Promise<void> {
   return new Promise((resolve) => connection.end(resolve));
 }

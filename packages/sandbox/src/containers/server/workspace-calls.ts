@@ -1,6 +1,6 @@
 /**
- * The calls about a workspace that lives in a container, as both sides say them (protocol.ts). All are by trajectory, and
- * need no slot.
+ * The calls about a workspace that lives in a container, for both sides (protocol.ts). All are by trajectory, and need
+ * no slot.
  *
  *   survey, list       answered with one `Answer`, or `Failed`.
  *   archive, snapshot  answered with `Answer` as soon as there will be bytes, then `Chunk`s, then `End`, or `Failed`.
@@ -11,7 +11,7 @@
  *   unpack             followed by the `Chunk`s and the `End` of such a part. Answered with `Answer`.
  *   discard            deletes the workspace. Answered with `Answer`.
  *
- * Bytes are in base64: a third more on the way, and a line is a line.
+ * Bytes are in base64: a third more data, but a line stays a line.
  */
 import type { Artifact, ArtifactListing, ArtifactType } from '../../artifacts.ts';
 import { SandboxError, type SandboxErrorCode } from '../../errors.ts';
@@ -65,7 +65,7 @@ export interface OpenedFile {
   modifiedAt: number;
 }
 
-/** What either side says in the course of such a call. */
+/** The messages of either side during such a call. */
 export type Part =
   | { answer: unknown }
   | { data: Buffer }
@@ -160,7 +160,7 @@ export function encodePart(said: Part): object {
   return 'data' in said ? { data: said.data.toString('base64') } : said;
 }
 
-/** Throws what the other side says has failed. */
+/** Throws the failure that the other side reports. */
 export function parsePart(frame: unknown): Exclude<Part, { failed: string }> {
   const said = object(frame);
   if ('failed' in said) {
@@ -190,7 +190,7 @@ export async function* chunksOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
   yield { end: true };
 }
 
-/** The bytes that come until the end is said; a stream that breaks off is an error. */
+/** The bytes up to the end message; a stream that breaks off is an error. */
 export async function* bytesOf(parts: AsyncIterable<Part>): AsyncGenerator<Buffer, void> {
   for await (const said of parts) {
     if ('end' in said) return;

@@ -14,11 +14,11 @@ import {
   type WorkspacePart,
 } from './workspace-calls.ts';
 
-/** A backend whose workspaces can go elsewhere with all that belongs to them. */
+/** A backend whose workspaces can move elsewhere with everything that belongs to them. */
 export interface PackingBackend extends ToolBackend {
   /** Undefined where there is nothing. */
   pack(trajectoryId: string, part: WorkspacePart): Promise<Readable | undefined>;
-  /** In the place of whatever the workspace had; `workspace` first, for it also clears the other part. */
+  /** Replaces whatever the workspace had; `workspace` comes first, because it also clears the other part. */
   unpack(trajectoryId: string, part: WorkspacePart, packed: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
@@ -105,7 +105,7 @@ async function* partsOf(frames: AsyncGenerator<unknown, void>): AsyncGenerator<P
   for await (const frame of untilDone(frames)) yield parsePart(frame);
 }
 
-/** Whoever leaves off early does not close the connection with it, which is still to be answered on. */
+/** A reader that stops early must not close the connection, which still needs its answer. */
 async function* untilDone(frames: AsyncGenerator<unknown, void>): AsyncGenerator<unknown, void> {
   for (let next = await frames.next(); !next.done; next = await frames.next()) yield next.value;
 }

@@ -1,7 +1,7 @@
 /**
- * A driver whose containers are plain processes of this machine: the server inside, with nothing around it. What it has of
- * a container is real: it is another process, reached over its stream, listed by what is written down about it, and ended
- * with everything it started. So everything but a real container can be tested anywhere.
+ * A driver whose containers are plain processes of this machine: the server inside, with nothing around it. Its
+ * container-like parts are real: another process, reached over its stream, listed from notes on disk, and ended with
+ * everything it started. So everything except a real container can be tested anywhere.
  *
  *   <dir>/<name>/container   its labels and its process
  *   <dir>/<name>/run         its socket, where workspaces live in the container
@@ -43,7 +43,7 @@ interface Record {
 }
 
 export interface ProcessDriverOptions {
-  /** Of the driver's own, which outlives a server of ours that is killed. */
+  /** A process of the driver itself, which outlives a killed server of ours. */
   dir: string;
   workspacesOn: ContainerDriver['workspaces']['on'];
   /** `relay`: over the input and output of one more process, which is all that some drivers can offer. */
@@ -127,7 +127,7 @@ export class ProcessDriver implements ContainerDriver {
     this.#printed.delete(name);
   }
 
-  /** For tests: ends the process and tells nobody. */
+  /** For tests: ends the process without reporting it. */
   async crash(name: string): Promise<void> {
     kill(Number.parseInt((await this.#read(name))?.token ?? '', 10));
   }

@@ -1,4 +1,4 @@
-/** A way to a daemon that can be cut off: the daemon and its containers live on, and nobody reaches it. */
+/** A proxy to a daemon that can be cut off: the daemon and its containers live on, but nobody reaches them. */
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

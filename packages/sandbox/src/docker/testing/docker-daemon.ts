@@ -1,6 +1,6 @@
 /**
- * A Docker daemon for tests: the one that DOCKER_HOST names, else one of the test's own, with its own directories and
- * without touching the machine's network, which takes root and an installed dockerd.
+ * A Docker daemon for tests: the one that DOCKER_HOST names, or one of the test's own. The latter has its own
+ * directories and does not touch the machine's network; it needs root and an installed dockerd.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ const CAP_SYS_ADMIN = 1n << 21n;
 
 export interface TestDaemon extends AsyncDisposable {
   readonly host: string;
-  /** Only of a daemon of the test's own. */
+  /** Only for a daemon of the test's own. */
   readonly own: OwnDaemon | undefined;
 }
 
@@ -35,14 +35,14 @@ export interface OwnDaemon {
   start(): Promise<void>;
 }
 
-/** Why there is none for tests on this machine; undefined where there is. */
+/** Why there is none for tests on this machine; undefined if there is one. */
 export async function whyNoDocker(): Promise<string | undefined> {
   if (process.env.DOCKER_HOST) return undefined;
   if (process.getuid?.() !== 0) return 'DOCKER_HOST is not set, and only root can start a daemon';
   for (const program of ['dockerd', 'setpriv', 'unshare']) {
     if (!(await findProgram(program))) return `DOCKER_HOST is not set, and ${program} is not installed`;
   }
-  // A root that is one in a container only.
+  // Root only inside a container.
   const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
   if (!(BigInt(`0x${capabilities ?? 0}`) & CAP_SYS_ADMIN)) return 'this root may not mount file systems';
   if (!/ cgroup2? /.test(readFileSync('/proc/self/mounts', 'utf8'))) return 'no control groups are mounted';
@@ -98,8 +98,8 @@ class DaemonProcess implements OwnDaemon {
   }
 
   async start(): Promise<void> {
-    // Ended with the test process, however that ends. In a network of its own: a daemon without a bridge would take
-    // that of the machine's away.
+    // Ends with the test process, however that ends. It has a network of its own: a daemon without a bridge would
+    // remove the machine's.
     const [program, ...args] = ['setpriv', '--pdeathsig', 'TERM', 'unshare', '--net', 'dockerd'] as const;
     const child = spawn(program, [...args, ...this.#arguments()], { stdio: ['ignore', 'ignore', 'pipe'] });
     let log = '';
@@ -131,7 +131,7 @@ class DaemonProcess implements OwnDaemon {
   }
 }
 
-/** On an overlay there is no second one; copying works everywhere. */
+/** An overlay cannot be mounted on an overlay; copying works everywhere. */
 function storageArguments(): string[] {
   const root = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
@@ -144,7 +144,7 @@ export interface DockerAnswer {
   text: string;
 }
 
-/** What the backend itself never asks of a daemon. */
+/** Calls that the backend itself never makes. */
 export async function callDocker(
   host: string,
   method: string,

@@ -1,4 +1,4 @@
-/** Backends for the Docker tests, each with directories of its own, and what only the daemon can tell about them. */
+/** Backends for the Docker tests, each with its own directories, and facts about them that only the daemon knows. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

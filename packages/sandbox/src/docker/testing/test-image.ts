@@ -1,6 +1,6 @@
 /**
- * An image made of what is on this machine: a shell, the usual programs and the libraries they load. No registry is
- * asked for anything.
+ * An image made from this machine's programs: a shell, the usual programs and the libraries they load. It needs no
+ * registry.
  */
 import { execFile } from 'node:child_process';
 import { cp, lstat, mkdir, mkdtemp, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
@@ -11,7 +11,9 @@ import { findProgram } from '../../host/system-path.ts';
 
 const run = promisify(execFile);
 
-/** What commands of the tests call, and what LocalBackend needs to run them. Missing ones are left out. */
+/**
+ * The programs that the tests' commands call, and those that LocalBackend needs to run them. Missing ones are left out.
+ */
 export const TEST_PROGRAMS = `
   sh bash bwrap unshare nsenter setpriv mount umount pivot_root setsid ip prlimit grep sed find xargs tar gzip awk ps
   perl flock tee basename cat chmod chown cksum cp cut date dd df dirname du echo env expr false head id install kill
@@ -50,7 +52,8 @@ export async function packTestRoot({
   const files = (await Promise.all(programs.map(findProgram))).filter((path) => path !== undefined);
   const libraries = await librariesOf(nodeLibraries ? [process.execPath, ...files] : files);
   for (const file of new Set([...files, ...libraries])) await copyInto(root, file);
-  // As every image has: without it each program looks for each library in dozens of places, which takes longer than all else.
+  // Every image has this: without it each program searches dozens of directories for each library, which takes longer
+  // than everything else.
   await run('ldconfig', ['-r', root]).catch(() => {});
   const path = join(dir, 'root.tar');
   await run('tar', ['-C', root, '-cf', path, '.']);

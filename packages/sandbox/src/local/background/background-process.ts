@@ -1,12 +1,11 @@
 /**
- * A command that goes on after the call that started it has been answered.
+ * A command that continues after the call that started it was answered.
  *
  *   running ─ends by itself→ exited
  *   running ─its own timeout→ timed_out
  *   running ─a call, a limit or its slot ends it→ killed
  *
- * It has an isolation of its own like any command and leaves nothing behind: when it has ended, everything it started
- * has.
+ * It is isolated like any command and leaves nothing behind: when it has ended, everything it started has ended.
  */
 import type { ProcessDescription, ProcessStatus } from '../../backend.ts';
 import type { LimitedEnd } from '../limits/run-limited.ts';
@@ -15,9 +14,9 @@ import type { CommandOptions, RunningCommand } from '../process/run-command.ts';
 import type { ProcessInput } from './process-input.ts';
 import type { ProcessOutput } from './process-output.ts';
 
-/** How long a process has to follow a request to end. */
+/** How long a process may take to end after a request. */
 const KILL_GRACE_MS = 3_000;
-/** Of the command, as it is listed. */
+/** How much of the command is shown in lists. */
 const COMMAND_LENGTH = 500;
 
 export type EndSignal = 'TERM' | 'INT' | 'KILL';
@@ -67,14 +66,14 @@ export class BackgroundProcess {
     return cause === 'timeout' ? 'timed_out' : 'exited';
   }
 
-  /** Why it never ran; undefined where it did. */
+  /** Why it never ran; undefined if it did. */
   get startFailure(): string | undefined {
     const end = this.#end?.end;
     if (end instanceof Error) return end.message;
     return end && !end.started && end.cause === 'exited' ? end.message || 'it ended at once' : undefined;
   }
 
-  /** The limit that ended it, in a sentence; undefined where none did. */
+  /** The limit that ended it, as a sentence; undefined if none did. */
   get limitHit(): string | undefined {
     const end = this.#end?.end;
     return end instanceof Error ? undefined : end?.limit?.message;
@@ -99,8 +98,8 @@ export class BackgroundProcess {
   }
 
   /**
-   * Ends it. Other signals than KILL go to everything it runs, and what has not followed them in time, or by the time
-   * the caller is aborted, is killed.
+   * Ends it. Signals other than KILL go to everything it runs; what has not ended in time, or when the caller aborts,
+   * is killed.
    */
   async kill(signal: EndSignal, aborted?: AbortSignal): Promise<void> {
     if (this.#end) return;

@@ -1,16 +1,16 @@
 /**
- * The background processes of one slot. They end with it, and it forgets those that ended longest ago; nothing of them
- * outlives the server.
+ * The background processes of one slot. They end with it, and it forgets those that ended longest ago; none outlives
+ * the server.
  */
 import { randomBytes } from 'node:crypto';
 import { BackgroundProcess, type BackgroundProcessOptions } from './background-process.ts';
 
-/** Of one slot at the same time: more is a loop that starts processes, not work. */
+/** Per slot at the same time: more is a loop that starts processes, not work. */
 const MAX_RUNNING = 32;
-/** Ended ones that can still be asked about. */
+/** How many ended processes can still be asked about. */
 const MAX_ENDED = 64;
 
-/** A process that cannot be had; the message is for the model. */
+/** A process that does not exist or cannot be started; the message is for the model. */
 export class ProcessError extends Error {}
 
 export class BackgroundProcesses {

@@ -1,9 +1,9 @@
-/** Background processes in words for the model. */
+/** Background processes as text for the model. */
 import type { ProcessDescription } from '../../backend.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { BackgroundProcess } from './background-process.ts';
 
-/** How it stands and what it has printed since somebody last asked. */
+/** Its state, and what it has printed since somebody last asked. */
 export function report(process: BackgroundProcess, more: readonly string[] = []): ToolOutcome {
   const description = process.describe();
   const { text, droppedBytes } = process.output.take();
@@ -35,7 +35,7 @@ export function describeStatus(process: BackgroundProcess): string {
   }
 }
 
-/** Where all of the output is, or why it is not. */
+/** Where the whole output is, or why it is not stored. */
 export function describeLog({ output }: BackgroundProcess): string {
   if (output.logPath === undefined) return `[${output.logGap}]`;
   const gap = output.logGap === undefined ? '' : `; ${output.logGap}`;

@@ -1,15 +1,15 @@
 /**
  * The standard input of a background process: a real pipe, as for outputs (process/pipe-stock.ts).
  *
- * What a process has not read yet waits in the pipe and, beyond that, here, so a write never blocks the server. Whoever
- * writes is told whether all of it was taken.
+ * What a process has not read yet waits in the pipe and, beyond that, here, so a write never blocks the server. The
+ * writer learns whether all of it was read.
  */
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { PipeStock } from '../process/pipe-stock.ts';
 
 export class ProcessInput {
-  /** For the process; closed here once it has it. */
+  /** For the process; closed here after the process got it. */
   readonly readEnd: number;
   readonly #writer: Socket;
   #handedOver = false;
@@ -18,7 +18,7 @@ export class ProcessInput {
   static async open(pipes: PipeStock): Promise<ProcessInput> {
     const { read, write } = await pipes.take();
     try {
-      // Opened anew, to be blocking, as programs expect of their input. It finds its writer, so it does not wait.
+      // Opened again in blocking mode, which programs expect of their input. Its writer exists, so this does not wait.
       return new ProcessInput(openSync(`/proc/self/fd/${read}`, constants.O_RDONLY), write);
     } finally {
       closeSync(read);
@@ -35,7 +35,7 @@ export class ProcessInput {
     });
   }
 
-  /** True once it was ended, or nobody can read it any more. */
+  /** True when it was closed, or nobody can read it any more. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -45,12 +45,12 @@ export class ProcessInput {
     return this.#writer.writableLength;
   }
 
-  /** Resolves when the pipe has taken it, or when it never will. */
+  /** Resolves when the pipe has accepted it, or when it never will. */
   write(data: Buffer): Promise<void> {
     return new Promise((resolve) => this.#writer.write(data, () => resolve()));
   }
 
-  /** The process finds the end of its input after what was written. */
+  /** The process reads the end of its input after the written data. */
   end(): void {
     this.#closed = true;
     this.#writer.end();

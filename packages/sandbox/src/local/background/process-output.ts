@@ -1,9 +1,10 @@
 /**
- * What a background process prints: its last bytes in memory, for whoever asks what is new, and all of it, up to a cap,
- * in a file of the workspace.
+ * What a background process prints: its last bytes in memory, for new-output queries, and all of it, up to a cap, in a
+ * file of the workspace.
  *
- * `take` gives every byte at most once. What came faster than it was taken, and no longer fits into memory, is counted
- * and left to the file. Like OutputCapture, `write` returns a promise where the disk sets the pace.
+ * `take` returns every byte at most once. Bytes that came faster than they were taken, and no longer fit into memory,
+ * are counted and left to the file. Like OutputCapture, `write` returns a promise when the caller has to wait for the
+ * disk.
  */
 
 import { completeLength, continuationLength } from '../../workspace/files/utf8.ts';
@@ -12,7 +13,7 @@ import type { OutputLimits, Spool } from '../process/output-capture.ts';
 
 export interface NewOutput {
   text: string;
-  /** Bytes before `text` that nobody has taken and that are only in the log by now. */
+  /** Bytes before `text` that nobody has taken and that are now only in the log. */
   droppedBytes: number;
 }
 
@@ -38,7 +39,7 @@ export class ProcessOutput {
     return this.#totalBytes;
   }
 
-  /** Creates the log, so that its path can be told before there is any output. */
+  /** Creates the log, so that its path is known before there is any output. */
   async open(): Promise<void> {
     this.#log = await this.#openLog().catch((error: Error) => {
       this.#logFailure = error.message;
@@ -46,12 +47,12 @@ export class ProcessOutput {
     });
   }
 
-  /** Where all of it lies, as commands see it; undefined where it could not be kept. */
+  /** Where all of it is, as commands see it; undefined if it could not be stored. */
   get logPath(): string | undefined {
     return this.#logFailure === undefined ? this.#log?.path : undefined;
   }
 
-  /** In words, where the log is not all of it. */
+  /** Explains what the log is missing, if it is not complete. */
   get logGap(): string | undefined {
     if (this.#logFailure !== undefined) return `the output could not be kept: ${this.#logFailure}`;
     if (this.#loggedBytes >= this.#totalBytes) return undefined;
@@ -70,7 +71,7 @@ export class ProcessOutput {
     });
   }
 
-  /** What has come since the last time. A character of which only a part has come waits for its rest. */
+  /** The output since the last call. An incomplete character waits for its rest. */
   take(): NewOutput {
     const size = this.#recent?.length ?? 0;
     const newBytes = this.#totalBytes - this.#takenBytes;
@@ -84,7 +85,7 @@ export class ProcessOutput {
     return { text: bytes.toString('utf8'), droppedBytes };
   }
 
-  /** Calls at every piece of output until it is told not to. */
+  /** Calls back at every piece of output until it is unsubscribed. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,13 +1,13 @@
 import type { BackgroundProcess } from './background-process.ts';
 
-/** For a process that has something to say at once: an error, a prompt, an answer to what was written to it. */
+/** For a process that prints something at once: an error, a prompt, an answer to its input. */
 const LONGEST_MS = 300;
-/** After its output has paused for this long it is taken to have said it. */
+/** After its output has paused for this long, it counts as complete. */
 const PAUSE_MS = 50;
 
 /**
- * Waits until the process has ended or has printed something after its first `knownBytes`, never long: it spares a
- * model the call to ask for that.
+ * Waits briefly until the process has ended or has printed something after its first `knownBytes`: it saves the model a
+ * call to ask for that.
  */
 export async function settle(
   process: BackgroundProcess,

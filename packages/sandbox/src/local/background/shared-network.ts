@@ -1,6 +1,6 @@
 /**
- * Whether the commands of a slot share a network. They do from its first process in the background on, so that a slot
- * without one pays nothing for it: each command then has a network of its own.
+ * Whether the commands of a slot share a network. They do from the first background process on, so that a slot without
+ * one pays nothing for it: each command then has its own network.
  */
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { SlotNetwork } from '../isolation/slot-network.ts';
@@ -14,7 +14,7 @@ export class SharedNetwork {
     this.#isolation = isolation;
   }
 
-  /** Resolves when commands that start from now on share it; where they cannot, with the reason. */
+  /** Resolves when commands that start from now on share it, or with the reason why they cannot. */
   share(): Promise<string | undefined> {
     this.#opening ??= this.#open();
     return this.#opening;
@@ -24,7 +24,7 @@ export class SharedNetwork {
     return this.#network;
   }
 
-  /** When no command of the slot is running or starting any more. */
+  /** Call when no command of the slot is running or starting any more. */
   async close(): Promise<void> {
     await this.#opening;
     this.#network?.close();

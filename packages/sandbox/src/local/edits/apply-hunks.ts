@@ -1,10 +1,10 @@
 /**
- * Applies the hunks of one file to its text, in their order: each is looked for after the one before.
+ * Applies the hunks of one file to its text, in order: each is searched after the one before.
  *
- * A hunk applies where its kept and removed lines stand exactly. If they stand nowhere, white space at the ends of
- * lines is passed over; the lines that stay are then left as the file has them. White space at the start of a line
- * has a meaning in too many languages to be passed over. A hunk that fits several places is refused, unless its
- * `@@` lines say after which line the exact match is meant: changing the wrong place is worse than asking again.
+ * A hunk applies where its kept and removed lines match exactly. If they match nowhere, white space at the ends of
+ * lines is ignored; kept lines then stay as the file has them. White space at the start of a line has a meaning in too
+ * many languages to be ignored. A hunk that matches several places is refused, unless its `@@` lines select one of the
+ * exact matches: changing the wrong place is worse than asking again.
  */
 import { closestLine } from './closest-line.ts';
 import { EditError } from './edit-error.ts';
@@ -46,7 +46,7 @@ function placeOf(hunk: Hunk, lines: readonly string[], done: number, name: strin
   throw new EditError(notFound(hunk, lines, expected, from, name));
 }
 
-/** The line from which the hunk is looked for: the anchor itself, as it may be repeated in the hunk. */
+/** The line from which the hunk is searched: the anchor itself, because the hunk may repeat it. */
 function afterAnchors(hunk: Hunk, lines: readonly string[], done: number, name: string): number {
   let from = done;
   for (const [index, anchor] of hunk.anchors.entries()) {

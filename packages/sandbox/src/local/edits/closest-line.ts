@@ -1,16 +1,16 @@
-/** Helps a model whose edit did not fit: shows what of the text comes nearest to what it expected. */
+/** Helps a model whose edit did not match: shows the part of the text that is most similar to what it expected. */
 const SHOWN_LINES = 6;
 const SHOWN_CHARS = 200;
-/** Lines compared with the expected one; a longer text is looked at from its start. */
+/** How many lines are compared with the expected one, from the start of the text. */
 const COMPARED_LINES = 50_000;
 
-/** A sentence about the line most like the most telling of the wanted ones, or nothing if none is. */
+/** A sentence about the line most similar to the most distinctive wanted line, or nothing if none is similar. */
 export function closestLine(lines: readonly string[], wanted: readonly string[]): string {
   const telling = wanted.map((line) => line.trim()).reduce((a, b) => (b.length > a.length ? b : a), '');
   if (telling === '') return '';
   const offset = wanted.findIndex((line) => line.trim() === telling);
   let best = -1;
-  // Half of it at least: anything less is another line.
+  // At least half of it: anything less is a different line.
   let bestScore = Math.ceil(Math.min(telling.length, SHOWN_CHARS) / 2) - 1;
   for (let at = 0; at < Math.min(lines.length, COMPARED_LINES); at++) {
     const score = likeness((lines[at] as string).trim(), telling);
@@ -29,7 +29,7 @@ export function quoteLines(lines: readonly string[], start: number, count: numbe
   return shown.map((line, index) => `  ${start + index + 1}: ${line.slice(0, SHOWN_CHARS)}`).join('\n');
 }
 
-/** Characters that are the same from the start and from the end. */
+/** Counts equal characters from the start and from the end. */
 function likeness(a: string, b: string): number {
   const length = Math.min(a.length, b.length, SHOWN_CHARS);
   let start = 0;

@@ -1,4 +1,4 @@
-/** An edit that cannot be made to a text as it is; the message is for the model. */
+/** An edit that does not apply to a text; the message is for the model. */
 export class EditError extends Error {
   override readonly name = 'EditError';
 }

@@ -1,6 +1,6 @@
 /**
- * Every place where a sequence stands in another, overlapping ones included (Knuth, Morris and Pratt). The time is
- * linear whatever the texts are: edits run on the server's thread, and both texts come from a model.
+ * Every position at which a sequence occurs in another, including overlapping ones (Knuth, Morris and Pratt). The time
+ * is linear for any input: edits run on the server's thread, and both texts come from a model.
  */
 export function occurrences<T>(text: ArrayLike<T>, wanted: ArrayLike<T>, from = 0): number[] {
   if (wanted.length === 0) return [];

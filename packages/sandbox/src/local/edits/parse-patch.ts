@@ -13,8 +13,8 @@
  *   *** End of File               optional: the change is at the end
  *   *** End Patch
  *
- * Whatever the text is, `parsePatch` returns the changes or throws `PatchFormatError`. Line numbers of a unified
- * diff (`@@ -1,2 +1,3 @@`) are passed over: models count badly, and the lines themselves say where.
+ * For any text, `parsePatch` returns the changes or throws `PatchFormatError`. Line numbers of a unified diff (`@@ -1,2
+ * +1,3 @@`) are ignored: models count badly, and the lines themselves say where.
  */
 export interface HunkLine {
   kind: 'keep' | 'remove' | 'add';
@@ -123,9 +123,9 @@ function parseHunk(reader: LineReader): Hunk {
       hunk.atEnd = true;
       break;
     }
-    // Said by diff(1) about a last line without an end.
+    // diff(1) writes this about a last line without an end.
     if (line.startsWith('\\')) continue;
-    // Many writers drop the one space of an empty line that stays.
+    // Many writers drop the one space of an empty kept line.
     const kind = line === '' ? 'keep' : KINDS[line[0] as string];
     if (kind === undefined) throw reader.wrong(HUNK_HELP);
     hunk.lines.push({ kind, text: line.slice(1) });
@@ -142,7 +142,7 @@ function isHeader(line: string): boolean {
 
 class LineReader {
   readonly #lines: string[];
-  /** Whether a line is empty and only empty ones stand between it and the next part. */
+  /** Whether a line is empty and only empty ones come before the next part. */
   readonly #betweenParts: boolean[] = [];
   #at = 0;
 
@@ -176,7 +176,7 @@ class LineReader {
     while (this.#betweenParts[this.#at]) this.#at++;
   }
 
-  /** About the line read last, or one further on. */
+  /** About the last line that was read, or a later one. */
   wrong(what: string, ahead = 0): PatchFormatError {
     const number = Math.min(this.#at + ahead, this.#lines.length);
     const line = this.#lines[number - 1] ?? '';

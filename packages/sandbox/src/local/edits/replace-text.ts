@@ -1,6 +1,6 @@
 /**
- * Replaces a piece of a text by another. The piece has to stand there exactly, and once unless all are meant. The
- * one liberty: in a text whose lines all end with CRLF, line ends written as LF stand for those of the text.
+ * Replaces a piece of a text by another. The piece has to occur exactly, and only once unless all occurrences are
+ * meant. The one exception: in a text whose lines all end with CRLF, an LF matches a line end of the text.
  */
 import { closestLine, quoteLines } from './closest-line.ts';
 import { EditError } from './edit-error.ts';
@@ -17,7 +17,7 @@ interface Replacement {
 
 export interface Replaced {
   text: string;
-  /** The lines, as they were counted before, in which a replaced piece began. */
+  /** The line numbers before the change at which replaced pieces began. */
   lines: number[];
 }
 
@@ -29,7 +29,7 @@ export function replaceText(text: string, wanted: Replacement): Replaced {
   const { oldString, newString } = inLineEndsOf(text, wanted);
   const found = occurrences(text, oldString);
   if (found.length === 0) throw new EditError(notFound(text, oldString));
-  // Those that overlap count: which of them is meant cannot be told either.
+  // Overlapping ones count: nobody can tell which of them is meant.
   if (found.length > 1 && !wanted.replaceAll) throw new EditError(severalFound(lineNumbers(text, found)));
   const places = apart(found, oldString.length);
   const pieces: string[] = [];
@@ -49,7 +49,7 @@ function inLineEndsOf(text: string, { oldString, newString }: Replacement) {
   return { oldString: convert(oldString), newString: convert(newString) };
 }
 
-/** Of places that overlap only the first, as `replaceAll` of a string would have it. */
+/** Of overlapping places only the first, as in `replaceAll` of a string. */
 function apart(places: readonly number[], length: number): number[] {
   const kept: number[] = [];
   for (const place of places) if (place >= (kept.at(-1) ?? -length) + length) kept.push(place);

@@ -1,6 +1,6 @@
 /**
- * A text as lines that remember how they ended, so that an edit changes the lines it names and nothing else.
- * A text counts as CRLF only if every line of it ends so; in any other, a carriage return is a character.
+ * A text as lines that remember how they ended, so that an edit changes only the lines it names. A text counts as CRLF
+ * only if every line ends with it; otherwise a carriage return is an ordinary character.
  */
 interface TextLines {
   lines: string[];
@@ -25,7 +25,7 @@ export function usesCrLf(text: string): boolean {
   return text.includes('\r\n') && !/(?:^|[^\r])\n/.test(text);
 }
 
-/** The numbers of the lines, from 1, in which these characters stand; they come in ascending order. */
+/** The line numbers, from 1, of these character positions, which must be ascending. */
 export function lineNumbers(text: string, indexes: readonly number[]): number[] {
   let line = 1;
   let newline = text.indexOf('\n');

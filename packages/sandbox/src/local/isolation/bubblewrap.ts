@@ -1,10 +1,10 @@
 /**
- * Isolation with bubblewrap, one per command. The first process of its pid namespace is a shell of ours and not
- * bubblewrap's own: bubblewrap's tells the outside that the command has ended before what it left behind is gone.
+ * Isolation with bubblewrap, one per command. The first process of its pid namespace is our own shell, not
+ * bubblewrap's: bubblewrap's reports the end of the command before the processes it left behind are gone.
  *
- * Where slots have users of their own bubblewrap makes no user namespace: it builds the sandbox as root, with what root
- * may reach, and the entry program makes one as the slot's user. Where the server is root the entry program also makes the
- * devices of the host read-only, which bubblewrap cannot: their owner and rights, not what is written to them.
+ * If slots have users of their own, bubblewrap creates no user namespace: it builds the sandbox as root, with root's
+ * access, and the entry program creates one as the slot's user. If the server is root, the entry program also makes the
+ * host's devices read-only, which bubblewrap cannot: their owner and permissions, not what is written to them.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -36,7 +36,7 @@ export async function createBubblewrap(
     if (!entries) return [];
     return [entries.make(isRoot ? { user, mappedUser: user ?? 0, readOnly: devices } : {})];
   };
-  /** A first process that has no more rights than the command can be taken over by it, so it is filtered too. */
+  /** A command can take over a first process that has no more rights than itself, so that process is filtered too. */
   const inside = (workspace: Workspace, first: readonly string[]): string[] =>
     isRoot ? [...first, ...enter(workspace)] : [...enter(workspace), ...first];
   const options = [
@@ -106,7 +106,7 @@ function networkMaker(
   };
 }
 
-/** The rights that it leaves to root are for the entry program, which loses them with the user namespace it makes. */
+/** The rights that it leaves to root are for the entry program, which loses them with the user namespace it creates. */
 function userOptions(
   { isRoot, ownUsers }: { isRoot: boolean; ownUsers: boolean },
   canDisableUserNamespaces: boolean,
@@ -114,7 +114,7 @@ function userOptions(
   const namespace = (uid: number) => ['--unshare-user', '--uid', String(uid), '--gid', String(uid)];
   const rights = (...names: string[]) => names.flatMap((name) => ['--cap-add', name]);
   if (ownUsers) return rights('CAP_SYS_ADMIN', 'CAP_SETUID', 'CAP_SETGID');
-  // For any other user bubblewrap makes a second namespace, which has no rights over the mounts.
+  // For any other user bubblewrap creates a second namespace, which has no rights over the mounts.
   if (isRoot) return [...namespace(0), ...rights('CAP_SYS_ADMIN')];
   return [...namespace(SANDBOX_UID), ...(canDisableUserNamespaces ? ['--disable-userns'] : [])];
 }

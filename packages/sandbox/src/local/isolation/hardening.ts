@@ -1,8 +1,8 @@
 /**
- * What stands behind the namespaces of a command, for the case that they are overcome: a filter of system calls and
- * no_new_privs, by an entry program, and a kernel's user of its own for each slot. A machine may lack the first (no machine
- * code for it, a directory from which nothing may be run) or the second (the server is not root). So the choices are
- * tried from the most to none, and what is missing is told.
+ * The second line of defence behind the namespaces of a command: a system call filter and no_new_privs, set by an entry
+ * program, and a separate kernel user for each slot. A machine may lack the first (no machine code for it, a directory
+ * from which nothing may be run) or the second (the server is not root). So the choices are tried from the strongest to
+ * none, and what is missing is reported.
  */
 import type { HardeningStatus } from '../../backend.ts';
 import { SandboxError } from '../../errors.ts';
@@ -13,9 +13,9 @@ import { SharedUser, SlotUsers, usualUsers, type WantedUsers } from './slot-user
 
 export interface HardeningChoice {
   hardening: Hardening;
-  /** For a first command: prints something where it does not hold. */
+  /** For a first command: prints something if it does not hold. */
   probe: string;
-  /** `reason`: why the choice before this one failed; nothing where there was none. */
+  /** `reason`: why the choice before this one failed; absent if there was none. */
   describe(reason: string): HardeningStatus[];
 }
 
@@ -36,7 +36,7 @@ while read -r name value; do
 done < /proc/self/status
 [ "$filter" = 2 ] || echo "system calls are not filtered"`;
 
-/** From the most to none. */
+/** From the strongest to none. */
 export function hardeningChoices(wanted: WantedUsers, rootDir: string): HardeningChoice[] {
   const architecture = entryArchitecture();
   const entries = architecture && new EntryPrograms(rootDir, architecture);

@@ -1,7 +1,7 @@
 /**
- * How a command is kept from the host. A driver turns "run the shell in this workspace" into a program to launch
- * and knows how to end all of it. Which guarantees hold is the driver's `description`; that they really hold is
- * shown by running a command at start (probe.ts).
+ * How a command is isolated from the host. A driver turns "run the shell in this workspace" into a program to launch,
+ * and knows how to end all of it. The driver's `description` says which guarantees hold; running a command at start
+ * (probe.ts) shows that they do.
  */
 import type { Isolation } from '../../backend.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
@@ -22,22 +22,25 @@ export interface IsolationDriver {
   /** `Workspace.tmpDir` as its commands see it. */
   tmpDir(workspace: Workspace): string;
   /**
-   * Once per acquired workspace, before its first launch. It belongs to whoever its commands run as from then on; the
-   * answer is what to launch commands with.
+   * Call once per acquired workspace, before its first launch. From then on the workspace belongs to the user of its
+   * commands; returns what to launch commands with.
    */
   prepare(workspace: Workspace): Promise<Workspace>;
-  /** When nothing runs in a prepared workspace any more. */
+  /** Call when nothing runs in a prepared workspace any more. */
   release(workspace: Workspace): void;
-  /** Makes a network for the commands of a slot; absent where they all have the same anyway. Rejects with the reason. */
+  /**
+   * Creates a network for the commands of a slot; absent if they all have the same network anyway. Rejects with the
+   * reason.
+   */
   openNetwork?(): Promise<SlotNetwork>;
-  /** Without a network of its slot a command has one of its own, or that of the host if it may. */
+  /** Without a network of its slot a command has its own, or that of the host if allowed. */
   launch(workspace: Workspace, executionId: string, limits: LaunchLimits, network?: SlotNetwork): Launch;
 }
 
-/** What a driver is to use besides namespaces, as far as this machine can. */
+/** What a driver should use in addition to namespaces, as far as this machine supports it. */
 export interface Hardening {
   /** The last step into the sandbox, which filters system calls; undefined where there is none. */
   entries: EntryPrograms | undefined;
-  /** Who slots run as; users of their own only with `entries`. */
+  /** Which user slots run as; users of their own only with `entries`. */
   users: SlotUsers | SharedUser;
 }

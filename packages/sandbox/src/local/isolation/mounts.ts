@@ -1,6 +1,6 @@
 /**
- * The mounts of the host, and what making parts of it read-only needs to know of them. In a user namespace a mount
- * keeps the restrictions it has outside, and a remount that does not repeat them is refused.
+ * The mounts of the host, and what is needed to make parts of it read-only. In a user namespace a mount keeps the
+ * restrictions it has outside, and a remount that does not repeat them is refused.
  */
 import { readFile } from 'node:fs/promises';
 import { isBeneath } from './system-view.ts';
@@ -11,10 +11,10 @@ export interface Mount {
 }
 
 export interface MountEntry extends Mount {
-  /** What of the file system is mounted: a path inside it. */
+  /** Which part of the file system is mounted: a path inside it. */
   root: string;
   type: string;
-  /** Of the file system and not of this mount of it. */
+  /** Options of the file system, not of this mount. */
   superOptions: string[];
 }
 
@@ -30,7 +30,7 @@ export function parseMounts(mountinfo: string): MountEntry[] {
     .filter(Boolean)
     .map((line) => {
       const [, , , root = '/', path = '/', options = '', ...rest] = line.split(' ');
-      // Before the dash stands a list of any length.
+      // A list of any length comes before the dash.
       const [type = '', , superOptions = ''] = rest.slice(rest.indexOf('-') + 1);
       return {
         root: unescapePath(root),
@@ -42,11 +42,11 @@ export function parseMounts(mountinfo: string): MountEntry[] {
     });
 }
 
-/** The restrictions on a path that a bind mount of it has to keep. */
+/** The restrictions of a path that a bind mount of it has to keep. */
 export function keptOptions(mounts: readonly Mount[], path: string): string[] {
   let found: Mount | undefined;
   for (const mount of mounts) {
-    // Of two mounts at one place the later covers the earlier.
+    // Of two mounts at one path the later hides the earlier.
     if (isBeneath(path, mount.path) && mount.path.length >= (found?.path.length ?? 0)) found = mount;
   }
   return found?.options.filter((option) => KEPT_OPTIONS.has(option)) ?? [];

@@ -1,5 +1,5 @@
 /**
- * No isolation: commands run as the server's user and see what it sees. What is left of the contract is the clean
+ * No isolation: commands run as the server's user and see what it sees. What remains of the contract is the clean
  * environment and the best effort to end what a command started (process/terminate.ts).
  */
 import { createHash } from 'node:crypto';
@@ -11,8 +11,8 @@ import { findShell, shellArguments, shellEnvironment } from './shell.ts';
 import { SharedUser } from './slot-users.ts';
 
 /**
- * Ends what a server without isolation left running in these workspaces when it was killed. Every start does it: the
- * next server may have found an isolation.
+ * Ends what a killed server without isolation left running in these workspaces. Every start does this: the next server
+ * may have found an isolation.
  */
 export function sweepAbandoned(workspacesDir: string): void {
   endAbandoned(markerKey(workspacesDir));
@@ -21,7 +21,7 @@ export function sweepAbandoned(workspacesDir: string): void {
 export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
   const shell = await findShell();
   const users = new SharedUser();
-  // The shell dies with the server where setpriv is there to ask for it; the rest is swept at the next start.
+  // If setpriv is available, the shell dies with the server; the next start sweeps the rest.
   const wrapper = (await findProgram('setpriv')) ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   const workspacesKey = markerKey(workspacesDir);
 
@@ -35,7 +35,7 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
     release: () => {},
     launch: (workspace, executionId, limits) => {
       const [program = '', ...args] = [...wrapper, ...shellArguments(shell, limits, { isFirst: true })];
-      // A second earlier, for the two clocks are read and rounded apart.
+      // A second earlier, because the two clocks are read and rounded separately.
       const launchedAt = readUptime() - 1;
       const marker = `${processToken()}:${workspacesKey}:${executionId}`;
       return {

@@ -1,7 +1,7 @@
 /**
- * Which isolation holds here, and with how much besides namespaces (hardening.ts). Installed is not working: a container
- * may forbid user namespaces, a distribution may allow them to some programs only. So each candidate runs a command that
- * looks for what it must not find.
+ * Finds which isolation works here, and with how much hardening (hardening.ts). Installed does not mean working: a
+ * container may forbid user namespaces, a distribution may allow them to some programs only. So each candidate runs a
+ * command that looks for what it must not find.
  */
 import type { HardeningStatus, Isolation } from '../../backend.ts';
 import { SandboxError } from '../../errors.ts';
@@ -20,7 +20,7 @@ export interface ProbeOptions extends TrialSite {
   allowNetwork: boolean;
   hiddenPaths: readonly string[];
   users: WantedUsers;
-  /** What the first command does besides. */
+  /** What else the first command does. */
   trial: Trial;
 }
 
@@ -59,7 +59,7 @@ export async function chooseIsolation(options: ProbeOptions): Promise<ChosenIsol
   return withoutIsolation(reason, options);
 }
 
-/** With as much hardening as holds, or why it holds with none. */
+/** With as much hardening as works, or the reason why it works with none. */
 async function firstThatHolds(
   create: Candidate,
   view: SystemView,
@@ -84,8 +84,8 @@ async function withoutIsolation(reason: string, options: ProbeOptions): Promise<
 }
 
 /**
- * Rejects where the isolation does not hold. Answers what the trial printed; where only the trial is to blame that it
- * did not run, why.
+ * Rejects if the isolation does not hold. Returns what the trial printed; if only the trial itself prevented it from
+ * running, the reason.
  */
 async function tryOut(
   driver: IsolationDriver,

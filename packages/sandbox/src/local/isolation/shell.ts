@@ -1,8 +1,8 @@
 /**
  * The shell that runs a command, and how the command reaches it: as two parts in descriptor 3, a prelude of ours
- * (variables, directory) and the command itself. From there on standard error is the output too. The prelude runs
- * inside the sandbox because a variable such as LD_PRELOAD must not touch the programs that build it. `eval` keeps
- * the shell's messages those of `bash -c`.
+ * (variables, directory) and the command itself. From then on standard error goes to the output too. The prelude runs
+ * inside the sandbox because a variable such as LD_PRELOAD must not affect the programs that build it. With `eval` the
+ * shell's messages are the same as with `bash -c`.
  */
 
 import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
@@ -10,20 +10,20 @@ import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { renderRlimits } from '../limits/rlimits.ts';
 import { inheritedDescriptors } from '../process/inherited.ts';
 
-/** `close`: the numbers of descriptors that lead nowhere but are taken (process/inherited.ts). */
+/** `close`: the numbers of inherited descriptors that lead nowhere (process/inherited.ts). */
 const bashReader = (close: readonly number[]) => [
   'IFS= read -r -d "" __prelude <&3',
   'IFS= read -r -d "" __command <&3',
   ...[3, ...close].map((fd) => `exec ${fd}<&-`),
   'eval "$__prelude"',
-  // The prelude may bring functions and aliases, of any name.
+  // The prelude may define functions and aliases with any name.
   'builtin eval "\\builtin unset __prelude __command; $__command"',
 ];
 
-/** Any POSIX shell: it cannot read up to a NUL, so both parts are one text, nor name a descriptor over 9. */
+/** Any POSIX shell: it cannot read up to a NUL, so both parts are one text, and it cannot use a descriptor over 9. */
 const SH_READER = ['__script=$(tr "\\000" "\\n" <&3)', 'exec 3<&-', 'eval "unset __script; $__script"'];
 
-/** Before the server, and in a container before the one inside: the kernel ends the highest score first. */
+/** Killed before the server, and in a container before the server inside: the kernel ends the highest score first. */
 const FIRST_WHEN_MEMORY_RUNS_OUT = '{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null';
 
 export interface Script {
@@ -45,17 +45,17 @@ export type ShellKind = 'bash' | 'sh';
 
 export interface Shell {
   kind: ShellKind;
-  /** An entry program looks for nothing (entry/entry-program.ts). */
+  /** An entry program does not search the PATH (entry/entry-program.ts). */
   path: string;
 }
 
-/** Which shell runs commands: bash where the machine has it, else sh. */
+/** Which shell runs commands: bash if the machine has it, else sh. */
 export async function findShell(): Promise<Shell> {
   const bash = await findProgram('bash');
   return bash ? { kind: 'bash', path: bash } : { kind: 'sh', path: (await findProgram('sh')) ?? '/bin/sh' };
 }
 
-/** The command line of the shell. It enters its groups itself where no first process does. */
+/** The command line of the shell. It enters its groups itself if no first process does. */
 export function shellArguments(
   { kind: shell, path }: Shell,
   limits: LaunchLimits,
@@ -73,15 +73,15 @@ export function shellArguments(
 }
 
 /**
- * The command line of a first process for a pid namespace that runs what follows it. It stays a process of its own
- * (`exit $?` keeps the shell from becoming the command): were the command the first process, the kernel would
- * ignore signals it sends to itself. sh, because it starts faster than bash.
+ * The command line of a first process for a pid namespace, which runs what follows. It stays a separate process (`exit
+ * $?` keeps the shell from becoming the command): if the command were the first process, the kernel would ignore
+ * signals it sends to itself. sh, because it starts faster than bash.
  */
 export function firstProcess(limits: LaunchLimits): string[] {
   return ['/bin/sh', '-c', `${renderEntry(limits)}"$@"; exit $?`, 'sh'];
 }
 
-/** Everything a command finds in its environment unless it asks for more. */
+/** The whole environment of a command, unless it asks for more. */
 export function shellEnvironment(homeDir: string, tmpDir: string): Record<string, string> {
   return {
     PATH: SYSTEM_PATH,

@@ -1,13 +1,13 @@
 /**
- * A network that commands of one slot share: a loopback and nothing else, so that what one serves in the background the
- * next can reach, and nobody else.
+ * A network that the commands of one slot share: a loopback and nothing else, so that one command can reach what
+ * another serves in the background, and nobody else can.
  *
- * An open descriptor keeps a namespace alive, so nothing has to run for it: a helper makes the namespaces, the server
- * opens them, the helper ends. Commands enter with nsenter and then make all their other namespaces as ever, the last of
- * them a user namespace below the one that owns the network: they have no rights over it. When the descriptors are
- * closed, by the release of the slot or by the death of the server, and no command is left, it is gone.
+ * An open descriptor keeps a namespace alive, so no process has to run for it: a helper creates the namespaces, the
+ * server opens them, the helper ends. Commands enter with nsenter and then create all their other namespaces as usual,
+ * the last of them a user namespace below the one that owns the network: they have no rights over it. It is gone when
+ * the descriptors are closed, by the release of the slot or the death of the server, and no command is left.
  *
- * The descriptors stay the server's: nsenter opens them by their place in /proc, and a command inherits nothing.
+ * The server keeps the descriptors: nsenter opens them by their path in /proc, and a command inherits nothing.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,16 +18,16 @@ import { withoutInherited } from '../process/inherited.ts';
 
 const run = promisify(execFile);
 
-/** What a helper does once it is inside: it tells its pid and waits to be let go. */
+/** What a helper does inside: it prints its pid and waits until it may end. */
 export const HELPER_SCRIPT = 'echo $$; read -r _';
 const PATIENCE_MS = 10_000;
 
 export interface NetworkMaker {
   /** A command line that runs HELPER_SCRIPT in a new network namespace, as root of the user namespace it belongs to. */
   helper: readonly string[];
-  /** What has to be entered: a user namespace only where the helper has made one. */
+  /** What has to be entered: a user namespace only if the helper has created one. */
   namespaces: readonly Namespace[];
-  /** A command line that makes the other namespaces, to see that it can from inside. */
+  /** A command line that creates the other namespaces, to check that it works from inside. */
   trial: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export class SlotNetwork {
   readonly entry: readonly string[];
   readonly #descriptors: readonly number[];
 
-  /** Rejects with the reason where commands cannot share a network. */
+  /** Rejects with the reason if commands cannot share a network. */
   static async open({ helper, namespaces, trial }: NetworkMaker): Promise<SlotNetwork> {
     for (const program of ['nsenter', 'setpriv']) {
       if (!(await findProgram(program))) throw new Error(`${program} is not installed`);
@@ -58,7 +58,7 @@ export class SlotNetwork {
   private constructor(namespaces: readonly OpenNamespace[]) {
     this.#descriptors = namespaces.map(({ fd }) => fd);
     this.entry = [
-      // A server that dies in this moment takes nsenter along; what nsenter becomes sees to itself.
+      // A server that dies at this moment takes nsenter with it; the program that nsenter becomes handles its own end.
       ...['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', 'nsenter', '--preserve-credentials'],
       ...namespaces.map(({ name, fd }) => `--${name}=/proc/${process.pid}/fd/${fd}`),
       '--',

@@ -1,10 +1,10 @@
 /**
- * The kernel's users that slots run as, where the server may choose: it is root, of the machine or of a user namespace
- * that has more users than one. Two slots never have the same at a time, so what the kernel keeps per user (keyrings,
- * counts, the right to a file) is not shared between them, nor with the server.
+ * The kernel users that slots run as, if the server may choose: it is root, of the machine or of a user namespace that
+ * has more than one user. Two slots never have the same user at a time, so per-user data of the kernel (keyrings,
+ * counts, file permissions) is not shared between them, nor with the server.
  *
- * A workspace belongs to the user of its slot. Its owner is all that is remembered: a workspace that comes back gets the
- * same user, or, if another slot has that by now, a new one, and changes hands.
+ * A workspace belongs to the user of its slot. Only its owner is remembered: a workspace that is used again gets the
+ * same user, or, if another slot has that user by now, a new one, and changes its owner.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ export interface UserRange {
   last: number;
 }
 
-/** `auto`: users of their own where the server can; `shared`: the server's; a range has to work or the start fails. */
+/** `auto`: separate users if the server can; `shared`: the server's user; a range has to work or the start fails. */
 export type WantedUsers = 'auto' | 'shared' | UserRange;
 
-/** Nobody's by convention: above what container managers and directory services give out. */
+/** Unused by convention: above what container managers and directory services give out. */
 const USUAL: UserRange = { first: 2_000_000_000, last: 2_000_065_535 };
-/** In a namespace with fewer users: above those that systems and people have. */
+/** In a namespace with fewer users: above those of the system and of people. */
 const ABOVE_ACCOUNTS = 20_000;
-/** Stands for everybody without a number, so it is nobody's own. */
+/** Means everybody without a number, so it is nobody's own. */
 const NOBODY = 65_534;
 const FEWEST = 1_000;
 
@@ -34,7 +34,7 @@ type Prepare = (held: Workspace) => void;
 export class SharedUser {
   readonly ownUsers = false;
 
-  /** A workspace may come from a start at which slots had users of their own. */
+  /** A workspace may come from an earlier start at which slots had users of their own. */
   async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
     await giveBoth(workspace, { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 });
     prepare(workspace);
@@ -52,11 +52,11 @@ export class SlotUsers {
 
   constructor(range: UserRange) {
     this.#range = range;
-    // Not the first: workspaces that are kept have the users of an earlier start, and had better keep them.
+    // Not the first: kept workspaces have the users of an earlier start, and should keep them.
     this.#next = randomInt(range.first, range.last + 1);
   }
 
-  /** The workspace with a user that it belongs to and that no other slot has, once `prepare` has been called with it. */
+  /** The workspace with a user that it belongs to and that no other slot has, after `prepare` was called with it. */
   async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
     const { uid: owner } = await lstat(workspace.dir);
     const user = this.#isFree(owner) ? owner : this.#findFree();
@@ -98,14 +98,14 @@ async function giveBoth({ dir, tmpDir }: Workspace, owner: Owner): Promise<void>
   await Promise.all([giveTreeTo(dir, owner), giveTreeTo(tmpDir, owner)]);
 }
 
-/** The users that slots get where nobody has named any, or why there are none. */
+/** The default range of users for slots, or why there is none. */
 export function usualUsers(): UserRange | string {
   if (process.getuid?.() !== 0) return 'the server is not root, nor has it subordinate users';
   const maps = ['uid_map', 'gid_map'].map((name) => readFileSync(`/proc/self/${name}`, 'utf8'));
   return rangeWithin(maps) ?? 'the user namespace of the server has too few users';
 }
 
-/** A range that every one of these maps of /proc has. */
+/** A range that all of these maps in /proc contain. */
 export function rangeWithin(maps: readonly string[]): UserRange | undefined {
   const [one = [], other = []] = maps.map(parseMap);
   const common = one.flatMap((left) =>

@@ -1,16 +1,16 @@
 /**
  * The file system that isolated commands see, described once for bubblewrap and unshare.
  *
- * It is a list of what is let in, not of what is kept out: the programs and libraries of the system, the parts of
- * /etc that programs need to run, and nothing of /home, /root, /var, /run or /sys. Everything is read-only. The
- * skeleton is a directory with the mount points and links, and with copies of the small parts of /etc, since
- * every mount is paid for by every command. It is built at start and itself becomes the root; with synchronous calls,
- * since through the thread pool these hundred small ones take more than twice as long.
+ * It lists what is let in, not what is kept out: the programs and libraries of the system, the parts of /etc that
+ * programs need to run, and nothing of /home, /root, /var, /run or /sys. Everything is read-only. The skeleton is a
+ * directory with the mount points and links, and with copies of the small parts of /etc, because every command pays for
+ * every mount. It is built at start and itself becomes the root. The calls are synchronous: through the thread pool
+ * these hundred small ones take more than twice as long.
  *
- * Where the server is root and slots have no users of their own (slot-users.ts), a command is still root to the kernel
- * inside its user namespace, though without capabilities: it may open what root owns. Hence the short list for /etc, and
- * hence what `ProcView` has for root: writing to /proc/sys/kernel/core_pattern needs no capability, only to be root, and
- * runs a program on the host.
+ * If the server is root and slots have no users of their own (slot-users.ts), a command is still root to the kernel
+ * inside its user namespace, though without capabilities: it may open root's files. Hence the short list for /etc, and
+ * the extra entries of `ProcView` for root: writing to /proc/sys/kernel/core_pattern needs no capability, only to be
+ * root, and runs a program on the host.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -64,17 +64,17 @@ const ETC = [
   'timezone',
 ];
 
-/** Files deeper down, for which no process is started. */
+/** Files deeper down, which are copied without starting a process. */
 const ETC_FILES = ['ssl/cert.pem', 'ssl/openssl.cnf'];
 
-/** Only with the network: without it they would tell about the host and help nobody. */
+/** Only with the network: without it they would reveal data about the host and help nobody. */
 const ETC_NETWORK = ['resolv.conf'];
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
 const PROC_READ_ONLY = ['sys'];
 const PROC_READ_ONLY_FOR_ROOT = [...PROC_READ_ONLY, 'irq', 'bus', 'fs', 'acpi', 'asound', 'scsi', 'mtrr'];
-/** Lists that are not separated by namespaces. For root, everything besides that the kernel lets nobody else read. */
+/** Lists that namespaces do not separate. For root, also everything that the kernel lets nobody else read. */
 const PROC_EMPTY = ['keys', 'key-users'];
 const READABLE_BY_OTHERS = 0o004;
 
@@ -82,26 +82,29 @@ const READABLE_BY_OTHERS = 0o004;
 export const SANDBOX_UID = 1000;
 /** What the sandbox itself needs inside. */
 export const OWN_DIR = '/.sandbox';
-/** Of a command's /dev/shm. It is memory, which no rlimit counts; left alone it could be half of the machine's. */
+/**
+ * The size of a command's /dev/shm. It is memory, which no rlimit counts; without a limit it could be half of the
+ * machine's.
+ */
 export const SHM_BYTES = 256 * 1024 * 1024;
 
 export interface SystemView {
   rootDir: string;
   /** Read-only, in the order in which they are mounted. */
   binds: { source: string; target: string }[];
-  /** Directories inside a bound one that stay empty for commands. */
+  /** Directories inside a bound one that are empty for commands. */
   hidden: string[];
   devices: string[];
-  /** A file without content on the host, to be put in the place of others. */
+  /** An empty file on the host, used to hide others. */
   emptyFile: string;
   proc: { forRoot: ProcView; forOthers: ProcView };
 }
 
-/** What has to be changed about a fresh /proc for commands that the kernel takes for such a user. */
+/** How to change a fresh /proc for commands that the kernel sees as this user. */
 export interface ProcView {
   /** Paths that commands may only read. */
   readOnly: string[];
-  /** Files in which commands find nothing. */
+  /** Files that are empty for commands. */
   empty: string[];
 }
 
@@ -127,7 +130,7 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   linkDevices(rootDir);
   const emptyFile = join(rootDir, OWN_DIR, 'empty');
   writeFileSync(emptyFile, '');
-  // Whatever the server's umask is, slots with users of their own have to find their way through what is made here.
+  // Whatever the server's umask is, slots with users of their own must be able to read what is created here.
   if (process.getuid?.() === 0)
     await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
   await copyEtc(rootDir, [...ETC, ...javaSettings(), ...(options.allowNetwork ? ETC_NETWORK : [])]);
@@ -142,7 +145,7 @@ export function procFor({ proc }: SystemView, ownUsers: boolean): ProcView {
 
 function procViews(): SystemView['proc'] {
   const inProc = (names: readonly string[]) => names.map((name) => `/proc/${name}`).filter(exists);
-  // By name first: a process whose directory is listed here may have ended before it is looked at.
+  // By name first: a process whose directory is listed here may have ended before it is examined.
   const onlyRoots = readdirSync('/proc')
     .filter((name) => !/^\d+$/.test(name))
     .map((name) => `/proc/${name}`)
@@ -185,8 +188,8 @@ function javaSettings(): string[] {
 }
 
 /**
- * A link among the names is followed, links inside a directory stay links. What the server may not read is left out, and
- * what only root may read stays so.
+ * A link among the names is followed; links inside a directory stay links. What the server may not read is left out,
+ * and what only root may read stays so.
  */
 async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
   const paths = names.map((name) => join('/etc', name)).filter(exists);

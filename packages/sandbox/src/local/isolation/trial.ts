@@ -1,4 +1,4 @@
-/** Commands that a backend runs before any other, to see what holds on this machine. */
+/** Commands that a backend runs before any other, to find what works on this machine. */
 
 import { anonymousWorkspaceName, type Workspaces } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, NO_LIMITS } from '../limits/launch-limits.ts';
@@ -10,7 +10,7 @@ import { renderScript } from './shell.ts';
 export interface Trial {
   limits: LaunchLimits;
   command: string;
-  /** Whether nothing is left to wait for, by what was printed so far. */
+  /** Whether there is nothing left to wait for, judging by the output so far. */
   isOver(output: string): boolean;
 }
 
@@ -36,7 +36,7 @@ export async function observeTrial(
   return runTrial(driver, trial, site).catch((error: Error) => error);
 }
 
-/** In a workspace of its own. Rejects where the command could not run. */
+/** In a workspace of its own. Rejects if the command could not run. */
 export async function runTrial(
   driver: IsolationDriver,
   { limits, command, isOver }: Trial,

@@ -1,5 +1,5 @@
 /**
- * Isolation with util-linux alone, for machines without bubblewrap. What one command costs:
+ * Isolation with util-linux only, for machines without bubblewrap. The processes of one command:
  *
  *   setpriv --pdeathsig   dies with the server, and the namespace with it (--kill-child)
  *    └ unshare            new user, mount, pid, ipc, uts, cgroup and network namespaces
@@ -7,11 +7,11 @@
  *          └ entry        a second user namespace: the command has no capability over what the first one built
  *             └ bash      the command
  *
- * Where slots have users of their own the first user namespace is left out: root builds the sandbox as itself, and the
- * entry program makes the only one as the slot's user. Where there is no entry program, a second unshare(1) does.
+ * If slots have users of their own, the first user namespace is left out: root builds the sandbox as itself, and the
+ * entry program creates the only one as the slot's user. If there is no entry program, a second unshare(1) does it.
  *
- * The mounts are one fstab per workspace, so that one mount(8) does them all. It and the script of the first process are
- * files in the directory it starts in: what is on a command line can be read inside.
+ * The mounts are one fstab per workspace, so that one mount(8) does them all. The fstab and the script of the first
+ * process are files in the directory it starts in: commands inside could read a command line.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -118,7 +118,7 @@ function renderSystemMounts(view: SystemView, proc: ProcView, mounts: readonly M
     ...view.hidden.map((path) =>
       fstabLine('tmpfs', inside(path), 'tmpfs', ['ro', 'nosuid', 'nodev', 'mode=0555', 'size=4k']),
     ),
-    // The devices are the host's own. What is read-only is their owner and rights, not what is written to them.
+    // The devices are the host's own. Their owner and permissions are read-only, not what is written to them.
     ...view.devices.map((path) =>
       fstabLine(path, inside(path), 'none', ['bind', 'ro', 'nosuid', 'noexec', ...keptOptions(mounts, path)]),
     ),
@@ -138,9 +138,9 @@ function renderSystemMounts(view: SystemView, proc: ProcView, mounts: readonly M
 }
 
 /**
- * In a user namespace the kernel refuses to bind a directory without the mounts inside it, so those are taken along
- * and made read-only below. Where there are none at start none are taken along: one that is mounted later makes
- * commands fail until the next start, instead of being writable.
+ * In a user namespace the kernel refuses to bind a directory without the mounts inside it, so those are included and
+ * made read-only below. If there are none at start, none are included: a later mount makes commands fail until the next
+ * start, instead of being writable.
  */
 function bindOption(mounts: readonly Mount[], source: string): 'bind' | 'rbind' {
   return mountsInside(mounts, source).length > 0 ? 'rbind' : 'bind';
@@ -154,7 +154,7 @@ function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], works
   );
 }
 
-/** What the first process of the namespace does first. It leaves no path of the host in the environment. */
+/** The first thing that the first process of the namespace does. It leaves no path of the host in the environment. */
 function renderSetup(
   view: SystemView,
   mounts: readonly Mount[],
@@ -162,8 +162,8 @@ function renderSetup(
 ): string {
   return [
     'fail() { echo "sandbox: $1" >&2; exit 125; }',
-    // One more is made below; commands get none, for in a namespace of its own a command would have all rights. The
-    // number belongs to a user namespace, so where the host's is the only one the filter alone forbids it.
+    // One more is created below; commands get none, because in a namespace of its own a command would have all rights.
+    // The number belongs to a user namespace, so if the host's is the only one, only the filter forbids it.
     ownUsers ? '' : 'echo 1 > /proc/sys/user/max_user_namespaces || fail "cannot limit user namespaces"',
     '{ echo sandbox > /proc/sys/kernel/hostname; } 2>/dev/null || :',
     loopback,
@@ -177,13 +177,13 @@ function renderSetup(
 
 /**
  * The groups are entered last: what builds the sandbox does not count against the limits of what runs in it. `exit $?`
- * keeps the first process one of its own, as in shell.ts.
+ * keeps the first process separate, as in shell.ts.
  */
 function renderStart(limits: LaunchLimits): string {
   return `${renderEntry(limits)}"$@"; exit $?`;
 }
 
-/** A read-only bind does not reach the mounts inside it; there are seldom any. */
+/** A read-only bind does not apply to the mounts inside it; there are seldom any. */
 function renderNestedReadOnly(view: SystemView, mounts: readonly Mount[]): string[] {
   return view.binds.flatMap(({ source, target }) =>
     mountsInside(mounts, source).map((mount) => {
@@ -194,7 +194,7 @@ function renderNestedReadOnly(view: SystemView, mounts: readonly Mount[]): strin
   );
 }
 
-/** A new network namespace has a loopback that is down; without it a command could not talk to itself. */
+/** A new network namespace has a loopback that is down; without it a command could not connect to itself. */
 async function loopbackCommand(allowNetwork: boolean): Promise<string | undefined> {
   if (allowNetwork || !(await findProgram('ip'))) return undefined;
   return 'ip link set lo up 2>/dev/null || :';

@@ -1,6 +1,6 @@
 import type { IsolationDriver } from './isolation-driver.ts';
 
-/** The same isolation, whose commands find these variables besides the usual ones. */
+/** The same isolation, with these additional variables for its commands. */
 export function withEnvironment(
   driver: IsolationDriver,
   environment: Readonly<Record<string, string>>,

@@ -8,9 +8,9 @@ import type { SpaceOptions } from './workspace-space.ts';
 /** How a backend enforces its limits, as found at start. */
 export interface BackendLimits {
   status: readonly LimitStatus[];
-  /** Undefined where no limit is left to control groups. */
+  /** Undefined if control groups enforce no limit. */
   groups: { homes: readonly GroupHome[]; limits: GroupLimits } | undefined;
-  /** With so much memory in use the kernel ends a process, if it is known with how much. */
+  /** The amount of memory at which the kernel ends a process, if it is known. */
   oomBytes: number | undefined;
   rlimits: Rlimits;
   /** Undefined where workspaces are not limited. */

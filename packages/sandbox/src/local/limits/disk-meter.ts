@@ -1,28 +1,29 @@
 /**
- * What tells without a walk how much can have been written at most.
+ * Estimates, without walking a tree, how much can have been written at most.
  *
- * - The space and the files the file system has lost: whatever wrote them, but less by what others freed meanwhile.
- * - What this process and every command that has ended wrote, as the kernel counts it for whoever waits for a process:
- *   nothing is taken off it, but space reserved without writing and a tmpfs are not in it.
+ * - The space and the files that the file system has lost: whoever wrote them, but reduced by what others freed
+ *   meanwhile.
+ * - What this process and every ended command wrote, as the kernel counts it for whoever waits for a process: nothing
+ *   is deducted, but space reserved without writing and a tmpfs are not included.
  *
- * Each misses what the other sees, so the largest counts.
+ * Each misses what the other sees, so the larger one counts.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 
 export interface DiskReading {
   freeBytes: number;
-  /** Where a file system does not count them, those without content take space that it does. */
+  /** If a file system does not count files, those without content take space that it does count. */
   freeFiles: number;
   writtenBytes: number;
 }
 
-/** What counts as the same moment, for those who look again and again. */
+/** What counts as the same moment, for repeated checks. */
 const RECENT_MS = 50;
 /** A fork bomb has more, but they write nothing. */
 const MOST_PROCESSES = 200;
 
-/** Of the file system that holds all workspaces: one answer serves all who watch theirs. */
+/** For the file system that holds all workspaces: one answer serves everybody who watches theirs. */
 export class DiskMeter {
   readonly #dir: string;
   #recent: { at: number; reading: Promise<DiskReading> } | undefined;
@@ -44,7 +45,7 @@ export class DiskMeter {
   }
 }
 
-/** By these processes and all below them, those that have ended too if somebody waited for them. */
+/** By these processes and all their descendants, including ended ones if somebody waited for them. */
 export function writtenBelow(pids: readonly number[]): number {
   let bytes = 0;
   const found = new Set(pids);
@@ -59,7 +60,7 @@ function writtenBy(pid: number | 'self'): number {
   return Number(/^write_bytes: (\d+)$/m.exec(readIfThere(`/proc/${pid}/io`))?.[1] ?? 0);
 }
 
-/** Of all its threads: any of them may have started one. */
+/** Of all its threads: any of them may have started a process. */
 function childrenOf(pid: number): number[] {
   return threadsOf(pid).flatMap((thread) =>
     readIfThere(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),

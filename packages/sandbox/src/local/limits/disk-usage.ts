@@ -1,29 +1,29 @@
 /**
- * The disk space under some directories, by blocks, each file once however many names it has. A file without content
- * has no block but takes one of the file system's files, of which there are as few for all: so the space is at least
- * `FILE_BYTES` for each, which most trees hold anyway.
+ * The disk space under some directories, in blocks, each file once however many names it has. A file without content
+ * has no block but takes one of the file system's inodes, which are shared by all. So each file counts at least
+ * `FILE_BYTES`, which most trees take anyway.
  *
- * du(1) and not a walk of ours: it goes by directory handle, so it neither follows a link nor is led astray by a tree
- * that changes under it, and it takes the time of another processor. Where the server is not root it runs as the root
- * of a user namespace, if there are any: a command could otherwise hide files in a directory without rights.
+ * du(1) rather than our own walk: it works with directory handles, so it neither follows a link nor is confused by a
+ * tree that changes meanwhile, and it uses another processor. If the server is not root, du runs as root of a user
+ * namespace, if possible: otherwise a command could hide files in a directory without permissions.
  */
 import { spawn } from 'node:child_process';
 import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 export type DiskUsage = (dirs: readonly string[]) => Promise<number>;
 
-/** A block of the usual size; file systems are made with a file for every few of them. */
+/** A block of the usual size; file systems have one inode for every few of them. */
 export const FILE_BYTES = 4096;
 
 const WITH_RIGHTS = ['unshare', '--user', '--map-root-user'];
 const BLOCKS = ['du', '-skx', '--'];
-/** Not every du can. */
+/** Not every du supports it. */
 const FILES = ['du', '-sx', '--inodes', '--'];
 /** To try it on. */
 const SOMETHING = ['/dev/null'];
 const KB = 1024;
 
-/** The way that works here. Rejects where there is none. A du that counts files is asked no more: it knows the rest. */
+/** Finds the way that works here. Rejects if there is none. A du that counts files supports the rest, too. */
 export async function findDiskUsage(): Promise<DiskUsage> {
   const prefixes = process.getuid?.() === 0 ? [[]] : [WITH_RIGHTS, []];
   let reason: unknown;
@@ -54,7 +54,7 @@ async function sum(command: readonly string[], dirs: readonly string[]): Promise
   const [program = '', ...args] = [...command, ...dirs];
   const child = spawn(program, args, {
     env: { PATH: SYSTEM_PATH },
-    // It complains about everything that vanishes under it, and counts the rest.
+    // It complains about everything that vanishes meanwhile, and counts the rest.
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const failed = new Promise<never>((_, reject) => child.once('error', reject));

@@ -1,10 +1,10 @@
 /**
- * Where the control groups of slots can be made: beside or below the group this process is in.
+ * Where the control groups of slots can be created: beside or below the group of this process.
  *
- * In version 1 below it, in each hierarchy that has a wanted controller. In version 2 the controllers first have to be
- * switched on for its children, which the kernel refuses while processes are in it. Then this process moves, with what it
- * has started, into a child that it makes for itself; if others are left in the group it moves back, for they are not
- * ours to move.
+ * In version 1 below it, in each hierarchy with a wanted controller. In version 2 the controllers first have to be
+ * enabled for its children, which the kernel refuses while the group has processes. So this process moves, with what it
+ * has started, into a child that it creates for itself. If others remain in the group, it moves back, because we may
+ * not move them.
  */
 import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -62,7 +62,7 @@ async function openUnified(own: string | undefined, wanted: readonly Controller[
   if (own === undefined) {
     return { reasons: refused(wanted, 'the server sees no control group that it is in') };
   }
-  // An earlier backend of this process, or the server that started this one, has moved here before.
+  // An earlier backend of this process, or the server that started this one, has already moved here.
   const dir = isServerGroup(basename(own)) ? dirname(own) : own;
   const offered = words(await readFile(join(dir, 'cgroup.controllers'), 'utf8').catch(() => ''));
   const controllers = wanted.filter((controller) => offered.includes(controller));
@@ -76,7 +76,7 @@ async function openUnified(own: string | undefined, wanted: readonly Controller[
   return { reasons: refused(wanted, reason) };
 }
 
-/** Answers why it did not work. */
+/** Returns the reason if it did not work. */
 async function switchOn(dir: string, controllers: readonly Controller[]): Promise<string | undefined> {
   const control = join(dir, 'cgroup.subtree_control');
   const enabled = words(await readFile(control, 'utf8'));
@@ -105,13 +105,13 @@ async function switchOn(dir: string, controllers: readonly Controller[]): Promis
   }
 }
 
-/** This process first: what it starts from then on is born in the other group. */
+/** This process first: what it starts from then on begins in the other group. */
 async function moveOurs(from: string, to: string): Promise<void> {
   const move = (pid: number) => writeFile(join(to, 'cgroup.procs'), String(pid));
   await move(process.pid);
   const members = words(await readFile(join(from, 'cgroup.procs'), 'utf8')).map(Number);
   const ours = descendantsOf([process.pid]);
-  // One that has ended meanwhile is in no group.
+  // A process that has ended meanwhile is in no group.
   for (const pid of members.filter((pid) => ours.has(pid))) await move(pid).catch(() => {});
 }
 

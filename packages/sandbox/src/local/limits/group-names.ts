@@ -1,6 +1,6 @@
 /**
- * The control groups this process makes carry its name, so that the next server knows which of them nobody needs any
- * more: `talaria-<process>-<what>`.
+ * The control groups that this process creates carry its name, so that the next server knows which of them nobody needs
+ * any more: `talaria-<process>-<what>`.
  */
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { isAlive, kill, processToken } from '../../host/process-table.ts';
 
 const NAME = /^talaria-(?<owner>\d+-[\d.]+)-(?<what>.+)$/;
 const SERVER = 'server';
-/** A process that has ended leaves its group a moment later. */
+/** A process leaves its group a moment after it has ended. */
 const REMOVE_ATTEMPTS = 20;
 const RETRY_MS = 5;
 
@@ -26,19 +26,19 @@ export function isServerGroup(name: string): boolean {
   return NAME.exec(name)?.groups?.what === SERVER;
 }
 
-/** Removes the groups of servers that are gone, with what still runs in their slots. Never those of a living one. */
+/** Removes the groups of dead servers, with what still runs in their slots. Never those of a living one. */
 export async function sweepGroups(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     const owner = NAME.exec(name)?.groups?.owner;
     if (owner === undefined || isAlive(owner)) continue;
     const group = join(dir, name);
-    // What shares the group of the server is not a command of a slot: others may need it.
+    // What shares the server's group is not a command of a slot: others may need it.
     if (!isServerGroup(name)) await killMembers(group);
     await removeGroup(group);
   }
 }
 
-/** False if something in it lives on; the group is then left for a later sweep. */
+/** False if something in it survives; the group is then left for a later sweep. */
 export async function removeGroup(dir: string): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,9 +1,9 @@
 /**
- * What a command takes on before it begins: the control groups it enters and the rlimits it gets.
+ * What a command gets before it begins: the control groups it enters and its rlimits.
  *
- * A process enters a group by writing 0 to the group's `cgroup.procs`. The sandbox sees no cgroup file system, so the
- * server opens those files and hands them down, and the first shell inside writes to them and closes them before
- * anything of the command exists. The kernel judges the move by who opened the file.
+ * A process enters a group by writing 0 to the group's `cgroup.procs`. The sandbox has no cgroup file system, so the
+ * server opens those files and passes them down, and the first shell inside writes to them and closes them before the
+ * command begins. The kernel checks the permission of whoever opened the file.
  */
 import type { Rlimits } from './rlimits.ts';
 
@@ -18,7 +18,7 @@ export const NO_LIMITS: LaunchLimits = { entrances: [], rlimits: {} };
 /** The launched program finds its entrances from here on, after the three usual ones and the script. */
 const FIRST_ENTRANCE = 4;
 
-/** For the first shell of the sandbox. One that cannot enter ends, so that nothing runs without its limits. */
+/** For the first shell of the sandbox. If it cannot enter, it ends, so that nothing runs without its limits. */
 export function renderEntry({ entrances }: LaunchLimits): string {
   if (entrances.length === 0) return '';
   const descriptors = entrances.map((_, index) => FIRST_ENTRANCE + index);

@@ -1,8 +1,8 @@
 /**
- * What holds commands to each limit on this machine: a control group where the server can make one, else an rlimit, else
- * nothing; a workspace is measured. Each is tried out by a first command. What has to hold and does not fails the start.
- * What the container around the server enforces is not enforced again, except that a command which starts too many
- * processes is better stopped by its own rlimit, where that works, than by using up those of all others.
+ * What enforces each limit on this machine: a control group if the server can create one, else an rlimit, else nothing;
+ * a workspace is measured. A first command tries each. If a required limit does not hold, the start fails. What the
+ * container around the server enforces is not enforced again, with one exception: it is better to stop a command that
+ * starts too many processes by its own rlimit, where that works, than to let it use up the processes of all others.
  *
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
@@ -33,7 +33,7 @@ export interface WantedLimits {
 }
 
 interface Verdict extends Pick<LimitStatus, 'by' | 'per'> {
-  /** What is in the way of more. */
+  /** What prevents more. */
   reason?: string | undefined;
 }
 
@@ -91,7 +91,7 @@ export class LimitChoice {
     return trialOf([...this.#groups.tests, ...this.#rlimitTests()], this.#groups.entrances);
   }
 
-  /** `observe` runs a further trial, needed where groups that could be made do not hold. */
+  /** `observe` runs a further trial, needed if groups could be created but do not hold. */
   async decide(
     isolation: IsolationDriver,
     first: Observed,
@@ -142,7 +142,7 @@ export class LimitChoice {
     await this.#groups.remove();
   }
 
-  /** For the limits that, as far as is known, no group holds. */
+  /** For the limits that no group is known to enforce. */
   #rlimitTests(): Test[] {
     return LIMITS.filter((limit) => this.#limits[limit] !== undefined)
       .filter(canBeRlimited)

@@ -1,4 +1,4 @@
-/** What a command ran into, in words for the model. */
+/** Which limit a command ran into, as text for the model. */
 import type { FailureReason } from '../../backend.ts';
 import { formatLimit } from '../../describe-limits.ts';
 
@@ -29,7 +29,7 @@ export function fileTooLarge(limitBytes: number): LimitHit {
   };
 }
 
-/** It was ended for it, or had ended when it was seen. */
+/** It was ended because of it, or had already ended when it was noticed. */
 export function workspaceOver(usedBytes: number, limitBytes: number, wasEnded: boolean): LimitHit {
   const what = `the workspace and its /tmp hold ${fillOf(usedBytes, limitBytes)}`;
   const message = wasEnded ? `The command was ended because ${what}.` : `After the command ${what}.`;

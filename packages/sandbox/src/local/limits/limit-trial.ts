@@ -1,10 +1,10 @@
 /**
- * Whether limits hold, tried out by the first command of a backend: it must be stopped by them. That a file of a control
- * group could be written or an rlimit be set proves nothing: the kernel may exempt the server's user, or the command
- * may not have got in.
+ * Checks whether limits hold, with the first command of a backend: they must stop it. That a control group's file could
+ * be written or an rlimit be set proves nothing: the kernel may exempt the server's user, or the command may not be in
+ * the group.
  *
- * Memory and processor time under a control group are the exception. Using them up would have the kernel report a
- * process that ran out of memory at each start of a server, so there it is enough that the group counts the command.
+ * Memory and processor time under a control group are the exception. Using them up would make the kernel report a
+ * process that ran out of memory at each start of a server. So there it is enough that the group counts the command.
  */
 import { release } from 'node:os';
 import type { Isolation } from '../../backend.ts';
@@ -13,7 +13,7 @@ import { NO_TRIAL, type Trial } from '../isolation/trial.ts';
 
 const FORK = '( ( (echo forked); : ); : )';
 
-/** In this order, for a shell that may not fork waits a while and tries again: then the trial is over. */
+/** In this order, because a shell that may not fork waits a while and retries: then the trial is over. */
 const TESTS = {
   groups: 'while read -r line; do echo "group $line"; done < /proc/self/cgroup',
   fileSize: `(ulimit -f 1; trap '' XFSZ; printf '%4096s' x 2>/dev/null > large && echo 'wrote it all')`,
@@ -25,17 +25,17 @@ const TESTS = {
 
 export type Test = keyof typeof TESTS;
 
-/** Under a group: room for the two shells of a sandbox and a test, but not for FORK, be there a sandbox or not. */
+/** Under a group: room for the two shells of a sandbox and a test, but not for FORK, with or without a sandbox. */
 export const TRIAL_PROCESSES = 3;
 
-/** The limits an rlimit can stand for. */
+/** The limits that an rlimit can enforce. */
 export const RLIMIT_TESTS = {
   fileSizeBytes: 'fileSize',
   memoryBytes: 'dataSize',
   processes: 'processRlimit',
 } as const satisfies Partial<Record<LimitName, Test>>;
 
-/** Since then a user namespace counts the processes in it on their own. */
+/** Since then a user namespace counts its processes separately. */
 const COUNTS_PER_NAMESPACE = [5, 14] as const;
 
 export function trialOf(tests: readonly Test[], entrances: readonly number[] = []): Trial {
@@ -50,7 +50,7 @@ export function trialOf(tests: readonly Test[], entrances: readonly number[] = [
   };
 }
 
-/** Why an rlimit cannot stand for a limit; undefined if it can. */
+/** Why an rlimit cannot enforce a limit; undefined if it can. */
 export function whyNoRlimit(
   limit: keyof typeof RLIMIT_TESTS,
   output: string,

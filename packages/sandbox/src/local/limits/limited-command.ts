@@ -18,21 +18,21 @@ export interface SlotMeans {
 
 export class LimitedCommand implements SpaceWatcher {
   readonly launch: LaunchLimits;
-  /** The process below which everything of it runs. */
+  /** The root process of everything that it runs. */
   pid: number | undefined;
   readonly #means: SlotMeans;
   readonly #running: Set<LimitedCommand>;
   readonly #oomKillsBefore: number;
-  /** Whether no other command has run in the slot beside it. */
+  /** Whether no other command has run in the slot at the same time. */
   #isAlone: boolean;
   readonly usedBefore: number | undefined;
-  /** What the workspace held when it was ended for that. */
+  /** What the workspace held when the command was ended because of it. */
   #usedWhenEnded: number | undefined;
   readonly #callerSignal: AbortSignal;
   readonly #controller = new AbortController();
   readonly #abort = () => this.#controller.abort();
 
-  /** `running`: the commands of the slot, which it becomes one of. */
+  /** `running`: the commands of the slot, to which this one is added. */
   constructor(
     means: SlotMeans,
     running: Set<LimitedCommand>,
@@ -57,7 +57,7 @@ export class LimitedCommand implements SpaceWatcher {
     means.space?.watch(this);
   }
 
-  /** Aborted by the caller, or because the workspace is over its limit. */
+  /** Aborts because of the caller, or because the workspace is over its limit. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -67,7 +67,7 @@ export class LimitedCommand implements SpaceWatcher {
     this.#abort();
   }
 
-  /** The limit it ran into. A command that ended before anybody looked at its workspace is looked at here. */
+  /** The limit it ran into. If a command ended before anybody checked its workspace, that is checked here. */
   async hitBy(end: CommandEnd): Promise<LimitHit | undefined> {
     const { limits, space } = this.#means;
     if (end.cause === 'timeout') return undefined;
@@ -92,7 +92,7 @@ export class LimitedCommand implements SpaceWatcher {
 
   #isOomVictim({ cause, exitCode, signal }: CommandEnd): boolean {
     if (cause !== 'exited' || exitCode === 0) return false;
-    // Who shares its group with others may fail for reasons of its own while one of them is ended.
+    // A command that shares its group with others may fail for reasons of its own while one of them is ended.
     if (!this.#isAlone && signal !== 'SIGKILL') return false;
     return this.#means.oomKills() > this.#oomKillsBefore;
   }

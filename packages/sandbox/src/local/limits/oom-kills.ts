@@ -1,6 +1,6 @@
 /**
- * How often the kernel has ended a process of a control group because memory ran out, whichever limit it was that was
- * reached. In version 2 the groups below it count too; in version 1 only its own processes do.
+ * How often the kernel has ended a process of a control group because memory ran out, whichever limit was reached. In
+ * version 2 the groups below it count too; in version 1 only its own processes do.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { findOwnGroups } from './own-groups.ts';
 
 export type OomKills = () => number;
 
-/** In memory, as all of this file system: read in place. A group that is gone has ended nothing. */
+/** This file system is in memory: read synchronously. A deleted group has ended nothing. */
 export function oomKillsOf(dir: string, version: 1 | 2): OomKills {
   const path = join(dir, version === 2 ? 'memory.events' : 'memory.oom_control');
   return () => {
@@ -21,8 +21,8 @@ export function oomKillsOf(dir: string, version: 1 | 2): OomKills {
 }
 
 /**
- * Of the group this process is in, which its commands share where they have none of their own: in a container with a
- * memory limit that is the container's.
+ * For the group of this process, which its commands share if they have none of their own: in a container with a memory
+ * limit that is the container's.
  */
 export async function ownOomKills(): Promise<OomKills> {
   const { v1, v2 } = await findOwnGroups();

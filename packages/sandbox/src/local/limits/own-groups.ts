@@ -1,6 +1,6 @@
 /**
- * The control groups this process is in, as directories: one for all controllers of version 2, one per hierarchy of
- * version 1. Machines mix the two, so each controller is looked for on its own.
+ * The control groups of this process, as directories: one for all controllers of version 2, one per hierarchy of
+ * version 1. Machines mix the two, so each controller is looked up separately.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -13,7 +13,7 @@ export type Controller = (typeof CONTROLLERS)[number];
 export interface OwnGroups {
   /** Hierarchies of version 1 that have the controller. */
   v1: ReadonlyMap<Controller, string>;
-  /** Whether it has a controller, only its `cgroup.controllers` says. */
+  /** Only its `cgroup.controllers` says whether it has a controller. */
   v2: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function ownGroups(membership: string, mounts: readonly MountEntry[]): Ow
   return { v1, v2 };
 }
 
-/** Undefined where no mount shows the group, as for one outside the root of this process's cgroup namespace. */
+/** Undefined if no mount shows the group, as for one outside the root of this process's cgroup namespace. */
 function directoryOf(
   path: string,
   mounts: readonly MountEntry[],

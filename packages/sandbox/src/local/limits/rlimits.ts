@@ -1,4 +1,4 @@
-/** Limits that every process carries itself and hands on to its children, set by the shell that runs the command. */
+/** Limits that every process has and its children inherit, set by the shell that runs the command. */
 export interface Rlimits {
   /** With 0 nothing can be written to a file. */
   fileSizeBytes?: number | undefined;
@@ -8,8 +8,8 @@ export interface Rlimits {
 }
 
 /**
- * Soft and hard limits. One that cannot be set is above a hard limit the server has itself, which then holds. POSIX
- * counts file sizes in units of 512 bytes, bash in kilobytes, and has its own letter for processes.
+ * Soft and hard limits. If one cannot be set, it is above a hard limit of the server itself, which then applies. POSIX
+ * counts file sizes in units of 512 bytes, bash in kilobytes, and bash has its own letter for processes.
  */
 export function renderRlimits(
   { fileSizeBytes, dataBytes, processes }: Rlimits,
@@ -18,7 +18,7 @@ export function renderRlimits(
   const commands: string[] = [];
   if (fileSizeBytes !== undefined) {
     commands.push(`ulimit -f ${Math.ceil(fileSizeBytes / (shell === 'bash' ? 1024 : 512))} 2>/dev/null`);
-    // A program that is told that it cannot write can say so, and go on; one that is ended cannot.
+    // A program that gets an error for a write can report it and continue; one that is killed cannot.
     if (fileSizeBytes === 0) commands.push("trap '' XFSZ");
   }
   if (dataBytes !== undefined) commands.push(`ulimit -d ${Math.ceil(dataBytes / 1024)} 2>/dev/null`);

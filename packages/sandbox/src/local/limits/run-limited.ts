@@ -1,4 +1,4 @@
-/** A command under the limits of its slot: what every tool that runs one goes through. */
+/** Runs a command under the limits of its slot; every tool that runs one uses this. */
 import { type CommandEnd, type CommandOptions, runCommand } from '../process/run-command.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import type { LimitHit } from './limit-hits.ts';

@@ -19,7 +19,7 @@ const CPU_PERIOD_US = 100_000;
 
 export class SlotGroup {
   readonly name: string;
-  /** Open for writing: whoever writes 0 to all of them is in the group. */
+  /** Open for writing: a process that writes 0 to all of them is in the group. */
   readonly entrances: readonly number[];
   readonly oomKills: OomKills | undefined;
   readonly #dirs: readonly string[];

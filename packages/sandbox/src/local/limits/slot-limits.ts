@@ -1,6 +1,6 @@
 /**
- * The limits of one slot while it is held: its control group, made at its first command, and the space its workspace
- * takes. All its commands share them.
+ * The limits of one slot while it is held: its control group, created at its first command, and the disk space of its
+ * workspace. All its commands share them.
  */
 import type { CreatedWorkspace } from '../../workspace/workspaces.ts';
 import type { BackendLimits } from './backend-limits.ts';
@@ -25,7 +25,7 @@ export class SlotLimits {
     this.#space = limits.space && new WorkspaceSpace(writableDirs, isNew, limits.space);
   }
 
-  /** Before a command is launched. Whoever gets it calls its `done`. */
+  /** Before a command is launched. The caller must call its `done`. */
   async begin(signal: AbortSignal): Promise<LimitedCommand> {
     const [group, usedIfOver] = await Promise.all([this.#openGroup(), this.#space?.usedIfOver()]);
     const oomKills = group?.oomKills ?? this.#limits.ownOomKills;
@@ -33,7 +33,7 @@ export class SlotLimits {
     return new LimitedCommand(means, this.#running, usedIfOver, signal);
   }
 
-  /** Rejects if the workspace has no room for so many bytes more. */
+  /** Rejects if the workspace has no room for this many more bytes. */
   async admit(moreBytes: number): Promise<void> {
     const usedBytes = await this.#space?.usedIfOver(moreBytes);
     if (this.#space && usedBytes !== undefined) throw noRoom(moreBytes, usedBytes, this.#space.limitBytes);
@@ -48,7 +48,7 @@ export class SlotLimits {
   async #openGroup(): Promise<SlotGroup | undefined> {
     const { groups } = this.#limits;
     if (!groups) return undefined;
-    // A failed attempt is not kept: the next command tries again.
+    // A failed attempt is not cached: the next command tries again.
     this.#group ??= SlotGroup.create(groups.homes, groups.limits).catch((error: unknown) => {
       this.#group = undefined;
       throw error;

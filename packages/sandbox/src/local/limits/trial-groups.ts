@@ -1,4 +1,4 @@
-/** Control groups for the first command of a backend, by which it is seen whether those of slots would hold. */
+/** Control groups for the first command of a backend, which show whether those of slots would hold. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxLimits } from '../../limits.ts';
@@ -11,7 +11,7 @@ import { SlotGroup } from './slot-group.ts';
 export class TrialGroups {
   readonly #homes: readonly GroupHome[];
   readonly #group: SlotGroup | undefined;
-  /** Why a controller does not hold commands to anything, for those that do not. */
+  /** Why a controller does not limit commands, for those that do not. */
   readonly reasons: Map<Controller, string>;
 
   private constructor(
@@ -45,7 +45,7 @@ export class TrialGroups {
     return this.#has('pids') ? ['groups', 'processGroup'] : ['groups'];
   }
 
-  /** The homes of those groups that hold, by what the command printed in them. */
+  /** The homes of the groups that hold, according to what the command printed in them. */
   async judge(observed: Observed): Promise<GroupHome[]> {
     const held: GroupHome[] = [];
     for (const home of this.#homes) {

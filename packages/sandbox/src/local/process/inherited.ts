@@ -1,7 +1,7 @@
 /**
- * What this process inherited from whoever started it, beyond the usual three, and did not mark to be closed: its
- * children would get it too, and with it perhaps a file or a socket that is none of theirs. Node can neither close it
- * (it may be somebody's) nor mark it, but it can give a child something else under that number.
+ * Descriptors that this process inherited, beyond the usual three, and that are not closed on exec: its children would
+ * get them too, perhaps a file or a socket that is not theirs. Node can neither close one (it may be in use) nor mark
+ * it, but it can give a child something else under that number.
  */
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ const O_CLOEXEC = 0o2000000;
 let inherited: readonly number[] | undefined;
 let nowhere: number | undefined;
 
-/** In ascending order. Looked for once: what Node opens by itself is closed in a child. */
+/** In ascending order. Computed once: Node closes its own descriptors in a child. */
 export function inheritedDescriptors(): readonly number[] {
   inherited ??= readdirSync('/proc/self/fd')
     .map(Number)
@@ -20,12 +20,14 @@ export function inheritedDescriptors(): readonly number[] {
   return inherited;
 }
 
-/** The descriptors of a child, as `spawn` takes them: those given, and nothing at the numbers of the inherited. */
+/**
+ * The descriptors of a child, as `spawn` takes them: the given ones, and nothing at the numbers of the inherited ones.
+ */
 export function withoutInherited<Entry>(stdio: readonly Entry[]): (Entry | number | 'ignore')[] {
   const all: (Entry | number | 'ignore')[] = [...stdio];
   for (const fd of inheritedDescriptors()) {
     if (fd < stdio.length) continue;
-    // spawn leaves out what it is told to ignore.
+    // spawn leaves out descriptors that it should ignore.
     while (all.length < fd) all.push('ignore');
     nowhere ??= openSync('/dev/null', 'r');
     all[fd] = nowhere;

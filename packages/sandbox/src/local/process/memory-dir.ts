@@ -1,10 +1,10 @@
 /**
- * Where small files without a name are made: in memory where the machine has such a place, so that making them in
- * place, not through the thread pool, waits for no disk.
+ * Where small unnamed files are created: in memory if the machine has such a place, so that creating them synchronously
+ * waits for no disk.
  *
- * They have a name for a moment only. A server that is killed in that moment leaves it, so the name tells whose it is and
- * the next start removes what belongs to no living process. A command can read the name of its output for as long as it
- * runs, so it tells that by a digest and not by a pid.
+ * They have a name only for a moment. A server that is killed in that moment leaves it, so the name says whose it is,
+ * and the next start removes what belongs to no living process. A command can read the name of its output for as long
+ * as it runs, so the name contains a digest and not a pid.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
@@ -15,10 +15,10 @@ import { livingTokens, processToken } from '../../host/process-table.ts';
 const MEMORY_DIR = '/dev/shm';
 
 const NAME = /^talaria-(?:pipes|script)-(?:(\d+)-([0-9a-f]{16})-)?/;
-/** Nothing has its name for so long. It decides about what is of another pid namespace, or of an earlier version. */
+/** No file keeps its name for this long. Decides about files from another pid namespace, or from an earlier version. */
 const OLD_MS = 60_000;
 
-/** `elsewhere` is used where there is no such place, or no room in it. */
+/** `elsewhere` is used if there is no such place, or no room in it. */
 export function inMemoryOr<T>(elsewhere: string, make: (dir: string) => T): T {
   try {
     return make(MEMORY_DIR);
@@ -27,12 +27,12 @@ export function inMemoryOr<T>(elsewhere: string, make: (dir: string) => T): T {
   }
 }
 
-/** A name that nothing else has, and by which a later process knows that this one is gone. */
+/** A unique name that tells a later process that this one is gone. */
 export function momentaryName(kind: 'pipes' | 'script'): string {
   return `talaria-${kind}-${pidNamespace()}-${digestOf(processToken())}-${randomUUID()}`;
 }
 
-/** Removes what processes that are gone have left, of this user's. */
+/** Removes what dead processes of this user have left. */
 export function sweepMomentary(): void {
   const living = new Set(livingTokens().map(digestOf));
   for (const dir of [MEMORY_DIR, tmpdir()]) {
@@ -53,7 +53,7 @@ function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, 16);
 }
 
-/** Its number. The same pid is somebody else in another. */
+/** The number of its pid namespace. The same pid is another process in another namespace. */
 function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '');
 }
@@ -70,6 +70,6 @@ function removeIfThere(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // Another server that starts now was faster, or it is not ours to remove.
+    // Another server that starts now was faster, or we may not remove it.
   }
 }

@@ -1,9 +1,9 @@
 /**
  * The output of a command in bounded memory: its first and its last bytes, and how many there were.
  *
- * Output up to the limit is kept as it is. Once it grows past the limit, all of it also goes to a spool file up to
- * a cap on disk; memory holds the head and the tail only, however much is printed. `write` returns a promise when
- * the caller has to wait before it reads on, which is what carries the pace of the disk back to the command.
+ * Output up to the limit is kept as it is. When it exceeds the limit, all of it also goes to a spool file, up to a cap;
+ * memory holds only the head and the tail, however much is printed. `write` returns a promise when the caller has to
+ * wait before it reads on; so a slow disk slows the command down.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { completeLength, continuationLength } from '../../workspace/files/utf8.ts';
@@ -18,7 +18,7 @@ export interface Spool {
 export interface OutputLimits {
   /** Bytes kept in memory and returned. */
   limitBytes: number;
-  /** Bytes kept on disk of an output over the limit. */
+  /** How many bytes of a longer output are stored on disk. */
   spoolLimitBytes: number;
 }
 
@@ -26,7 +26,7 @@ export interface CapturedOutput {
   text: string;
   totalBytes: number;
   truncated: boolean;
-  /** Where the whole output lies, if it was truncated and could be kept. */
+  /** Where the whole output is, if it was truncated and could be stored. */
   spoolPath: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export class OutputCapture {
   readonly #openSpool: () => Promise<Spool>;
   readonly #headBytes: number;
   readonly #tailBytes: number;
-  /** Each is made when its first byte comes: most commands print little, many nothing. */
+  /** Each is allocated when its first byte comes: most commands print little, many nothing. */
   #head = NOTHING;
   /** A ring: byte n of what follows the head is at n modulo its size. */
   #tail = NOTHING;
@@ -53,7 +53,7 @@ export class OutputCapture {
     this.#tailBytes = limits.limitBytes - this.#headBytes;
   }
 
-  /** The caller may use the chunk's memory again once this is done. */
+  /** The caller may reuse the chunk's memory when this is done. */
   write(chunk: Buffer): Promise<void> | undefined {
     const before = this.#totalBytes;
     const spooling = before + chunk.length > this.#limits.limitBytes ? this.#spoolOut(chunk) : undefined;

@@ -1,9 +1,9 @@
 /**
  * Real pipes for the output of commands.
  *
- * Node gives a child a socket where it says 'pipe'. A command notices: opening /dev/stdout or /dev/stderr fails
- * on a socket, and many scripts do that. Node cannot make a pipe, but a FIFO whose name is gone is one. Making
- * one takes a process, so they are made a few at a time, before the last is gone, and kept open until they are used.
+ * Node gives a child a socket for 'pipe'. A command notices: opening /dev/stdout or /dev/stderr fails on a socket, and
+ * many scripts do that. Node cannot create a pipe, but an unlinked FIFO is one. Creating one takes a process, so they
+ * are created a few at a time, before the last is used, and kept open until they are needed.
  */
 import { execFile } from 'node:child_process';
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
@@ -17,12 +17,12 @@ const run = promisify(execFile);
 
 /** Each costs two descriptors while it waits; thirty-two make the cost of mkfifo vanish next to that of a spawn. */
 const BATCH = 32;
-/** With fewer left, more are made: a command should find one and not wait for mkfifo. */
+/** With fewer left, more are created: a command should find one and not wait for mkfifo. */
 const LOW = BATCH / 2;
 
 /** Plain descriptors: whoever takes a pipe owns both and closes both. */
 export interface Pipe {
-  /** Not blocking; to be read through an event loop. */
+  /** Non-blocking, for reading through an event loop. */
   read: number;
   /** Blocking, as programs expect of their output. */
   write: number;
@@ -57,7 +57,7 @@ export class PipeStock {
     this.#refill = this.#make().finally(() => {
       this.#refill = undefined;
     });
-    // Whoever finds none left waits for it and hears of the failure; nobody else has to.
+    // A caller that finds none left waits for it and gets the failure; nobody else has to.
     this.#refill.catch(() => {});
   }
 
@@ -65,7 +65,8 @@ export class PipeStock {
     const dir = inMemoryOr(tmpdir(), makeDirectory);
     try {
       const paths = Array.from({ length: BATCH }, (_, index) => join(dir, String(index)));
-      // Who opens its own output by name need not be the server's user, and nobody else finds it in this directory.
+      // A command that opens its own output by name need not be the server's user, and nobody else finds it in this
+      // directory.
       await run('mkfifo', ['-m', '666', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
       for (const path of paths) this.#pipes.push(openPipe(path));
     } finally {

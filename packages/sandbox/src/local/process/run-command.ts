@@ -4,10 +4,10 @@
  *   running ─exits→ ended
  *   running ─timeout or abort→ ending ─everything is dead→ ended
  *
- * Both outputs of a command are one pipe, so what it prints stays in order; the launched program has its own
- * standard error, so what it says about itself is never taken for output. The script travels in a file whose name is
- * gone: an argument may not exceed 128 KB. `runCommand` settles when the command's processes are gone and its
- * output is read, and never waits longer than the drain time for a pipe that somebody outside still holds.
+ * Both outputs of a command are one pipe, so its output stays in order; the launched program has its own standard
+ * error, so its own messages never count as output. The script is passed in an unlinked file: an argument may not
+ * exceed 128 KB. `runCommand` settles when the command's processes are gone and its output is read, and never waits
+ * longer than the drain time for a pipe that somebody outside still holds.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -24,11 +24,11 @@ import type { Exit } from './terminate.ts';
 const READ_BYTES = 64 * 1024;
 const MOST_SPARE = 32;
 const DRAIN_MS = 1_000;
-/** Of the event loop: in the first it reads what there is, in the second it notices the end. */
+/** Turns of the event loop: in the first it reads what there is, in the second it notices the end. */
 const LAST_TURNS = 2;
-/** Of what the launched program says about itself. */
+/** How much of the launched program's own messages is kept. */
 const MESSAGE_LENGTH = 4_000;
-/** Of two names for one number the usual comes first in Node's list, so it is put in last. */
+/** Of two names for one number the usual one comes first in Node's list, so it is inserted last. */
 const SIGNALS = new Map(
   Object.entries(os.signals)
     .reverse()
@@ -40,15 +40,15 @@ export interface Launch {
   args: readonly string[];
   env: Record<string, string>;
   cwd: string;
-  /** Descriptors the program gets from 4 on; they stay the caller's. */
+  /** Descriptors that the program gets from 4 on; the caller still owns them. */
   entrances: readonly number[];
-  /** Ends everything the launched program started; true when nothing is left. */
+  /** Ends everything that the launched program started; true when nothing is left. */
   end(pid: number, exit: Exit): Promise<boolean>;
-  /** Sends a signal to everything the command has started and that is still there. */
+  /** Sends a signal to everything that the command has started and that still exists. */
   signal(pid: number, signal: NodeJS.Signals): void;
 }
 
-/** Where the output goes. A promise makes the reader wait, and so the command. */
+/** Receives the output. If it returns a promise, the reader waits, and so does the command. */
 export interface OutputSink {
   write(chunk: Buffer): Promise<void> | undefined;
 }
@@ -56,13 +56,13 @@ export interface OutputSink {
 export interface CommandOptions {
   /** Read by the launched program from descriptor 3. */
   script: Uint8Array;
-  /** A directory commands cannot see, for the moment in which a script that is not kept in memory has a name. */
+  /** A directory that commands cannot see, for the moment in which a script that is not in memory has a name. */
   scriptDir: string;
   pipes: PipeStock;
   capture: OutputSink;
-  /** A descriptor to read from; it stays the caller's. Without it the input is at its end. */
+  /** A descriptor to read from; the caller still owns it. Without it the input is at its end. */
   stdin?: number;
-  /** Without it the command may take for ever. */
+  /** Without it the command may take forever. */
   timeoutMs?: number | undefined;
   signal: AbortSignal;
   /** Called when it has been launched. */
@@ -70,20 +70,20 @@ export interface CommandOptions {
 }
 
 export interface RunningCommand {
-  /** The process below which everything of it runs. */
+  /** The root process of everything that it runs. */
   pid: number;
   signal(signal: NodeJS.Signals): void;
 }
 
 export interface CommandEnd {
   cause: 'exited' | 'timeout' | 'aborted';
-  /** As a shell tells it: 128 + n after signal n. */
+  /** As a shell reports it: 128 + n after signal n. */
   exitCode: number | undefined;
-  /** By that code, for an isolated command is the child of a shell that tells nothing else. */
+  /** From that code, because an isolated command is the child of a shell that reports nothing else. */
   signal: NodeJS.Signals | undefined;
-  /** False if the program ended before it had read the script: what failed then is the sandbox. */
+  /** False if the program ended before it had read the script: then the sandbox failed. */
   started: boolean;
-  /** What the launched program said about itself; nothing unless it failed. */
+  /** The launched program's own messages; empty unless it failed. */
   message: string;
   /** False if something could not be killed. */
   gone: boolean;
@@ -157,12 +157,12 @@ function start(launch: Launch, input: number | 'ignore', scriptFd: number, outpu
     });
     return { child, exit, exited };
   } finally {
-    // The command holds it now; as long as the server did too, the output would never end.
+    // The command has it now; while the server held it too, the output would never end.
     closeSync(outputFd);
   }
 }
 
-/** Reads on past what it keeps: a writer must not block on it. */
+/** Reads more than it keeps: a writer must not block on it. */
 function collectMessage(stderr: Readable | null): () => string {
   let text = '';
   // Null where the spawn itself failed.
@@ -200,7 +200,7 @@ interface OutputReader {
   close(): Promise<void>;
 }
 
-/** Buffers of readers that are done, for the next: one each would be garbage that has all of the heap collected. */
+/** Buffers of finished readers, for reuse: one each would be garbage that triggers full collections of the heap. */
 const spareBuffers: Buffer[] = [];
 
 /** Owns the descriptor. */
@@ -224,7 +224,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
     },
   });
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  // A pipe that breaks is a pipe that ended; what was read until then counts.
+  // A broken pipe counts as ended; what was read until then counts.
   socket.on('error', () => {});
   return {
     async drained(withinMs: number): Promise<void> {
@@ -234,7 +234,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
       });
       await Promise.race([closed, limit]);
       clearTimeout(timer);
-      // A busy event loop comes to its timers late, and to its pipes after them: what lies in the pipe by now counts.
+      // A busy event loop runs its timers late, and its pipes after them: what is in the pipe by now counts.
       for (let turn = 0; turn < LAST_TURNS; turn++) await Promise.race([closed, nextTurn()]);
     },
     async close(): Promise<void> {

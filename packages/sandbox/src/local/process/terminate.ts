@@ -1,17 +1,17 @@
 /**
  * Ending everything a command started.
  *
- * In a pid namespace the kernel does it: when the namespace's first process dies, it kills every other one and
- * lets the first be reaped only when all are gone. So the first process is what gets the signal, and the exit of
- * the program that made the namespace (unshare, bwrap) is the proof that nothing is left.
+ * In a pid namespace the kernel does it: when the namespace's first process dies, it kills all others and lets the
+ * first be reaped only when all are gone. So the first process gets the signal, and the exit of the program that
+ * created the namespace (unshare, bwrap) proves that nothing is left.
  *
- * Without one it is a search: whatever carries the command's marker in its environment, shares its session or
- * group, or descends from such a process, again and again until a search finds nothing. A process that has
- * changed its environment, its session and its parents before anyone looked escapes; that is why isolation
- * `none` asks for approvals.
+ * Without one it is a search for processes that carry the command's marker in their environment, share its session or
+ * group, or descend from such a process, repeated until a search finds nothing. A process that has changed its
+ * environment, its session and its parents before anyone looked escapes; that is why isolation `none` asks for
+ * approvals.
  *
- * A signal that asks for an end goes to the same processes, but not to the first of a namespace, which is ours: its
- * death would be theirs, at once.
+ * A signal that asks for an end goes to the same processes, except to the first of a namespace, which is ours: its
+ * death would kill the others at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -23,11 +23,11 @@ import {
   readVariable,
 } from '../../host/process-table.ts';
 
-/** Names the execution a process belongs to, as `<server>:<workspaces>:<execution>`. */
+/** Names the execution that a process belongs to, as `<server>:<workspaces>:<execution>`. */
 export const MARKER_VARIABLE = 'TALARIA_EXECUTION';
 
 const RETRY_MS = 5;
-/** How long ending may take before the caller gets its answer anyway; only an unkillable process needs it. */
+/** How long ending may take before the caller gets its answer anyway; only an unkillable process takes this long. */
 const PATIENCE_MS = 3_000;
 
 export interface Exit {
@@ -54,7 +54,10 @@ export function signalNamespace(outerPid: number, signal: NodeJS.Signals): void 
   for (const { pid } of found) kill(pid, signal);
 }
 
-/** `since`: seconds after boot before which none of them can have been started. True when nothing is found any more. */
+/**
+ * `since`: seconds after boot before which none of them can have been started. True when a search finds nothing any
+ * more.
+ */
 export async function endMarked(leaderPid: number, marker: string, since: number): Promise<boolean> {
   const deadline = Date.now() + PATIENCE_MS;
   do {
@@ -92,7 +95,7 @@ function findMarked(leaderPid: number, marker: string, since: number): ProcessEn
   return [...ours.values()];
 }
 
-/** Ends what a server that was killed left behind in these workspaces; never what a living one runs. */
+/** Ends what a killed server left behind in these workspaces; never what a living one runs. */
 export function endAbandoned(workspacesKey: string): void {
   for (const { pid, zombie } of readProcesses()) {
     if (zombie) continue;

@@ -1,8 +1,8 @@
 /**
  * A glob as a POSIX extended regular expression for find(1), over paths that start with `./`.
  *
- * `*` and `?` stop at a slash, `**` does not, `[…]` and `{a,b}` choose, a backslash makes the next character plain. A
- * glob without a slash is about the name alone, in any directory. What cannot be read as a sign stands for itself,
+ * `*` and `?` stop at a slash, `**` does not, `[…]` and `{a,b}` choose, a backslash makes the next character literal. A
+ * glob without a slash matches the name alone, in any directory. A character that cannot be read as special is literal,
  * so every text is a glob.
  */
 export function globToRegex(glob: string): string {

@@ -1,13 +1,13 @@
 /**
- * Cuts the output of the search script into records as it arrives, in memory for one record. A record that the limit
- * of the script cut off is dropped.
+ * Splits the output of the search script into records as it arrives, with one record in memory. A record that the
+ * script's limit cut off is dropped.
  */
 const NUL = 0;
 const NEWLINE = 0x0a;
 const EMPTY = Buffer.alloc(0);
 
 export interface RecordHandler {
-  /** `rest` is empty where records are paths alone. Both are valid during the call only. */
+  /** `rest` is empty if records are only paths. Both are valid only during the call. */
   onRecord(path: Buffer, rest: Buffer): void;
 }
 
@@ -30,7 +30,7 @@ export class RecordReader {
     return this.#readBytes >= this.#maxBytes;
   }
 
-  /** What came after the records. */
+  /** The text after the records. */
   get trailer(): string {
     return this.#trailer ?? '';
   }
@@ -64,7 +64,7 @@ export class RecordReader {
       this.#handler.onRecord(bytes.subarray(at, pathEnd), bytes.subarray(pathEnd + 1, end));
       at = end + 1;
     }
-    // The chunk's memory is used again once this returns.
+    // The chunk's memory is reused after this returns.
     this.#carry = at < bytes.length ? Buffer.from(bytes.subarray(at)) : EMPTY;
   }
 }

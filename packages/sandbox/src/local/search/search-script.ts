@@ -1,13 +1,13 @@
 /**
  * The shell command behind `search_files`: find(1) and grep(1), run in the sandbox like any other command. There a
- * hostile pattern or an endless tree costs the server nothing and ends with the time limit, and a file that only
- * isolation keeps out of reach is out of reach here too.
+ * hostile pattern or an endless tree costs the server nothing and ends with the timeout, and files that isolation hides
+ * are hidden here too.
  *
- * Where commands are not isolated this one still stays in the workspace: it refuses a directory that a link leads to,
- * and find follows none below it. A link swapped in between find and grep would be followed; the command that did so
- * was approved by a person and could have read what lies behind it itself. All that came from a model is quoted.
+ * Without isolation this command still stays in the workspace: it refuses a directory behind a link, and find follows
+ * none below it. A link that is swapped in between find and grep would be followed; but a person approved the command
+ * that did so, and it could have read the target itself. Everything from a model is quoted.
  *
- * It prints records and, behind an empty path, what find and grep complained about:
+ * It prints records and, behind an empty path, the complaints of find and grep:
  *   content   <path> NUL <line number> (`:` for a match, `-` for context) <text> LF
  *   files     <path> NUL
  * Paths are sorted, relative to the directory and begin with `./`.
@@ -19,19 +19,19 @@ export interface Search {
   target: 'content' | 'files';
   /** A regular expression for content, a glob for files. */
   pattern: string;
-  /** Narrows a search for content to files of this glob. */
+  /** Limits a content search to files that match this glob. */
   glob: string | undefined;
   context: number;
   /** Where to look, as commands see it. */
   dir: string;
-  /** The one file of the directory that is searched, where it is not the whole directory. */
+  /** The one file of the directory to search, if not the whole directory. */
   file: string | undefined;
 }
 
 export const EXIT = { link: 97, noEntry: 98, pattern: 99 } as const;
-/** Bytes of records that are printed; what comes after them is not counted. */
+/** How many bytes of records are printed; what comes after them is not counted. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
-/** A path and the start of a line: the rest of a huge line is of no use to anyone. */
+/** A path and the start of a line: the rest of a huge line is useless. */
 const MAX_LINE_BYTES = 6_000;
 const MAX_COMPLAINT_BYTES = 4_000;
 /** Not searched unless the search starts in one of them. */
@@ -54,7 +54,7 @@ function goTo(dir: string): string[] {
   ];
 }
 
-/** Perl's expressions are what models write; where grep was built without them, extended ones. */
+/** Models write Perl's expressions; if grep was built without them, extended ones are used. */
 function checkPattern(pattern: string): string[] {
   return [
     'flavour=-P; grep -P x /dev/null >/dev/null 2>&1; [ $? -lt 2 ] || flavour=-E',

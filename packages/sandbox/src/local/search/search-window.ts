@@ -1,6 +1,6 @@
 /**
- * What a search shows: of all results the window from `offset` on that fits into `limit` results and `maxBytes` bytes,
- * and how many there are in all. Lines of context come with the match they surround.
+ * What a search shows: the window of results from `offset` on that fits into `limit` results and `maxBytes` bytes, and
+ * the total number. Lines of context come with the match they surround.
  */
 import type { RecordHandler } from './record-reader.ts';
 
@@ -32,7 +32,7 @@ export class SearchWindow implements RecordHandler {
   #full = false;
   #lastPath: Buffer = Buffer.alloc(0);
   #path = '';
-  /** Context before a match that may come. */
+  /** Context before a possible match. */
   #pending: Line[] = [];
   /** Lines of context still to show after a match. */
   #after = 0;

@@ -1,8 +1,9 @@
 /**
- * What a shell says of itself, as source text for the next one. Both run in a subshell whose output is the state, under
- * whatever options and IFS the command left, with its umask in `__talaria_umask`.
+ * How a shell writes its own state, as source text for the next one. Both run in a subshell whose output is the state,
+ * under whatever options and IFS the command left, with its umask in `__talaria_umask`.
  *
- * The marker is each command's own: one that carried over would hide what the next command starts from whoever ends it.
+ * The marker belongs to each command: if it carried over, the processes of the next command would not be found when
+ * they have to be ended.
  */
 import { MARKER_VARIABLE } from '../process/terminate.ts';
 
@@ -49,9 +50,9 @@ const NOT_SAVED = [
 ].join('|');
 
 /**
- * Functions come after the options by which they are read (extglob), and before aliases, which would be expanded in
- * them. Bash does not write every name of a function such that it can read it again: where the whole does not parse,
- * those that do are taken one by one.
+ * Functions come after the options that are needed to parse them (extglob), and before aliases, which would be expanded
+ * in them. Bash does not write every function name in a form that it can read again: if the whole does not parse, those
+ * that do are taken one by one.
  */
 export const SAVE_IN_BASH = String.raw`
 \builtin printf '\\builtin cd -- %q || __talaria_gone=%q\n' "$PWD" "$PWD"

@@ -1,9 +1,9 @@
 /**
- * The state that a stateful command leaves to the next one: one file per workspace, where commands cannot reach it, so
- * it outlives them and the server and goes with the workspace.
+ * The state that a stateful command leaves to the next one: one file per workspace, which commands cannot reach. So it
+ * outlives them and the server, and is deleted with the workspace.
  *
- * A command writes its state into a file in its /tmp that it is told by name, and only when it ends. From there it is
- * taken if it is whole; a command that was ended, or replaced its shell, leaves the state as it was before.
+ * A command writes its state into a named file in its /tmp, and only when it ends. It is used if it is complete; a
+ * command that was ended, or that replaced its shell, leaves the state unchanged.
  */
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { ignoreMissing, withFile } from '../../workspace/files/workspace-path.ts
 import type { Workspace } from '../../workspace/workspaces.ts';
 import { STATE_END } from './stateful-script.ts';
 
-/** It is read by every stateful command. What is larger is data, and belongs into a file. */
+/** Every stateful command reads it. Larger data belongs into a file. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export function loadState({ stateDir }: Workspace): Promise<Buffer | undefined> {
@@ -25,7 +25,7 @@ export function leftStateName(): string {
   return `.talaria-shell-${randomUUID()}`;
 }
 
-/** Makes what the command left the state; otherwise says why it is not. */
+/** Makes what the command left the new state; otherwise returns why it is not. */
 export async function keepState(
   { stateDir, tmpDir }: Workspace,
   leftName: string,
@@ -43,7 +43,7 @@ export async function keepState(
   return undefined;
 }
 
-/** Removes what a command left, whether it was taken or not; what cannot be removed is a thing of its own making. */
+/** Removes what a command left, whether or not it was used; what cannot be removed is the command's own doing. */
 export async function dropLeft({ tmpDir }: Workspace, leftName: string): Promise<void> {
   await unlink(join(tmpDir, leftName)).catch(() => {});
 }

@@ -1,6 +1,6 @@
 /**
- * Stateful commands of a workspace run one after the other, in the order of their calls: each starts from what the one
- * before it left. A call that gives up waiting is as if it had never been.
+ * Stateful commands of a workspace run one after the other, in the order of their calls: each starts from the state
+ * that the one before it left. A call that gives up waiting has no effect.
  */
 import { type Patience, waitWithin } from '../patience.ts';
 

@@ -1,15 +1,14 @@
 /**
- * The script of a stateful command: it restores what the last one left, runs the command, and writes down what that
- * leaves.
+ * The script of a stateful command: it restores the last state, runs the command, and writes the new state.
  *
  * A state is source text for the next shell: directory, umask, options of `shopt`, variables, functions, aliases. It is
- * written when the command returns, or by an EXIT trap when it calls `exit` or dies of `set -e`. A command that sets an
- * EXIT trap replaces ours, and then has its state written only if it returns. Options of `set` hold for their own call:
- * a `set -e` that carried over would end a later call at its first command that fails.
+ * written when the command returns, or by an EXIT trap when it calls `exit` or ends because of `set -e`. A command that
+ * sets an EXIT trap replaces ours; its state is then written only if it returns. Options of `set` apply only to their
+ * own call: a `set -e` that carried over would end a later call at its first failing command.
  *
- * A state is text that the sandbox wrote itself, evaluated in the same sandbox, in an `eval` of its own: one that was
- * tampered with, or does not parse, harms nobody else, and the command runs all the same. `builtin` and the
- * backslashes pass over functions and aliases that have the name of what is used here; `cd` is a common one.
+ * A state is text that the sandbox wrote itself, evaluated in the same sandbox, in an `eval` of its own: if it was
+ * tampered with, or does not parse, it harms nobody else, and the command still runs. `builtin` and the backslashes
+ * bypass functions and aliases with the names that are used here; `cd` is a common one.
  */
 import { quote, renderScript, type ShellKind } from '../isolation/shell.ts';
 import { SAVE_IN_BASH, SAVE_IN_SH } from './save-commands.ts';
@@ -22,11 +21,11 @@ export interface StatefulCommand {
   command: string;
   /** As commands see it. */
   workspaceDir: string;
-  /** What the last command left, as it was written. */
+  /** The state of the last command, as it was written. */
   state: Uint8Array | undefined;
-  /** The file for what this one leaves, as commands see it; without it nothing is saved. */
+  /** The file for the new state, as commands see it; without it nothing is saved. */
   saveTo: string | undefined;
-  /** Where the command starts, if not where the state is. */
+  /** Where the command starts, if not in the directory of the state. */
   workdir: string | undefined;
   env: Readonly<Record<string, string>>;
 }
@@ -49,7 +48,7 @@ function renderSetup(stateful: StatefulCommand, builtin: string, save: string | 
   const parts: (string | Uint8Array)[] = [];
   if (state) {
     parts.push('__talaria_state=', quoteBytes(state), '\n');
-    // With `command` a plain sh, too, goes on after text that does not parse.
+    // With `command` a plain sh, too, continues after text that does not parse.
     parts.push(`command eval "$__talaria_state" 2>/dev/null || ${say(NOT_RESTORED)}\n`);
     if (!workdir) parts.push(`${builtin}test -z "$__talaria_gone" || ${say(goneWords(workspaceDir))}\n`);
     parts.push(`${builtin}unset __talaria_state __talaria_gone\n`);
@@ -62,7 +61,7 @@ function renderSetup(stateful: StatefulCommand, builtin: string, save: string | 
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
-/** The command stands on the first line, so that a shell that names a line of it names the right one. */
+/** The command is on the first line, so that line numbers in the shell's messages are right. */
 function renderSaved(command: string, builtin: string, save: string): string {
   return [
     `${builtin}eval ${quote(command)}`,

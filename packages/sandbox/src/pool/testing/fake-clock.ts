@@ -15,7 +15,7 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves on, stopping at every timer on the way until all that it set off has come to rest. */
+  /** Moves time forward. It stops at every timer until everything that the timer started has settled. */
   async advanceS(seconds: number): Promise<void> {
     const endMs = this.#nowMs + seconds * 1000;
     await atRest();
@@ -35,7 +35,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Everything that needs no time has happened: promises go on before the event loop turns. */
+/** Everything that needs no time has happened: promises settle before the event loop turns. */
 export function atRest(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * Containers that exist in memory only, for the pool's own tests. What a test sets in `before` happens first in every
- * call: it can wait or throw. Whatever a driver must never be asked for throws and is kept in `violations`.
+ * Containers that exist only in memory, for the pool's own tests. What a test sets in `before` happens first in every
+ * call: it can wait or throw. A request that a driver must never get throws and is recorded in `violations`.
  */
 import type { Container, PoolDriver, SlotRequest } from '../pool-driver.ts';
 

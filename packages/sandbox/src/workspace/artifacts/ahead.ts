@@ -1,5 +1,5 @@
 /**
- * Prepares the next items while the present one is used; the results come in the order of the items. Whatever was
+ * Prepares the next items while the present one is used; the results come in the order of the items. Everything
  * prepared is disposed of, used or not, however the loop ends.
  */
 export async function* ahead<Item, Result extends AsyncDisposable>(
@@ -11,7 +11,7 @@ export async function* ahead<Item, Result extends AsyncDisposable>(
   try {
     for await (const item of items) {
       const prepared = prepare(item);
-      // A failure is told when its turn comes; until then it must not count as nobody's.
+      // A failure is thrown when its turn comes; until then it must not count as unhandled.
       prepared.catch(() => {});
       queue.push(prepared);
       if (queue.length >= width) yield* taken(queue);

@@ -1,9 +1,9 @@
 /**
- * The entries of a tree, in the order in which a walk finds them. Everything is opened inside the generators, so
- * that their end closes it: a descriptor closed from outside while a path still goes through it could by then belong
- * to another workspace.
+ * The entries of a tree, in the order of a walk. Everything is opened inside the generators, so that their end closes
+ * it: if a descriptor were closed from outside while a path still goes through it, it could already belong to another
+ * workspace.
  *
- * Small files are read whole, several at a time: for them the hops to the thread pool are what takes the time.
+ * Small files are read whole, several at a time: for them the hops to the thread pool take most of the time.
  */
 import { type FileHandle, readlink, stat } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
@@ -36,7 +36,7 @@ export interface ArchiveSource {
 
 export interface TreeOptions {
   signal: AbortSignal;
-  /** Called for what is there and is no entry: neither file, directory nor link, or not to be read. */
+  /** Called for an entry that is left out: neither file, directory nor link, or unreadable. */
   onOmitted?: (() => void) | undefined;
 }
 
@@ -67,7 +67,7 @@ export async function* treeEntries(
 ): AsyncGenerator<TreeEntry, void> {
   try {
     await using workspace = await atPlace(place, (dir) => openDirectory(dir, []));
-    // The directory that is open now, whatever its name leads to later. The dot makes it no link.
+    // The directory that is open now, whatever its name leads to later. The dot keeps it from being a link.
     const root = `/proc/self/fd/${workspace.fd}/.`;
     yield* (isFile ? oneFile : tree)(root, components, options);
     if (!(await isStillAt(place, workspace))) throw changed('The workspace');
@@ -88,7 +88,7 @@ async function* oneFile(
   const components = path.slice(0, -1);
   await using handle = await openDirectory(root, components);
   await using prepared = await prepare({ handle, components }, Buffer.from(path.at(-1) ?? ''), [], options);
-  // It was there a moment ago: an archive without it would look like an empty one.
+  // It existed a moment ago: an archive without it would look like an empty one.
   if (!prepared.entry) throw changed(path.join('/'));
   yield prepared.entry;
 }
@@ -116,7 +116,7 @@ async function* tree(
   for (let skipped = 0; skipped < walk.skipped; skipped++) options.onOmitted?.();
 }
 
-/** A directory without the right to read it is an empty one, unless it is all that was asked for. */
+/** An unreadable directory counts as empty, unless it is the requested one. */
 async function* readableNames(
   directory: WalkedDirectory,
   isStart: boolean,
@@ -167,7 +167,7 @@ async function prepare(
   return whole({ ...described, type: 'file' }, blocks);
 }
 
-/** By its name, for what a reference to a link leads to cannot be asked for. */
+/** By its name, because the target of a link reference cannot be read. */
 async function linkTarget(directory: FileHandle, name: Buffer, path: readonly Name[]): Promise<Buffer> {
   try {
     return await describeErrors(path, () => readlink(inside(directory, name), { encoding: 'buffer' }));

@@ -1,4 +1,4 @@
-/** What a tree holds: a file, a directory or a link, as it was when it was opened. */
+/** An entry of a tree: a file, a directory or a link, in its state when it was opened. */
 export interface TreeEntry {
   /** Relative to where the tree begins, with `/`, in the bytes it has on disk. */
   name: Buffer;
@@ -7,7 +7,7 @@ export interface TreeEntry {
   size: number;
   mode: number;
   modifiedMs: number;
-  /** Exactly `size` bytes, or an error; of a link, its target. To be read before the next entry is asked for. */
+  /** Exactly `size` bytes, or an error; for a link, its target. Read it before the next entry. */
   content(): AsyncGenerator<Buffer, void>;
 }
 

@@ -6,7 +6,7 @@ import { type ArchiveSource, archiveEntries, tooLarge } from './archive-entries.
 import { tar } from './tar.ts';
 import { zip } from './zip.ts';
 
-/** Headers and small files are gathered to this size: each chunk costs the same on its way out. */
+/** Headers and small files are collected to this size: each chunk has a fixed cost on its way out. */
 const CHUNK_BYTES = 64 * 1024;
 
 export function openArchive(
@@ -23,13 +23,13 @@ function pack(source: ArchiveSource, format: ArchiveFormat, maxEntries: number):
   const stop = new AbortController();
   const entries = archiveEntries(source, maxEntries, stop.signal);
   const bytes = fromBytes(gathered(format === 'zip' ? zip(entries) : tar(entries)), () => stop.abort());
-  // What goes wrong on either side ends both; the reader of the stream hears of it.
+  // A failure on either side ends both; the reader of the stream gets it.
   return format === 'tar.gz' ? pipeline(bytes, createGzip(), () => {}) : bytes;
 }
 
 /**
- * Like Readable.from, but destroying it also stops what the generator is doing: of a file that compresses well a
- * great deal is read before the next chunk comes out.
+ * Like Readable.from, but destroying it also stops the generator's work: of a file that compresses well a lot is read
+ * before the next chunk comes out.
  */
 export function fromBytes(bytes: AsyncGenerator<Buffer, void>, stop: () => void): Readable {
   return new Readable({

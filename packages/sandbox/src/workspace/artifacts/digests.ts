@@ -1,10 +1,9 @@
 /**
- * The sha256 of files, each read once for as long as it does not change.
+ * The sha256 of files, each computed once for as long as the file does not change.
  *
- * A file is known by its inode, its size and the time of its last change, which no command can set. Times have the
- * grain of a clock tick, so a digest of a file that changed only just now is not kept: it could change once more
- * within the tick. Requests for the same file at the same time share one reading, which stops when the last of them
- * is no longer interested.
+ * A file is identified by its inode, its size and its change time, which no command can set. Times have the resolution
+ * of a clock tick, so the digest of a file that changed just now is not cached: it could change again within the tick.
+ * Concurrent requests for the same file share one read, which stops when nobody needs it any more.
  */
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
@@ -51,8 +50,8 @@ export class Digests {
     const stop = new AbortController();
     const settled = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > SETTLED_NS;
     const read = async (): Promise<string> => {
-      // Its own, because whoever asked first may close theirs before the others have their answer; so soon, perhaps,
-      // that the number already leads to another file.
+      // A descriptor of its own, because whoever asked first may close theirs before the others have their answer; so
+      // soon, perhaps, that the number already refers to another file.
       await using own = await open(`/proc/self/fd/${file.fd}`, 'r');
       const { dev, ino } = await own.stat({ bigint: true });
       if (dev !== stats.dev || ino !== stats.ino) throw changed(path);
@@ -66,7 +65,7 @@ export class Digests {
     return reading;
   }
 
-  /** Nobody waits for it any more; whoever comes next starts another. */
+  /** Nobody waits for it any more; the next request starts another. */
   #end(version: string, reading: Reading): void {
     reading.stop.abort();
     if (this.#readings.get(version) === reading) this.#readings.delete(version);

@@ -13,7 +13,7 @@ export async function* exactBytes(
   let at = start;
   while (at < end) {
     signal?.throwIfAborted();
-    // A new one each time: the last may still be on its way to a slow reader.
+    // A new buffer each time: the last may still be on its way to a slow reader.
     const block = Buffer.allocUnsafeSlow(Math.min(BLOCK_BYTES, end - at));
     const { bytesRead } = await file.read(block, 0, block.length, at);
     if (bytesRead === 0) throw changed(path);

@@ -1,4 +1,4 @@
-/** What can go wrong at a path, in the codes of the contract. */
+/** Failures at a path, in the codes of the contract. */
 import { SandboxError } from '../../errors.ts';
 import { InvalidPathError, WorkspacePathError } from '../files/path-components.ts';
 
@@ -18,8 +18,8 @@ export function toSandboxError(error: unknown): unknown {
 }
 
 /**
- * Whether this is what a walk meets in a tree that others change: the name is gone, or is something else by now, or
- * its owner took its rights away.
+ * Whether this is a normal failure in a tree that others change: the name is gone, or is something else by now, or its
+ * permissions were removed.
  */
 export function isPassing(error: unknown): boolean {
   return error instanceof WorkspacePathError;

@@ -1,6 +1,6 @@
 /**
- * Listing a tree in a fixed order with a limit. Of a directory with more names than may be returned only the first
- * are kept in memory.
+ * Lists a tree in a fixed order with a limit. Of a directory with more names than may be returned, only the first are
+ * kept in memory.
  */
 import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
@@ -40,7 +40,7 @@ export async function listTree(
       }
     }
     if (recursive && walk.descend(below) > 0) truncated = true;
-    // Past the limit the walk goes on only until it is known whether there is more.
+    // Past the limit the walk continues only until it is known whether there is more.
     if (truncated && entries.length >= maxEntries) break;
   }
   return { entries, truncated: truncated || walk.skipped > 0 };
@@ -82,7 +82,7 @@ async function firstNames(
       if (names.length > 2 * limit + MORE_NAMES) cut();
     }
   } catch (error) {
-    // What may not be read is not the end of a listing, unless it is all that was asked for.
+    // An unreadable entry does not end a listing, unless it is the requested one.
     if (isStart || !isPassing(error)) throw error;
     more = true;
   }

@@ -42,7 +42,7 @@ export class LocalArtifactFile implements ArtifactFile {
     await this.#file.close();
   }
 
-  /** Holds the last block back until the file is known to be the same: without it the answer cannot look whole. */
+  /** Holds the last block back until the file is known to be unchanged: without it the answer cannot look complete. */
   async *#verified(start: number, end: number, sha256: string | undefined): AsyncGenerator<Buffer> {
     let last: Buffer | undefined;
     for await (const block of exactBytes(this.#file, { start, end, path: this.path })) {

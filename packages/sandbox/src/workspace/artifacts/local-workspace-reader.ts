@@ -1,7 +1,7 @@
 /**
  * Reads a workspace directory on this machine. Every call opens what it needs and closes it with its answer. A backend
- * may move the directory at any time: what was opened stays the same one, and what was looked for in its old place is
- * looked for again.
+ * may move the directory at any time: an open file stays the same one, and a name that was not found in the old place
+ * is looked up again.
  */
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -95,7 +95,7 @@ export class LocalWorkspaceReader implements WorkspaceReader {
   }
 }
 
-/** Undefined for a directory; what is neither is refused. */
+/** Undefined for a directory; anything that is neither is refused. */
 async function fileAt(dir: string, components: readonly string[]): Promise<Stats | undefined> {
   const name = components.at(-1);
   if (name === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The tar format, as GNU tar writes it: names of any length and any bytes, sizes of any length. Written here because
- * names that are not UTF-8 have to come out as they are, and what is left after that is one header.
+ * The tar format, as GNU tar writes it: names of any length and any bytes, sizes of any length. It is written here
+ * because names that are not UTF-8 have to stay unchanged, and the rest is one header.
  */
 import type { ArchiveEntry } from './archive-entry.ts';
 
@@ -26,7 +26,7 @@ export function tarHeader(entry: Omit<ArchiveEntry, 'content'>): Buffer {
   return name.length > NAME_BYTES ? Buffer.concat([longName(name), header]) : header;
 }
 
-/** An entry of its own before the real one, whose content is the name. */
+/** A separate entry before the real one, whose content is the name. */
 function longName(name: Buffer): Buffer {
   const size = name.length + 1;
   const content = Buffer.alloc(Math.ceil(size / BLOCK) * BLOCK);

@@ -1,8 +1,8 @@
 /**
  * The directories of a tree, one after the other, each opened from the root without following a link.
  *
- * Only one is open at a time, so the number of open files does not grow with the depth. That costs a walk from the
- * root for each, hence the limit to the depth.
+ * Only one is open at a time, so the number of open files does not grow with the depth. Each needs a walk from the
+ * root, hence the limit to the depth.
  */
 import { type FileHandle, opendir } from 'node:fs/promises';
 import { describeErrors, type Name, openDirectory } from '../files/workspace-path.ts';
@@ -20,7 +20,7 @@ export interface WalkedDirectory {
 export class Walk {
   readonly #root: string;
   readonly #pending: (readonly Name[])[];
-  /** Directories that could not be looked into. */
+  /** Directories that could not be read. */
   skipped = 0;
 
   constructor(root: string, start: readonly Name[]) {
@@ -28,10 +28,13 @@ export class Walk {
     this.#pending = [start];
   }
 
-  /** Puts directories found in the present one next. Those that lie too deep are not taken: the answer says how many. */
+  /**
+   * Queues directories found in the present one. Those that are too deep are not queued: the return value says how
+   * many.
+   */
   descend(found: readonly (readonly Name[])[]): number {
     const taken = found.filter((components) => components.length <= MAX_DEPTH);
-    // One by one: a directory can hold more than a call takes arguments.
+    // One by one: a directory can hold more entries than a call can have arguments.
     for (const components of taken.toReversed()) this.#pending.push(components);
     return found.length - taken.length;
   }

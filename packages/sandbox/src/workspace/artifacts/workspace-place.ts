@@ -1,7 +1,7 @@
-/** Where the directory of a workspace is now. It may be elsewhere when the answer is used. */
+/** Where the directory of a workspace is now. It may have moved when the answer is used. */
 export type WorkspacePlace = () => string;
 
-/** What fails because the directory was moved meanwhile is done again in its new place. */
+/** If an operation fails because the directory was moved meanwhile, it is repeated in the new place. */
 export async function atPlace<T>(place: WorkspacePlace, work: (dir: string) => Promise<T>): Promise<T> {
   for (;;) {
     const dir = place();

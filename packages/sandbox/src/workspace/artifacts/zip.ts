@@ -2,8 +2,8 @@
  * The zip format, streamed: sizes and checksum follow each file, and the directory at the end needs the names of all
  * entries in memory, some hundred bytes each. Files and archives of any size (zip64).
  *
- * Unlike a tar, a zip is often unpacked by programs that take `\` for a separator and `C:` for a drive. Such a name
- * is one a command made to lead them astray; these characters, and bytes that are not UTF-8, are written as %XX.
+ * Unlike a tar, a zip is often unpacked by programs that treat `\` as a separator and `C:` as a drive. A command may
+ * create such names to mislead them; these characters, and bytes that are not UTF-8, are written as %XX.
  */
 import { isUtf8 } from 'node:buffer';
 import { pipeline, Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import type { ArchiveEntry } from './archive-entry.ts';
 
 const MAX_32 = 0xffff_ffff;
 const MAX_16 = 0xffff;
-/** Some way below, because what cannot be compressed becomes a little longer. */
+/** A bit below, because incompressible data becomes a little longer. */
 const ZIP64_FROM_BYTES = 0xf000_0000;
 const VERSION = 45;
 const MADE_ON_UNIX = (3 << 8) | VERSION;
@@ -75,7 +75,7 @@ function deflate(entry: ArchiveEntry, written: WrittenEntry): AsyncIterable<Buff
       yield block;
     }
   }
-  // What goes wrong on either side ends both; the reader of the stream hears of it.
+  // A failure on either side ends both; the reader of the stream gets it.
   return pipeline(Readable.from(checked(), { objectMode: false }), createDeflateRaw(), () => {});
 }
 
@@ -97,7 +97,7 @@ function isLarge({ size }: WrittenEntry): boolean {
 
 function localHeader(entry: WrittenEntry): Buffer {
   const large = isLarge(entry);
-  // Its sizes are in the descriptor; that they are here at all tells how long those are.
+  // Its sizes are in the descriptor; the presence of this field says how long those are.
   const extra = Buffer.concat([...(large ? [zip64Extra([0, 0])] : []), timeExtra(entry)]);
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
@@ -186,7 +186,7 @@ function writeCommon(header: Buffer, at: number, { isDirectory, modifiedMs }: Wr
   header.writeUInt16LE((years << 9) | ((date.getUTCMonth() + 1) << 5) | date.getUTCDate(), at + 6);
 }
 
-/** The time in UTC: the other one has no time zone. */
+/** The time in UTC: the other field has no time zone. */
 function timeExtra({ modifiedMs }: WrittenEntry): Buffer {
   const extra = Buffer.alloc(9);
   extra.writeUInt16LE(0x5455, 0);

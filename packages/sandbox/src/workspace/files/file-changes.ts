@@ -4,8 +4,8 @@
  *   staged (all new content is on disk under other names) ─nothing changed since it was read→ put in place ─→ done
  *   any step fails ─→ what was put in place is taken back, the rest is thrown away
  *
- * Each file changes in one step for whoever reads it. A process killed in between leaves some files changed and some
- * not; a command that changes a file in the instant between the second look and the rename is overwritten.
+ * A reader sees each file change in one step. A process killed in between leaves some files changed and some not; if a
+ * command changes a file between the second check and the rename, that change is overwritten.
  */
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
@@ -46,7 +46,7 @@ interface Staged {
   aside: string;
 }
 
-/** The regular file at this place, whole; undefined where there is none. */
+/** The content of the regular file at this path; undefined if there is none. */
 export async function seeFile(
   root: string,
   components: readonly string[],
@@ -64,7 +64,7 @@ export async function seeFile(
   );
 }
 
-/** Whether there is a regular file at this place; anything else that is no file is an error. */
+/** Whether there is a regular file at this path; anything else there is an error. */
 export async function fileExists(root: string, components: readonly string[]): Promise<boolean> {
   return (await ifPresent(withFile(root, components, async () => true))) ?? false;
 }
@@ -77,7 +77,7 @@ async function ifPresent<T>(file: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** No further than it was long when it was looked at: a command may be writing to it without an end. */
+/** No further than its length when it was opened: a command may be writing to it endlessly. */
 async function readUpTo(file: FileHandle, size: number): Promise<Buffer> {
   const content = Buffer.alloc(size);
   let length = 0;

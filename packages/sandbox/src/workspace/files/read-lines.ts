@@ -1,6 +1,6 @@
 /**
- * A window of lines out of a file of any size, in bounded memory and time: lines are counted to the end only where
- * the file is small enough to be read through.
+ * Reads a window of lines out of a file of any size, in bounded memory and time: lines are counted to the end only if
+ * the file is small enough.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { completeLength } from './utf8.ts';
@@ -13,13 +13,13 @@ export interface LineWindow {
   firstLine: number;
   maxLines: number;
   maxBytes: number;
-  /** Bytes after which the search for the window, and the counting after it, gives up. */
+  /** After this many bytes the search for the window, and the counting after it, gives up. */
   maxScanBytes: number;
 }
 
 export interface Lines {
   text: string;
-  /** Lines in `text`, a last one without its end included. */
+  /** Lines in `text`, including a last one without its end. */
   lineCount: number;
   /** Lines in the file, if it was read to its end. */
   totalLines: number | undefined;
@@ -73,7 +73,7 @@ export async function readLines(file: FileHandle, window: LineWindow): Promise<L
   };
 }
 
-/** After the last whole line, so that reading on from the next one misses nothing; a line alone is cut as it is. */
+/** After the last whole line, so that continuing with the next one misses nothing; a single longer line is cut. */
 function cutBetweenLines(bytes: Buffer): Buffer {
   const lastNewline = bytes.lastIndexOf(NEWLINE);
   return bytes.subarray(0, lastNewline === -1 ? completeLength(bytes) : lastNewline + 1);

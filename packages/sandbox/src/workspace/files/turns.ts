@@ -1,6 +1,6 @@
 /**
- * File tools that change a workspace take turns, in the order in which they were called: two edits of one file in
- * the same step both happen. Commands are not part of it; against them an edit looks again before it writes.
+ * File tools that change a workspace take turns, in the order of their calls: two edits of one file in the same step
+ * both happen. Commands do not take part; before an edit writes, it checks again whether a command changed the file.
  */
 const last = new Map<string, Promise<unknown>>();
 

@@ -1,6 +1,6 @@
 /** Cutting bytes without cutting a UTF-8 character in half. Bytes that are not UTF-8 may be cut anywhere. */
 
-/** How many bytes of the buffer remain when a character that is not complete at its end is left out. */
+/** How many bytes of the buffer remain without an incomplete character at its end. */
 export function completeLength(bytes: Uint8Array): number {
   const end = bytes.length;
   for (let back = 1; back <= Math.min(3, end); back++) {

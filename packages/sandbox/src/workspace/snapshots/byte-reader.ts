@@ -1,17 +1,17 @@
 export class StreamEndedError extends Error {}
 
-/** Takes bytes off a stream: so many at once, or so many piece by piece. Fewer than that is an error. */
+/** Reads bytes from a stream: this many at once, or this many piece by piece. Fewer is an error. */
 export class ByteReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #chunk: Buffer = Buffer.alloc(0);
-  /** Of what was begun and not read to its end. */
+  /** The unread rest of what was begun. */
   #left = 0;
 
   constructor(bytes: AsyncIterable<Uint8Array>) {
     this.#chunks = bytes[Symbol.asyncIterator]();
   }
 
-  /** For a few bytes: they are put together in memory. */
+  /** For a few bytes: they are joined in memory. */
   async take(count: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for (let left = count; left > 0; left -= pieces.at(-1)!.length) pieces.push(await this.#piece(left));

@@ -1,7 +1,7 @@
 /**
- * Makes a tree from a snapshot, in a directory that nobody else has yet. Everything is made by name inside the directory
- * opened before it, and no link is followed. Where the snapshot was taken of a tree that changed, a name can come twice or
- * below something that is no directory: what came first stays, and the other is counted as left out.
+ * Creates a tree from a snapshot, in a directory that nobody else uses yet. Everything is created by name inside the
+ * directory opened before it, and no link is followed. If the snapshot was taken of a changing tree, a name can come
+ * twice or below something that is not a directory: the first one stays, and the other is counted as left out.
  */
 import { chmod, type FileHandle, lutimes, mkdir, symlink, utimes } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -21,7 +21,7 @@ import { writeAll } from '../files/write-all.ts';
 import { ByteReader } from './byte-reader.ts';
 import { damaged, decodeNext, nameDamage } from './snapshot-format.ts';
 
-/** Until all is in a directory, its own rights must not be in the way. */
+/** Until everything is in a directory, its own permissions must not get in the way. */
 const WRITABLE = 0o700;
 const IN_THE_WAY = ['EEXIST', 'ENOTDIR', 'ELOOP', 'ENOENT'];
 
@@ -72,7 +72,7 @@ async function restoreEntries(root: string, bytes: ByteReader): Promise<Restored
   }
 }
 
-/** The directory that entries are made in. They come directory by directory, so it is mostly the last one. */
+/** The directory in which entries are created. They come directory by directory, so it is mostly the last one. */
 class ParentDirectories implements AsyncDisposable {
   readonly #root: string;
   #open: { path: string; handle: FileHandle } | undefined;
@@ -121,7 +121,7 @@ async function make(parent: FileHandle, components: readonly Buffer[], entry: Tr
   }
 }
 
-/** The deepest first: what is done in a directory changes its time, and its rights may forbid going on. */
+/** The deepest first: work in a directory changes its time, and its permissions may forbid more. */
 async function settleDirectories(root: string, directories: readonly Directory[]): Promise<void> {
   for (const { components, mode, modifiedMs } of directories.toReversed()) {
     await using directory = await openDirectory(root, components);
@@ -132,7 +132,7 @@ async function settleDirectories(root: string, directories: readonly Directory[]
 }
 
 function componentsOf(name: Buffer): Buffer[] {
-  // Each character is a byte here, whatever the name means to whom.
+  // Each character is a byte here, whatever the encoding of the name.
   const components = name.toString('latin1').split('/');
   if (components.some((component) => ['', '.', '..'].includes(component) || component.includes('\0'))) {
     throw damaged();

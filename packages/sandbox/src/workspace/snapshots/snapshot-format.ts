@@ -1,7 +1,7 @@
 /**
- * A snapshot in bytes: for each entry the length of its head (4 bytes), the head (JSON) and its content; after the last
- * one a head that says so. An archive format would not do: a tar keeps whole seconds, so that a file changed in the second
- * of its last build would look built, and restoring takes no more than reading this back.
+ * The binary form of a snapshot: for each entry the length of its head (4 bytes), the head (JSON) and its content;
+ * after the last one a head that says so. An archive format would not do: a tar keeps whole seconds, so a file changed
+ * in the second of its last build would look up to date. Restoring only reads this back.
  */
 import { SandboxError } from '../../errors.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
@@ -15,17 +15,17 @@ const TYPES: readonly unknown[] = ['file', 'directory', 'symlink'] satisfies Tre
 export interface SnapshotEnd {
   type: 'end';
   entries: number;
-  /** What was there and could not be kept. */
+  /** How many entries could not be stored. */
   omitted: number;
 }
 
 interface EntryHead extends Pick<TreeEntry, 'type' | 'size' | 'mode'> {
-  /** In base64, for a name is bytes. */
+  /** In base64, because a name is bytes. */
   name: string;
   modified_ms: number;
 }
 
-/** `omitted` is asked after the last entry. */
+/** `omitted` is called after the last entry. */
 export async function* encodeSnapshot(
   entries: AsyncIterable<TreeEntry>,
   omitted: () => number,
@@ -40,7 +40,7 @@ export async function* encodeSnapshot(
   yield encodeHead({ type: 'end', entries: count, omitted: omitted() } satisfies SnapshotEnd);
 }
 
-/** The next entry, or the end. What is left of the content of the last one is passed over. */
+/** The next entry, or the end. The unread rest of the last content is skipped. */
 export async function decodeNext(bytes: ByteReader): Promise<TreeEntry | SnapshotEnd> {
   await bytes.skipRest();
   const length = (await bytes.take(LENGTH_BYTES)).readUInt32BE();
@@ -52,7 +52,7 @@ export async function decodeNext(bytes: ByteReader): Promise<TreeEntry | Snapsho
   return { ...rest, name: Buffer.from(name, 'base64'), modifiedMs, content: () => bytes.rest() };
 }
 
-/** What a failure says of the snapshot; one that is not the snapshot's own stays as it is. */
+/** Turns a failure of the snapshot itself into its error; other errors stay unchanged. */
 export function nameDamage(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const isDamage = error instanceof StreamEndedError || /^(ZSTD|Z)_/.test(String(code));
@@ -60,7 +60,7 @@ export function nameDamage(error: unknown): unknown {
 }
 
 export function damaged(cause?: unknown): SandboxError {
-  return new SandboxError('snapshot_damaged', 'The snapshot is damaged, or not all of it is there.', {
+  return new SandboxError('snapshot_damaged', 'The snapshot is damaged or incomplete.', {
     cause,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Looks at everything in a workspace without reading a file. A command can set the time at which a file was modified to
- * any value, but not that of its last change, which the kernel keeps: so the fingerprint goes by that one too.
+ * Examines everything in a workspace without reading a file. A command can set a file's modification time to any value,
+ * but not its change time, which the kernel sets: so the fingerprint includes that, too.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
@@ -13,7 +13,7 @@ import { atPlace, type WorkspacePlace } from '../artifacts/workspace-place.ts';
 import { describeErrors, inside, type Name, openDirectory } from '../files/workspace-path.ts';
 
 const LOOK_AT_ONCE = 64;
-/** The kernel's clock for files goes in steps of up to so many ms. Two changes within one step look like one. */
+/** The kernel's clock for files advances in steps of up to this many ms. Two changes within one step look like one. */
 const CLOCK_STEP_MS = 10;
 
 interface Found {
@@ -21,7 +21,7 @@ interface Found {
   stats: BigIntStats;
 }
 
-/** Something that has just changed is looked at again once the clock has gone on. */
+/** Something that has just changed is examined again after the clock has advanced. */
 export async function surveyTree(place: WorkspacePlace, options: SurveyOptions): Promise<WorkspaceSurvey> {
   const survey = await atPlace(place, (dir) => lookAround(dir, options));
   if (survey.fingerprint !== undefined) return survey;
@@ -66,7 +66,7 @@ async function* lookAtAll(directory: WalkedDirectory): AsyncGenerator<Found, voi
       if (names.length === LOOK_AT_ONCE) yield* look();
     }
   } catch (error) {
-    // A directory that may not be read is as it was for as long as it is the same directory.
+    // An unreadable directory counts as unchanged for as long as it is the same directory.
     if (!isPassing(error)) throw error;
   }
   yield* look();

@@ -1,4 +1,4 @@
-/** A workspace as a stream of bytes, compressed, from which `restoreTree` makes it again. */
+/** A workspace as a compressed stream of bytes, from which `restoreTree` creates it again. */
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
 import type { SnapshotOptions } from '../../snapshots.ts';
@@ -8,7 +8,7 @@ import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import type { WorkspacePlace } from '../artifacts/workspace-place.ts';
 import { encodeSnapshot } from './snapshot-format.ts';
 
-/** The run waits for it, so quick rather than small; the checksum tells a damaged one from a whole one. */
+/** The run waits for it, so it is quick rather than small; the checksum detects damage. */
 const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
@@ -27,7 +27,7 @@ export function takeSnapshot(place: WorkspacePlace, { maxBytes, signal }: Snapsh
   );
   const kept = maxBytes === undefined ? entries : limited(entries, maxBytes);
   const bytes = fromBytes(gathered(encodeSnapshot(kept, () => omitted)), () => stop.abort());
-  // What goes wrong on either side ends both; the reader of the stream hears of it.
+  // A failure on either side ends both; the reader of the stream gets it.
   const packed = pipeline(bytes, createZstdCompress(COMPRESSION), () => {});
   return signal === undefined ? packed : addAbortSignal(signal, packed);
 }

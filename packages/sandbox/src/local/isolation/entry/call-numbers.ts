@@ -1,6 +1,6 @@
 /**
- * The numbers of the system calls that entry programs make and their filters know, as the kernel's headers have them; a
- * test compares the two. `undefined` where an architecture never had the call.
+ * The numbers of the system calls that entry programs make and that their filters know, from the kernel's headers; a
+ * test compares the two. `undefined` if an architecture never had the call.
  */
 export type Architecture = 'x64' | 'arm64';
 

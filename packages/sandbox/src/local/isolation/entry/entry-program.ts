@@ -1,9 +1,10 @@
 /**
- * The last step into a sandbox: a program that makes a few system calls and then becomes the program named by its
+ * The last step into a sandbox: a program that makes a few system calls and then executes the program named by its
  * arguments. No shell can make those calls, and the tools that can are missing on most machines or cost a process each.
  * So the server writes the program itself: a static executable of about two kilobytes.
  *
- * Its machine code only goes through a table of calls and stops at the first that fails. What it does is the table:
+ * Its machine code only steps through a table of calls and stops at the first that fails. The table defines what it
+ * does:
  *
  *   mount                               it makes mounts read-only, where it has the right to
  *   setgroups, setresgid, setresuid     it becomes the slot's own user, where the slot has one
@@ -18,17 +19,17 @@ import { seccompFilter } from './filter.ts';
 import { ENTRY_WORDS, machineCode } from './machine-code.ts';
 
 export interface Entry {
-  /** Mounts to be made read-only. */
+  /** Mounts to make read-only. */
   readOnly?: ReadOnlyMounts | undefined;
-  /** The kernel's user and group to become; without it the process stays who it is. */
+  /** The kernel user and group to become; without it the process keeps its own. */
   user?: number | undefined;
-  /** Whose user it is that becomes SANDBOX_UID in a new user namespace; without it none is made. */
+  /** The user that becomes SANDBOX_UID in a new user namespace; without it none is created. */
   mappedUser?: number | undefined;
 }
 
 export interface ReadOnlyMounts {
   paths: readonly string[];
-  /** What is in force on them already and has to be named again. */
+  /** Restrictions that already apply to them and must be repeated. */
   options: readonly string[];
 }
 
@@ -40,12 +41,12 @@ const SECCOMP_SET_MODE_FILTER = 1;
 const AT_FDCWD = -100;
 const O_WRONLY_CLOEXEC = 0o2000001;
 
-/** As the first argument: what the call before it answered. */
+/** As the first argument: the result of the call before it. */
 const LAST_RESULT = -1;
 const END_OF_TABLE = -1;
 const WORD_BYTES = 8;
 
-/** Text and bytes stand for their address. */
+/** Text and bytes are passed by their address. */
 type Argument = number | string | Filter;
 type Step = readonly [call: CallName, ...args: Argument[]];
 
@@ -57,7 +58,7 @@ class Filter {
   }
 }
 
-/** What this machine's entry programs are made of; undefined where there is no machine code for it. */
+/** The building blocks of this machine's entry programs; undefined if there is no machine code for it. */
 export function entryArchitecture(): Architecture | undefined {
   return process.arch === 'x64' || process.arch === 'arm64' ? process.arch : undefined;
 }
@@ -102,7 +103,7 @@ function mapSteps({ mappedUser }: Entry): Step[] {
   const map = `${SANDBOX_UID} ${mappedUser} 1\n`;
   return [
     ['unshare', CLONE_NEWUSER],
-    // A change of user has taken the process's own files in /proc from it.
+    // After a change of user, the process cannot access its own files in /proc.
     ['prctl', PR_SET_DUMPABLE, 1],
     ...writeSteps('/proc/self/setgroups', 'deny'),
     ...writeSteps('/proc/self/uid_map', map),

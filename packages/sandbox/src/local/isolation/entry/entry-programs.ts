@@ -1,7 +1,7 @@
 /**
  * The entry programs of one backend, as files in the skeleton that becomes the root of its commands. One serves all slots
- * that share a user. They are written in one go, on this thread: a process that another thread starts in between would
- * hold the file open for writing, and then the kernel runs it for nobody.
+ * that share a user. Each is written synchronously, on this thread: a process that another thread starts in between
+ * would inherit the file open for writing, and then the kernel refuses to run it.
  */
 import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ export class EntryPrograms {
     this.#architecture = architecture;
   }
 
-  /** Makes it unless it is there, and tells its place as commands see it. */
+  /** Creates it unless it exists, and returns its path as commands see it. */
   make(entry: Entry): string {
     const inside = pathOf(entry);
     const path = join(this.#rootDir, inside);
     if (existsSync(path)) return inside;
-    // Under its own name only when it is whole: half a program would be there for good.
+    // Gets its final name only when it is complete: half a program would stay forever.
     const unfinished = `${path}.new`;
     writeFileSync(unfinished, entryProgram(entry, this.#architecture));
     chmodSync(unfinished, 0o555);

@@ -1,4 +1,4 @@
-/** A static executable for Linux (ELF) in its smallest form: one read-only part that holds code and data. */
+/** A minimal static executable for Linux (ELF): one read-only segment with code and data. */
 import type { Architecture } from './call-numbers.ts';
 
 const MACHINE = { x64: 62, arm64: 183 };
@@ -7,7 +7,7 @@ const PART_BYTES = 56;
 const PARTS = 2;
 
 const ADDRESS = 0x400000;
-/** Of the content, once it is loaded. */
+/** The address of the content when it is loaded. */
 export const CONTENT_ADDRESS = ADDRESS + HEADER_BYTES + PARTS * PART_BYTES;
 
 /** The largest page of either architecture. */
@@ -22,7 +22,7 @@ const EXECUTE = 1;
 /** It starts at the first byte of its content. */
 export function executable(content: Buffer, architecture: Architecture): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
-  // 64 bits, the lowest byte of a number first, the only version there is.
+  // 64 bits, little-endian, the only version there is.
   Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]).copy(header);
   header.writeUInt16LE(2, 16);
   header.writeUInt16LE(MACHINE[architecture], 18);
@@ -36,7 +36,7 @@ export function executable(content: Buffer, architecture: Architecture): Buffer 
   return Buffer.concat([
     header,
     part(LOADED, READ | EXECUTE, ADDRESS, size),
-    // Without this the kernel takes the program for an old one that needs an executable stack.
+    // Without this the kernel takes it for an old program that needs an executable stack.
     part(STACK, READ | WRITE, 0, 0),
     content,
   ]);

@@ -1,10 +1,10 @@
 /**
- * The filter that the kernel asks about every system call of a command: a program for its packet filter machine (seccomp,
- * classic BPF), put together from the table of forbidden calls and a few rules about arguments.
+ * The filter that the kernel runs for every system call of a command: a program for its packet filter machine (seccomp,
+ * classic BPF), built from the table of forbidden calls and a few rules about arguments.
  *
- * The kernel hands it the number of the call, the architecture it was made for, and its arguments. A call made for another
- * architecture has other numbers, so whoever makes one is ended: 32-bit programs, and on x86-64 those of the x32 kind.
- * Calls that are judged by their number alone cost next to nothing: the kernel remembers the answer.
+ * The kernel passes it the number of the call, its architecture, and its arguments. A call for another architecture has
+ * other numbers, so its process is killed: 32-bit programs, and on x86-64 x32 programs. Calls that are decided by their
+ * number alone cost next to nothing: the kernel caches the answer.
  */
 import { FORBIDDEN_CALLS, NAMESPACE_CALLS, SOCKET_FAMILIES } from '../../../system-calls.ts';
 import { type Architecture, type CallName, callNumber } from './call-numbers.ts';
@@ -32,7 +32,7 @@ const RESERVING_IOCTLS = [0x40305828, 0x4030582a, 0x40305839];
 /** TIOCSTI and TIOCLINUX, which type into a terminal. */
 const TYPING_IOCTLS = [0x5412, 0x541c];
 
-/** A test of one argument, of which the kernel reads 32 bits; `otherwise` holds where none is met. */
+/** A test of one argument, of which the kernel compares 32 bits; `otherwise` applies if no test matches. */
 interface ArgumentRule {
   call: CallName;
   argument: number;
@@ -52,8 +52,8 @@ const ARGUMENT_RULES: readonly ArgumentRule[] = [
   },
   { call: 'socket', argument: 0, tests: equalsAny(SOCKET_FAMILIES, ALLOW), otherwise: refuse(EAFNOSUPPORT) },
   { call: 'personality', argument: 0, tests: equalsAny(PERSONALITIES, ALLOW), otherwise: refuse(EPERM) },
-  // Space that is reserved without a write is there at once, and past the limit on a file's size: programs are told
-  // what many a file system tells them, and write instead.
+  // Space that is reserved without a write counts at once, past the limit on a file's size. Programs get the error that
+  // many file systems give, and write instead.
   { call: 'fallocate', argument: 1, tests: equalsAny([PUNCH_HOLE], ALLOW), otherwise: refuse(EOPNOTSUPP) },
   {
     call: 'ioctl',
@@ -63,10 +63,10 @@ const ARGUMENT_RULES: readonly ArgumentRule[] = [
   },
 ];
 
-/** Its flags lie in memory, where no filter can look; without it programs use clone(2). */
+/** Its flags are in memory, which a filter cannot read; without it programs use clone(2). */
 const UNREADABLE_CALLS = ['clone3'] as const;
 
-/** Codes of the machine: load a word, jump if equal, greater or equal, or sharing a bit, and return. */
+/** Opcodes: load a word, jump if equal, greater or equal, or sharing a bit, and return. */
 const LOAD = 0x20;
 const JUMP_EQUAL = 0x15;
 const JUMP_GREATER_EQUAL = 0x35;
@@ -80,7 +80,7 @@ const argumentOffset = (index: number) => 16 + 8 * index;
 
 interface Instruction {
   code: number;
-  /** How many of the next are left out if the jump's condition holds, and if not. */
+  /** How many instructions to skip if the condition holds, and if not. */
   ifTrue?: number;
   ifFalse?: number;
   value: number;

@@ -1,7 +1,7 @@
 /**
- * The part of an entry program that is the same in all of them: it makes the calls of the table behind it, one after the
- * other, and then becomes the program that its arguments name. A call that fails, or a program that cannot be started,
- * ends it with a message and code 125.
+ * The part that all entry programs share: it makes the calls of the table behind it, one after the other, and then
+ * executes the program that its arguments name. If a call fails, or the program cannot be started, it ends with a
+ * message and code 125.
  *
  *   next:  entry = table[i]; if entry.call == -1: execve(argv[1], argv + 1, environment)
  *          first argument = entry.arguments[0] == -1 ? result of the last call : entry.arguments[0]
