@@ -1,4 +1,4 @@
-/** What the figures were measured on, as far as it explains them. */
+/** The machine that the figures were measured on, as far as it explains them. */
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 
 export interface Machine {
@@ -7,7 +7,7 @@ export interface Machine {
   cpu: string;
   cores: number;
   memoryGib: number;
-  /** Of the minute before; above zero something else is running too. */
+  /** The load of the minute before; above zero something else is running too. */
   load: number;
 }
 

@@ -1,12 +1,12 @@
 /**
- * A row of the table: what was measured, its floor, and the aim.
+ * A row of the table: what was measured, its floor, and the target.
  *
- * The ratio is ours ÷ floor within one round, and the row shows the median over the rounds: whatever else the
- * machine does while a round is measured slows both of its sides, so their ratio holds still where the figures do
- * not. It may therefore differ from the quotient of the two medians beside it.
+ * The ratio is ours ÷ floor within one round, and the row shows the median over the rounds. Other load on the machine
+ * slows both sides of a round, so their ratio is stable where the figures are not. It may therefore differ from the
+ * quotient of the two medians beside it.
  *
- * A median alone would turn a row near its aim into a coin toss. Where the middle half of the rounds lies on both
- * sides of the aim, the verdict is `unclear`: the machine was too busy, or the row too close, to say.
+ * A median alone would make a row near its target a coin toss. If the middle half of the rounds lies on both sides of
+ * the target, the verdict is `unclear`: the machine was too busy, or the row too close, to decide.
  */
 import { median, percentile } from './statistics.ts';
 
@@ -20,7 +20,7 @@ export interface Row {
   ours: number[];
   floor?: { name: string; rounds: number[] };
   aim?: Aim;
-  /** What a reader has to know to read the figures right. */
+  /** What a reader has to know to interpret the figures. */
   note?: string;
 }
 

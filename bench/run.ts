@@ -1,14 +1,14 @@
 /**
- * `npm run bench`: what the server costs, in one table, each row beside a floor measured in the same run.
+ * `npm run bench`: the costs of the server in one table, each row beside a floor measured in the same run.
  *
  *   npm run bench                       all rows
  *   npm run bench -- creates fan-out    some of them
  *   npm run bench -- services           those whose name begins so: one, two and three servers on Postgres
  *   npm run bench -- --json FILE        also as JSON, with every round
  *
- * Servers, floors and the model are processes of their own; this process is the client of all of them and does
- * nothing else. Traffic stays on loopback. Absolute figures depend on the machine and on what else it does; the
- * ratios do much less, because floor and server take turns (statistics.ts, rows.ts).
+ * Servers, floors and the model are separate processes; this process is the client of all of them and does nothing
+ * else. Traffic stays on loopback. Absolute figures depend on the machine and its load; the ratios do much less,
+ * because floor and server take turns (statistics.ts, rows.ts).
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -40,11 +40,12 @@ import { workspaceSnapshots } from './scenarios/workspace-snapshots.ts';
 import { Stage } from './stage.ts';
 import { printMissing, printNotes, printTable } from './table.ts';
 
-/** A scenario that takes longer has come to a stop. */
+/** A scenario that takes longer is stuck. */
 const SCENARIO_LIMIT_MS = 90_000;
 
 const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = {
-  // First, while this process is small: it spawns the commands of both sides, and a fork costs what there is to copy.
+  // First, while this process is small: it spawns the commands of both sides, and a fork costs as much as there is to
+  // copy.
   'sandbox-local': sandboxLocal,
   'sandbox-docker': sandboxDocker,
   gate,
@@ -125,7 +126,7 @@ if (values.json !== undefined) {
   const report = { machine, rows: rows.map((row) => ({ ...row, ...judgedFields(row) })), missing, failures };
   writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 }
-// What a failed scenario may have left pending must not keep this process.
+// What a failed scenario may have left pending must not keep this process alive.
 process.exit(failures.length > 0 ? 1 : 0);
 
 function judgedFields(row: Row) {

@@ -1,6 +1,6 @@
 /**
- * What a scenario stands on: the processes and directories it asked for. All of them end with the stage, however
- * the scenario ends, and nothing else does.
+ * The processes and directories of a scenario. All of them end with the stage, however the scenario ends, and nothing
+ * else does.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,14 +39,14 @@ export class Stage implements AsyncDisposable {
     return path;
   }
 
-  /** The server as people run it: the command, in a process of its own. */
+  /** The server as people run it: the command, in a separate process. */
   async server(options: ServerProcessOptions): Promise<ServerProcess> {
     const server = this.#stack.use(new ServerProcess({ program: FROM_SOURCE, ...options }));
     await server.start();
     return server;
   }
 
-  /** A Postgres as it comes, which waits for the disk before it says that something is durable. */
+  /** A Postgres with default settings, which waits for the disk before it reports a commit. */
   async postgres(): Promise<TestPostgres> {
     const settings = { fsync: 'on', full_page_writes: 'on' };
     const postgres = await startPostgres({ settings });
@@ -54,7 +54,7 @@ export class Stage implements AsyncDisposable {
     return postgres;
   }
 
-  /** Starts a file of this folder, which listens and says on which port. */
+  /** Starts a file of this folder, which listens and reports its port. */
   async process(file: string, args: string[] = [], execArgv: string[] = []): Promise<BenchProcess> {
     const path = fileURLToPath(new URL(file, import.meta.url));
     // Not the options of this process: they are for measuring, not for what is measured.
@@ -71,7 +71,7 @@ export class Stage implements AsyncDisposable {
     return { pid: child.pid!, port, send: (command) => child.send(command as object), next };
   }
 
-  /** Whoever ends it a second time waits for the first: a signal and the scenario it cut off both do. */
+  /** A second caller waits for the first: both a signal and the scenario it interrupted end the stage. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= this.#stack.disposeAsync();
     return this.#ended;

@@ -1,4 +1,4 @@
-/** Figures out of rounds. */
+/** Computes figures from rounds. */
 
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
@@ -15,8 +15,8 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /**
- * Measures every side once per round, in turns; every other round runs in reverse, so that no side is always the
- * one that follows the other's garbage.
+ * Measures every side once per round, in turns; every other round runs in reverse, so that no side always follows the
+ * other's garbage.
  */
 export async function alternate<Side extends string, Figure>(
   rounds: number,

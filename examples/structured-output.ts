@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const client = new Talaria();
 const run = await client.runs.run({
-  // The demo model answers with what stands in backticks. A real one would read a page or a file.
+  // The demo model answers with the text in backticks. A real one would read a page or a file.
   input: 'Which release is this? `{"version": "1.4.0", "breaking": false}`',
   output_schema: z.object({ version: z.string(), breaking: z.boolean() }),
 });

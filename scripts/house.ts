@@ -1,6 +1,7 @@
 /**
- * How the house stands: which folders import which, the longest files, lines of source and of tests. Fails where files, or
- * parts (the folders right below `src`), import each other. Types may look both ways: they are gone when it runs. `npm run house`, or `npx node <this file>` in another checkout to compare with.
+ * Prints the structure of the source: which folders import which, the longest files, lines of source and of tests.
+ * Fails if files, or parts (the folders directly below `src`), import each other. Type imports may go both ways: they
+ * do not exist at run time. `npm run house`, or `npx node <this file>` in another checkout to compare with.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -18,7 +19,10 @@ const linesOf = (file: string): number => readFileSync(file, 'utf8').split('\n')
 const total = (files: readonly string[]): number => files.reduce((sum, file) => sum + linesOf(file), 0);
 const short = (name: string): string => name.replace('packages/', '').replace('/src', '');
 
-/** `packages/server/src/journal/sqlite/reader.ts` is of the part `packages/server/src/journal`; a loose file stands alone. */
+/**
+ * `packages/server/src/journal/sqlite/reader.ts` belongs to the part `packages/server/src/journal`; a loose file is a
+ * part by itself.
+ */
 const partOf = (file: string): string => file.split('/').slice(0, 4).join('/');
 
 const folders = between(importsBetween(sources, { types: true }), dirname);

@@ -2,12 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** Neighbours by name. */
+/** Each name's neighbours. */
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 const IMPORTED = /(?:^(?:import|export) (type )?(?:[^';]*? from )?|\bimport\()'(\.[^']+)'/gm;
 
-/** `files` are paths from the current directory; imports of anything else are left out, and of types where so wanted. */
+/**
+ * `files` are paths from the current directory; imports of other files are left out, and optionally imports of types.
+ */
 export function importsBetween(files: readonly string[], { types }: { types: boolean }): Graph {
   const known = new Set(files);
   return new Map(
@@ -21,7 +23,7 @@ export function importsBetween(files: readonly string[], { types }: { types: boo
   );
 }
 
-/** The same between groups of files; what happens within one is its own business. */
+/** The same between groups of files; imports within a group are left out. */
 export function between(files: Graph, groupOf: (file: string) => string): Graph {
   const groups = new Map<string, Set<string>>();
   for (const [file, imported] of files) {
@@ -33,7 +35,7 @@ export function between(files: Graph, groupOf: (file: string) => string): Graph 
   return groups;
 }
 
-/** Those that reach each other, each cycle once. */
+/** Groups that reach each other, each cycle once. */
 export function cyclesIn(graph: Graph): string[][] {
   const reached = new Map([...graph.keys()].map((name) => [name, reachedFrom(graph, name)]));
   const cycles = new Map<string, string[]>();

@@ -1,4 +1,7 @@
-/** A subscriber of events that say when they were appended (processes/journal-server.ts): how long each took to get here. */
+/**
+ * A subscriber of events that carry the time of their append (processes/journal-server.ts): measures how long each took
+ * to arrive.
+ */
 import { connect, type Socket } from 'node:net';
 
 const OPENED = ': open\n\n';
@@ -27,7 +30,7 @@ export class Beats implements Disposable {
     });
   }
 
-  /** In ms, of the next so many. */
+  /** The latencies in ms of the next events, this many. */
   next(count: number): Promise<number[]> {
     this.#text = '';
     this.#times = [];

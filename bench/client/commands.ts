@@ -1,4 +1,4 @@
-/** Commands that do nothing, in a sandbox or outside, and how long they take. */
+/** Runs commands that do nothing, in a sandbox or outside, and measures how long they take. */
 import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
 import { median } from '../statistics.ts';
 
@@ -24,12 +24,12 @@ export async function timeOf(action: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Of so many, one after the other. */
+/** Of this many, one after the other. */
 export function medianTime(count: number, action: () => Promise<unknown>): Promise<number> {
   return medianTimeWide(1, count, action);
 }
 
-/** Of so many in each of `width` lanes, which run side by side. */
+/** Of this many in each of `width` lanes, which run side by side. */
 export async function medianTimeWide(
   width: number,
   count: number,
@@ -43,7 +43,7 @@ export async function medianTimeWide(
   return median(times);
 }
 
-/** How many of a group a second, when all are done at once. */
+/** How many of a group finish per second, when all start at once. */
 export async function rateOf(size: number, all: () => Promise<unknown>): Promise<number> {
   return size / ((await timeOf(all)) / 1000);
 }

@@ -1,15 +1,15 @@
 /**
- * Many subscribers of one stream, over sockets of their own. It does not take frames apart: it only looks for a
- * marker at the end of what each has received, so that a crowd of a thousand costs less than serving it.
+ * Many subscribers of one stream, each with its own socket. They do not parse frames: they only look for a marker at
+ * the end of the received data, so that a crowd of a thousand costs less than serving it.
  */
 import { connect, type Socket } from 'node:net';
 
 const OPENED = ': open\n\n';
-/** More than the bytes from the marker to the end of its frame; the marker may be cut by the end of a read. */
+/** More than the bytes from the marker to the end of its frame; a read may cut the marker. */
 const TAIL_BYTES = 256;
-/** Fewer than a listening socket lets wait. */
+/** Fewer than the backlog of a listening socket. */
 const CONNECT_AT_ONCE = 100;
-/** All sockets read into one buffer, which is looked at before the next read: no garbage per read. */
+/** All sockets read into one buffer, which is examined before the next read: no garbage per read. */
 const READ_BUFFER = Buffer.allocUnsafe(256 * 1024);
 
 export class Crowd implements Disposable {

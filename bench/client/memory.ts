@@ -11,7 +11,7 @@ export const MEASURED_PROCESS = [
   '--max-semi-space-size=1',
 ];
 
-/** In KiB. The least of some looks: freed pages go back to the system a little later. */
+/** In KiB. The lowest of several readings: freed pages go back to the system a little later. */
 export async function settledRssKib(pid: number): Promise<number> {
   const seen: number[] = [];
   for (let i = 0; i < COLLECTIONS; i++) {

@@ -1,6 +1,6 @@
 /**
- * A load of POSTs over keep-alive connections, each of which sends its next request when the last is answered.
- * Raw sockets and the least of parsing: the same for the server and its floor, and cheap beside either.
+ * A load of POSTs over keep-alive connections; each connection sends its next request when the last one is answered. It
+ * uses raw sockets and minimal parsing: the same for the server and its floor, and cheap compared with either.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ export interface PostLoad {
   path: string;
   body: string;
   connections: number;
-  /** Ends after so many answers or so much time, whichever comes first. */
+  /** Ends after this many responses or this much time, whichever comes first. */
   count?: number;
   durationMs?: number;
 }
@@ -59,7 +59,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Sends one request after the other on one connection; resolves when there is none to send any more. */
+/** Sends one request after the other on one connection; resolves when there are none left to send. */
 function ask(socket: Socket, request: Buffer, take: () => boolean, latencies: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -1,4 +1,4 @@
-/** Readers that ask for a stream, see that it comes, and take nothing more of it. */
+/** Readers that request a stream, see its beginning, and then stop reading. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ export class StalledReaders implements Disposable {
     this.#sockets = sockets;
   }
 
-  /** Resolves when nothing moves any more. */
+  /** Resolves when no data moves any more. */
   static async connect(port: number, path: string, count: number): Promise<StalledReaders> {
     const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1' }));
     const readers = new StalledReaders(sockets);
@@ -40,7 +40,7 @@ async function isStill(port: number): Promise<boolean> {
   return unsentBytes(port) === before;
 }
 
-/** What the kernel holds of everything sent from this port of 127.0.0.1. */
+/** How much data sent from this port of 127.0.0.1 the kernel holds. */
 function unsentBytes(port: number): number {
   const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   let bytes = 0;

@@ -4,7 +4,7 @@ import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
 export interface StreamTimes {
-  /** When the first part arrived that holds `wanted`. */
+  /** The time at which the first chunk with `wanted` arrived. */
   firstAt: number;
   endedAt: number;
   bytes: Buffer;
@@ -29,7 +29,7 @@ export async function createRun(url: string, input: string): Promise<string> {
   return (JSON.parse(created.bytes.toString()) as { run_id: string }).run_id;
 }
 
-/** Resolves when the stream has ended, which it has to, and has to have held what was wanted. */
+/** Resolves when the stream has ended. The stream must end, and must have contained the wanted text. */
 function readStream(
   url: string,
   options: RequestOptions,

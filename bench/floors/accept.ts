@@ -1,4 +1,4 @@
-/** Floor of creates: reads the body, parses it and answers 202. Nothing is kept. */
+/** Floor of creates: reads the body, parses it and answers 202. It stores nothing. */
 import { createServer } from 'node:http';
 import { listen } from '../processes/listen.ts';
 

@@ -1,8 +1,8 @@
 /**
- * Floors of a command in a sandbox: the same shell with nothing to do, spawned by itself and under bubblewrap, its
+ * Floors of a command in a sandbox: the same shell with nothing to do, spawned directly and under bubblewrap, with its
  * outputs read to their end by the same process.
  *
- * Bubblewrap gets the very options the backend gives it: they are read off a command of the backend's while it runs.
+ * Bubblewrap gets exactly the options of the backend: they are read from a running command of the backend.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export function bareSpawn(): Promise<void> {
   return run({ program, args, env: { PATH: process.env.PATH ?? '' } });
 }
 
-/** Only while the backend is started: what it shows to commands goes with it. */
+/** Only while the backend is started: the directories that its commands see are deleted with it. */
 export async function createBareBubblewrap(backend: ToolBackend, slot: Slot): Promise<() => Promise<void>> {
   const stop = new AbortController();
   const running = backend.executeBatch([[slot, 'bash', { command: 'sleep 60' }]], { signal: stop.signal });
@@ -53,7 +53,7 @@ function splitVariable(text: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What /proc lists with a NUL after each; nothing of a process that is gone. */
+/** Splits a NUL-separated list from /proc; empty for a process that is gone. */
 function read(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\0').filter(Boolean);

@@ -1,18 +1,18 @@
 /**
- * Floors of the rows about several servers: what Postgres itself does with the same work, asked by the library the server
- * uses, over one connection.
+ * Floors of the rows about several servers: what Postgres itself does with the same work, through the server's own
+ * library, over one connection.
  */
 import pg from 'pg';
 import { median } from '../statistics.ts';
 
 const TEXT = JSON.stringify({ delta: ' a few words of what a model says' });
 
-/** Rows a second: many in a statement, each statement a commit, the next when the last is durable. */
+/** Rows per second: many in a statement, each statement a commit, the next when the last is durable. */
 export async function insertRate(url: string, rows: number, atOnce: number): Promise<number> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    // What the journal keeps of an event.
+    // What the journal stores of an event.
     await client.query(`CREATE TABLE IF NOT EXISTS bare_records (
       run bigint NOT NULL, pos integer NOT NULL, seq integer, event text NOT NULL, at bigint NOT NULL, public text,
       private text, PRIMARY KEY (run, pos))`);
@@ -43,7 +43,7 @@ export async function insertRate(url: string, rows: number, atOnce: number): Pro
   }
 }
 
-/** From sending NOTIFY on one connection to hearing it on another, in ms: the median of so many, one at a time. */
+/** From NOTIFY on one connection to its arrival on another, in ms: the median of this many, one at a time. */
 export async function notifyLatency(url: string, count: number, everyMs: number): Promise<number> {
   const [sender, listener] = [new pg.Client(url), new pg.Client(url)];
   await Promise.all([sender.connect(), listener.connect()]);

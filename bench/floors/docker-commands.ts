@@ -1,6 +1,6 @@
 /**
- * Floors of a sandbox in Docker, by Docker's API over its socket: `docker exec` of a shell with nothing to do, and a
- * container from its creation to its start.
+ * Floors of a sandbox in Docker, through Docker's API over its socket: `docker exec` of a shell with nothing to do, and
+ * a container from its creation to its start.
  */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -14,7 +14,7 @@ export async function dockerExec(host: string, containerId: string): Promise<voi
     AttachStderr: true,
     Cmd: SHELL,
   });
-  // The answer is the output, which ends with the command.
+  // The response is the output, which ends with the command.
   await post(host, `/exec/${Id}/start`, { Detach: false });
   const { ExitCode } = await call<{ ExitCode: number }>(host, 'GET', `/exec/${Id}/json`);
   if (ExitCode !== 0) throw new Error(`docker exec ended with ${ExitCode}`);

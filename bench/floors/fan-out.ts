@@ -1,8 +1,8 @@
 /**
  * Floors of fan-out: frames written to open responses of node:http, with nothing behind them.
  *
- * `/bare` gets every frame in a write of its own, when it is produced. `/coalesced` does what the server does at
- * best: the first frames at once, then whatever gathers in a window of 5 ms that opens after the flush.
+ * `/bare` gets every frame in a separate write, when it is produced. `/coalesced` does what the server does at best: it
+ * sends the first frames at once, then whatever collects in a window of 5 ms that opens after the flush.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { encodeEventJson, encodeSseFrame } from '@talaria/protocol';
@@ -42,7 +42,7 @@ function encode(delta: string): Buffer {
   return Buffer.from(encodeSseFrame(event.seq, encodeEventJson(RUN_ID, event)));
 }
 
-/** One frame per turn of the loop: node:http joins what is written within one turn. */
+/** One frame per turn of the event loop: node:http joins writes within one turn. */
 function createBareWriter(crowd: Set<ServerResponse>): (frames: Buffer[]) => void {
   const waiting: Buffer[] = [];
   const writeNext = (): void => {

@@ -1,6 +1,6 @@
 /**
- * Floor of everything between the model and a client: one POST is passed to the model, and what the model streams
- * is passed back byte by byte. What a server would take that keeps nothing and understands nothing.
+ * Floor of everything between the model and a client: one POST is passed to the model, and the model's stream is passed
+ * back byte by byte. It shows the cost of a server that stores nothing and parses nothing.
  */
 import { Agent, createServer, request as send } from 'node:http';
 import { listen } from '../processes/listen.ts';

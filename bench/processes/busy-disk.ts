@@ -1,4 +1,6 @@
-/** Another user of the disk: while it is told to, it writes a megabyte and waits until that is on disk, over and over. */
+/**
+ * Another user of the disk: while it is switched on, it repeatedly writes a megabyte and waits until that is on disk.
+ */
 import { fdatasyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Loaded before a process whose memory is measured: collects its garbage when it gets SIGUSR2, that of its threads
- * too, so that the figures hold what is kept and not what was not cleaned up yet.
+ * Loaded before a process whose memory is measured: on SIGUSR2 it collects the garbage, also that of its threads, so
+ * that the figures show what is kept and not what was not cleaned up yet.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,7 +1,6 @@
 /**
- * Where the events of the fan-out rows come from, for the server and the floors alike: by the clock, twenty each
- * millisecond. That is more than two hundred models stream together, and a rate at which the store is not what is
- * measured.
+ * The source of events in the fan-out rows, for the server and the floors alike: by the clock, twenty each millisecond.
+ * That is more than two hundred models stream together, and slow enough that the row does not measure the store.
  */
 export const EVENTS_PER_MS = 20;
 const TEXT = ' a few words of what a model says';

@@ -1,7 +1,7 @@
 /**
- * The server of the fan-out rows: the real one on a SQLite file, and in place of the agent a source that appends events
- * as they fall due. Through the agent a run shows at most fifty texts a second, since it gathers them for 20 ms: too few
- * to find out what the fan-out can do.
+ * The server of the fan-out rows: the real one on a SQLite file, with a source that appends events on a schedule
+ * instead of the agent. Through the agent a run shows at most fifty texts a second, because the agent collects text for
+ * 20 ms: too few to measure the fan-out.
  */
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';

@@ -1,7 +1,7 @@
 /**
- * One of several servers on a store, a SQLite file or a Postgres: the real HTTP server, and in place of the agent whatever
- * the bench tells it to do with the journal. Through the agent a run shows at most fifty texts a second, since it gathers
- * them for 20 ms: hundreds of runs would be needed to find out what the store can do.
+ * One of several servers on a store, a SQLite file or a Postgres: the real HTTP server, and instead of the agent the
+ * bench tells it what to do with the journal. Through the agent a run shows at most fifty texts a second, because the
+ * agent collects text for 20 ms: it would take hundreds of runs to measure the store.
  */
 import { createRunId } from '@talaria/protocol';
 import type { Claim } from '../../packages/server/src/journal/journal.ts';
@@ -12,17 +12,23 @@ import { announce } from './listen.ts';
 import { serveJournal } from './serve-journal.ts';
 
 export type Command =
-  /** Makes runs that wait. */
+  /** Creates runs that wait. */
   | { do: 'create'; runs: number }
-  /** Takes runs that wait, so many at a time, until there are none, and says how many it got. */
+  /** Claims waiting runs, this many at a time, until there are none, and reports how many it got. */
   | { do: 'claim'; atOnce: number }
   /** Ends the runs it holds. */
   | { do: 'finish' }
-  /** Makes runs, takes them, and says which. */
+  /** Creates runs, claims them, and reports which. */
   | { do: 'hold'; runs: number }
-  /** To each run it holds, so many events at a time, the next when the last are durable; the last one is the marker. */
+  /**
+   * Appends this many events at a time to each run it holds, the next when the last are durable; the last one is the
+   * marker.
+   */
   | { do: 'append'; events: number; atOnce: number; marker: string }
-  /** To each run it holds one event after the other, which says when it was appended, by the clock of the machine. */
+  /**
+   * Appends one event after the other to each run it holds; each event says when it was appended, by the clock of the
+   * machine.
+   */
   | { do: 'beat'; events: number; everyMs: number };
 
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,4 @@
-/** How a process of the bench starts: it listens on loopback, tells its parent where, and ends with its parent. */
+/** How a process of the bench starts: it listens on loopback, tells its parent the port, and ends with its parent. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,12 +1,12 @@
 /**
- * The model of the bench: OpenAI-compatible, and as cheap as it can be, because it shares the machine with what is
- * measured. `bench:say N` in the prompt makes it stream N chunks of text as fast as they are taken, `bench:hang`
- * makes it never answer. The test model (test/support) does more, and costs more per chunk than the floors.
+ * The model of the bench: OpenAI-compatible, and as cheap as possible, because it shares the machine with what is
+ * measured. `bench:say N` in the prompt makes it stream N chunks of text as fast as they are read, `bench:hang` makes
+ * it never answer. The test model (test/support) does more, and costs more per chunk than the floors.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { listen } from './listen.ts';
 
-/** What a token of English is, about. */
+/** About the length of a token of English. */
 const WORD = ' word';
 /** Chunks per write: a provider's packets hold a few, and one write per chunk would make this the slowest part. */
 const GROUP = 5;
@@ -34,7 +34,7 @@ listen(
   }),
 );
 
-/** One write per turn, so that streams that are asked for at the same time come side by side. */
+/** One write per turn, so that concurrent streams advance side by side. */
 function say(response: ServerResponse, chunks: number): void {
   const taken = response.write(CHUNK.repeat(Math.min(GROUP, chunks)));
   const left = chunks - GROUP;

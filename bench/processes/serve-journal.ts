@@ -1,5 +1,5 @@
 /**
- * The real HTTP server, engine facade and feeds on a journal, without anything that works on runs: whoever holds the
+ * The real HTTP server, engine facade and feeds on a journal, without anything that works on runs: the holder of the
  * journal appends to them.
  */
 import type { AddressInfo } from 'node:net';

@@ -2,7 +2,7 @@
  * Archive: a workspace of 2 000 small files and one large one, fetched over HTTP, in megabytes of content a second.
  *
  * Fair because the floor is tar(1) on the same directory, read by the same process through a pipe; for `tar.gz` it
- * compresses at the same level. The floor has no HTTP between, and the server walks by descriptor.
+ * compresses at the same level. The floor has no HTTP in between, and the server walks by descriptor.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ const ROUNDS = 7;
 const SMALL_FILES = 2_000;
 const SMALL_BYTES = 4_000;
 const LARGE_BYTES = 120_000_000;
-/** Compressing is slow on both sides; a part of the large file will do. */
+/** Compression is slow on both sides; a part of the large file is enough. */
 const COMPRESSED_BYTES = 24_000_000;
 const MEGABYTE = 1_000_000;
 

@@ -1,4 +1,4 @@
-/** Floor of starting: from spawning Node to an answer of a node:http server that is all the process has. */
+/** Floor of starting: from spawning Node to a response of a bare node:http server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

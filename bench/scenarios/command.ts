@@ -1,4 +1,7 @@
-/** How long a person waits for a command: `talaria runs` in a new process, beside a new Node that asks the same. */
+/**
+ * How long a person waits for a command: `talaria runs` in a new process, compared with a new Node that sends the same
+ * request.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
  * Node's compile cache, which the command keeps from one start to the next. Node writes it when a process ends by
- * itself, so a server that is killed leaves none: one is started and stopped in good order before starts are timed.
+ * itself, so a killed server leaves none: one server is started and stopped normally before starts are timed.
  */
 import type { Stage } from '../stage.ts';
 

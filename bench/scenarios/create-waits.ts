@@ -1,6 +1,6 @@
 /**
- * What a create waits for: the disk, or the hand-off to the thread that writes and back. One create after the other, on a
- * quiet disk and beside a process that keeps it busy.
+ * What a create waits for: the disk, or the hand-off to the writer thread and back. One create after the other, on a
+ * quiet disk and beside a process that keeps the disk busy.
  *
  * Fair because the floor is one small write with fdatasync, as SQLite does one per commit, in the same directory, in turns
  * with the creates and under the same load.

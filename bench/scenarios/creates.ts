@@ -1,8 +1,8 @@
 /**
  * Durable creates: how many runs a second are accepted, each on disk before its 202, and how long the slowest wait.
  *
- * Fair because the same client asks the same of a node:http server that only parses the body and answers. The runs
- * stay in the queue (one worker, and a model that never answers), so that the row is about accepting them.
+ * Fair because the same client sends the same requests to a node:http server that only parses the body and answers. The
+ * runs stay in the queue (one worker, and a model that never answers), so that the row measures only their acceptance.
  */
 import { postLoad } from '../client/post-load.ts';
 import type { Row } from '../rows.ts';

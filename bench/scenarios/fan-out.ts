@@ -2,9 +2,9 @@
  * Fan-out: one run, watched by 1, 100 and 1 000 subscribers; deliveries a second until the last of them has the
  * last event.
  *
- * All sides take events from the same source at the same pace and write them to responses of node:http that are
- * read by the same client. The server commits each to SQLite before it shows it, the floors keep nothing. The
- * coalesced floor gathers writes as the server does; the bare one writes each event to each subscriber.
+ * All sides take events from the same source at the same pace and write them to responses of node:http that the same
+ * client reads. The server commits each event to SQLite before it shows it; the floors store nothing. The coalesced
+ * floor collects writes as the server does; the bare one writes each event to each subscriber.
  */
 import { createRunId } from '@talaria/protocol';
 import { Crowd } from '../client/crowd.ts';
@@ -15,8 +15,8 @@ import { alternate } from '../statistics.ts';
 
 const ROUNDS = 9;
 /**
- * Few enough that no subscriber falls behind by more than the server lets it. Bare writes are so slow to a crowd
- * that they get fewer; what is compared is a rate.
+ * Few enough that no subscriber falls behind by more than the server allows. Bare writes to a crowd are so slow that
+ * they get fewer events; the row compares rates.
  */
 const SIZES = [
   { subscribers: 1, events: 5_000, bareEvents: 5_000 },

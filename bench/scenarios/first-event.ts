@@ -1,5 +1,5 @@
 /**
- * Create → first event: from sending the POST to holding the first text of the model, one run at a time.
+ * Create → first event: from sending the POST to receiving the first text of the model, one run at a time.
  *
  * The floor is a proxy that passes the prompt to the same model and the first bytes back: one request where ours
  * takes two, nothing durable, nothing parsed. The difference is what create, claim, commit and subscribe cost.

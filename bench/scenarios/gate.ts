@@ -1,6 +1,6 @@
 /**
- * The gate: how long the worst command that was found holds the thread, and how long an everyday one does. Processor
- * time, not wall time, so that other work of the machine does not count; in this process, after a warm-up, as a server
+ * The gate: how long the worst known command blocks the thread, and how long an everyday one does. It measures
+ * processor time, not wall time, so that other load does not count; in this process, after a warm-up, like a server
  * that has judged commands before.
  */
 import { MAX_COMMAND_CHARS } from '../../packages/server/src/agent/approvals/matcher/budget.ts';
@@ -9,7 +9,7 @@ import type { Row } from '../rows.ts';
 
 const ROUNDS = 9;
 const EVERYDAY = 'cd packages/a && NODE_ENV=test npm test 2>&1 | tail -20';
-/** Repeated to the longest command that is read. */
+/** Repeated up to the longest command that the gate reads. */
 const HOSTILE = [
   ...[
     'x=aaa;echo $x;',

@@ -1,6 +1,6 @@
 /**
- * What finished runs cost in memory: a server holds nothing of a run in memory once it has ended, so the figure
- * should be about nothing. Real runs through the real agent, with a model that answers at once.
+ * The memory cost of finished runs. A server keeps nothing of an ended run in memory, so the figure should be about
+ * zero. Real runs through the real agent, with a model that answers at once.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,14 +10,14 @@ import { postLoad } from '../client/post-load.ts';
 import type { Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
 
-/** In batches with pauses, so that what is measured is not the height of one burst above another. */
+/** In batches with pauses, so that the row does not measure the peaks of bursts. */
 const BATCH = 1_000;
-/** The heap and the caches of the store grow to their working size with the first runs, and stay there. */
+/** The heap and the store's caches grow to their working size with the first runs, and stay there. */
 const WARM_UP_BATCHES = 3;
-/** Fewer than the row speaks of, so that the bench ends in time; what is kept per run does not depend on it. */
+/** Fewer than in the row's name, so that the bench ends in time; the memory per run does not depend on it. */
 const BATCHES = 4;
 const PER_RUNS = 10_000;
-/** Longer than connections to the model are kept after their answer. */
+/** Longer than idle connections to the model are kept. */
 const PAUSE_MS = 1_200;
 const LIMIT_MS = 60_000;
 

@@ -1,9 +1,9 @@
 /**
- * What a reader costs that comes after the end of a run, asks for all of it and then stalls: by how much resident
- * memory grows with 40 more of them, after garbage collection. The floor has the same bytes in memory and waits in the
- * same way for its readers. What the kernel keeps for a socket is in neither.
+ * The memory cost of a reader that comes after the end of a run, requests all of it and then stalls: how much resident
+ * memory grows with 40 more of them, after garbage collection. The floor has the same bytes in memory and waits for its
+ * readers in the same way. Neither side includes what the kernel keeps for a socket.
  *
- * The stream is longer than what the kernel takes for a reader that does not read, so all of them stall in the middle.
+ * The stream is longer than what the kernel buffers for a stalled reader, so all of them stall in the middle.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const ROUNDS = 3;
 const READERS = 40;
 const EVENTS = 800;
 const EVENT_CHARS = 20_000;
-/** A page of events, which is what a reader may have unread, and as much again for what holds it. */
+/** One page of events, which a reader may have unread, and as much again for the objects that hold it. */
 const MOST_KIB = 512;
 
 export async function memoryOfLateReaders(stage: Stage): Promise<Row[]> {
@@ -68,7 +68,7 @@ async function prepare(dataDir: string): Promise<string> {
   return claim!.runId;
 }
 
-/** The readers that come first stay, so the growth is not hidden in room they left. */
+/** The first readers stay connected, so that the growth is not hidden in memory that they freed. */
 async function kibPerReader(pid: number, port: number, path: string): Promise<number> {
   using _before = await StalledReaders.connect(port, path, READERS);
   const beforeKib = await settledRssKib(pid);

@@ -1,10 +1,10 @@
 /**
- * What an idle subscriber costs: by how much resident memory grows with 1 000 more of them on a run that says
- * nothing, after garbage collection. The floor is an open response of node:http. What the kernel keeps for a socket
- * is in neither.
+ * The memory cost of an idle subscriber: how much resident memory grows with 1 000 more of them on a silent run, after
+ * garbage collection. The floor is an open response of node:http. Neither side includes what the kernel keeps for a
+ * socket.
  *
- * The 1 000 before them stay, so the growth is not hidden in room they left, and each round has processes of its
- * own. In server and floor alike V8's young generation is held at its smallest: it grows with the traffic of
+ * The first 1 000 stay connected, so that the growth is not hidden in memory that they freed, and each round has its
+ * own processes. In server and floor alike V8's young generation is held at its smallest: it grows with the traffic of
  * connecting and not with what is kept, by more than all the subscribers together.
  */
 

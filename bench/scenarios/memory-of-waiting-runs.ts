@@ -1,6 +1,6 @@
 /**
- * What runs cost in memory that wait for a tool of their client: they hold no worker and no slot, and a server holds
- * nothing else of them, so the figure should be about nothing.
+ * The memory cost of runs that wait for a client tool. While such a run waits, it has no worker and no slot, and the
+ * server keeps nothing of it in memory: everything is in the store. So the growth per run should be about zero.
  */
 import { script, startModelServer } from '../../test/support/model-server.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
@@ -9,7 +9,7 @@ import { postLoad } from '../client/post-load.ts';
 import type { Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
 
-/** The heap and the caches of the store grow to their working size with the first runs, and stay there. */
+/** The heap and the store's caches grow to their working size with the first runs, and stay there. */
 const WARM_UP = 1_000;
 const WAITING = 1_000;
 const LIMIT_MS = 120_000;

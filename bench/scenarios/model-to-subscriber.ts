@@ -1,9 +1,9 @@
 /**
  * From the model to the subscriber: twenty runs at once, each with a model that streams as fast as it is read.
  *
- * Counted are the model's chunks, not events: the server gathers text for 20 ms into one event, so an event holds
- * many chunks. Every chunk is parsed, made durable and delivered; the floor passes the model's bytes on unread.
- * What arrived is checked after the clock has stopped.
+ * It counts the model's chunks, not events: the server collects text for 20 ms into one event, so an event holds many
+ * chunks. The server parses every chunk, makes it durable and delivers it; the floor passes the model's bytes on
+ * unread. The received text is checked after the clock has stopped.
  */
 import { createAndStream, postStream, type StreamTimes } from '../client/streams.ts';
 import type { Row } from '../rows.ts';

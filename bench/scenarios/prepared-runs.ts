@@ -1,4 +1,4 @@
-/** A data directory with runs in it, written through the journal before the server that finds them is started. */
+/** A data directory with runs in it, written through the journal before the measured server starts. */
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import type { Claim } from '../../packages/server/src/journal/journal.ts';
@@ -6,12 +6,12 @@ import type { NewRecord } from '../../packages/server/src/journal/records.ts';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
 
 const LEASE_MS = 3_600_000;
-/** Whom runs belong to on a server without keys. */
+/** The owner of runs on a server without keys. */
 const OWNER = 'local';
 
 export interface Prepared extends AsyncDisposable {
   journal: SqliteJournal;
-  /** New runs, oldest first, held by a worker that will not be there any more. */
+  /** New runs, oldest first, held by a worker that will not exist any more. */
   claimedRuns(count: number): Promise<Claim[]>;
 }
 

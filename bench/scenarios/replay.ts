@@ -1,6 +1,6 @@
 /**
- * Replay: a client that comes for a finished run of 10 000 events, from its request to the end of the stream.
- * The floor sends the very same bytes out of memory.
+ * Replay: a client requests a finished run of 10 000 events, measured from its request to the end of the stream. The
+ * floor sends the same bytes out of memory.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

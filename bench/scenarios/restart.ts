@@ -1,5 +1,5 @@
 /**
- * Restart → first resumed run: from spawning the command on a data directory with 1 000 unfinished runs to holding
+ * Restart → first resumed run: from spawning the command on a data directory with 1 000 unfinished runs to receiving
  * the event `run.resumed` of the oldest. Each round starts on a fresh copy of the same directory.
  */
 import { cpSync } from 'node:fs';
@@ -59,7 +59,7 @@ export async function restart(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Runs that were cut off in the middle of an answer; returns the oldest. */
+/** Runs that were interrupted in the middle of an answer; returns the oldest. */
 async function prepare(dataDir: string): Promise<string> {
   await using prepared = await openPrepared(dataDir);
   const claims = await prepared.claimedRuns(UNFINISHED);

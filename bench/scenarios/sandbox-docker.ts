@@ -1,11 +1,11 @@
 /**
- * The sandbox in Docker: getting a slot in a container that runs and in one that has to be started, and commands that
+ * The sandbox in Docker: acquiring a slot in a running container and in one that has to be started, and commands that
  * do nothing. The daemon is that of the tests (sandbox/src/docker/testing), with its image.
  *
- * Fair because `docker exec` runs in the very containers that the backend made. What it lacks is what the backend
- * promises beyond it, first of all a namespace for each command, with which everything ends that it started. Bare
- * bubblewrap, which makes those, is spawned on the host with the options of the local backend (sandbox-local.ts): what a
- * command costs on this machine before any container is asked.
+ * Fair because `docker exec` runs in the same containers that the backend created. It lacks what the backend adds,
+ * first of all a namespace for each command that ends everything the command started. Bare bubblewrap, which creates
+ * such namespaces, is spawned on the host with the options of the local backend (sandbox-local.ts): the cost of a
+ * command on this machine without any container.
  */
 import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
 import { DockerBackend } from '../../packages/sandbox/src/docker/docker-backend.ts';
@@ -31,7 +31,7 @@ const WIDE_ROUNDS = 5;
 const BATCH_ROUNDS = 3;
 const BATCH = 200;
 const SLOTS = 50;
-/** Fewer than of ours: it is the slower by far, and its rate does not depend on how many there are. */
+/** Fewer than of ours: it is far slower, and its rate does not depend on the number. */
 const FLOOR_BATCH = 40;
 
 export async function sandboxDocker(stage: Stage): Promise<(Row | Missing)[]> {

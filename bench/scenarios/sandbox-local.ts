@@ -1,10 +1,10 @@
 /**
- * The local sandbox, as a program that uses the package on its own has it: getting a slot, and commands that do
- * nothing, one after the other, eight at a time, and in one large batch.
+ * The local sandbox, for a program that uses the package on its own: acquiring a slot, and commands that do nothing,
+ * one after the other, eight at a time, and in one large batch.
  *
- * Fair because the floors are spawned by the same process and read to their end, and bare bubblewrap has the options
- * of the backend's own. What it lacks is what the backend promises beyond it: a first process that outlives everything
- * the command started, outputs in order and within bounds, a script of any length, deadlines.
+ * Fair because the same process spawns the floors and reads them to their end, and bare bubblewrap has the backend's
+ * options. It lacks what the backend adds: a first process that outlives everything the command started, outputs in
+ * order and within bounds, a script of any length, timeouts.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -141,7 +141,7 @@ async function exec(backend: ToolBackend, slot: Slot, bareBubblewrap: Command): 
   ];
 }
 
-/** As a server has it: with limits, which are preferred, so that the row is there on every machine. */
+/** Like a server: with limits, but optional ones, so that the row exists on every machine. */
 async function execUnderLimits(stage: Stage, backend: ToolBackend, slot: Slot): Promise<Row[]> {
   const options = { workspacesDir: stage.directory(), isolation: 'bubblewrap' } as const;
   const limited = new LocalBackend({ ...options, preferredLimits: LIMITS });

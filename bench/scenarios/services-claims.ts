@@ -1,4 +1,4 @@
-/** Claims: how many runs a second leave a queue for the servers that empty it together, each ten at a time. */
+/** Claims: how many runs per second several servers take from a queue that they empty together, each ten at a time. */
 import type { Row } from '../rows.ts';
 import type { BenchProcess, Stage } from '../stage.ts';
 import { alternate } from '../statistics.ts';

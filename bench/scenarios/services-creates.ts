@@ -1,6 +1,6 @@
 /**
- * Durable creates through one, two and three servers on one Postgres, beside one on SQLite: the whole server, as people run
- * it. The runs stay in the queue, as in the row of creates, whose floor this is, too.
+ * Durable creates through one, two and three servers on one Postgres, compared with one on SQLite: the whole server, as
+ * people run it. The runs stay in the queue, as in the row of creates, which has the same floor.
  */
 import { postLoad } from '../client/post-load.ts';
 import type { Row } from '../rows.ts';

@@ -1,6 +1,6 @@
 /**
- * Events from end to end: appended by the server that works on the run, durable, and received by a subscriber of the next
- * server; of a service of one, by a subscriber of its own.
+ * Events from end to end: appended by the server that works on the run, made durable, and received by a subscriber of
+ * the next server; with one server, by a subscriber of its own.
  *
  * The floor is the bare insert of the same rows through the same library, as many in a statement as the server has to write
  * at once: no reading, no waking, no HTTP.
@@ -13,9 +13,9 @@ import { alternate } from '../statistics.ts';
 import { eachService, SERVICE_NAMES, SERVICES, Services, SHARED_MACHINE, tell } from './services.ts';
 
 const ROUNDS = 7;
-/** Until the servers run at their speed: what a process does for the first time it does slowly. */
+/** A warm-up: what a process does for the first time it does slowly. */
 const WARM_UP_ROUNDS = 2;
-/** Of the whole service. */
+/** For all servers together. */
 const RUNS = 24;
 const EVENTS_PER_RUN = 2_000;
 const AT_ONCE = 20;

@@ -1,13 +1,13 @@
 /**
- * What a server costs its Postgres beside time: statements and transaction ids of one that has nothing to do, its
- * connections, and what an event leaves in the log of the database and in its tables.
+ * The load of a server on its Postgres: statements and transaction ids of an idle server, its connections, and how much
+ * an event adds to the database's log and tables.
  */
 import pg from 'pg';
 import type { Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
 import { tell } from './services.ts';
 
-/** Longer than the slowest of its polls but the sweep, which comes once a minute. */
+/** Longer than the slowest poll except the sweep, which runs once a minute. */
 const IDLE_MS = 30_000;
 const RUNS = 24;
 const EVENTS_PER_RUN = 2_000;
@@ -23,7 +23,7 @@ export async function servicesFootprint(stage: Stage): Promise<Row[]> {
 
 async function ofIdleServer(url: string): Promise<Row[]> {
   await using database = await Watched.open(url);
-  // Past its start, whose counts the database adds up with a delay.
+  // After its start, because the database updates its counters with a delay.
   await pause(15_000);
   const before = await database.counts();
   await pause(IDLE_MS);
@@ -82,7 +82,7 @@ async function ofEvents(stage: Stage, url: string): Promise<Row[]> {
   ];
 }
 
-/** A connection of its own; what it asks counts as little as it can. */
+/** A connection of its own, whose queries count as little as possible. */
 class Watched implements AsyncDisposable {
   readonly #client: pg.Client;
 

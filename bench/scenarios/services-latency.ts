@@ -1,6 +1,6 @@
 /**
  * Latency across servers: from the call that appends an event at one server to its arrival at a subscriber of another, by
- * the clock of the machine. The floor is a NOTIFY from one connection to another: without it, nobody would know.
+ * the clock of the machine. The floor is a NOTIFY from one connection to another, which every wake-up needs.
  */
 import { Beats } from '../client/beats.ts';
 import { notifyLatency } from '../floors/bare-postgres.ts';

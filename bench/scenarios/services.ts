@@ -20,7 +20,7 @@ export const SHARED_MACHINE =
 /** Servers without an agent (processes/journal-server.ts); each service has a database of its own in one Postgres. */
 export class Services {
   readonly #servers: Record<ServiceName, BenchProcess[]>;
-  /** A further database, for what is bare. */
+  /** A further database, for the floors. */
   readonly bareUrl: string;
 
   static async start(stage: Stage): Promise<Services> {

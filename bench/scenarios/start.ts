@@ -1,4 +1,4 @@
-/** Start → listening: from spawning the command, with an empty data directory, to the first answer. */
+/** Start → listening: from spawning the command, with an empty data directory, to the first response. */
 import type { Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
 import { alternate } from '../statistics.ts';

@@ -1,6 +1,7 @@
 /**
- * Workspace snapshots: what a run waits for after a step that has changed files, after one that has not, and when it goes on
- * on another machine. 1 000 small files and a large one, on a local backend and a Postgres that waits for no disk.
+ * Workspace snapshots: how long a run waits after a step that has changed files, after one that has not, and when it
+ * continues on another machine. 1 000 small files and a large one, on a local backend and a Postgres that does not wait
+ * for the disk.
  *
  * Fair because the floor is the same compressed bytes, inserted in the same pieces into a bare table of the same database.
  */

@@ -1,6 +1,6 @@
 /**
- * A run that waits for its client survives `kill -9` at any moment: each call is answered once and has one outcome, no tool
- * of the server runs twice, and a thousand waiting runs hold no worker.
+ * A run that waits for its client survives `kill -9` at any moment: each call is answered once and has one outcome, no
+ * server tool runs twice, and a thousand waiting runs hold no worker.
  */
 import type { RunEvent } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-/** Answers whatever the run waits for, as a careful client does: again until it hears that it was taken. */
+/** Answers whatever the run waits for, like a careful client: again until the answer is confirmed. */
 function answering(server: KillableServer, runId: string) {
   const answers: Promise<unknown>[] = [];
   const onEvent = (event: RunEvent): void => {
@@ -63,7 +63,7 @@ const MOMENTS: Moment[] = [
   'journal.after-commit@9',
 ];
 
-/** A later passage is another place in the run, and another place of the journal is that of some other moment. */
+/** A later passage is another place in the run; another failpoint of the journal is hit at some other moment. */
 const isLater = (moment: Moment) => moment.includes('@');
 
 describe.concurrent('killed', { timeout: TEST_LIMIT_MS }, () => {
@@ -104,7 +104,7 @@ test(
   () => waitWithoutWorker(SOME),
 );
 
-test(`${MANY} of them do not either`, { timeout: TEST_LIMIT_MS, tags: ['soak'] }, () =>
+test(`${MANY} runs that wait hold no worker either`, { timeout: TEST_LIMIT_MS, tags: ['soak'] }, () =>
   waitWithoutWorker(MANY),
 );
 

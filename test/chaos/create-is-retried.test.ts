@@ -1,4 +1,4 @@
-/** A create that got no answer because the server died is repeated with its key and starts one run. */
+/** A create that got no answer because the server died is retried with its key and starts one run. */
 import { isTerminalEvent, type RunCreated } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isConnectionLoss } from '../support/api.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-/** How many runs the create has left behind. */
+/** How many runs the create has started. */
 const MOMENTS: [Moment, number][] = [
   ['journal.before-commit', 0],
   ['journal.after-commit', 1],
@@ -21,7 +21,7 @@ const MOMENTS: [Moment, number][] = [
 ];
 
 describe.concurrent('a create without an answer', () => {
-  test.each(MOMENTS)('killed at %s is one run after it is repeated', SLOW, async (moment, left) => {
+  test.each(MOMENTS)('killed at %s is one run after a retry', SLOW, async (moment, left) => {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start(moment);
     const input = script([{ text: 'Once.' }]);

@@ -19,12 +19,12 @@ async function createJob(server: KillableServer, fields: object): Promise<Job> {
   return body.job;
 }
 
-/** Late enough for the job to be created before, on a busy machine, too. */
+/** Late enough that the job is created before, even on a busy machine. */
 const soon = () => new Date(Date.now() + 3_000).toISOString();
 const jobsOf = async (server: KillableServer) =>
   (await server.api.get<{ jobs: Job[] }>('/api/jobs?include_disabled=true')).body.jobs;
 
-/** The one run there is, once it has ended as it should; the job that runs once has gone with it. */
+/** The only run, when it has ended as it should; a job that runs once is deleted with it. */
 async function expectOneRun(server: KillableServer): Promise<void> {
   const runId = await waitFor('the run', async () => (await server.api.list()).data[0]?.run_id);
   expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Once.' });
@@ -41,14 +41,14 @@ describe.concurrent('a job that is due', () => {
     await server.start(moment);
     await createJob(server, { schedule: soon(), prompt: script([{ text: 'Once.' }]) });
     await server.diesByItself(moment);
-    // What the dead server left is what the next one finds before it looks at the jobs; both end with one run.
+    // The next server handles what the dead one left before it reads the jobs; both ways end with one run.
     await server.start();
     const found = (await server.api.list()).data.length;
     expect(found).toBeGreaterThanOrEqual(left);
     await expectOneRun(server);
   });
 
-  test('while the server is down fires once when it is up again', SLOW, async () => {
+  test('fires once after a restart when its time passed while the server was down', SLOW, async () => {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start();
     const at = soon();
@@ -59,7 +59,7 @@ describe.concurrent('a job that is due', () => {
     await expectOneRun(server);
   });
 
-  test('and whose run is cut off by a death is not fired again; the run goes on', SLOW, async () => {
+  test('does not fire again when a kill interrupts its run; the run continues', SLOW, async () => {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start();
     const prompt = script([{ text: 'Once.', gate: 'the-only-answer' }]);

@@ -1,7 +1,7 @@
 /**
  * A run survives `kill -9` at any moment: each event once and in order, no tool twice, one end. The moments are
- * the failpoints, which stand between an effect and its record; the process kills itself there, and a failpoint
- * that is never passed fails the test.
+ * the failpoints, which are between an effect and its record. The process kills itself there; a failpoint that is never
+ * passed fails the test.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,10 +12,13 @@ import { KillableServer, type Moment } from './killable-server.ts';
 import { MarkedRun } from './marked-run.ts';
 
 const TEST_LIMIT_MS = 180_000;
-/** How often a run is killed at random times of each third of it. */
+/** How often a run is killed at random times in each third of it. */
 const TRIES = process.env.SOAK === 'full' ? 10 : 1;
 
-/** The marks of the calls whose outcome is unknown afterwards: these, these at least, one at least, or as timing has it. */
+/**
+ * The marks of the calls whose outcome is unknown afterwards: exactly these, at least these, at least one, or any,
+ * depending on timing.
+ */
 type Interrupted = string[] | { atLeast: string[] } | 'some' | 'any';
 
 const MOMENTS: [Moment, Interrupted][] = [
@@ -30,7 +33,7 @@ const MOMENTS: [Moment, Interrupted][] = [
   ['tool.before-intent', []],
   ['tool.before-intent@2', []],
   ['tool.after-intent', ['m1', 'm2']],
-  // Of the second step one call runs; the gated one has not begun.
+  // One call of the second step runs; the gated one has not begun.
   ['tool.after-intent@2', ['m3']],
   ['tool.after-effect', 'some'],
   ['tool.after-effect@4', 'some'],
@@ -56,9 +59,9 @@ afterAll(() => model.close());
 
 test('every failpoint that a run passes is among the moments', () => {
   const names = MOMENTS.map(([moment]) => moment.split('@')[0]);
-  // What a job passes before it has a run: jobs-survive-kill.test.ts. What follows its end: e2e/webhooks.test.ts. What is
-  // passed only on Postgres: e2e/workspace-snapshots.test.ts. What the move of a store passes: e2e/migrate-store.test.ts.
-  // What a run with tools of its client passes: client-tools-survive-kill.test.ts.
+  // Other tests cover the rest. What a job passes before it has a run: jobs-survive-kill.test.ts. What follows its end:
+  // e2e/webhooks.test.ts. What is passed only on Postgres: e2e/workspace-snapshots.test.ts. What the move of a store
+  // passes: e2e/migrate-store.test.ts. What a run with client tools passes: client-tools-survive-kill.test.ts.
   const ofRuns = FAILPOINTS.filter((name) => !/^(job|webhook|snapshot|move|client-tool)\./.test(name));
   expect([...new Set(names)].sort()).toEqual(ofRuns.sort());
 });
@@ -79,7 +82,10 @@ async function undisturbed() {
   return { run, tookMs, interrupted: await run.check() };
 }
 
-/** A later passage of a failpoint is another place in the run, and the same one for the store: that has seen the first. */
+/**
+ * A later passage of a failpoint is another place in the run, but the same one for the store, which the first has
+ * tested.
+ */
 const isFirstPassage = ([moment]: (typeof MOMENTS)[number], at: number): boolean =>
   MOMENTS.findIndex(([other]) => other.split('@')[0] === moment.split('@')[0]) === at;
 
@@ -91,7 +97,7 @@ async function survives(moment: Moment, interrupted: Interrupted): Promise<void>
   await server.start();
   await run.checkPoll();
   expectInterrupted(await run.check(), interrupted);
-  // Not when the run was not begun, or over.
+  // Not when the run had not begun, or was over.
   if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment)) expect(run.resumed).toHaveLength(1);
 }
 
@@ -125,7 +131,7 @@ describe.concurrent('killed again while it recovers', { tags: ['soak'] }, () => 
   });
 });
 
-// On Postgres many-servers.test.ts does it, to more runs.
+// many-servers.test.ts does this on Postgres, with more runs.
 if (!isOnPostgres())
   describe.concurrent('killed from outside', { tags: ['soak'] }, () => {
     let undisturbedMs: number;

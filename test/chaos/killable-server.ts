@@ -1,6 +1,6 @@
 /**
- * A server that is killed and started again on the same data, and a client that is not shaken off by that: it
- * reconnects, repeats what got no answer, and follows a run across any number of deaths.
+ * A server that is killed and restarted on the same data, and a persistent client: it reconnects, retries what got no
+ * answer, and follows a run across any number of deaths.
  */
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { expect } from 'vitest';
@@ -17,7 +17,7 @@ const DEATH_LIMIT_MS = 100_000;
 
 export interface KillableServerOptions {
   modelUrl: string;
-  /** The settings of its store; by default it gets one of its own. */
+  /** The settings of its store; by default a new one. */
   store?: Record<string, string>;
   env?: Record<string, string>;
 }
@@ -36,7 +36,7 @@ export class KillableServer implements AsyncDisposable {
     this.#key = env.API_SERVER_KEY;
   }
 
-  /** Starts it to die at `moment`, if one is given; false when that came before it was up. */
+  /** Starts it so that it dies at `moment`, if given; false when that happened before it was ready. */
   async start(moment?: Moment): Promise<boolean> {
     const start = ++this.#starts;
     try {
@@ -89,7 +89,7 @@ export class KillableServer implements AsyncDisposable {
     return new Api(this.process.url, this.#key);
   }
 
-  /** Does it with a server that is up, again as long as the connection breaks because the server died. */
+  /** Does this with a running server; repeats it while the connection breaks because the server died. */
   async untilAnswered<T>(
     action: (api: Api, tries: number) => Promise<T>,
     done: (value: T) => boolean = () => true,
@@ -103,18 +103,18 @@ export class KillableServer implements AsyncDisposable {
       } catch (error) {
         if (!isConnectionLoss(error)) throw error;
       }
-      // Only a death excuses a broken connection.
+      // A broken connection is acceptable only if the server died.
       await waitFor('the server to be gone', () => !this.#up || this.#starts !== start);
     }
   }
 
-  /** Creates a run as a careful client does: with a key, again until there is an answer. */
+  /** Creates a run like a careful client: with a key, again until there is an answer. */
   create(input: string, fields: Record<string, unknown> = {}): Promise<string> {
     const headers = { 'idempotency-key': `key-${Math.random()}` };
     return this.untilAnswered((api) => api.create(input, fields, headers));
   }
 
-  /** Approves once. After a broken connection it may turn out that the first answer had been taken. */
+  /** Approves once. After a broken connection it may turn out that the first answer was accepted. */
   async approve(runId: string, requestId: string): Promise<void> {
     await this.untilAnswered(async (api, tries) => {
       const answer: Answer<unknown> = await api.approve(runId, 'once', { request_id: requestId });
@@ -122,7 +122,7 @@ export class KillableServer implements AsyncDisposable {
     });
   }
 
-  /** Follows the run to its end by cursor; returns what it saw, in the order it saw it. */
+  /** Follows the run to its end by cursor; returns the events in the order it saw them. */
   async follow(runId: string, onEvent: (event: RunEvent) => void = () => {}): Promise<RunEvent[]> {
     const seen: RunEvent[] = [];
     const ended = () => isTerminalEvent(seen.at(-1)?.event ?? '');

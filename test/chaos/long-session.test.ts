@@ -1,4 +1,7 @@
-/** A long session through many deaths of the server: each turn is in the transcript once, in order, and so is its context. */
+/**
+ * A long session with many deaths of the server: each turn is in the transcript once and in order, and so is its
+ * context.
+ */
 import type { SessionMessageList } from '@talaria/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -7,7 +10,7 @@ import { KillableServer, type Moment } from './killable-server.ts';
 
 const TEST_LIMIT_MS = 300_000;
 
-/** One turn each, around where a turn joins the transcript and where its context is fixed. */
+/** One turn for each, around the points where a turn joins the transcript and where its context is fixed. */
 const MOMENTS: (Moment | undefined)[] = [
   'run.after-create',
   'run.after-claim',

@@ -1,9 +1,10 @@
 /**
  * Three servers on one Postgres, and everything that can happen to them while they work on a hundred runs or two: killed, away
- * for a while, paused for longer than their leases, without their database. Every run completes, no tool does a thing
- * twice, and whoever watches, through whichever server, sees each event once.
+ * for a while, paused for longer than their leases, without their database. Every run completes, no tool call happens
+ * twice, and every watcher, on any server, sees each event once.
  *
- * What happens follows the progress of the runs. Chances come from a seed, which a failure prints; CHAOS_SEED repeats it.
+ * The events follow the progress of the runs. Random choices come from a seed, which a failure prints; CHAOS_SEED
+ * repeats it.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,14 +21,14 @@ import { ofKind } from './marked-run.ts';
 import { type Marking, WatchedRun } from './watched-run.ts';
 
 const RUNS = process.env.SOAK === 'full' ? 200 : 80;
-/** More than the servers work on at once, so that some wait in the queue and more are being created all the time. */
+/** More than the servers work on at once, so that some wait in the queue and new ones are created all the time. */
 const CLIENTS = 40;
 /** As long as a busy machine may take to renew one. */
 const LEASE_SECONDS = '5';
-/** Half a minute on a quiet machine; what has not ended by then is told. */
+/** Half a minute on a quiet machine; runs that have not ended by then are reported. */
 const RUNS_LIMIT_MS = 420_000;
 const TEST_LIMIT_MS = RUNS_LIMIT_MS + 60_000;
-/** For what takes a moment, and on a busy machine a while. */
+/** For what takes a moment, and longer on a busy machine. */
 const WAIT_MS = 60_000;
 
 const stepsOf = (marking: Marking): Step[] => [
@@ -64,7 +65,7 @@ test(`${RUNS} runs on three servers end once, whatever happens to them`, {
   const runs: WatchedRun[] = [];
   let ended = 0;
   let failure: unknown;
-  /** Watched through two servers; over the runs every pair comes up. */
+  /** Watched through two servers; over all runs every pair occurs. */
   const begin = (steps: (marking: Marking) => Step[]): WatchedRun => {
     const i = runs.length;
     const run = new WatchedRun({
@@ -93,7 +94,7 @@ test(`${RUNS} runs on three servers end once, whatever happens to them`, {
       },
       RUNS_LIMIT_MS,
     );
-  /** The server that works on the run, once each of its calls has left its mark. */
+  /** The server that works on the run, when each of its calls has left its mark. */
   const atWork = (run: WatchedRun, calls: number) =>
     waitFor('the calls to begin', () => run.marks.length === calls && run.owner, WAIT_MS);
 
@@ -136,7 +137,7 @@ test(`${RUNS} runs on three servers end once, whatever happens to them`, {
     try {
       await run.ended;
       tell('another server has taken over');
-      // One of the calls ends meanwhile, and its outcome is what the server will want to append first.
+      // One of the calls ends meanwhile, and the server will first try to append its outcome.
       writeFileSync(join(workspace, 'go'), '');
       await waitFor('the slow call to end', () => existsSync(join(workspace, 'gone')), WAIT_MS);
       expect(processesWith(marker)).not.toEqual([]);
@@ -158,7 +159,7 @@ test(`${RUNS} runs on three servers end once, whatever happens to them`, {
     tell('the database is back');
   };
 
-  // Four deaths and pauses: fewer than what makes a run give up, whichever they hit.
+  // Four deaths and pauses: fewer than the recovery limit of a run, whichever they hit.
   const happenings: [number, () => Promise<void>][] = [
     [0.1, killAndStart],
     [0.3, killForAWhile],
@@ -198,7 +199,7 @@ async function inTime(work: Promise<void>, why: () => string): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** No log has a gap or a second end, and whoever claimed a run had a higher epoch than whoever had it before. */
+/** No log has a gap or a second end, and each claim of a run had a higher epoch than the one before. */
 async function checkLogs(url: string, runs: number): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();

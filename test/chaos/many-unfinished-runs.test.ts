@@ -1,4 +1,4 @@
-/** A server that was killed with many runs under way and more in the queue finishes all of them. */
+/** A server that was killed with many runs in progress and more in the queue finishes all of them. */
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import { expect, test } from 'vitest';
 import { terminal } from '../e2e/server-with-model.ts';

@@ -1,6 +1,6 @@
 /**
- * The run that is killed again and again: several steps with text and reasoning, tools side by side that each
- * leave a mark when they run, a command that asks first, an answer. And what must hold of it whatever happened.
+ * The run that is killed again and again: several steps with text and reasoning, parallel tools that each leave a mark
+ * when they run, a command that asks first, an answer. And the checks that must hold whatever happened.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const gatedMark = (name: string) => ({
   arguments: { command: `rm -rf build; echo ${name} >> marks` },
 });
 
-/** Longer than deltas are gathered, so that every piece of text is an event. */
+/** Longer than deltas are collected, so that every piece of text is an event. */
 const PACE = { chunks: 3, delayMs: 30 };
 
 const STEPS: Step[] = [
@@ -45,7 +45,7 @@ export class MarkedRun {
     this.#model = model;
     this.#scriptId = /id=(\S+)/.exec(input)![1]!;
     this.ended = this.#run(input);
-    // Looked at when the server has been through its deaths.
+    // Checked after the server has been through its deaths.
     this.ended.catch(() => {});
   }
 
@@ -60,7 +60,7 @@ export class MarkedRun {
     await Promise.all(approvals);
   }
 
-  /** The poll after a restart, before the run goes on: it may not tell of an end that was not. */
+  /** The poll after a restart, before the run continues: it must not report an end that did not happen. */
   async checkPoll(): Promise<void> {
     if (this.runId === undefined) return;
     const seenEnd = this.seen.find(({ event }) => isTerminalEvent(event));
@@ -86,7 +86,7 @@ export class MarkedRun {
 
     expect(seen.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
     expect(seen.at(-1)).toMatchObject({ event: 'run.completed', output: STEPS.at(-1)?.text });
-    // A step that was cut off and asked for again counts once.
+    // A step that was interrupted and requested again counts once.
     const usage = { input_tokens: 40, output_tokens: 20, total_tokens: 60 };
     expect(await api.run(runId)).toMatchObject({ status: 'completed', output: STEPS.at(-1)?.text, usage });
     expect((await api.list()).data.map((run) => run.run_id)).toEqual([runId]);
@@ -101,7 +101,7 @@ export class MarkedRun {
     return ofKind(this.seen, 'run.resumed');
   }
 
-  /** Every call began once and ended once; what it did, it did once; and where that is unknown, it says so. */
+  /** Every call began once and ended once; its effect happened once; and if that is unknown, it says so. */
   #checkCalls(): string[] {
     const started = ofKind(this.seen, 'tool.started');
     const completed = ofKind(this.seen, 'tool.completed');
@@ -143,14 +143,14 @@ export function marksOf(server: KillableServer, runId: string): string[] {
   return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
 }
 
-/** What a client that heeds `run.resumed` shows at the end. */
+/** What a client that handles `run.resumed` shows at the end. */
 export function settled(events: readonly RunEvent[]): { text: string; reasoning: string[] } {
   let shown: (EventOf<'message.delta'> | EventOf<'reasoning.available'>)[] = [];
   for (const event of events) {
     if (event.event === 'message.delta' || event.event === 'reasoning.available') shown.push(event);
     if (event.event === 'run.resumed') {
       const from = event.discard_from_seq ?? event.seq;
-      // What is thrown away is what a step has shown, and nothing that has happened.
+      // Only what a step has shown is discarded, nothing that has happened.
       const discarded = events.slice(from, event.seq).map((other) => other.event);
       expect(discarded.filter((name) => !['message.delta', 'reasoning.available'].includes(name))).toEqual(
         [],

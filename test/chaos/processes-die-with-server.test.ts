@@ -1,4 +1,4 @@
-/** What a tool started does not outlive the server: neither `kill -9` nor a background process changes that. */
+/** Processes of a tool do not outlive the server: not after `kill -9`, and not in the background. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { markedSleep, processesWith, terminal } from '../e2e/server-with-model.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -27,7 +27,7 @@ describe.concurrent.each(['bubblewrap', 'unshare'])('with %s', (isolation) => {
     await server.start();
   });
 
-  test('a process in the background is gone, too, and the model is told', SLOW, async ({ skip }) => {
+  test('a background process is gone, too, and the model is told', SLOW, async ({ skip }) => {
     const env = { TALARIA_SANDBOX_ISOLATION: isolation };
     await using server = new KillableServer({ modelUrl: model.url, env });
     await server.start().catch((error: unknown) => {

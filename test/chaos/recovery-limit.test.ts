@@ -1,4 +1,4 @@
-/** A run that takes the server down with it does so a bounded number of times. */
+/** A run that crashes the server does so a bounded number of times. */
 import { isTerminalEvent } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -33,14 +33,14 @@ describe.concurrent('a run that kills the server at each attempt', () => {
       expect(clean).toBe(true);
       expect(frames.filter(({ event }) => isTerminalEvent(event.event))).toHaveLength(1);
       expect(frames.at(-1)?.event).toMatchObject({ event: 'run.failed', error_code: 'recovery_limit' });
-      // The others go on.
+      // The other runs continue.
       const other = await server.create(script([{ text: 'Alive.' }]));
       expect(await server.api.finish(other)).toMatchObject({ event: 'run.completed', output: 'Alive.' });
     },
   );
 });
 
-test('a run that kills the server takes none with it that only ran beside it', SLOW, async () => {
+test('a run that kills the server does not fail the runs beside it', SLOW, async () => {
   await using server = new KillableServer({ modelUrl: model.url });
   const prompts = ['older', 'killer', 'younger'].map((gate) => script([{ gate, text: `By ${gate}.` }]));
   const [older, killer, younger] = prompts.map((prompt) => {
@@ -59,7 +59,7 @@ test('a run that kills the server takes none with it that only ran beside it', S
     for (const run of [older, killer, younger]) await run.askedTimes(deaths);
     await server.killAndStart();
   }
-  // From here on each has to show by itself that it can get further.
+  // From here on each has to show by itself that it makes progress.
   await older.askedTimes(3);
   const added = await server.create(script([{ text: 'Not held up.' }]));
   expect(await server.api.finish(added)).toMatchObject({ output: 'Not held up.' });
@@ -81,7 +81,7 @@ interface Asked {
   askedTimes(times: number): Promise<unknown>;
 }
 
-/** Starts the server once more; false when the run has ended and the server lives. */
+/** Starts the server again; false when the run has ended and the server lives. */
 async function diesOf(runId: string, server: KillableServer, moment: Moment): Promise<boolean> {
   if (!(await server.start(moment))) return true;
   let dead = false;

@@ -1,4 +1,4 @@
-/** A server that stands still, or is shut down in good order, loses as little as one that is killed. */
+/** A server that stalls, or is shut down normally, loses as little as one that is killed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { markedSleep, processesWith, terminal } from '../e2e/server-with-model.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -14,30 +14,26 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-test(
-  'a server that stands still for longer than its leases keeps its runs and repeats nothing',
-  SLOW,
-  async () => {
-    await using server = new KillableServer({ modelUrl: model.url, env: { TALARIA_LEASE_SECONDS: '1' } });
-    await server.start();
-    const steps = [{ tools: [terminal('echo mark >> marks; sleep 2')] }, { text: 'Still here.' }];
-    const runId = await server.create(script(steps));
-    await waitFor('the tool to run', () => marksOf(server, runId).length > 0);
-    process.kill(server.process.pid, 'SIGSTOP');
-    const stoppedAt = Date.now();
-    await waitFor('the leases to end', () => Date.now() > stoppedAt + 3_000);
-    process.kill(server.process.pid, 'SIGCONT');
-    expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Still here.' });
-    const events = (await server.api.stream(runId)).frames.map(({ event }) => event);
-    expect(ofKind(events, 'run.resumed')).toEqual([]);
-    expect(ofKind(events, 'tool.completed')).toMatchObject([{ error: false, exit_code: 0 }]);
-    expect(marksOf(server, runId)).toEqual(['mark']);
-  },
-);
+test('a server that stalls for longer than its leases keeps its runs and repeats nothing', SLOW, async () => {
+  await using server = new KillableServer({ modelUrl: model.url, env: { TALARIA_LEASE_SECONDS: '1' } });
+  await server.start();
+  const steps = [{ tools: [terminal('echo mark >> marks; sleep 2')] }, { text: 'Still here.' }];
+  const runId = await server.create(script(steps));
+  await waitFor('the tool to run', () => marksOf(server, runId).length > 0);
+  process.kill(server.process.pid, 'SIGSTOP');
+  const stoppedAt = Date.now();
+  await waitFor('the leases to end', () => Date.now() > stoppedAt + 3_000);
+  process.kill(server.process.pid, 'SIGCONT');
+  expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Still here.' });
+  const events = (await server.api.stream(runId)).frames.map(({ event }) => event);
+  expect(ofKind(events, 'run.resumed')).toEqual([]);
+  expect(ofKind(events, 'tool.completed')).toMatchObject([{ error: false, exit_code: 0 }]);
+  expect(marksOf(server, runId)).toEqual(['mark']);
+});
 
 describe.concurrent('a server that is told to stop', () => {
   test.each([0.2, 0.5, 0.8])(
-    '%f into a run lets its tools end, and the next one goes on',
+    '%f into a run lets its tools end, and the next one continues it',
     SLOW,
     async (part) => {
       await using server = new KillableServer({ modelUrl: model.url });
@@ -68,5 +64,5 @@ describe.concurrent('a server that is told to stop', () => {
   });
 });
 
-/** The fewest an undisturbed run has: a busy machine gathers more text into one. */
+/** The minimum of an undisturbed run: a busy machine collects more text into one event. */
 const EVENTS = 21;

@@ -1,4 +1,4 @@
-/** What was true when the server was killed with `kill -9` is true when it is back. */
+/** State before `kill -9` is the same after a restart. */
 import { isTerminalEvent, type Run, type RunCreated, type RunEvent } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, type Frame } from '../support/api.ts';
@@ -104,7 +104,7 @@ describe('after a kill', () => {
     expect((await answer()).status).toBe(409);
   });
 
-  test('an idempotency key still names its run, also for many at once, and refuses another body', async () => {
+  test('an idempotency key still names its run, also for many requests at once, and refuses another body', async () => {
     const eve = apiOf('eve');
     const { body, runId } = before.keyed;
     const post = (what: unknown) => eve.post<RunCreated>('/v1/runs', what, { 'idempotency-key': 'the-key' });
@@ -118,14 +118,14 @@ describe('after a kill', () => {
     expect((await eve.finish(runId)).event).toBe('run.completed');
   });
 
-  test('a pattern that was granted for good is not asked for again', async () => {
+  test('a permanently granted pattern is not asked for again', async () => {
     const runId = await apiOf('ada').create(gatedRun());
     expect((await apiOf('ada').finish(runId)).event).toBe('run.completed');
     expect(ofKind(await eventsOf(apiOf('ada'), runId), 'approval.request')).toEqual([]);
     expect(marksOf(server, runId)).toEqual(['mark']);
   });
 
-  test('a pattern that was granted to a session is asked for in another one only', async () => {
+  test('a pattern that was granted to a session is asked for only in other sessions', async () => {
     const bob = apiOf('bob');
     const same = await bob.create(gatedRun(), { session_id: 'garden' });
     expect((await bob.finish(same)).event).toBe('run.completed');
@@ -141,7 +141,7 @@ describe('after a kill', () => {
     await apiOf('eve').stop(runId);
   });
 
-  test('a steer that was accepted and not delivered reaches the model, once', async () => {
+  test('an accepted but undelivered steer reaches the model, once', async () => {
     const eve = apiOf('eve');
     const runId = before.steered;
     await eve.approve(runId, 'once');
@@ -155,7 +155,7 @@ describe('after a kill', () => {
   });
 });
 
-test('a queued run waits in its place and starts when there is room', SLOW, async () => {
+test('a queued run keeps its place and starts when there is room', SLOW, async () => {
   await using server = new KillableServer({
     modelUrl: model.url,
     env: { TALARIA_MAX_CONCURRENT_RUNS: '1' },
@@ -246,7 +246,7 @@ describe.concurrent('after a kill at a certain point', () => {
     expect(settled(events).text).toBe('So far.And further.');
   });
 
-  test('an approval whose time ran out while the server was down is denied, and says why', SLOW, async () => {
+  test('an approval that expired while the server was down is denied, and says why', SLOW, async () => {
     const env = { TALARIA_APPROVAL_TIMEOUT_SECONDS: '3' };
     await using server = new KillableServer({ modelUrl: model.url, env });
     await server.start('approval.after-request');
@@ -273,7 +273,7 @@ test('a pending approval waits through more kills than the recovery limit', SLOW
   for (let kill = 1; kill <= 6; kill += 1) {
     await server.killAndStart();
     expect((await server.api.run(runId)).approval).toEqual(approval);
-    // Else the next kill would not be one of a run that somebody works on.
+    // Otherwise the next kill would not hit a run that is being worked on.
     await waitFor('the run to be resumed', () => ofKind(seen, 'run.resumed').length === kill);
   }
   await server.approve(runId, approval!.request_id);
@@ -296,7 +296,7 @@ function waitingForApproval(api: Api, runId: string): Promise<Run> {
   });
 }
 
-/** Of a run that has ended. */
+/** For a run that has ended. */
 async function eventsOf(api: Api, runId: string): Promise<RunEvent[]> {
   return (await api.stream(runId)).frames.map(({ event }) => event);
 }

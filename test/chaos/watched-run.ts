@@ -1,9 +1,10 @@
 /**
- * A run on one of several servers, made by a client that asks again elsewhere until it has an answer, and watched through
- * some of them at once by clients that come back to their server whenever it does. And what must hold of it at its end.
+ * A run on one of several servers. Its client retries on other servers until it has an answer, and several clients
+ * watch it through different servers and come back whenever their server does. And the checks that must hold at its
+ * end.
  *
- * Its tools leave their marks outside of the workspace, which does not come along when another server takes the run over;
- * so the servers work without isolation.
+ * Its tools leave their marks outside the workspace, which does not move when another server takes the run over; so the
+ * servers work without isolation.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +16,10 @@ import { type ScriptedTool, type Step, script } from '../support/model-server.ts
 import type { KillableServer } from './killable-server.ts';
 import { ofKind, settled } from './marked-run.ts';
 
-/** How long a client waits before it asks again. */
+/** How long a client waits before it retries. */
 const AGAIN_MS = 100;
 
-/** A call that leaves this mark, which no other call of the run does, and then does the rest. */
+/** A call that leaves this mark, which is unique in the run, and then does the rest. */
 export type Marking = (mark: string, rest?: string) => ScriptedTool;
 
 export interface WatchedRunOptions {
@@ -63,7 +64,7 @@ export class WatchedRun {
     return this.#ended.promise;
   }
 
-  /** Its story, if not every watcher has seen the end. */
+  /** Its history, if not every watcher has seen the end. */
   get unfinished(): string | undefined {
     const isOver = (seen: readonly RunEvent[]) => isTerminalEvent(seen.at(-1)?.event ?? '');
     return this.#seen.every(isOver) ? undefined : `${this.runId}\n${this.#story()}`;
@@ -89,8 +90,8 @@ export class WatchedRun {
   }
 
   /**
-   * Every watcher saw the same, all of it once; the run completed, once; each call began and ended once, and what it
-   * did, it did once at most, and once where that is what was reported.
+   * Every watcher saw all events once; the run completed once; each call began and ended once; its effect happened at
+   * most once, and exactly once if that is what was reported.
    */
   check(): void {
     const steps = this.#steps;
@@ -180,7 +181,7 @@ function markOf({ arguments: words }: ScriptedTool): string {
   return /echo (\w+) /.exec((words as { command: string }).command)![1]!;
 }
 
-/** What a server or a database looks like that is away for a while. */
+/** Whether an error looks like that of a server or a database that is away for a while. */
 function unlessPassing(error: unknown): undefined {
   if (isConnectionLoss(error) || /^Error: events: 503/.test(String(error))) return undefined;
   throw error;

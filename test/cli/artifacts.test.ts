@@ -1,4 +1,4 @@
-/** Files of a workspace through the command: looked at, and brought home whole. */
+/** Files of a workspace through the command: listed, and downloaded completely. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import { type RunOptions, spawnTalaria, talaria, talariaTerminal } from './talar
 
 const BIG_BYTES = 40_000_000;
 
-/** A workspace with names as bad as a command can make them. */
+/** A workspace with the worst names that a command can make. */
 const MAKE = `
 mkdir -p out/deep
 echo report > out/report.txt
@@ -56,7 +56,7 @@ const artifacts = (argv: string[], options: RunOptions = {}) =>
   talaria(world.server.url, ['artifacts', ...argv], { cwd: directory, ...options });
 
 describe('ls', () => {
-  test('shows every name so that it can do no harm', async () => {
+  test('shows every name in a harmless form', async () => {
     const { code, stdout } = await artifacts(['ls', runId]);
     expect(code).toBe(0);
     expect(stdout).not.toMatch(/\x1b/);
@@ -66,14 +66,14 @@ describe('ls', () => {
     expect(stdout).toMatch(/^- +\S+ \S+ +out\/$/m);
   });
 
-  test('goes into directories with -r, and prints paths with -q', async () => {
+  test('lists directories recursively with -r, and prints paths with -q', async () => {
     const { stdout } = await artifacts(['ls', '-rq', runId, 'out']);
     expect(stdout).toBe('out/big.bin\nout/deep/\nout/report.txt\n');
   });
 });
 
 describe('cat', () => {
-  test('gives the bytes as they are to a pipe', async () => {
+  test('writes the bytes unchanged to a pipe', async () => {
     expect((await artifacts(['cat', runId, 'colours.txt'])).stdout).toBe('red \x1b[31m and a bell \x07\n');
   });
 
@@ -88,7 +88,7 @@ describe('cat', () => {
     expect(await terminal.screen({ colours: true })).toContain('red ␛[31m and a bell ␇');
   });
 
-  test('says what is not there', async () => {
+  test('says what does not exist', async () => {
     expect(await artifacts(['cat', runId, 'nothing'])).toMatchObject({
       code: 1,
       stdout: '',
@@ -134,7 +134,7 @@ describe('get', () => {
     },
   );
 
-  test('refuses links and what is outside', async () => {
+  test('refuses links and paths outside the workspace', async () => {
     for (const path of ['link', '../../talaria.db', '/etc/passwd']) {
       expect(await artifacts(['get', runId, path])).toMatchObject({
         code: 1,
@@ -154,7 +154,7 @@ describe('get', () => {
     expect(piped).toEqual({ code: 0, stdout: 'report\n', stderr: '' });
   });
 
-  test('goes on by itself where a connection was cut, and saves what the server has', async () => {
+  test('continues after a cut connection, and saves what the server has', async () => {
     await using proxy = await UnreliableProxy.start(() => world.server.url, 7, { delay: 1 });
     const { ended } = spawnTalaria(proxy.url, ['artifacts', 'get', runId, 'out/big.bin', '--json'], {
       cwd: directory,
@@ -173,7 +173,7 @@ describe('get', () => {
     expect(readdirSync(directory)).toEqual(['big.bin']);
   });
 
-  test('goes on with what an interrupted command left', async () => {
+  test('continues the download of an interrupted command', async () => {
     await using proxy = await UnreliableProxy.start(() => world.server.url, 7, { delay: 1 });
     const { child, output, ended } = spawnTalaria(proxy.url, ['artifacts', 'get', runId, 'out/big.bin'], {
       cwd: directory,
@@ -194,7 +194,7 @@ describe('get', () => {
     expect(readdirSync(directory)).toEqual(['big.bin']);
   });
 
-  test('saves nothing that is not what the server has', async () => {
+  test("saves nothing that differs from the server's file", async () => {
     const digest = createHash('sha256').update(big).digest('hex').slice(0, 12);
     const part = join(directory, `big.bin.${digest}.part`);
     writeFileSync(part, '');
@@ -223,7 +223,7 @@ describe('get', () => {
     expect(statSync(file).size).toBe(BIG_BYTES);
   });
 
-  test('says what is wrong with the place', async () => {
+  test('says what is wrong with the target path', async () => {
     expect(await artifacts(['get', runId, 'out/report.txt', '-o', 'missing/x'])).toMatchObject({
       code: 1,
       stderr: 'missing/x cannot be written: there is no such directory\n',

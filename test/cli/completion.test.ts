@@ -43,7 +43,7 @@ function run(shell: string, code: string): string[] {
   return stdout.trimEnd().split('\n').filter(Boolean);
 }
 
-/** The words as bash would cut them, the last one being typed. */
+/** The words as bash would split them; the last one is being typed. */
 function inBash(...words: string[]): string[] {
   const array = ['talaria', ...words].map((word) => `'${word}'`).join(' ');
   return run(
@@ -116,7 +116,7 @@ describe.skipIf(missing('fish') !== '')(`fish${missing('fish')}`, () => {
   });
 });
 
-test('a server that does not answer completes nothing, and says nothing', () => {
+test('completes nothing, silently, when the server does not answer', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, '__complete', 'show', ''], {
     env: { ...env, TALARIA_BASE_URL: 'http://127.0.0.1:1' },
     encoding: 'utf8',
@@ -124,7 +124,7 @@ test('a server that does not answer completes nothing, and says nothing', () => 
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
 });
 
-// Last, since its run would be another one that begins with run_.
+// Last, because its run would be another one that begins with run_.
 test.skipIf(missing('bash') !== '')(
   `bash completes the calls that a run waits for${missing('bash')}`,
   async () => {

@@ -1,4 +1,4 @@
-/** A connection that is lost and a server that is killed while a run is watched. */
+/** A lost connection and a killed server while a run is watched. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { terminal as bash, ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
@@ -24,14 +24,14 @@ async function restart(): Promise<void> {
   await world.server.start();
 }
 
-/** Says something, is cut off in the middle of the next, and says that again. */
+/** Prints something, is interrupted in the middle of the next text, and prints that again. */
 const cutOff = () =>
   script([
     { text: 'First.', tools: [bash('echo hello')] },
     { chunks: ['Second, in', { gate: 'second' }, ' two parts.'] },
   ]);
 
-test('a cut connection shows in no event: each comes once, in order', async () => {
+test('events come once and in order over a cut connection', async () => {
   const { child, output, ended } = spawnTalaria(proxy.url, ['run', '--json', cutOff()]);
   child.stdin.end();
   await waitFor('half a sentence', () => output.stdout.includes('Second, in'));
@@ -49,7 +49,7 @@ test('a cut connection shows in no event: each comes once, in order', async () =
   expect(events.at(-1)).toMatchObject({ event: 'run.completed', output: 'Second, in two parts.' });
 });
 
-test('of a killed server, what is piped holds the answer once, and the rest is told on stderr', async () => {
+test('after a kill, piped output holds the answer once, and stderr tells the rest', async () => {
   const { child, output, ended } = spawnTalaria(proxy.url, ['run', cutOff()]);
   child.stdin.end();
   await world.model.waitingAt('second');
@@ -63,7 +63,7 @@ test('of a killed server, what is piped holds the answer once, and the rest is t
 });
 
 describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
-  test('a lost connection is shown quietly, and text that is void is named', async () => {
+  test('a lost connection is shown quietly, and invalid text is marked', async () => {
     await using terminal = await talariaTerminal(proxy.url, ['run', cutOff()]);
     await terminal.shows(/^Second, in$/m);
     await world.server.kill();
@@ -82,7 +82,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
   });
 });
 
-test('a server that does not come back is given up with the code for that', async () => {
+test('gives up on a server that does not come back, with the exit code for that', async () => {
   const { child, output, ended } = spawnTalaria(proxy.url, ['watch', await world.api.create(cutOff())]);
   child.stdin.end();
   await waitFor('the tool to be shown', () => /✓ terminal/.test(output.stderr));

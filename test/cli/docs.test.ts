@@ -1,6 +1,6 @@
 /**
- * The examples of docs/cli.md, run as they are: in blocks of `console`, a line with `$ ` is a command for bash and what
- * follows is what it prints. `…` stands for anything in a line, alone in a line for any number of lines.
+ * Runs the examples of docs/cli.md unchanged: in blocks of `console`, a line with `$ ` is a command for bash and the
+ * lines after it are its output. `…` stands for anything in a line, alone in a line for any number of lines.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ describe('what is written', () => {
     directory = mkdtempSync(join(tmpdir(), 'talaria-docs-'));
     writeFileSync(join(directory, 'talaria'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
     chmodSync(join(directory, 'talaria'), 0o755);
-    // One shell for all, so that variables last; a mark after each command, which leaves $? as it was.
+    // One shell for all, so that variables last; a mark after each command leaves $? unchanged.
     const marked = examples.map(({ command }) => `${command}\nstatus=$?; echo; echo @@mark; (exit $status)`);
     const { stdout } = spawnSync('bash', ['-c', `exec 2>&1; ${marked.join('\n')}`], {
       cwd: directory,
@@ -86,7 +86,7 @@ function toPattern(printed: readonly string[]): RegExp {
   return new RegExp(`^${lines.join('') || '\n'}$`);
 }
 
-/** Columns are as wide as what is in them. */
+/** Columns are as wide as their content. */
 function lineMatching(line: string): string {
   const literal = (part: string) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/ {2,}/g, ' +');
   return line.split('…').map(literal).join('.*');

@@ -1,4 +1,4 @@
-/** What programs read: the output of every command with `--json`, as docs/cli.md has it. */
+/** Output for programs: every command with `--json`, as docs/cli.md describes it. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** The one JSON value a command printed. */
+/** The one JSON value that a command printed. */
 async function json(url: string, ...argv: string[]) {
   const { code, stdout, stderr } = await talaria(url, [...argv, '--json'], { cwd: directory });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -144,7 +144,7 @@ describe('documents are one value:', () => {
     const tools = [{ type: 'function', function: { name: 'get' } }];
     const prompt = script([{ tools: [{ name: 'get', arguments: {} }] }, { text: 'done' }]);
     const runId = await world.api.create(prompt, { tools });
-    // The time of a call begins with `run.waiting`.
+    // The deadline of a call begins with `run.waiting`.
     const { pending_calls } = await waitFor('the run to wait for its client', async () => {
       const run = await world.api.run(runId);
       return run.last_event === 'run.waiting' && run;

@@ -1,4 +1,6 @@
-/** The command against a server of the older dialect, which numbers no events, lists no runs and leaves fields out. */
+/**
+ * The command against a server of the older dialect, which does not number events, lists no runs and leaves fields out.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +38,7 @@ test('a run is started, watched and shown', async () => {
   expect(shown.stdout).toMatch(/^run +run_\w{32}\nstatus +completed\n\nYou said: hello\n$/);
 });
 
-test('tools without ids, and questions without anything', async () => {
+test('shows tools without ids, and questions without details', async () => {
   const { run, output, ended } = await follow();
   run.emit('tool.started', { tool: 'terminal', preview: 'ls' });
   run.emit('tool.completed', { tool: 'terminal', duration: 0.5, error: false });
@@ -49,13 +51,13 @@ test('tools without ids, and questions without anything', async () => {
   expect(output.stderr).toMatch(/✓ terminal {2}ls {2}0\.5s\n\? Approval needed: a command\n {2}│ rm -rf x\n/);
 });
 
-test('a run that is stopped ends without a last event', async () => {
+test('a stopped run ends without a last event', async () => {
   const { run, ended } = await follow();
   expect(await ask('stop', run.runId)).toMatchObject({ code: 0, stdout: `${run.runId} cancelled\n` });
   expect(await ended).toMatchObject({ code: 4 });
 });
 
-test('a stream that is lost cannot be gone on with, and that is said', async () => {
+test('says that a lost stream cannot be resumed', async () => {
   const { run, output, ended } = await follow();
   run.emit('tool.started', { tool: 'terminal', preview: 'ls' });
   await waitFor('the tool', () => /> terminal/.test(output.stderr));
@@ -73,7 +75,7 @@ describe('what it does not have is said clearly:', () => {
     expect(await ask(...argv)).toEqual({ code: 1, stdout: '', stderr: message });
   });
 
-  test('errors of every form', async () => {
+  test('reads errors of every form', async () => {
     expect(await ask('show', `run_${'0'.repeat(32)}`)).toMatchObject({
       code: 1,
       stderr: `Run not found: run_${'0'.repeat(32)} (404)\n`,
@@ -81,7 +83,7 @@ describe('what it does not have is said clearly:', () => {
   });
 });
 
-test('a server without jobs is told as such', async () => {
+test('says that a server has no jobs', async () => {
   const other = createServer((_request, response) => response.writeHead(404).end('404: Not Found'));
   other.listen(0, '127.0.0.1');
   await once(other, 'listening');

@@ -1,4 +1,4 @@
-/** The command where there is no terminal: scripts, files, pipes. */
+/** The command without a terminal: scripts, files, pipes. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -52,7 +52,7 @@ describe('run', () => {
       { text: 'The \x1b[1manswer' },
     ]);
 
-  test('gives the answer on stdout and everything else on stderr, without a single escape', async () => {
+  test('writes the answer to stdout and everything else to stderr, without escape sequences', async () => {
     const { code, stdout, stderr } = await ours(['run', prompt()], { env: { FORCE_COLOR: '1' } });
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'The ␛[1manswer\n' });
     expect(stderr).not.toContain('\x1b');
@@ -61,11 +61,11 @@ describe('run', () => {
     );
   });
 
-  test('with -q gives nothing but the answer', async () => {
+  test('writes nothing but the answer with -q', async () => {
     expect(await ours(['run', '-q', prompt()])).toEqual({ code: 0, stdout: 'The ␛[1manswer\n', stderr: '' });
   });
 
-  test('with -v shows what tools answered', async () => {
+  test('shows the outputs of tools with -v', async () => {
     const chatty = script([{ tools: [bash('seq 3')] }, { text: 'done' }]);
     const { stderr } = await ours(['run', '-v', chatty]);
     expect(stderr).toMatch(/✓ terminal {2}seq 3 {2}[\d.]+s\n {4}1\n {4}2\n {4}3\n/);
@@ -90,7 +90,7 @@ describe('run', () => {
     expect(JSON.stringify(world.model.requests.at(-2)!.body.messages)).toContain('Be brief');
   });
 
-  test('with -d prints the id and leaves the run to itself', async () => {
+  test('prints the id with -d and leaves the run alone', async () => {
     const { code, stdout, stderr } = await ours(['run', '-d', 'hello']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^run_\w{32}\n$/);
@@ -119,7 +119,7 @@ describe('run', () => {
 });
 
 describe('an approval', () => {
-  test('that nobody can be asked for says how to answer it, and waits', async () => {
+  test('that nobody can answer here is shown with how to answer it, and waits', async () => {
     const { child, output, ended } = spawnTalaria(world.server.url, [
       'run',
       script([{ tools: [gated] }, { text: 'done' }]),
@@ -203,7 +203,7 @@ describe("a call of a client's tool", () => {
     expect(watched.stderr).not.toContain('talaria answer');
   });
 
-  test('is named where there are several; an output may come from stdin and be a failure', async () => {
+  test('needs a name when there are several; an output may come from stdin and be a failure', async () => {
     const calls = [get('rain', 'call_a1'), get('snow', 'call_a2'), get('sun', 'call_b')];
     const runId = await world.api.create(script([{ tools: calls }, { text: 'done' }]), { tools });
     await waitForStatus(world.api, runId, 'waiting_for_tool');
@@ -246,7 +246,7 @@ describe('ids', () => {
   });
 });
 
-test('a reader that has enough ends the command', async () => {
+test('a reader that has read enough ends the command', async () => {
   const { child, ended } = spawnTalaria(world.server.url, [
     'run',
     '--json',
@@ -264,7 +264,7 @@ test('a reader that has enough ends the command', async () => {
 test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('%s leaves a watched run to itself', async (signal, code) => {
+] as const)('%s leaves a watched run alone', async (signal, code) => {
   const runId = await world.api.create(script([{ text: 'x', tools: [bash('sleep 3600')] }]));
   const { child, output, ended } = spawnTalaria(world.server.url, ['watch', runId]);
   child.stdin.end();
@@ -277,7 +277,7 @@ test.each([
 });
 
 describe('a server with a key', () => {
-  test('is asked with it; without it or with another the command says so and ends with 6', async () => {
+  test('gets the key; without it or with another the command says so and ends with 6', async () => {
     await using server = await ServerWithModel.start({ API_SERVER_KEY: 'right-key-0123456789' });
     const { url } = server.server;
     const ask = (env: Record<string, string>) => talaria(url, ['runs', '-q'], { env });

@@ -1,4 +1,4 @@
-/** The command `talaria` against a server under test: in a process of its own, or in a terminal. */
+/** The command `talaria` against a server under test: in a separate process, or in a terminal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { bundledCommand } from '../support/bundled-command.ts';

@@ -1,4 +1,4 @@
-/** The command in a real terminal: what a person sees of a run, and what their keys do. */
+/** The command in a real terminal: what a person sees of a run, and what keys do. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   terminal as bash,
@@ -57,7 +57,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await terminal.cursorIsVisible()).toBe(true);
     });
 
-    test('has a turning spinner and the time for a tool that works', async () => {
+    test('shows a spinner and the elapsed time for a running tool', async () => {
       const prompt = script([{ tools: [bash('until test -e go; do sleep 0.05; done')] }, { text: 'done' }]);
       await using terminal = await start(['run', prompt]);
       const frames = new Set<string>();
@@ -72,7 +72,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await terminal.screen()).toMatch(/^■ cancelled after [\d.]+s/m);
     });
 
-    test('cannot drive the terminal', async () => {
+    test('filters terminal escape sequences out of all text', async () => {
       const evil = '\x1b[2J\x1b[1;1Hgone\x1b]0;owned\x07\x9b31m\u202ereversed';
       const prompt = script([
         { reasoning: evil, text: `Safe.\n${evil}`, tools: [bash(`printf '%s' '${evil}'; exit 1`)] },
@@ -86,7 +86,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(screen.match(/gone/g)!.length).toBeGreaterThanOrEqual(4);
     });
 
-    test('has no colours with NO_COLOR, and no movement on a dumb terminal', async () => {
+    test('has no colours with NO_COLOR, and no animation on a dumb terminal', async () => {
       const prompt = script([{ text: 'Hello', tools: [bash('false')] }, { text: 'Bye' }]);
       await using plain = await start(['run', prompt], { env: { NO_COLOR: '1' } });
       expect(await plain.exitCode()).toBe(0);
@@ -112,7 +112,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
   });
 
   describe('an approval', () => {
-    test('is asked with the whole command and its reason, and answered by a key', async () => {
+    test('shows the whole command and its reason, and a key answers it', async () => {
       const long = bash(`rm -rf build; echo '${'long_'.repeat(60)}end'`);
       await using terminal = await start(['run', script([{ tools: [long] }, { text: 'done' }])], {
         columns: 60,
@@ -131,7 +131,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(after).not.toMatch(READY);
     });
 
-    test('answered with d is refused, and the run goes on', async () => {
+    test('is refused with d, and the run continues', async () => {
       await using terminal = await start(['run', script([{ tools: [gated] }, { text: 'Then not.' }])]);
       await terminal.shows(READY);
       await terminal.press('d');
@@ -139,7 +139,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await terminal.screen()).toMatch(/^✗ denied\n✗ terminal {2}rm -rf build; echo removed/m);
     });
 
-    test('answered elsewhere is no longer asked', async () => {
+    test('is not asked any more when it was answered elsewhere', async () => {
       const prompt = script([
         { tools: [gated] },
         { text: 'Waiting', chunks: ['On', { gate: 'elsewhere' }, 'ward'] },
@@ -155,7 +155,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await terminal.exitCode()).toBe(0);
     });
 
-    test('of several, each is asked in turn', async () => {
+    test('asks each of several in turn', async () => {
       const prompt = script([{ tools: [gated, bash('chmod 777 .')] }, { text: 'done' }]);
       await using terminal = await start(['run', prompt]);
       await terminal.shows(READY);
@@ -167,7 +167,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await terminal.screen()).toMatch(/✓ approved once[\s\S]*│ chmod 777 \.[\s\S]*✗ denied/);
     });
 
-    test('ignores keys that were pressed before it was asked', async () => {
+    test('ignores keys that were pressed before the question', async () => {
       const prompt = script([{ gate: 'asks', tools: [gated] }, { text: 'done' }]);
       await using terminal = await start(['run', prompt]);
       await terminal.shows(/working/);
@@ -203,7 +203,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       await waitForStatus(api, runId, 'completed');
     });
 
-    test('left with Ctrl-C by another command answers nothing', async () => {
+    test('is not answered when another command is left with Ctrl-C', async () => {
       const runId = await api.create(script([{ tools: [gated] }, { text: 'done' }]));
       await waitForApproval(api, runId);
       await using terminal = await start(['approve', runId]);
@@ -237,7 +237,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
   describe('Ctrl-C', () => {
     const endless = () => script([{ tools: [bash('sleep 3600')] }, { text: 'done' }]);
 
-    test('once leaves the run to itself and says how to come back', async () => {
+    test('once leaves the run alone and says how to come back', async () => {
       await using terminal = await start(['run', endless()]);
       await terminal.shows(/sleep 3600/);
       await terminal.press('C-c');
@@ -292,7 +292,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
     test.each([
       ['while a tool works', working, WORKING],
       ['while a question is open', gated, READY],
-    ])('Ctrl-Z %s gives the terminal back, and fg goes on', async (_, tool, drawn) => {
+    ])('Ctrl-Z %s releases the terminal, and fg continues', async (_, tool, drawn) => {
       const { shell, runId } = await watchInShell(tool, drawn);
       await using _shell = shell;
       await shell.press('C-z');
@@ -308,7 +308,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       await shell.shows(/■ cancelled/);
     });
 
-    test('Ctrl-\\ ends it at once, and the cursor is there again', async () => {
+    test('Ctrl-\\ ends it at once, and restores the cursor', async () => {
       const { shell, runId } = await watchInShell(working, WORKING);
       await using _shell = shell;
       await shell.press('C-\\');
@@ -318,7 +318,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
     });
   });
 
-  test('a footer that is higher than the window is not drawn again and again below itself', async () => {
+  test('a footer higher than the window is not drawn again and again below itself', async () => {
     const path = 'a-directory-with-a-long-name/'.repeat(3);
     const command = bash(`rm -rf ${path}`);
     await using terminal = await start(['run', script([{ tools: [command] }, { text: 'done' }])], {
@@ -336,15 +336,15 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
     expect(await terminal.exitCode()).toBe(4);
   });
 
-  // Again, because a frame may be on its way when the terminal has wrapped the last one and the program does not know it
-  // yet. What it wipes is then too little, and no program could know better.
+  // Repeated, because a frame may be on its way when the terminal has wrapped the last one and the program does not
+  // know it yet. Then it wipes too little, and no program could know better.
   describe('a window that changes its size', { retry: 4 }, () => {
     const REDRAWN_WITHIN_MS = 5_000;
 
     test.each([
       ['narrower', 100, 50],
       ['wider', 50, 100],
-    ])('%s leaves no traces of what was drawn before', async (_, before, after) => {
+    ])('%s leaves no traces of earlier frames', async (_, before, after) => {
       const prompt = script([
         { text: 'Look.', tools: [bash(`: ${'word '.repeat(30)}; sleep 3600`)] },
         { text: 'x' },
@@ -354,7 +354,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       await terminal.resize(after, 30);
       const fits = async () => {
         const rows = (await terminal.screen()).split('\n').filter((row) => /terminal {2}: word/.test(row));
-        // Before it is drawn again, the terminal has wrapped it: then its first row fills the window.
+        // Before it is redrawn, the terminal has wrapped it: then its first row fills the window.
         return rows.length === 1 && rows[0]!.length > after - 10 && rows[0]!.length < after;
       };
       await waitFor('the footer to fit', fits, REDRAWN_WITHIN_MS);

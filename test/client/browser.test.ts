@@ -7,7 +7,7 @@ import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type BrowserPage, CHROMIUM, openPage } from './browser.ts';
 
-/** What the page has, for functions that run in it. */
+/** The globals of the page, for functions that run in it. */
 declare const client: typeof clientModule;
 
 const KEY = 'sk-browser';
@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)(`in a browser${reason}`, () => {
     expect(end).toBe('run.cancelled');
   });
 
-  test('a stream goes on after its connection was lost', async () => {
+  test('a stream continues after its connection was lost', async () => {
     const input = script([{ chunks: ['one ', { gate: 'lost' }, 'two'] }]);
     const text = browser.page.evaluate(
       async ([options, prompt]) => {
@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM === undefined)(`in a browser${reason}`, () => {
     world.model.open('left');
   });
 
-  test('errors are what they are elsewhere', async () => {
+  test('errors are the same as elsewhere', async () => {
     const names = await browser.page.evaluate(async (options) => {
       const nameOf = (call: PromiseLike<unknown>): PromiseLike<string> =>
         call.then(

@@ -1,4 +1,4 @@
-/** Chromium, where the machine has one, and a page of another origin than the server's in which the client is loaded. */
+/** Chromium, if the machine has one, and a page of another origin than the server's that loads the client. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -36,7 +36,7 @@ export interface BrowserPage extends AsyncDisposable {
   page: Page;
 }
 
-/** The page has the client's exports as `client`. It belongs to a profile of its own, which ends with it. */
+/** The page has the client's exports as `client`. It has a browser profile of its own, which is deleted with it. */
 export async function openPage(): Promise<BrowserPage> {
   const script = await bundleClient();
   const html = `<!doctype html><script type="module">import * as client from '/client.js'; globalThis.client = client;</script>`;

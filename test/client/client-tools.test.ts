@@ -30,10 +30,10 @@ const tools = (execute: Execute) => ({
   getWeather: { description: 'The weather of a city', parameters: City, execute },
 });
 
-/** What the model was told of its calls. */
+/** What the model was told about its calls. */
 const told = (prompt: string) => toldOf(world, prompt).map(({ content }) => content);
 
-test('a tool is given typed arguments, and the model what it returns', async () => {
+test('a tool gets typed arguments, and the model gets its result', async () => {
   const input = script(steps(weather('Oslo')));
   const seen: object[] = [];
   const run = await client.runs.run({
@@ -56,7 +56,7 @@ test('a tool is given typed arguments, and the model what it returns', async () 
   });
 });
 
-test('calls run side by side, and each output is sent as soon as it is there', async () => {
+test('calls run side by side, and each output is sent as soon as it is ready', async () => {
   const { promise: slow, resolve: finish } = Promise.withResolvers<void>();
   const input = script(steps(weather('slow'), terminal('echo from-the-server'), weather('fast')));
   const begun: string[] = [];
@@ -82,7 +82,7 @@ test('calls run side by side, and each output is sent as soon as it is there', a
   expect(second).toContain('from-the-server');
 });
 
-test('a tool that throws and arguments that do not fit are told to the model', async () => {
+test('the model hears of a tool that throws and of arguments that do not fit', async () => {
   const input = script([{ tools: [weather('Atlantis')] }, { tools: [weather(7)] }, { text: 'done' }]);
   const failures: boolean[] = [];
   const run = await client.runs.run(
@@ -100,7 +100,7 @@ test('a tool that throws and arguments that do not fit are told to the model', a
   expect(told(input)[1]).toMatch(/The arguments are invalid: city: .*string/);
 });
 
-test('arguments that events show in part are whole', async () => {
+test('arguments that events show in part are complete', async () => {
   const city = 'x'.repeat(20_000);
   let seen = '';
   await client.runs.run({
@@ -112,7 +112,7 @@ test('arguments that events show in part are whole', async () => {
   expect(seen).toBe(city);
 });
 
-test('an output that the server does not take is told to the model at once', async () => {
+test('the model hears at once of an output that the server refuses', async () => {
   const input = script(steps(weather('Oslo')));
   const run = await client.runs.run({ input, tools: tools(() => 'x'.repeat(10_000_001)) });
   expect(run.status).toBe('completed');
@@ -139,7 +139,7 @@ describe('the signal of a call', () => {
     return { input, running, begun: () => waitFor('the call', () => context) };
   }
 
-  test('tells that the run was stopped', async () => {
+  test('aborts when the run was stopped', async () => {
     const { running, begun } = waiting();
     const { runId, signal } = await begun();
     await client.runs.stop(runId);
@@ -147,7 +147,7 @@ describe('the signal of a call', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test('tells that somebody else has answered', async () => {
+  test('aborts when somebody else has answered', async () => {
     const { input, running, begun } = waiting();
     const { runId, toolCallId, signal } = await begun();
     const outputs = [{ tool_call_id: toolCallId, output: 'from elsewhere' }];
@@ -158,7 +158,7 @@ describe('the signal of a call', () => {
     expect(told(input)).toEqual(['from elsewhere']);
   });
 
-  test('tells that the caller has left; the call stays pending for whoever follows the run next', async () => {
+  test('aborts when the caller has left; the call stays pending for the next follower of the run', async () => {
     const abort = new AbortController();
     const idempotencyKey = 'followed-twice';
     const { input, running, begun } = waiting(abort.signal, idempotencyKey);
@@ -193,7 +193,7 @@ test('an output that comes after somebody else’s does no harm', async () => {
         return 'second';
       }),
     },
-    // Holds back the news that the call is settled until the late output was refused.
+    // Delays the news that the call is settled until the late output was refused.
     {
       onEvent: ({ event }) => event === 'run.waiting' && waitFor('the late output', () => answers.length > 0),
     },
@@ -203,7 +203,7 @@ test('an output that comes after somebody else’s does no harm', async () => {
   expect(told(input)).toEqual(['first']);
 });
 
-test('a call that was answered before is not run again by another call of run()', async () => {
+test('an answered call is not run again by another run()', async () => {
   const input = script([
     { tools: [weather('Oslo')] },
     { gate: 'between', tools: [weather('Rome')] },
@@ -244,7 +244,7 @@ test('tools in the form of the protocol are left to somebody else', async () => 
   expect(await running).toMatchObject({ status: 'completed' });
 });
 
-test('a server that is killed while a tool works is waited for, and the tool works once', async () => {
+test('waits for a server that is killed while a tool works, and the tool runs once', async () => {
   await using restarted = await ServerWithModel.start();
   await using proxy = await UnreliableProxy.start(() => restarted.server.url, 1);
   const input = script(steps(weather('Oslo'), weather('Rome')));
@@ -257,7 +257,7 @@ test('a server that is killed while a tool works is waited for, and the tool wor
       if (city === 'Rome') return city;
       await waitFor('the other call', () => cities.length === 2);
       await restarted.server.kill();
-      // The output is there before the server is.
+      // The output is ready before the server is.
       back = restarted.server.start();
       return city;
     }),
@@ -268,7 +268,7 @@ test('a server that is killed while a tool works is waited for, and the tool wor
   expect(toldOf(restarted, input).map(({ content }) => content)).toEqual(['Oslo', 'Rome']);
 });
 
-test.each([1, 2, 3])('over a bad network every call is run once (seed %i)', async (seed) => {
+test.each([1, 2, 3])('every call runs once over a bad network (seed %i)', async (seed) => {
   const faults = { refuse: 0.1, cut: 0.15, damage: 0.08, delay: 0.2 };
   await using proxy = await UnreliableProxy.start(() => world.server.url, seed, faults);
   const bad = new Talaria({ baseUrl: proxy.url, maxRetries: 10 });
@@ -287,7 +287,7 @@ test.each([1, 2, 3])('over a bad network every call is run once (seed %i)', asyn
   const run = await bad.runs.run({
     input,
     tools: tools(({ city }) => {
-      // Whatever chance does: this output finds no connection, and the stream is lost.
+      // Whatever the random faults do: this output finds no connection, and the stream is lost.
       if (seen.push(city) === 2) proxy.cutAll();
       return city;
     }),
@@ -300,7 +300,7 @@ test.each([1, 2, 3])('over a bad network every call is run once (seed %i)', asyn
 describe('output_schema', () => {
   const When = z.object({ when: z.string().transform((text) => new Date(text)) });
 
-  test('of a library: the output is what it makes of the answer', async () => {
+  test('of a library: the output is the parsed answer', async () => {
     const run = await client.runs.run({
       input: script([{ text: 'soon' }, { text: '{"when": "2026-01-02"}' }]),
       output_schema: When,
@@ -309,14 +309,14 @@ describe('output_schema', () => {
     expect(run.output_parsed!.when.getUTCFullYear()).toBe(2026);
   });
 
-  test('as JSON: the output is as the server has it', async () => {
+  test("as JSON: the output is the server's", async () => {
     const output_schema = { type: 'array', items: { type: 'integer' } };
     expect(await client.runs.run({ input: script([{ text: '[1]' }]), output_schema })).toMatchObject({
       output_parsed: [1],
     });
   });
 
-  test('that asks for more than JSON schema can say is an error with the run in it', async () => {
+  test('that is stricter than its JSON schema is an error that carries the run', async () => {
     const output_schema = When.refine(({ when }) => when.getTime() > 0, 'must be after 1970');
     const error = await errorOf(
       client.runs.run({ input: script([{ text: '{"when": "1969-01-01"}' }]), output_schema }),
@@ -334,7 +334,7 @@ describe('output_schema', () => {
     expect(run.output_parsed).toBeUndefined();
   });
 
-  test('that is no schema is refused before a run begins', async () => {
+  test('that is not a schema is refused before a run begins', async () => {
     const output_schema = z.object({ at: z.date() });
     const error = await errorOf(client.runs.create({ input: 'x', output_schema }));
     expect(error).toBeInstanceOf(TypeError);

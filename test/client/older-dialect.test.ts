@@ -1,6 +1,6 @@
 /**
- * The client against a server of the older dialect: no numbers, no idempotency keys, flat errors; and the routes for
- * chat, responses and jobs.
+ * The client against a server of the older dialect: no event numbers, no idempotency keys, flat errors; and the routes
+ * for chat, responses and jobs.
  */
 import {
   AuthenticationError,
@@ -62,7 +62,7 @@ describe('a run', () => {
     expect(seen).toEqual(['message.delta', 'run.completed']);
   });
 
-  test('has a stream that is read in one go, with its text and its end', async () => {
+  test('has a stream over one connection, with its text and its end', async () => {
     const { run, stream, reading } = await startRun();
     run.emit('message.delta', { delta: 'a' });
     run.emit('message.delta', { delta: 'b' });
@@ -73,7 +73,7 @@ describe('a run', () => {
     expect(stream.cursor).toBeUndefined();
   });
 
-  test('whose stream is lost cannot be resumed, and that is said; it can be waited for', async () => {
+  test('says that a lost stream cannot be resumed; the run can be waited for', async () => {
     const { run, runId, events, reading } = await startRun();
     run.emit('message.delta', { delta: 'a' });
     await waitFor('the event', () => events.length === 1);
@@ -89,7 +89,7 @@ describe('a run', () => {
     expect(await waiting).toMatchObject({ status: 'completed', output: 'all the same' });
   });
 
-  test('whose stream is lost is returned all the same where nobody listens to its events', async () => {
+  test('is returned after a lost stream if nobody listens to its events', async () => {
     const previous = server.lastRun;
     const running = client.runs.run({ input: 'wait' });
     const run = await nextRun(previous);
@@ -133,7 +133,7 @@ describe('errors', () => {
     expect(await errorOf(client.health.detailed())).toMatchObject({ message: '404: Not Found (404)' });
   });
 
-  test('tell what such a server does not have', async () => {
+  test('say what such a server does not have', async () => {
     expect(await errorOf(client.runs.list())).toBeInstanceOf(NotFoundError);
     expect(await errorOf(client.runs.steer('run_none', 'left'))).toBeInstanceOf(NotFoundError);
     expect(await errorOf(client.runs.artifacts.list('run_none'))).toBeInstanceOf(NotFoundError);
@@ -151,7 +151,7 @@ describe('chat', () => {
     expect(server.requests.at(-1)!.headers['idempotency-key']).toMatch(/^idem_/);
   });
 
-  test('as a stream, with what the tools do beside it', async () => {
+  test('as a stream, with tool activity beside it', async () => {
     const progress: ToolProgress[] = [];
     const stream = await client.chat.completions.create(
       { messages, stream: true },
@@ -170,7 +170,7 @@ describe('chat', () => {
     ]);
   });
 
-  test('in a session: the header goes out and the answer has it', async () => {
+  test('in a session: the header is sent and comes back', async () => {
     let session: string | null = null;
     await client.chat.completions.create(
       { messages },
@@ -198,7 +198,7 @@ describe('chat', () => {
     expect(error).toMatchObject({ code: 'provider_error' });
   });
 
-  test('without messages is refused in the words of the server', async () => {
+  test("without messages is refused with the server's message", async () => {
     expect(await errorOf(client.chat.completions.create({ messages: [] }))).toMatchObject({
       message: "Missing or invalid 'messages' field (400)",
     });

@@ -29,9 +29,10 @@ test.each([1, 2, 3])('a background stream is read to its end over a bad network,
   const faults = { cut: 0.15, delay: 0.2 };
   await using proxy = await UnreliableProxy.start(() => world.server.url, seed);
   const client = new Talaria({ baseUrl: proxy.url, maxRetries: 20 });
-  // How much passes the proxy in one piece is a matter of speed, and so is whether chance cuts any of it: until it did.
+  // How much passes the proxy in one piece depends on speed, and so does whether a fault hits any of it: repeat until
+  // it did.
   do {
-    // A create that streams is not repeated, so its answer has to begin.
+    // A create that streams is not retried, so its response has to begin.
     proxy.faults = {};
     const stream = await client.responses.create({ input: LONG, background: true, stream: true });
     proxy.faults = faults;
@@ -60,7 +61,7 @@ test('a background stream outlives a killed server', async () => {
   expect(await stream.text()).toBe('half and half');
 });
 
-test('events are read after any of them, and a response is cancelled once', async () => {
+test('events are read after any position, and a response is cancelled once', async () => {
   const { responses } = direct();
   const done = await responses.create({ input: LONG });
   const all = await read(await responses.streamEvents(done.id));

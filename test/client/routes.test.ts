@@ -1,4 +1,4 @@
-/** Every call of the client against the real server: what it sends is understood, what it gives is what was sent. */
+/** Every call of the client against the real server: requests are understood, and results are unchanged. */
 import { execFileSync } from 'node:child_process';
 import {
   AuthenticationError,
@@ -61,7 +61,7 @@ describe('runs', () => {
     expect(await errorOf(other)).toMatchObject({ code: 'idempotency_key_conflict' });
   });
 
-  test('list goes through all pages in a loop, and is one page when awaited', async () => {
+  test('list reads all pages in a loop, and one page with await', async () => {
     const session_id = 'pages';
     const made: string[] = [];
     for (let i = 0; i < 7; i++) made.unshift((await client.runs.create({ input: 'x', session_id })).run_id);
@@ -109,7 +109,7 @@ describe('runs', () => {
     expect(await client.runs.wait(run_id)).toMatchObject({ status: 'completed' });
   });
 
-  test('streamEvents after a cursor, and after one that is not there', async () => {
+  test('streamEvents after a cursor, and after one that does not exist', async () => {
     const { run_id } = await client.runs.create({
       input: script([{ text: 'a b c', chunks: 3, delayMs: 30 }]),
     });
@@ -158,7 +158,7 @@ describe('artifacts', () => {
     expect(deep.data.map(({ path }) => path)).toEqual(['src/b.txt']);
   });
 
-  test('read: as text, in part, as a stream that may be left', async () => {
+  test('reads as text, in part, and as a stream that may be left', async () => {
     const { artifacts } = client.runs;
     expect(await (await artifacts.read(runId, 'a.txt')).text()).toBe('hello ü');
     const part = await artifacts.read(runId, 'src/b.txt', { start: 2, end: 5 });
@@ -244,7 +244,7 @@ describe('sessions', () => {
     expect(error).toBeInstanceOf(ConflictError);
   });
 
-  test('chat, in one piece and as it is made', async () => {
+  test('chat, without and with streaming', async () => {
     const { id } = await client.sessions.create();
     const answer = await client.sessions.chat(id, { message: 'one' });
     expect(answer).toMatchObject({ session_id: id, message: { content: 'You said: one' } });
@@ -259,7 +259,7 @@ describe('sessions', () => {
     expect(await (await client.sessions.chatStream(id, { message: 'three' })).text()).toBe('You said: three');
   });
 
-  test('a chat that fails is an error, in one piece and as it is made', async () => {
+  test('a chat that fails is an error, without and with streaming', async () => {
     const { id } = await client.sessions.create();
     const message = script([{ error: { status: 400, message: 'No such thing' } }]);
     const code = 'provider_bad_request';
@@ -269,7 +269,7 @@ describe('sessions', () => {
   });
 });
 
-test('completions, in one piece and as they are made', async () => {
+test('completions, without and with streaming', async () => {
   const { choices } = await client.completions.create({ prompt: 'one' });
   expect(choices[0]).toMatchObject({ text: 'You said: one', finish_reason: 'stop' });
   const stream = await client.completions.create({ prompt: 'two', stream: true });
@@ -287,7 +287,7 @@ test('embeddings are the provider’s, and here it has none', async () => {
 describe('chat', () => {
   const messages = (content: string) => [{ role: 'user', content }];
 
-  test('in one piece, in a session', async () => {
+  test('without streaming, in a session', async () => {
     const ask = (text: string) => {
       const options = { sessionId: 'chat-session', sessionKey: 'ada' };
       return client.chat.completions.create({ messages: messages(script([{ text }])) }, options);
@@ -298,7 +298,7 @@ describe('chat', () => {
     expect(newest).toMatchObject({ output: 'two' });
   });
 
-  test('as a stream, with what happens beside it; an approval is answered at the run', async () => {
+  test('as a stream, with events beside it; an approval is answered at the run', async () => {
     const input = script([{ text: 'I see.', tools: [terminal('rm -rf build')] }, { text: 'Gone.' }]);
     const progress: string[] = [];
     const stream = await client.chat.completions.create(
@@ -317,7 +317,7 @@ describe('chat', () => {
     expect(progress).toEqual(['terminal running', 'terminal completed']);
   });
 
-  test('of a run that fails is its error, asked for once', async () => {
+  test('of a run that fails is its error, requested once', async () => {
     const failing = script([{ error: { status: 401, message: 'no' } }]);
     const asked = client.chat.completions.create({ messages: messages(failing) });
     expect(await errorOf(asked)).toMatchObject({ status: 422, code: 'provider_auth' });
@@ -338,7 +338,7 @@ describe('chat', () => {
   });
 });
 
-test('what the server says of itself', async () => {
+test('reads what the server reports about itself', async () => {
   expect(await client.health.get()).toMatchObject({ status: 'ok', platform: 'hermes-agent' });
   expect(await client.health.detailed()).toMatchObject({ gateway_state: 'running' });
   expect((await client.models.list()).data[0]).toMatchObject({ object: 'model' });
@@ -349,7 +349,7 @@ test('what the server says of itself', async () => {
 });
 
 describe('errors', () => {
-  test('are of the class of their status, with what the server says', async () => {
+  test("have the class of their status, with the server's message", async () => {
     const { url } = world.server;
     const missing = 'run_00000000000000000000000000000000';
     expect(await errorOf(client.runs.get(missing))).toMatchObject({
@@ -368,7 +368,7 @@ describe('errors', () => {
     expect(await errorOf(page.models.list())).toBeInstanceOf(PermissionError);
   });
 
-  test('a full queue is tried again after as long as the server says, and then an error', async () => {
+  test('a full queue is retried after the time that the server names, and is then an error', async () => {
     await using full = await ServerWithModel.start({
       TALARIA_MAX_CONCURRENT_RUNS: '1',
       TALARIA_MAX_QUEUED_RUNS: '1',

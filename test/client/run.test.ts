@@ -37,7 +37,7 @@ test('a run that fails is returned as well: it is an outcome, not an error of th
   expect(run).toMatchObject({ status: 'failed', error_code: 'provider_auth' });
 });
 
-test('the next event waits until the callback is done with the last', async () => {
+test('the next event waits until the callback has finished', async () => {
   let busy = 0;
   let most = 0;
   await client.runs.run(
@@ -53,7 +53,7 @@ test('the next event waits until the callback is done with the last', async () =
   expect(most).toBe(1);
 });
 
-test('an error of the callback ends the call, not the run', async () => {
+test('an error in the callback ends the call, not the run', async () => {
   let runId = '';
   const running = client.runs.run(
     { input: script([{ text: 'on and on' }]) },
@@ -85,7 +85,7 @@ describe('approvals', () => {
   test.each([
     ['once', false],
     ['deny', true],
-  ] as const)('are answered with what the callback says: %s', async (choice, error) => {
+  ] as const)("are answered with the callback's choice: %s", async (choice, error) => {
     const asked: string[] = [];
     const run = await client.runs.run(
       { input: script(GATED) },
@@ -133,7 +133,7 @@ describe('approvals', () => {
     expect(await outcomes(run.run_id)).toEqual([true, false]);
   });
 
-  test('can be left to somebody else; the callback is told when the question is settled', async () => {
+  test('can be left to somebody else; the callback hears when the question is settled', async () => {
     let settled: AbortSignal | undefined;
     const running = client.runs.run(
       { input: script([GATED[0]!, { gate: 'settled', text: 'done' }]), session_id: 'else' },
@@ -155,7 +155,7 @@ describe('approvals', () => {
     expect(await outcomes(run_id)).toEqual([true]);
   });
 
-  test('that were answered faster by somebody else do not matter', async () => {
+  test('do not matter when somebody else answered faster', async () => {
     const answers: number[] = [];
     const watching = new Talaria({
       baseUrl: world.server.url,
@@ -168,7 +168,7 @@ describe('approvals', () => {
     const run = await watching.runs.run(
       { input: script(GATED) },
       {
-        // Holds back the news that the question is settled until the late answer was refused.
+        // Delays the news that the question is settled until the late answer was refused.
         onEvent: ({ event }) =>
           event === 'approval.request' && waitFor('the late answer', () => answers.length > 0),
         onApproval: async ({ run_id, request_id }) => {
@@ -181,7 +181,7 @@ describe('approvals', () => {
     expect(await outcomes(run.run_id)).toEqual([true]);
   });
 
-  test('that fail end the call with what went wrong, also while nothing else happens', async () => {
+  test('that fail end the call with the error, also while nothing else happens', async () => {
     const running = client.runs.run(
       { input: script(GATED) },
       { onApproval: () => Promise.reject(new Error('no terminal')) },

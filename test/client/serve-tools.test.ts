@@ -33,7 +33,7 @@ async function start(
   return { runId: run_id, input };
 }
 
-/** Serves one tool until the end of the block, and then waits for what it still runs. */
+/** Serves one tool until the end of the block, and then waits for the calls in progress. */
 function serving(by: Talaria, tool: string, execute: Execute, options: ServeOptions = {}) {
   const stop = new AbortController();
   const tools = { [tool]: { parameters: Named, execute } };
@@ -49,7 +49,7 @@ function serving(by: Talaria, tool: string, execute: Execute, options: ServeOpti
   };
 }
 
-test('runs are served whoever has started them, each call once, as many side by side as allowed', async () => {
+test('serves runs whoever started them, each call once, with as many side by side as allowed', async () => {
   const names: string[] = [];
   let [now, most] = [0, 0];
   await using _ = serving(
@@ -75,7 +75,7 @@ test('runs are served whoever has started them, each call once, as many side by 
   expect(toldOf(world, runs[1]!.input).map(({ content }) => content)).toEqual(['3', '4', '5']);
 });
 
-test('calls of other tools are left alone', async () => {
+test('ignores calls of other tools', async () => {
   await using _ = serving(client, 'mine', () => 'mine');
   const input = script([{ tools: [called('mine'), called('theirs')] }, { text: 'done' }]);
   const tools = { mine: { parameters: Named }, theirs: { parameters: Named } };
@@ -88,7 +88,7 @@ test('calls of other tools are left alone', async () => {
   await client.runs.stop(run_id);
 });
 
-test('a tool that throws is told to the model and to onError', async () => {
+test('the model and onError hear of a tool that throws', async () => {
   const errors: { error: unknown; call: ServedCall | undefined }[] = [];
   await using _ = serving(
     client,
@@ -107,7 +107,7 @@ test('a tool that throws is told to the model and to onError', async () => {
 });
 
 describe('the signal of a call', () => {
-  test.each(['stopped', 'answered'])('tells that the run was %s by somebody else', async (how) => {
+  test.each(['stopped', 'answered'])('aborts when the run was %s by somebody else', async (how) => {
     let signal: AbortSignal | undefined;
     await using _ = serving(client, how, async (_args, context) => {
       signal = context.signal;
@@ -123,7 +123,7 @@ describe('the signal of a call', () => {
   });
 });
 
-test('it stops when it is told to, and sends what was being run', async () => {
+test('stops when its signal aborts, and sends the outputs of calls in progress', async () => {
   const { promise: slow, resolve: finish } = Promise.withResolvers<void>();
   const begun: string[] = [];
   const server = serving(client, 'stopping', async ({ name }) => {
@@ -144,7 +144,7 @@ test('it stops when it is told to, and sends what was being run', async () => {
   await client.runs.stop(later);
 });
 
-test('a server that is killed meanwhile is waited for, and no call is run twice', async () => {
+test('waits for a server that is killed meanwhile, and runs no call twice', async () => {
   await using restarted = await ServerWithModel.start();
   await using proxy = await UnreliableProxy.start(() => restarted.server.url, 1);
   const far = new Talaria({ baseUrl: proxy.url });
@@ -165,7 +165,7 @@ test('a server that is killed meanwhile is waited for, and no call is run twice'
   await waitFor('the call', () => names.length === 1);
   await restarted.server.kill();
   await waitFor('polls to fail', () => failures.length > 0);
-  // Also the output has to wait for the server.
+  // The output has to wait for the server, too.
   finish();
   await restarted.server.start();
   const second = await start(far, 'durable', 'fast');
@@ -194,7 +194,7 @@ describe('two that serve the same tool', () => {
     expect(names.flat().sort()).toEqual([...expected].sort());
   });
 
-  test('and do not share it: the output that is faster counts, the other does no harm', async () => {
+  test('and do not share it: the faster output counts, the other does no harm', async () => {
     const errors: unknown[] = [];
     const begun: string[] = [];
     const serve = (who: string) =>
@@ -218,7 +218,7 @@ describe('two that serve the same tool', () => {
   });
 });
 
-test('a call that run() runs is not served beside it by the same client', async () => {
+test('a call that run() runs is not also served by the same client', async () => {
   let polls = 0;
   const one = new Talaria({
     baseUrl: world.server.url,
@@ -253,7 +253,7 @@ test('a wrong key ends it with an error', async () => {
   expect(await errorOf(ended)).toBeInstanceOf(AuthenticationError);
 });
 
-test('an onError that throws ends it with that', async () => {
+test('an onError that throws ends it with that error', async () => {
   const fault = new Error('no log');
   const { ended } = serving(
     client,
@@ -272,7 +272,7 @@ test('an onError that throws ends it with that', async () => {
   expect(await client.runs.wait(runId)).toMatchObject({ status: 'completed' });
 });
 
-test('a share that is none is refused', async () => {
+test('refuses an invalid share', async () => {
   const { ended } = serving(client, 'any', () => '', { share: { index: 2, count: 2 } });
   expect(await errorOf(ended)).toBeInstanceOf(TypeError);
 });

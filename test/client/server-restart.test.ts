@@ -1,11 +1,11 @@
-/** A client that watches while the server is killed and started again on the same data. */
+/** A client that watches while the server is killed and restarted on the same data. */
 import { type RunEvent, Talaria } from '@talaria/client';
 import { expect, test } from 'vitest';
 import { ServerWithModel, terminal } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 
-/** A server that comes back at another port, behind an address that stays. */
+/** A server that comes back at another port, behind a fixed address. */
 async function startWorld() {
   const world = await ServerWithModel.start();
   const proxy = await UnreliableProxy.start(() => world.server.url, 1);
@@ -26,7 +26,7 @@ async function startWorld() {
   };
 }
 
-test('a stream goes on through kill -9 in the middle of a step, and the text has nothing twice', async () => {
+test('a stream continues through kill -9 in the middle of a step, and the text has nothing twice', async () => {
   await using world = await startWorld();
   const { client, model } = world;
   const chunks = ['one ', 'two ', { gate: 'rest' }, 'three'];
@@ -48,7 +48,7 @@ test('a stream goes on through kill -9 in the middle of a step, and the text has
   expect(await stream.result()).toMatchObject({ event: 'run.completed', output: 'one two three' });
 });
 
-test('an approval is asked for before a kill -9 and answered after it, by the same call of run()', async () => {
+test('an approval is requested before a kill -9 and answered after it, by the same run()', async () => {
   await using world = await startWorld();
   const { client } = world;
   const questions: string[] = [];
@@ -69,7 +69,7 @@ test('an approval is asked for before a kill -9 and answered after it, by the sa
   expect(outcome).toMatchObject({ error: false, preview: expect.stringContaining('gone') });
 });
 
-test('wait does not mind that the server is away', async () => {
+test('wait keeps waiting while the server is away', async () => {
   await using world = await startWorld();
   const { client, model, server } = world;
   const { run_id } = await client.runs.create({ input: script([{ chunks: [{ gate: 'go' }, 'done'] }]) });

@@ -1,4 +1,6 @@
-/** The client and the real server over a network that breaks off, delays and damages: nothing is lost, nothing twice. */
+/**
+ * The client and the real server over a network that breaks, delays and damages: nothing is lost, nothing comes twice.
+ */
 import { type RunEvent, Talaria } from '@talaria/client';
 import { isTerminalEvent } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,7 +62,7 @@ describe.each([1, 2, 3])('with seed %i', (seed) => {
   });
 });
 
-test('several readers of one run, each over a network of its own, see the same', async () => {
+test('several readers of one run, each over its own network, see the same', async () => {
   const runId = await world.api.create(script([{ text: 'one two three four five six '.repeat(8), ...PACE }]));
   const seen = await Promise.all(
     [11, 12, 13, 14].map(async (seed) => {
@@ -81,7 +83,7 @@ test('several readers of one run, each over a network of its own, see the same',
   for (const each of seen) expect(each).toEqual(events);
 });
 
-test('a create whose answer is lost is sent again and starts one run', async () => {
+test('a create whose answer is lost is retried and starts one run', async () => {
   await using proxy = await UnreliableProxy.start(() => world.server.url, 5, { cut: 1 });
   const client = new Talaria({ baseUrl: proxy.url });
   const session_id = 'answer-lost';
@@ -94,7 +96,7 @@ test('a create whose answer is lost is sent again and starts one run', async () 
   expect(replayed).toBe(true);
 });
 
-test('a file is downloaded whole although its connection is lost again and again', async () => {
+test('a file is downloaded completely although its connection is lost again and again', async () => {
   const command = 'head -c 3000000 /dev/urandom > big.bin && sha256sum big.bin';
   const runId = await world.api.create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
   const frames = (await world.api.stream(runId)).frames.map(({ event }) => event);

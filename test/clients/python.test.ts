@@ -1,6 +1,6 @@
 /**
  * The Python client against a real server: its own tests, its types, its installation, and the example. They run in the
- * environment that `npm run compat:install` makes, and are skipped by name without it.
+ * environment that `npm run compat:install` creates, and are skipped by name without it.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -66,7 +66,7 @@ describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
   test('is installed by pip with its types, and runs the example', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'talaria-python-'));
     try {
-      // The environment has the build system and what the package needs: nothing is fetched.
+      // The environment has the build system and the dependencies: nothing is fetched.
       const install = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-build-isolation'];
       await python([...install, '--target', directory, project], { cwd: directory });
       const where = 'import talaria_client, pathlib; print(pathlib.Path(talaria_client.__file__).parent)';

@@ -10,7 +10,7 @@ import { ServerProcess } from '../support/server-process.ts';
 const run = promisify(execFile);
 const example = fileURLToPath(new URL('../../examples/rollouts.ts', import.meta.url));
 
-test('40 trajectories of more workers than there are slots', async () => {
+test('40 trajectories with more workers than slots', async () => {
   const env = { TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: '4', TALARIA_SLOT_WAIT_SECONDS: '600' };
   await using server = await ServerProcess.start({ env });
   const { stdout } = await run(process.execPath, [example, '40', '8'], {

@@ -1,9 +1,9 @@
 /**
- * What every client is asked to do, and what must come of it. A client shows a capability with one function that takes a
- * task and gives plain JSON; the same expectations hold for all of them, whatever they are called there.
+ * What every client has to do, and what the result must be. A client shows a capability with one function that takes a
+ * task and returns plain JSON; the same expectations apply to all of them, whatever the client's own names are.
  *
- * The prompts are scripts for the test model, so `requests` (what the server asked of the model) tells what the client's
- * request became, and `runs` how many runs it took.
+ * The prompts are scripts for the test model, so `requests` (what the server asked of the model) shows what the
+ * client's request became, and `runs` how many runs it took.
  */
 import { expect } from 'vitest';
 import type { RecordedRequest, ScriptedTool, Step } from '../support/model-server.ts';
@@ -40,14 +40,14 @@ export interface Capability {
 
 const WEATHER = { city: 'Paris', celsius: 21 };
 export const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
-/** A PDF, as far as any client looks at it: all of them send those, and not all send plain text. */
+/** A PDF, as far as any client checks: all of them send PDFs, and not all send plain text. */
 export const FILE = { name: 'notes.pdf', text: '%PDF-1.4 the meeting is at noon' };
 
 /** The client's own tool. It answers `{"celsius": 21}` for Paris and `{"celsius": 12}` for Oslo. */
 const getWeather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
 const terminal = (command: string): ScriptedTool => ({ name: 'terminal', arguments: { command } });
 
-/** The name of the tool through which `typed answer by a tool` is given; each library has its own. */
+/** The name of the tool that gives `typed answer by a tool`; each library has its own. */
 export function capabilities(outputTool: string): Record<Feature, Capability> {
   return {
     text: {
@@ -68,7 +68,7 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
     'server tools': {
       turns: [[{ tools: [terminal('echo seen')] }, { text: 'I see.' }]],
       check(result, seen) {
-        // The client offered a tool of its own, which nobody asked for.
+        // The client offered a tool of its own, which the test did not ask for.
         expect(result).toEqual({ text: 'I see.', calls: [] });
         expect(toolResults(seen, 1)).toMatch(/seen/);
         expectRuns(seen, 1);
@@ -159,7 +159,7 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
         expect(JSON.stringify(seen.requests[0]?.body.messages.at(-1))).toContain(IMAGE);
       },
     },
-    // Taken, it is in the workspace. What may not be is that the client gets an answer which knows nothing of the file.
+    // If accepted, it is in the workspace. What must not happen is an answer that ignores the file.
     'a file is taken, or refused with a reason': {
       turns: [[{ tools: [terminal(`cat ${FILE.name}`)] }, { text: 'I read it.' }]],
       check(result, seen) {
@@ -182,7 +182,7 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
       },
     },
     'a failed run is not repeated': {
-      // An answer that is none is the server's failure, which many clients take for a reason to ask again.
+      // An unreadable response is the server's failure, and many clients then retry.
       turns: [[{ tools: [terminal('echo seen')] }, { malformed: true }]],
       check: expectOneFailure,
     },
@@ -214,7 +214,7 @@ function expectValue(result: unknown, seen: Seen): void {
 }
 
 function expectOneFailure(result: unknown, seen: Seen): void {
-  // LangChain for JavaScript repeats every status that it does not know, and 422 is one of them.
+  // LangChain for JavaScript retries every status that it does not know, and 422 is one of them.
   expect([{ status: 422 }, { status: 400 }]).toContainEqual(result);
   expectRuns(seen, 1);
 }
@@ -223,7 +223,7 @@ function expectRuns({ runs }: Seen, count: number): void {
   expect(runs, 'runs that were started').toBe(count);
 }
 
-/** What the tools gave, as the model was told at its step. */
+/** The tool results that the model got at its step. */
 function toolResults({ requests }: Seen, step: number): string {
   const request = requests.find((candidate) => candidate.step === step);
   expect(request, `a request of the model at step ${step}`).toBeDefined();

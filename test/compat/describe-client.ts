@@ -1,4 +1,4 @@
-/** The tests of one client: a server and a model of its own, and a test for each capability that the client shows. */
+/** The tests of one client: a server and a model, and a test for each capability that the client shows. */
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
@@ -7,7 +7,7 @@ import { type Api, FEATURES, type Feature } from './features.ts';
 import { type ClientName, type ClientResult, writeClient } from './results.ts';
 
 const KEY = 'sk-compat-0001';
-/** Some of the Python clients take ten seconds to load, and more beside each other. */
+/** Some of the Python clients take ten seconds to load, and more in parallel. */
 const START_LIMIT_MS = 180_000;
 
 export type Shown = `${Api}: ${Feature}`;
@@ -17,7 +17,7 @@ export interface TestedClient extends ClientName {
   start?: () => Promise<void>;
   stop?: () => Promise<void>;
   shows: Partial<Record<Shown, (task: Task) => Promise<unknown>>>;
-  /** How the library calls the tool through which it has a typed answer given. */
+  /** The library's name for the tool that gives a typed answer. */
   outputTool?: string;
   /** Why none of it can be shown here. */
   skip?: string | undefined;
@@ -53,7 +53,7 @@ export function describeClient(client: TestedClient): void {
     const shown: ClientResult['shown'] = [];
     afterAll(() => {
       const { id, name, version } = client;
-      // With only some of the tests asked for, what was kept of all of them stands.
+      // If only some of the tests run, the stored results of all of them stay.
       if (shown.length === Object.keys(client.shows).length) writeClient({ id, name, version, shown });
     });
 

@@ -1,8 +1,8 @@
-/** The tables of docs/clients.md: a mark is what a test found, and nothing is marked that none has tried. */
+/** The tables of docs/clients.md: a mark is a test's result, and nothing is marked without a test. */
 import { expect, test } from 'vitest';
 import { clientTable, replaceBetween, serverTable } from './docs-tables.ts';
 
-test('a cell names the APIs that work, strikes out those that do not, and is empty for what was not tried', () => {
+test('a cell names the APIs that work, strikes out those that do not, and is empty if nothing was tried', () => {
   const shown = [
     { capability: 'chat: text', ok: true },
     { capability: 'responses: text', ok: true },

@@ -1,6 +1,6 @@
 /**
- * `npm run docs:clients`: writes the tables of docs/clients.md from what the tests have recorded, or with --check says where
- * the page differs from it. Every mark in them is a test's result.
+ * `npm run docs:clients`: writes the tables of docs/clients.md from the recorded test results, or with --check reports
+ * where the page differs. Every mark in them is a test's result.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,9 @@ export function clientTable(clients: readonly ClientResult[]): string {
   return table(header, rows);
 }
 
-/** The APIs with which the client does it; struck out where it should and does not; nothing where no test tries it. */
+/**
+ * The APIs with which it works for the client; struck out if it should work but does not; empty if no test tries it.
+ */
 function cell({ shown }: ClientResult, feature: string): string {
   const marks = APIS.flatMap((api) => {
     const found = shown.find(({ capability }) => capability === `${api}: ${feature}`);
@@ -52,7 +54,7 @@ export function replaceBetween(page: string, marker: string, text: string): stri
   return `${page.slice(0, from + begin.length)}\n${text}\n${page.slice(to)}`;
 }
 
-/** Those of which not everything has run here are undefined. */
+/** Undefined for those of which not everything ran here. */
 function tables(): Record<Language | 'servers', string | undefined> {
   const results = readClients();
   const ofLanguage = (language: Language) => {
@@ -72,7 +74,7 @@ function main(): void {
   const page = readFileSync(PAGE, 'utf8');
   let written = page;
   for (const [marker, text] of Object.entries(tables())) {
-    // How many tests of a topic there are changes with each that is added; that alone makes the page no worse.
+    // The number of tests of a topic changes with each new test; that alone does not make the page outdated.
     if (check && marker === 'servers') continue;
     if (text !== undefined) written = replaceBetween(written, marker, text);
     else console.log(`The table "${marker}" is left as it is: not all of its tests have run here`);

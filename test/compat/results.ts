@@ -1,6 +1,6 @@
 /**
- * What the tests have shown, for the tables of docs/clients.md: one file for each client and each server, written when all
- * of its tests have run. They lie in a cache; the tables made from them are what is committed.
+ * The results of the tests, for the tables of docs/clients.md: one file for each client and each server, written when
+ * all of its tests have run. They are in a cache; only the tables made from them are committed.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const DIRECTORY = fileURLToPath(new URL('../../node_modules/.cache/compat', impo
 
 export interface ClientName {
   id: ClientId;
-  /** As it is called where it is published. */
+  /** Its name where it is published. */
   name: string;
   version: string;
 }

@@ -114,7 +114,7 @@ export function describeApprovals(target: GetTarget): void {
       await api().approve(runId, 'once');
       const next = await nextQuestion(runId, approval.request_id);
       expect(next.command).toBe(`${GATED}2`);
-      // The first question's id answers nothing any more.
+      // The first question's id is not valid any more.
       const stale = await api().approve(runId, 'once', { request_id: approval.request_id });
       expectError(stale, { status: 409, code: 'approval_not_pending' });
       expect((await api().run(runId)).approval?.request_id).toBe(next.request_id);
@@ -147,7 +147,7 @@ export function describeApprovals(target: GetTarget): void {
       expect(elsewhere.approval.command).toBe(GATED);
     });
 
-    it('answered by many at once is taken from exactly one', async () => {
+    it('answered by many at once is accepted from exactly one', async () => {
       await using waiting = await WaitingRun.start(target());
       const choices = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? 'once' : 'deny'));
       const answers = await Promise.all(choices.map((choice) => api().approve(waiting.runId, choice)));
@@ -162,7 +162,7 @@ export function describeApprovals(target: GetTarget): void {
       ]);
     });
 
-    it('is never asked for a command that must never run, which is refused', async () => {
+    it('is never requested for a command that must never run, which is refused', async () => {
       const runId = await api().create(commands('rm -rf /'));
       const events = await eventsOf(runId);
       expect(events.map((event) => event.event)).not.toContain('approval.request');
@@ -221,7 +221,7 @@ export function describeApprovals(target: GetTarget): void {
       await waitForStatus(api(), waiting.runId, 'completed');
     });
 
-    it('for an unknown run is 404, before anything is said about the body', async () => {
+    it('for an unknown run is 404, before the body is checked', async () => {
       expectError(await api().approve(MISSING_RUN, 'once'), { status: 404, code: 'run_not_found' });
       expectError(await api().approve(MISSING_RUN, 'maybe'), { status: 404, code: 'run_not_found' });
     });

@@ -1,4 +1,4 @@
-/** The files of a run's workspace: listed, read in whole or in part, taken away as an archive (PROTOCOL.md). */
+/** The files of a run's workspace: listed, read in whole or in part, downloaded as an archive (PROTOCOL.md). */
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import type { ArtifactList } from '@talaria/protocol';
@@ -45,7 +45,7 @@ export function describeArtifacts(target: GetTarget): void {
         return body.data;
       };
 
-      it('shows what lies in the workspace, with what it is', async () => {
+      it('shows the entries of the workspace, with their types', async () => {
         const found = new Map((await list()).map((entry) => [entry.path, entry]));
         expect(found.get('bytes.bin')).toMatchObject({ type: 'file', size: 256 });
         expect(found.get('tree')).toMatchObject({ type: 'directory', size: 0 });
@@ -56,7 +56,7 @@ export function describeArtifacts(target: GetTarget): void {
         expect(Math.abs(found.get('bytes.bin')!.modified_at - Date.now() / 1000)).toBeLessThan(600);
       });
 
-      it('goes down with recursive, from any directory, with paths from the workspace', async () => {
+      it('lists directories below with recursive, from any directory, with paths from the workspace', async () => {
         const paths = (await list({ path: 'tree', recursive: 'true' })).map(({ path }) => path);
         expect(paths).toEqual(['tree/1', 'tree/deep', 'tree/deep/2']);
         expect((await list({ path: 'tree', recursive: 'false' })).map(({ path }) => path)).toEqual([
@@ -146,7 +146,7 @@ export function describeArtifacts(target: GetTarget): void {
       });
 
       it.each(['bytes=256-', 'bytes=300-400', 'bytes=9-5', 'bytes=-0', 'bytes=x-y'])(
-        'the range %s cannot be had',
+        'the range %s is not satisfiable',
         async (range) => {
           const answer = await content('bytes.bin', { range });
           expectError(
@@ -163,7 +163,7 @@ export function describeArtifacts(target: GetTarget): void {
         expect(answer.bytes).toEqual(BYTES);
       });
 
-      it('is not sent again to whoever has it', async () => {
+      it('is not sent again to a client that has it', async () => {
         const { headers } = await content('bytes.bin');
         const tag = headers.get('etag')!;
         for (const value of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
@@ -175,7 +175,7 @@ export function describeArtifacts(target: GetTarget): void {
         expect((await content('bytes.bin', { 'if-none-match': '"other"' })).status).toBe(200);
       });
 
-      it('is a part only for whoever has the rest of the same version', async () => {
+      it('is sent in part only to a client that has the rest of the same version', async () => {
         const { headers } = await content('bytes.bin');
         const tag = headers.get('etag')!;
         const range = 'bytes=10-19';
@@ -261,7 +261,7 @@ export function describeArtifacts(target: GetTarget): void {
         }
       });
 
-      it('what is not there', async () => {
+      it('missing paths', async () => {
         for (const route of routes) {
           for (const path of ['missing', 'tree/missing', 'missing/deeper']) {
             const answer = await api().get(url(route, { path }));
@@ -270,14 +270,14 @@ export function describeArtifacts(target: GetTarget): void {
         }
       });
 
-      it('the content of a directory, and of no path', async () => {
+      it('the content of a directory, and of an empty path', async () => {
         for (const query of ['', '?path=', '?path=tree', '?path=.']) {
           const answer = await api().get(`/v1/runs/${runId}/artifacts/content${query}`);
           expectError(answer, { status: 400, code: 'invalid_path', param: 'path' });
         }
       });
 
-      it('values that are none', async () => {
+      it('invalid values', async () => {
         for (const [query, param] of [
           ['?recursive=maybe', 'recursive'],
           ['?recursive=true&recursive=true', 'recursive'],
@@ -290,7 +290,7 @@ export function describeArtifacts(target: GetTarget): void {
         }
       });
 
-      it('bytes in a path that are no characters find nothing', async () => {
+      it('bytes in a path that are not UTF-8 find nothing', async () => {
         const { key, baseUrl } = target();
         const auth: [string, string][] = key === undefined ? [] : [['Authorization', `Bearer ${key}`]];
         for (const path of ['%FF', '%ED%A0%80', '%', '%zz']) {
@@ -332,7 +332,7 @@ async function fetchBytes(
   const response = await fetch(baseUrl + path, {
     method,
     headers: { 'accept-encoding': 'identity', ...auth, ...headers },
-    // The suite's requests have their own conditions, which a cache must not touch.
+    // The suite's requests have their own conditions, which a cache must not change.
     cache: 'no-store',
   });
   return {

@@ -1,6 +1,6 @@
 /**
- * Bodies of every bad kind on every route that takes one. Each is refused with the right status in the envelope,
- * registers nothing, releases nothing, and the server goes on.
+ * Bad bodies of every kind on every route that takes one. Each is refused with the right status in the envelope,
+ * creates nothing, releases nothing, and the server keeps working.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';
@@ -98,7 +98,7 @@ export function describeBadBodies(target: GetTarget): void {
       '{"__proto__":null}',
       '{"hasOwnProperty":1,"toString":2,"valueOf":3}',
     ];
-    it.each(polluted)('that reaches for the prototype gives no field: %s', async (raw) => {
+    it.each(polluted)('that reaches for the prototype sets no field: %s', async (raw) => {
       const headers = { 'content-type': 'application/json' };
       const codes = {
         create: 'missing_input',
@@ -144,18 +144,21 @@ export function describeBadBodies(target: GetTarget): void {
       await expectNothingHappened();
     });
 
-    it.each(['stop', 'approval', 'steer'])('to %s of no run is 404, whatever its size', async (route) => {
-      const { baseUrl } = target();
-      const headers: [string, string][] = [...authorization(), ['Content-Length', String(LIMIT_BYTES + 1)]];
-      const path = `/v1/runs/${MISSING_RUN}/${route}`;
-      const answer = await exchange(baseUrl, head(baseUrl, 'POST', path, headers));
-      expectError(
-        { status: answer!.status, body: JSON.parse(answer!.body) },
-        { status: 404, code: 'run_not_found' },
-      );
-    });
+    it.each(['stop', 'approval', 'steer'])(
+      'to %s of an unknown run is 404, whatever its size',
+      async (route) => {
+        const { baseUrl } = target();
+        const headers: [string, string][] = [...authorization(), ['Content-Length', String(LIMIT_BYTES + 1)]];
+        const path = `/v1/runs/${MISSING_RUN}/${route}`;
+        const answer = await exchange(baseUrl, head(baseUrl, 'POST', path, headers));
+        expectError(
+          { status: answer!.status, body: JSON.parse(answer!.body) },
+          { status: 404, code: 'run_not_found' },
+        );
+      },
+    );
 
-    it('of twice the limit is 413 also to a client that sends all of it before it reads', async () => {
+    it('of twice the limit is 413 also for a client that sends all of it before it reads', async () => {
       expectTooLarge(await send([['Content-Length', String(2 * LIMIT_BYTES)]], 'x'.repeat(2 * LIMIT_BYTES)));
       await expectNothingHappened();
     });
@@ -166,7 +169,7 @@ export function describeBadBodies(target: GetTarget): void {
       await expectNothingHappened();
     });
 
-    it('is no other body because it comes in chunks of one byte', async () => {
+    it('is the same body in chunks of one byte', async () => {
       const body = [...'{"input":""}'].map((char) => `1\r\n${char}\r\n`).join('');
       const answer = await send([['Transfer-Encoding', 'chunked']], `${body}0\r\n\r\n`);
       expect(answer?.body).toContain('missing_input');
@@ -187,19 +190,19 @@ export function describeBadBodies(target: GetTarget): void {
   });
 
   describe('an odd body that is valid', () => {
-    it('of exactly ten million bytes is taken', async () => {
+    it('of exactly ten million bytes is accepted', async () => {
       const raw = `{"input":"x","padding":"${'x'.repeat(LIMIT_BYTES - 26)}"}`;
       expect(Buffer.byteLength(raw)).toBe(LIMIT_BYTES);
       expect((await api().request('POST', '/v1/runs', { raw })).status).toBe(202);
     });
 
-    it('with a field twice means the last one, as JSON parsers have it', async () => {
+    it('with a field twice uses the last one, like JSON parsers', async () => {
       const raw = '{"input":"first","input":"second"}';
       const { body } = await api().request<{ run_id: string }>('POST', '/v1/runs', { raw });
       expect(await api().finish(body.run_id)).toMatchObject({ output: 'You said: second' });
     });
 
-    it('with half a surrogate pair is taken, and what is shown of it is valid text', async () => {
+    it('with half a surrogate pair is accepted, and is shown as valid text', async () => {
       const raw = '{"input":"half \\ud83d","session_id":"half \\ud83d"}';
       const { body } = await api().request<{ run_id: string }>('POST', '/v1/runs', { raw });
       const end = await api().finish(body.run_id);
@@ -207,7 +210,7 @@ export function describeBadBodies(target: GetTarget): void {
       expect((await api().run(body.run_id)).status).toBe('completed');
     });
 
-    it('with escaped zero bytes in the input is taken', async () => {
+    it('with escaped zero bytes in the input is accepted', async () => {
       const runId = await api().create('a\u0000b');
       expect(await api().finish(runId)).toMatchObject({
         event: 'run.completed',

@@ -1,6 +1,6 @@
 /**
- * Requests that are no good HTTP, and paths and headers that try to be something else. Each is answered in the
- * envelope with the security headers, registers nothing, and the server goes on.
+ * Requests that are not valid HTTP, and misleading paths and headers. Each is answered in the envelope with the
+ * security headers, creates nothing, and the server keeps working.
  */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectError, expectRequestId, expectSecurityHeaders } from './checked-api.ts';
@@ -109,12 +109,12 @@ export function describeBadHttp(target: GetTarget): void {
       expectRefused(await ask('GET', path, headers), 431, 'invalid_request');
     });
 
-    it('that expects what nobody knows is 417', async () => {
+    it('with an unknown expectation is 417', async () => {
       const answer = await ask('POST', '/v1/runs', [['Expect', 'a miracle'], length], body);
       expectRefused(answer, 417, 'invalid_request');
     });
 
-    it('on the connection of an open stream ends that stream without a second answer in it', async () => {
+    it('on the connection of an open stream ends that stream without a second response in it', async () => {
       await using held = await HeldRun.start(target());
       newest = held.runId;
       const socket = openSocket(url());
@@ -209,7 +209,7 @@ export function describeBadHttp(target: GetTarget): void {
     });
 
     it.each(['%ff', '%', '%zz', '%c0%af', `${MISSING_RUN}%e2%82`])(
-      'that is %s is no valid URL',
+      'that is %s is not a valid URL',
       async (id) => {
         for (const [method, rest] of routes) {
           const answer = await ask(method, `/v1/runs/${id}${rest}`);

@@ -1,4 +1,4 @@
-/** What holds for every route: unknown paths, wrong methods, security headers, keys (PROTOCOL.md). */
+/** Rules for every route: unknown paths, wrong methods, security headers, keys (PROTOCOL.md). */
 import { describe, expect, it } from 'vitest';
 import { Api } from '../support/api.ts';
 import { CheckedApi, expectError, expectRequestId } from './checked-api.ts';
@@ -6,7 +6,7 @@ import { ROUTES } from './discovery.ts';
 import { exchange, head } from './raw-http.ts';
 import { apiOf, type GetTarget, MISSING_RUN, say, uniqueName } from './target.ts';
 
-/** A path that every server of this API has, so that a refusal is one of the key. */
+/** A path that every server of this API has, so that a refusal must come from the key. */
 const KEYED = '/v1/models';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const concrete = (route: string) => route.replace('{run_id}', MISSING_RUN).replace('{session_id}', 'missing');
@@ -41,7 +41,7 @@ export function describeBasics(target: GetTarget): void {
       `/v1/runs/${MISSING_RUN}/stop/`,
       '/favicon.ico',
       '/.env',
-    ])('%s that is not there is 404 in the same envelope', async (path) => {
+    ])('%s that does not exist is 404 in the same envelope', async (path) => {
       for (const method of METHODS) {
         expectError(await api().request(method, path), { status: 404, code: 'not_found', param: null });
       }
@@ -70,7 +70,7 @@ export function describeBasics(target: GetTarget): void {
       expect(headers.has('x-powered-by')).toBe(false);
     });
 
-    it('names the request as its client did, in answers, refusals and streams', async () => {
+    it("echoes the client's request id, in answers, refusals and streams", async () => {
       const id = uniqueName('request');
       const asked = { headers: { 'x-request-id': id } };
       for (const path of ['/health', '/v1/runs', '/nothing', `/v1/runs/${MISSING_RUN}`]) {
@@ -86,7 +86,7 @@ export function describeBasics(target: GetTarget): void {
       expectRequestId(streamed.headers, id);
     });
 
-    it('makes up a name of its own for a request whose name is none', async () => {
+    it("makes its own request id if the client's is malformed", async () => {
       const name = async (given: string) => {
         const { headers } = await api().request('GET', '/health', { headers: { 'x-request-id': given } });
         return headers.get('x-request-id');
@@ -123,7 +123,7 @@ export function describeAuth(target: GetTarget): void {
       },
     );
 
-    it('401 comes before anything is said about the body or its size', async () => {
+    it('401 comes before the body or its size is checked', async () => {
       const { baseUrl } = target();
       for (const body of ['not json', '{"input":""}']) {
         const answer = await new CheckedApi(baseUrl).request('POST', '/v1/runs', { raw: body });

@@ -52,7 +52,7 @@ export function describeCalls(target: GetTarget): void {
       expect(denied.approval?.answered_at).toBeGreaterThanOrEqual(denied.approval!.requested_at);
     });
 
-    it('that the run does not have is 404, and so is any of a run that does not exist', async () => {
+    it('that the run does not have is 404, and so is any call of a run that does not exist', async () => {
       const runId = await api().create(script([{ text: 'done' }]));
       for (const id of ['call_none', '%', 'a/b', 'ü']) {
         expectError(await getCall(runId, id), { status: 404, code: 'call_not_found' });

@@ -61,7 +61,7 @@ export function describeChat(target: GetTarget): void {
       expect((await post(say('a'))).body.model).toBe(data[0]!.id);
     });
 
-    it('has only the answer, without what the model said before it', async () => {
+    it('has only the answer, without earlier text of the model', async () => {
       const prompt = script([{ text: 'let me see', tools: [terminal('echo hi')] }, { text: 'done' }]);
       expect((await post(prompt)).body.choices[0]!.message.content).toBe('done');
     });
@@ -69,7 +69,7 @@ export function describeChat(target: GetTarget): void {
     it.each([
       ['length', 'output_truncated'],
       ['content_filter', 'content_filtered'],
-    ] as const)('ends with %s where the run failed as %s', async (finish, code) => {
+    ] as const)('ends with %s when the run failed as %s', async (finish, code) => {
       const prompt = script([
         { text: 'let me see', tools: [terminal('true')] },
         { text: 'half of', finish },
@@ -104,7 +104,7 @@ export function describeChat(target: GetTarget): void {
       for (const { choices } of earlier) expect(choices[0]!.finish_reason).toBeNull();
     });
 
-    it('shows the tools at work, in frames that any reader of chunks can read', async () => {
+    it('shows running tools, in frames that any reader of chunks can read', async () => {
       const streamed = await stream(
         script([
           { text: 'I look.', tools: [terminal('echo hi')] },
@@ -124,7 +124,7 @@ export function describeChat(target: GetTarget): void {
       expect(thoughts.join('')).toBe('hm');
     });
 
-    it('asks for approval, and tells the answer that was given at the run', async () => {
+    it('asks for approval, and shows the answer that was given at the run', async () => {
       const streamed = await stream(commands(GATED), {
         onFrame({ event, data }) {
           if (event !== 'hermes.approval.request') return;
@@ -151,7 +151,7 @@ export function describeChat(target: GetTarget): void {
       expect(text.endsWith('done')).toBe(true);
     });
 
-    it('names no frame to OpenAI’s own libraries, unless they ask for that', async () => {
+    it('gives frames no name for OpenAI’s own libraries, unless they ask for it', async () => {
       const read = (headers: Record<string, string>) =>
         stream(script([{ tools: [terminal('echo hi')] }, { text: 'ok' }]), {
           headers: { 'user-agent': 'OpenAI/Python 1.93.0', ...headers },
@@ -162,7 +162,7 @@ export function describeChat(target: GetTarget): void {
       expect(chunksOf(plain).filter((chunk) => 'toolCallId' in chunk)).toHaveLength(2);
     });
 
-    it('can be watched as a run meanwhile, with the same words', async () => {
+    it('can be watched as a run meanwhile, with the same text', async () => {
       const gate = uniqueName('watched');
       let watching: Promise<{ frames: { event: object }[] }> | undefined;
       const streamed = await stream(script([{ gate, text: 'for everyone' }]), {
@@ -206,7 +206,7 @@ export function describeChat(target: GetTarget): void {
       });
     });
 
-    it.each([false, true])('is no answer when it was stopped, streamed: %s', async (streamed) => {
+    it.each([false, true])('is not an answer when it was stopped, streamed: %s', async (streamed) => {
       const gate = uniqueName('stopped');
       const prompt = script([{ gate, text: 'never' }]);
       const answer = streamed ? stream(prompt) : post<{ error: object }>(prompt);
@@ -227,7 +227,7 @@ export function describeChat(target: GetTarget): void {
   });
 
   describe('the model gets of the messages', () => {
-    it('the last of the user, after what was said before and under what the system says', async () => {
+    it('the last user message, after the earlier messages and under the system message', async () => {
       const prompt = say('five');
       const messages = [
         { role: 'system', content: 'Answer in Esperanto.' },
@@ -245,7 +245,7 @@ export function describeChat(target: GetTarget): void {
       ]);
     });
 
-    it('images, by address and in themselves', async () => {
+    it('images, by URL and inline', async () => {
       const prompt = say('seen');
       const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
       expect((await post([{ type: 'text', text: prompt }, image])).status).toBe(200);
@@ -253,7 +253,7 @@ export function describeChat(target: GetTarget): void {
       expect(messages.at(-1)!.content).toEqual([expect.objectContaining({ type: 'text' }), image]);
     });
 
-    it('tool calls of the client’s own in a form that any model takes', async () => {
+    it('the client’s own tool calls in a form that any model accepts', async () => {
       const prompt = say('rain, then');
       const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } };
       const messages = [
@@ -298,7 +298,7 @@ export function describeChat(target: GetTarget): void {
       ['n', 2],
       ['tool_choice', 'required'],
       ['stream', 'yes'],
-    ])('asks with %s for what cannot be given', async (param, value) => {
+    ])('asks with %s for what the server cannot give', async (param, value) => {
       const answer = await post<unknown>('x', { [param]: value });
       expectError(answer, { status: 400, code: 'invalid_request', param });
     });
@@ -361,7 +361,7 @@ export function describeChat(target: GetTarget): void {
       expect(chunksOf(second)[0]).toEqual(chunksOf(first)[0]);
     });
 
-    it('is refused for another request, and is no key of another route', async () => {
+    it('is refused for another request, and is separate for each route', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       await post(say('one'), {}, headers);
       const other = await post<unknown>(say('two'), {}, headers);

@@ -1,6 +1,6 @@
 /**
- * The plain client, with every answer checked on the way: the security headers, the error envelope, the schema of
- * the route, and for streams the schema and order of every event. Whatever a test is about, it checks these too.
+ * The plain client, which checks every response: the security headers, the error envelope, the schema of the route, and
+ * for streams the schema and order of every event. Every test checks these too.
  */
 import { isTerminalEvent } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
@@ -54,7 +54,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', new RegExp(`^/api/jobs/${ID}/(pause|resume|run)$`), schemas.JobAnswerSchema],
 ];
 
-/** What is refused before any route is reached has the envelope under `/api/jobs`, too. */
+/** Errors from before any route is reached have the envelope under `/api/jobs`, too. */
 const AnyError = Type.Union([schemas.TextErrorSchema, schemas.ErrorSchema]);
 
 export class CheckedApi extends Api {
@@ -101,8 +101,8 @@ type StartedRun = { api: Api; runId: string };
 const started: StartedRun[] = [];
 
 /**
- * Stops what the tests of a topic leave running, for servers that have room for few runs at a time and keep those of tests
- * that failed. What a topic's hooks have started is there for all of its tests, so it is stopped at the end of the topic.
+ * Stops what the tests of a topic leave running, for servers that allow few runs at a time and keep those of failed
+ * tests. What a topic's hooks have started serves all of its tests, so it is stopped at the end of the topic.
  */
 export function stopLeftRuns(): void {
   const ofHooks: StartedRun[] = [];
@@ -164,7 +164,7 @@ function expectEventsInOrder(runId: string, frames: readonly Frame[], firstSeq =
   }
 }
 
-/** The text that a route under `/api/jobs` refuses with, literally. */
+/** The exact error text of a route under `/api/jobs`. */
 export function expectTextError(
   { status, body }: { status: number; body: unknown },
   expected: { status: number; message?: string },
@@ -173,7 +173,9 @@ export function expectTextError(
   expect(body).toEqual({ error: expected.message ?? expect.any(String) });
 }
 
-/** An error, literally. Where another server has no envelope, that is told of every answer: the test is about the status. */
+/**
+ * The exact error. If another server has no envelope, every answer would report it: this test is only about the status.
+ */
 export function expectError(
   { status, body }: { status: number; body: unknown },
   expected: { status: number; code: string; message?: string | RegExp; param?: string | null },

@@ -1,4 +1,4 @@
-/** Tools of the client and answers of a set form, at `/v1/runs` (PROTOCOL.md). */
+/** Client tools and output formats at `/v1/runs` (PROTOCOL.md). */
 import type { PendingCall, RunToolOutputs } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
 import { describe, expect, it } from 'vitest';
@@ -69,7 +69,7 @@ export function describeClientTools(target: GetTarget): void {
       }
     });
 
-    it('has malformed outputs refused, after the check that the run exists', async () => {
+    it('refuses malformed outputs, after the check that the run exists', async () => {
       const { runId } = await waitingRun('one');
       for (const body of [{}, { outputs: [] }, { outputs: [{ output: 'x' }] }]) {
         expectError(await answer(runId, body), { status: 400, code: 'invalid_tool_outputs' });
@@ -82,7 +82,7 @@ export function describeClientTools(target: GetTarget): void {
   describe('structured output', () => {
     const output_schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 
-    it('is there as text and as a value', async () => {
+    it('is available as text and as a value', async () => {
       const runId = await api().create(script([{ text: 'one' }, { text: '{"n": 1}' }]), { output_schema });
       await api().finish(runId);
       expect(await api().run(runId)).toMatchObject({ output: '{"n": 1}', output_parsed: { n: 1 } });

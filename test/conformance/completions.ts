@@ -28,7 +28,7 @@ export function describeCompletions(target: GetTarget): void {
     it.each([
       ['a text', (prompt: string) => prompt],
       ['a list of one', (prompt: string) => [prompt]],
-    ])('answers %s in one piece', async (_, wrap) => {
+    ])('answers %s without streaming', async (_, wrap) => {
       const { status, body, headers } = await post({
         prompt: wrap(say('four')),
         model: 'any',
@@ -63,7 +63,7 @@ export function describeCompletions(target: GetTarget): void {
       expect((await stream({ prompt, echo: true })).text).toBe(`${prompt} four`);
     });
 
-    it('that fails ends its stream with a reason that no client takes for an answer', async () => {
+    it('that fails ends its stream with a reason that no client mistakes for an answer', async () => {
       const prompt = script([{ error: { status: 400, message: 'No such thing' } }]);
       const { chunks } = await stream({ prompt });
       expect(chunks.at(-1)).toMatchObject({
@@ -75,7 +75,7 @@ export function describeCompletions(target: GetTarget): void {
       expect(body).toMatchObject({ error: { code: 'provider_bad_request' } });
     });
 
-    it('with an Idempotency-Key is answered by the same run again', async () => {
+    it('with an Idempotency-Key gets the same run again', async () => {
       const headers = { 'idempotency-key': uniqueName('key') };
       const body = { prompt: say('once') };
       expect((await post(body, headers)).body).toEqual((await post(body, headers)).body);

@@ -1,17 +1,17 @@
 /**
  * The conformance suite: what a client may rely on, checked over HTTP.
  *
- * `npm run conformance` runs it against any server and tells what differs, topic by topic. By default it starts the
- * server of this repository with two keys and runs every topic against it; then once more, open on loopback, for the topics
- * in which a missing key can make a difference, and in the soak tests for all but the costly ones. On Postgres one server
- * will do, without the costly topics: the store never learns whether there are keys, nor of requests that are refused
- * before. To check any other server, give its address; its model must be the scripted one of this suite, which then listens
- * on CONFORMANCE_MODEL_PORT (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
+ * `npm run conformance` runs it against any server and reports what differs, topic by topic. By default it starts the
+ * server of this repository with two keys and runs every topic against it; then again, open on loopback, for the topics
+ * in which a missing key can make a difference, and in the soak tests for all but the costly ones. On Postgres one
+ * server will do, without the costly topics: the store never learns whether there are keys, nor of requests that are
+ * refused before. To check any other server, give its address; its model must be the scripted one of this suite, which
+ * then listens on CONFORMANCE_MODEL_PORT (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
  *   CONFORMANCE_BASE_URL=http://127.0.0.1:8642 CONFORMANCE_KEY=… CONFORMANCE_OTHER_KEY=… \
  *     npx vitest run test/conformance/conformance.test.ts
  *
- * - CONFORMANCE_KEY: without it the server is taken to be open, and the topics about keys are left out.
+ * - CONFORMANCE_KEY: without it the server is assumed to be open, and the topics about keys are left out.
  * - CONFORMANCE_OTHER_KEY: without it the topic about two keys is left out.
  * - CONFORMANCE_MODEL_PORT: default 8643. CONFORMANCE_MODEL_HOST: where it listens, default 127.0.0.1.
  *
@@ -61,16 +61,19 @@ const OTHER_KEY = 'sk-conformance-two';
 interface Topics {
   key: boolean;
   otherKey: boolean;
-  /** Ten seconds of silence, and bodies by the hundred megabytes. */
+  /** These take ten seconds of silence, or bodies by the hundred megabytes. */
   costly: boolean;
 }
 
 type DescribeTopic = (target: GetTarget) => void;
 
-/** Of an open server all others are soak tests: whoever is let in, it does not ask again who that is. */
+/**
+ * For an open server all others are soak tests: after a request is admitted, the server does not check again who sent
+ * it.
+ */
 const OPEN_TOPICS = ['What the reference server promises', 'Paths, headers and keys', 'Discovery and health'];
 
-/** The topics in the order in which they are looked at, and in which `npm run conformance` tells of them. */
+/** The topics in the order in which they run, and in which `npm run conformance` reports them. */
 function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][] {
   const when = (condition: boolean, ...topics: DescribeTopic[]) => (condition ? topics : []);
   return [
@@ -107,7 +110,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
   ];
 }
 
-/** The suite against what `open` gives; closed in reverse when it is done. */
+/** Runs the suite against what `open` returns; closes everything in reverse when it is done. */
 function describeServer(
   name: string,
   topics: Topics,

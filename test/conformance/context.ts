@@ -7,7 +7,7 @@ import { apiOf, type GetTarget, HeldRun, modelRequest, say, uniqueName } from '.
 export function describeContext(target: GetTarget): void {
   const api = () => apiOf(target());
 
-  /** The conversation the model was given for this prompt, as [role, text]. */
+  /** The conversation that the model got for this prompt, as [role, text]. */
   const conversation = async (prompt: string): Promise<[string, string][]> =>
     messagesOf((await modelRequest(target(), prompt)).body);
 
@@ -26,7 +26,7 @@ export function describeContext(target: GetTarget): void {
       expect(messages.at(-1)).toEqual(['user', prompt]);
     });
 
-    it('the instructions layered over its own system prompt', async () => {
+    it('the instructions added to its own system prompt', async () => {
       const [plain, instructed] = [say('plain'), say('instructed')];
       await runToEnd(plain);
       await runToEnd(instructed, { instructions: 'Answer in Esperanto.' });
@@ -64,7 +64,7 @@ export function describeContext(target: GetTarget): void {
       ]);
     });
 
-    it('the history field rather than the earlier messages of the input, when both are there', async () => {
+    it('the history field rather than the earlier messages of the input, when both are present', async () => {
       const prompt = say('both');
       await runToEnd(
         [
@@ -79,7 +79,7 @@ export function describeContext(target: GetTarget): void {
       ]);
     });
 
-    it('what a client sends in any script, unchanged', async () => {
+    it('text in any script, unchanged', async () => {
       const prompt = `${say('unicode')}\nЖ 日本語 🏳️‍🌈 \u0000 \u2028 </script> \\n "`;
       await runToEnd(prompt);
       expect((await conversation(prompt)).at(-1)).toEqual(['user', prompt]);
@@ -109,7 +109,7 @@ export function describeContext(target: GetTarget): void {
   });
 
   describe('a session', () => {
-    it('is echoed by the poll, and is the run itself when none is named', async () => {
+    it("is echoed by the poll, and is the run's id when none is named", async () => {
       const session_id = uniqueName('session');
       expect((await api().run(await runToEnd(say('a'), { session_id }))).session_id).toBe(session_id);
       const runId = await runToEnd(say('b'));

@@ -23,7 +23,7 @@ export function describeCreateRun(target: GetTarget): void {
       expect(headers.has('idempotency-replayed')).toBe(false);
     });
 
-    it('gives every run an id of its own', async () => {
+    it('gives every run a different id', async () => {
       const ids = await Promise.all(Array.from({ length: 30 }, () => api().create('hello')));
       expect(new Set(ids).size).toBe(30);
       await Promise.all(ids.map((id) => api().finish(id)));
@@ -47,7 +47,7 @@ export function describeCreateRun(target: GetTarget): void {
       expect(await api().finish(runId)).toMatchObject({ event: 'run.completed', output: 'You said: hi' });
     });
 
-    it('takes JSON whatever its content type says', async () => {
+    it('takes JSON whatever the content type is', async () => {
       for (const type of [
         'application/json',
         'text/plain',

@@ -1,4 +1,4 @@
-/** Web pages and the server: which origins and host names are let in (PROTOCOL.md). */
+/** Web pages and the server: which origins and host names are admitted (PROTOCOL.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -48,7 +48,7 @@ describe('without allowed origins', () => {
     ['GET', '/nothing'],
     ['GET', '/v1/runs/%ff'],
     ['OPTIONS', '/v1/runs'],
-  ])('%s %s from a page of another origin is 403, and tells the page nothing', async (method, path) => {
+  ])('%s %s from a page of another origin is 403, and reveals nothing to the page', async (method, path) => {
     for (const origin of [EVIL, 'null', 'http://localhost', 'http://127.0.0.1:1', 'file://', '']) {
       const answer = await ask(method, path, { Origin: origin });
       expectError(parsed(answer), refused);
@@ -78,12 +78,12 @@ describe('without allowed origins', () => {
     expect((await new Api(url()).list()).data).toEqual([]);
   });
 
-  it("the server's own pages and clients without an origin are let in", async () => {
+  it("the server's own pages and clients without an origin are admitted", async () => {
     expect((await ask('GET', '/v1/runs', { Origin: `http://${host()}` })).status).toBe(200);
     expect((await ask('GET', '/v1/runs')).status).toBe(200);
   });
 
-  it('its own pages are let in behind a proxy that ends TLS, or that changes the host', async () => {
+  it('its own pages are admitted behind a proxy that ends TLS, or that changes the host', async () => {
     const behindTls = await ask('GET', '/v1/runs', { Origin: `https://${host()}` });
     expect(behindTls.status).toBe(200);
     expect(corsHeaders(behindTls)).toEqual([]);
@@ -92,7 +92,7 @@ describe('without allowed origins', () => {
     expect(corsHeaders(told)).toEqual([]);
   });
 
-  it('its own host with another port or more of a name is another origin', async () => {
+  it('its own host with another port or a longer name is another origin', async () => {
     for (const origin of [
       `http://${host()}0`,
       `https://${new URL(url()).hostname}`,
@@ -104,7 +104,7 @@ describe('without allowed origins', () => {
     }
   });
 
-  it('a page that the browser says is of another origin is refused, whatever its host', async () => {
+  it('a page is refused if the browser says that it is of another origin, whatever its host', async () => {
     for (const site of ['cross-site', 'same-site', 'none', '']) {
       const headers = { Origin: `http://${host()}`, 'Sec-Fetch-Site': site };
       expectError(parsed(await ask('GET', '/v1/runs', headers)), refused);
@@ -127,7 +127,7 @@ describe('an open server called by a host name that is not loopback', () => {
     '192.168.1.5',
     '0.0.0.0',
     '[::ffff:8.8.8.8]',
-  ])('%s is 403: a name that points here is how a page gets around the origin check', async (name) => {
+  ])('%s is 403: with a name that points here a page could get around the origin check', async (name) => {
     for (const path of ['/v1/runs', '/v1/models', '/health/detailed', '/nothing', '/%']) {
       const answer = await askAs(`${name}:${port()}`, path);
       expectSecurityHeaders(answer.headers);
@@ -137,7 +137,7 @@ describe('an open server called by a host name that is not loopback', () => {
     expect((await askAs(`${name}:${port()}`, '/v1/runs', [own])).status).toBe(403);
   });
 
-  it('is let in by every loopback name', async () => {
+  it('is admitted by every loopback name', async () => {
     for (const name of [
       host(),
       'localhost',
@@ -151,7 +151,7 @@ describe('an open server called by a host name that is not loopback', () => {
     }
   });
 
-  it('still says that it is up', async () => {
+  it('still reports that it is up', async () => {
     expect((await askAs('load-balancer.example', '/health')).status).toBe(200);
   });
 });
@@ -159,14 +159,14 @@ describe('an open server called by a host name that is not loopback', () => {
 describe('with a list of allowed origins', () => {
   const { ask } = useServer({ API_SERVER_KEY: KEY, API_SERVER_CORS_ORIGINS: `${APP},${LOCAL}` });
 
-  it.each([APP, LOCAL])('%s is let in and told so', async (origin) => {
+  it.each([APP, LOCAL])('%s is admitted and told so', async (origin) => {
     const answer = await ask('GET', '/v1/runs', { Origin: origin, Authorization: authorization });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
     expect(answer.headers.get('vary')).toMatch(/\bOrigin\b/);
   });
 
-  it('a page may read the headers of an answer that say more than it does', async () => {
+  it('a page may read the additional headers of a response', async () => {
     const { headers } = await ask('GET', '/v1/runs', { Origin: APP, Authorization: authorization });
     const exposed = headers.get('access-control-expose-headers')!.split(', ');
     expect(exposed).toEqual(
@@ -182,7 +182,7 @@ describe('with a list of allowed origins', () => {
     );
   });
 
-  it("the preflight lets in what OpenAI's libraries send with every request", async () => {
+  it("the preflight allows what OpenAI's libraries send with every request", async () => {
     const answer = await ask('OPTIONS', '/v1/chat/completions', {
       Origin: APP,
       'Access-Control-Request-Method': 'POST',
@@ -201,7 +201,7 @@ describe('with a list of allowed origins', () => {
     }
   });
 
-  it('the preflight needs no key and names methods, headers and how long it holds', async () => {
+  it('the preflight needs no key, and gives methods, headers and its lifetime', async () => {
     for (const path of ['/v1/runs', `/v1/runs/${MISSING_RUN}/events`, '/nothing']) {
       const answer = await ask('OPTIONS', path, {
         Origin: APP,
@@ -239,7 +239,7 @@ describe('with a list of allowed origins', () => {
     }
   });
 
-  it('an answer without an origin says that it depends on it, for caches', async () => {
+  it('a response without an origin says that it depends on it, for caches', async () => {
     const answer = await ask('GET', '/v1/runs', { Authorization: authorization });
     expect(answer.headers.get('vary')).toMatch(/\bOrigin\b/);
     expect(corsHeaders(answer)).toEqual([]);
@@ -249,7 +249,7 @@ describe('with a list of allowed origins', () => {
 describe('with every origin allowed', () => {
   const { ask, url } = useServer({ API_SERVER_KEY: KEY, API_SERVER_CORS_ORIGINS: '*' });
 
-  it('any page is let in, but not without the key', async () => {
+  it('any page is admitted, but not without the key', async () => {
     const known = await ask('GET', '/v1/runs', { Origin: EVIL, Authorization: authorization });
     expect(known.status).toBe(200);
     expect(['*', EVIL]).toContain(known.headers.get('access-control-allow-origin'));

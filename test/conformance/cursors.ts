@@ -1,4 +1,4 @@
-/** Coming back to a stream: everything after the cursor, once and in order, or an error (PROTOCOL.md). */
+/** Resuming a stream: everything after the cursor, once and in order, or an error (PROTOCOL.md). */
 import { createSseParser } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Frame } from '../support/api.ts';
@@ -40,7 +40,7 @@ export function describeCursors(target: GetTarget): void {
       expect(await framesAfter(`?${name}=2`)).toEqual(all.slice(3));
     });
 
-    it('in the header wins over the query, since a browser repeats the URL it began with', async () => {
+    it('in the header wins over the query, because a browser repeats its first URL', async () => {
       expect(await framesAfter('?last_event_id=0', { 'last-event-id': '3' })).toEqual(all.slice(4));
     });
 
@@ -53,7 +53,7 @@ export function describeCursors(target: GetTarget): void {
       expect(await api().get(`/v1/runs/${runId}/events?last_seq=${last()}`)).toMatchObject({ status: 204 });
     });
 
-    it('that is empty is none', async () => {
+    it('that is empty counts as absent', async () => {
       expect(await framesAfter('?last_event_id=')).toEqual(all);
     });
 
@@ -92,7 +92,7 @@ export function describeCursors(target: GetTarget): void {
       expectError(answer, { status: 400, code: 'invalid_cursor' });
     });
 
-    it('that is bad is refused beside one that takes precedence over it', async () => {
+    it('that is bad is refused even if another one overrides it', async () => {
       const headers = { 'last-event-id': '0' };
       const answer = await api().request('GET', `/v1/runs/${runId}/events?last_seq=-1`, { headers });
       expectError(answer, { status: 400, code: 'invalid_cursor' });

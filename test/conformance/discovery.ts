@@ -1,4 +1,4 @@
-/** What the server says about itself: health, models, capabilities, the OpenAPI document. */
+/** What the server reports about itself: health, models, capabilities, the OpenAPI document. */
 import type { ModelOptions, ToolsetList } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';
@@ -65,7 +65,7 @@ export function describeDiscovery(target: GetTarget): void {
       expect(body.version).toMatch(/^\d+\.\d+\.\d+/);
     });
 
-    it('how it is in detail', async () => {
+    it('its state in detail', async () => {
       const { status, body } = await api().get<Json>('/health/detailed');
       expect(status).toBe(200);
       expect(body).toMatchObject({
@@ -177,7 +177,7 @@ export function describeDiscovery(target: GetTarget): void {
       });
     });
 
-    it('only endpoints it has: none of them is an unknown route', async () => {
+    it('only endpoints that exist', async () => {
       const { body } = await api().get<{ endpoints: Record<string, { method: string; path: string }> }>(
         '/v1/capabilities',
       );
@@ -201,7 +201,7 @@ export function describeDiscovery(target: GetTarget): void {
       });
     });
 
-    it('describes every route, and no route that is not there', async () => {
+    it('describes every route, and no route that does not exist', async () => {
       const { paths } = (await document()) as { paths: Record<string, Record<string, Json>> };
       const described = Object.entries(paths).flatMap(([path, item]) =>
         Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
@@ -249,7 +249,7 @@ export function describeDiscovery(target: GetTarget): void {
       }
     });
 
-    it('refers to nothing it does not contain', async () => {
+    it('contains everything it refers to', async () => {
       const whole = await document();
       const refs = [...JSON.stringify(whole).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
       for (const ref of refs) {

@@ -1,4 +1,4 @@
-/** Bodies with a Content-Encoding: unpacked, held to the same limit, or refused (PROTOCOL.md). */
+/** Bodies with a Content-Encoding: decoded, with the same limit, or refused (PROTOCOL.md). */
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import type { RunCreated } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
@@ -23,14 +23,14 @@ export function describeEncodedBodies(target: GetTarget): void {
     });
 
   describe('a body with a Content-Encoding', () => {
-    it.each(PACKED)('of %s is read as what it holds', async (encoding, pack) => {
+    it.each(PACKED)('of %s is decoded', async (encoding, pack) => {
       const body = JSON.stringify({ input: say('unpacked'), padding: 'x'.repeat(100_000) });
       const { status, body: created } = await post<RunCreated>(pack(body), encoding);
       expect(status).toBe(202);
       expect(await api().finish(created.run_id)).toMatchObject({ output: 'unpacked' });
     });
 
-    it.each(PACKED)('of %s is held to the limit of any body once it is unpacked', async (encoding, pack) => {
+    it.each(PACKED)('of %s has the limit of any body after decoding', async (encoding, pack) => {
       const bomb = pack(`{"input":"${'x'.repeat(LIMIT_BYTES)}"}`);
       expect(bomb.length).toBeLessThan(100_000);
       expectError(await post(bomb, encoding), { status: 413, code: 'body_too_large' });
@@ -43,11 +43,11 @@ export function describeEncodedBodies(target: GetTarget): void {
       }
     });
 
-    it.each(['compress', 'gzip, br', 'nonsense'])('that nobody knows here (%s) is 415', async (encoding) => {
+    it.each(['compress', 'gzip, br', 'nonsense'])('that is unknown (%s) is 415', async (encoding) => {
       expectError(await post(gzipSync('{}'), encoding), { status: 415, code: 'unsupported_encoding' });
     });
 
-    it('says nothing before the run is known to exist', async () => {
+    it('is checked only after the run is known to exist', async () => {
       const answer = await post(Buffer.from('damaged'), 'gzip', `/v1/runs/${MISSING_RUN}/steer`);
       expectError(answer, { status: 404, code: 'run_not_found' });
     });

@@ -123,7 +123,7 @@ export function describeEventStream(target: GetTarget): void {
       }
     });
 
-    it('does not touch the run when its reader goes away', async () => {
+    it('does not affect the run when its reader goes away', async () => {
       const gate = uniqueName('middle');
       await using held = await HeldRun.start(target(), [{ chunks: ['one ', { gate }, 'two'] }]);
       const reading = api().stream(held.runId, { until: ({ event }) => event.event === 'message.delta' });
@@ -144,7 +144,7 @@ export function describeEventStream(target: GetTarget): void {
 }
 
 export function describeKeepalive(target: GetTarget): void {
-  it('a silent stream says keepalive before ten seconds of silence are over', async () => {
+  it('a silent stream sends a keepalive before ten seconds of silence are over', async () => {
     await using held = await HeldRun.start(target());
     const response = await openRaw(target(), held.runId);
     const reader = response.body!.getReader();

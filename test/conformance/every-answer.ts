@@ -1,7 +1,7 @@
 /**
- * What is checked of every answer, whatever the test is about. Of the server of this repository an answer that fails such a
- * check fails its test. Of any other server that would tell the same difference hundreds of times and nothing else, so there
- * the differences are gathered, and make up a topic of their own at the end.
+ * Checks of every response, whatever the test is about. For the server of this repository a failed check fails its
+ * test. For any other server that would report the same difference hundreds of times and nothing else, so there the
+ * differences are collected, and form a topic of their own at the end.
  */
 import { describe, expect, it } from 'vitest';
 
@@ -21,7 +21,7 @@ export function gatherDifferences(): void {
   gathered = new Map();
 }
 
-/** Whether it holds, for what can only be looked at then. */
+/** Whether it holds, for what can only be checked then. */
 export function checkAnswer(kind: keyof typeof CHECKS, what: string, check: () => void): boolean {
   try {
     check();

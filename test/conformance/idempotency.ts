@@ -38,7 +38,7 @@ export function describeIdempotency(target: GetTarget): void {
       await api().finish(answers[0]!.body.run_id);
     });
 
-    it('of twenty different bodies at once takes one and refuses the others', async () => {
+    it('with twenty different bodies at once accepts one and refuses the others', async () => {
       const key = uniqueName('key');
       const session_id = uniqueName('session');
       const bodies = Array.from({ length: 20 }, (_, i) => ({ input: say(`${i}`), session_id }));
@@ -48,7 +48,7 @@ export function describeIdempotency(target: GetTarget): void {
       expect((await api().list(`?session_id=${session_id}`)).data).toHaveLength(1);
     });
 
-    it('does not mind the order of fields, at any depth, nor white space', async () => {
+    it('ignores the order of fields, at any depth, and white space', async () => {
       const key = uniqueName('key');
       const raw = '{"input":[{"role":"user","content":"hi"}],"session_id":"s"}';
       const other = '{ "session_id":"s",\n"input":[{"content":"hi","role":"user"}]}';
@@ -58,7 +58,7 @@ export function describeIdempotency(target: GetTarget): void {
       expect(second.body).toMatchObject({ run_id: first.body.run_id, replayed: true });
     });
 
-    it('does not mind the order of very many fields either', async () => {
+    it('ignores the order of very many fields, too', async () => {
       const key = uniqueName('key');
       const names = Array.from({ length: 90_000 }, (_, n) => `${(n * 7919) % 90_000}-${n}`);
       const body = (order: string[]) => ({

@@ -1,4 +1,4 @@
-/** `/api/jobs`: runs on a schedule (PROTOCOL.md). When jobs are due is tested under a clock of its own, elsewhere. */
+/** `/api/jobs`: runs on a schedule (PROTOCOL.md). Other tests check, with their own clock, when jobs are due. */
 import type { Job } from '@talaria/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { script } from '../support/model-server.ts';
@@ -53,7 +53,7 @@ export function describeJobs(target: GetTarget): void {
   const fromNow = (job: Job) => Date.parse(job.next_run_at ?? '') - Date.now();
 
   describe('a job', () => {
-    it('is created with a name and a schedule, and has the rest by default', async () => {
+    it('is created with a name and a schedule, and defaults for the rest', async () => {
       const name = uniqueName('job');
       const job = await createJob({ name, schedule: 'every 30m' });
       expect(job).toEqual({
@@ -107,7 +107,7 @@ export function describeJobs(target: GetTarget): void {
       }
     });
 
-    it('means the times of its zone', async () => {
+    it('uses the times of its zone', async () => {
       const daily = { schedule: '30 6 * * *' };
       const tokyo = await createJob({ ...daily, timezone: 'Asia/Tokyo' });
       expect(tokyo.next_run_at).toMatch(/T21:30:00\.000Z$/);
@@ -115,7 +115,7 @@ export function describeJobs(target: GetTarget): void {
       expect((await ask('PATCH', tokyo.id, { timezone: 'UTC' })).next_run_at).toMatch(/T06:30:00\.000Z$/);
     });
 
-    it('is listed, oldest first; a paused one only when asked for', async () => {
+    it('is listed, oldest first; a paused one only on request', async () => {
       const [first, second] = [await createJob(), await createJob()];
       const mine = (ids: string[]) => ids.filter((id) => made.includes(id));
       expect(mine(await list())).toEqual([first.id, second.id]);
@@ -191,7 +191,7 @@ export function describeJobs(target: GetTarget): void {
   });
 
   describe('a pause', () => {
-    it('says since when and why, and the job has no next time', async () => {
+    it('shows since when and why, and the job has no next time', async () => {
       const { id } = await createJob();
       const paused = await ask('POST', `${id}/pause`, { reason: 'holidays' });
       expect(paused).toMatchObject({
@@ -234,7 +234,7 @@ export function describeJobs(target: GetTarget): void {
       '99 * * * *',
       '0 0 30 2 *',
       '2020-01-01T00:00:00Z',
-    ])('of the schedule %s, with what is accepted and an example each', async (schedule) => {
+    ])('of the schedule %s, with the accepted forms and an example of each', async (schedule) => {
       const answer = await api().post<{ error: string }>('/api/jobs', { name: 'x', schedule });
       expectTextError(answer, { status: 400 });
       expect(answer.body.error).toContain(schedule);
@@ -256,7 +256,7 @@ export function describeJobs(target: GetTarget): void {
       expectTextError(await api().post('/api/jobs', body), { status: 400 });
     });
 
-    it('of a body that is no JSON or no object', async () => {
+    it('of a body that is not JSON or not an object', async () => {
       const raw = { raw: '{"name":' };
       expectTextError(await api().request('POST', '/api/jobs', raw), {
         status: 400,
@@ -265,19 +265,19 @@ export function describeJobs(target: GetTarget): void {
       expectTextError(await api().post('/api/jobs', []), { status: 400 });
     });
 
-    it.each(REQUESTS)('of an id that is none, by %s %s %j', async (method, path, body) => {
+    it.each(REQUESTS)('of a malformed id, by %s %s %j', async (method, path, body) => {
       for (const id of ['x', '0123456789AB', '0123456789abc', '..%2f..']) {
         const answer = await api().request(method, `/api/jobs/${id}${path}`, { body });
         expectTextError(answer, { status: 400, message: 'Invalid job ID format' });
       }
     });
 
-    it.each(REQUESTS)('of a job that is not there, by %s %s %j', async (method, path, body) => {
+    it.each(REQUESTS)('of a job that does not exist, by %s %s %j', async (method, path, body) => {
       const answer = await api().request(method, `/api/jobs/${MISSING_JOB}${path}`, { body });
       expectTextError(answer, { status: 404, message: 'Job not found' });
     });
 
-    it('of a method or path that is none in the envelope', async () => {
+    it('of an unknown method or path, in the envelope', async () => {
       expectError(await api().request('PUT', '/api/jobs'), { status: 405, code: 'method_not_allowed' });
       expectError(await api().post(`/api/jobs/${MISSING_JOB}/launch`), { status: 404, code: 'not_found' });
     });
@@ -303,7 +303,7 @@ export function describeJobs(target: GetTarget): void {
       expect((await api().run(runId)).session_id).toBe(runId);
     });
 
-    it('is the only one at a time, and what it says of itself changes with its end', async () => {
+    it('is the only one at a time, and its job shows its end', async () => {
       const gate = uniqueName('held');
       const job = await createJob({ prompt: script([{ text: 'x', gate }]) });
       const { last_run_id } = await ask('POST', `${job.id}/run`);
@@ -328,7 +328,7 @@ export function describeJobs(target: GetTarget): void {
       expect(await get(job.id)).toMatchObject({ last_status: 'error', last_error: error });
     });
 
-    it('of a paused job can be had, and leaves it paused', async () => {
+    it('of a paused job is possible, and leaves it paused', async () => {
       const job = await createJob({ prompt: say('all the same') });
       await ask('POST', `${job.id}/pause`);
       const { last_run_id } = await ask('POST', `${job.id}/run`);
@@ -336,7 +336,7 @@ export function describeJobs(target: GetTarget): void {
       expect(await get(job.id)).toMatchObject({ state: 'paused', next_run_at: null, last_status: 'ok' });
     });
 
-    it('is the last when it has run as often as it may', async () => {
+    it('is the last when the job has run as often as allowed', async () => {
       const job = await createJob({ prompt: say('twice'), repeat: 2 });
       for (const completed of [1, 2]) {
         const { last_run_id } = await ask('POST', `${job.id}/run`);
@@ -361,7 +361,7 @@ export function describeJobs(target: GetTarget): void {
       expect(await api().finish(last_run_id!)).toMatchObject({ output: 'by name' });
     });
 
-    it('comes by itself at its time, once, and takes a job that runs once along', async () => {
+    it('starts by itself at its time, once, and deletes a job that runs once', async () => {
       const gate = uniqueName('held');
       const schedule = new Date(Date.now() + 1_000).toISOString();
       const job = await createJob({ schedule, prompt: script([{ text: 'on time', gate }]) });

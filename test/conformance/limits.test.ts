@@ -1,4 +1,4 @@
-/** What depends on a server's settings: a full queue, a server that shuts down, a grant for good. */
+/** What depends on a server's settings: a full queue, a shutdown, a permanent grant. */
 import { expect, it } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -35,12 +35,12 @@ it('a full queue is 429 with a true Retry-After; a replay, reads, stop and appro
   expect((await api.post('/v1/runs', { input: 'room again' })).status).toBe(202);
 });
 
-it('a server that shuts down takes no new run, but answers reads, streams, approval and stop', async () => {
+it('a server that shuts down accepts no new run, but answers reads, streams, approval and stop', async () => {
   await using model = await startModelServer();
   await using server = await ServerProcess.start({ modelUrl: model.url });
   const target = { baseUrl: server.url, model };
   const api = apiOf(target);
-  // Its model call keeps the server from going before the test is done.
+  // Its model call keeps the server running until the test is done.
   const held = await HeldRun.start(target);
   const exited = server.kill('SIGTERM');
   const refused = await waitFor('the drain to begin', async () => {
@@ -63,7 +63,7 @@ it('a server that shuts down takes no new run, but answers reads, streams, appro
   expect((await exited).code).toBe(0);
 });
 
-it('an approval for good covers the pattern in every session, also after a restart', async () => {
+it('a permanent approval covers the pattern in every session, also after a restart', async () => {
   await using model = await startModelServer();
   await using server = await ServerProcess.start({ modelUrl: model.url });
   const target = () => ({ baseUrl: server.url, model });
@@ -73,7 +73,7 @@ it('an approval for good covers the pattern in every session, also after a resta
   expect((await api.approve(runId, 'always')).body).toMatchObject({ choice: 'always' });
   await waitForStatus(api, runId, 'completed');
   const expectNoQuestion = async () => {
-    // The address is another one after the restart.
+    // The address changes with the restart.
     const current = apiOf(target());
     const { frames } = await current.stream(await current.create(commands(GATED)));
     expect(frames.map(({ event }) => event.event)).not.toContain('approval.request');

@@ -49,7 +49,7 @@ export function describeList(target: GetTarget): void {
     it('of runs with long outputs comes in pages that end early, and every run comes once', async () => {
       const session_id = uniqueName('long');
       const long = 'x'.repeat(1_000_000);
-      // With a history of its own no run takes in the long ones before it.
+      // With a history of its own no run gets the long ones before it.
       const fields = { session_id, conversation_history: [{ role: 'user', content: 'Hello' }] };
       const created: string[] = [];
       for (let n = 0; n < 7; n += 1) created.push(await api().create(`${n} ${long}`, fields));
@@ -99,7 +99,7 @@ export function describeList(target: GetTarget): void {
       expect((await inSession('&status=failed,cancelled')).data).toEqual([]);
     });
 
-    it('shows prompts, steps and the last seq, and in heads no answers', async () => {
+    it('shows prompts, steps and the last seq, and no answers in heads', async () => {
       const whole = await inSession();
       const heads = await inSession('&view=head');
       expect(heads.data).toEqual(whole.data.map(({ output: _, ...head }) => head));

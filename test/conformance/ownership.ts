@@ -100,7 +100,7 @@ export function describeOwnership(target: GetTarget): void {
       },
     );
 
-    it('is not in the list, by no filter', async () => {
+    it('is in no list, with any filter', async () => {
       const run = await mine().run(waiting.runId);
       for (const query of ['?limit=200', `?session_id=${run.session_id}`, '?status=waiting_for_approval']) {
         const ids = (await other().list(query)).data.map(({ run_id }) => run_id);
@@ -131,7 +131,7 @@ export function describeOwnership(target: GetTarget): void {
       expect(second).not.toBe(first);
     });
 
-    it('sessions: neither the turn nor the transcript nor what was allowed in it', async () => {
+    it('sessions: neither the turn nor the transcript nor its grants', async () => {
       const session_id = uniqueName('session');
       await using waiting = await WaitingRun.start(target(), commands(GATED), { session_id });
       await mine().approve(waiting.runId, 'session');

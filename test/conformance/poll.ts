@@ -27,7 +27,7 @@ const ALWAYS = [
   'steps',
   'updated_at',
 ];
-/** Once the run has an event. */
+/** After the run's first event. */
 const SHOWN = [...ALWAYS, 'last_seq'];
 const ONE_STEP = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
@@ -35,7 +35,7 @@ export function describePoll(target: GetTarget): void {
   const api = () => apiOf(target());
 
   describe('the poll', () => {
-    it('of a completed run has output and usage, and nothing of the other ends', async () => {
+    it('of a completed run has output and usage, and no fields of the other ends', async () => {
       const runId = await api().create(script([{ text: 'hello', usage: { input: 7, output: 3 } }]));
       await api().finish(runId);
       const run = await api().run(runId);
@@ -110,7 +110,7 @@ export function describePoll(target: GetTarget): void {
       expect(run).toMatchObject({ last_event: 'run.cancelled', usage_so_far: ONE_STEP });
     });
 
-    it('of a run that waits for approval shows the pending request, and no longer than it waits', async () => {
+    it('of a run that waits for approval shows the pending request, only while it waits', async () => {
       await using waiting = await WaitingRun.start(target());
       const run = await api().run(waiting.runId);
       expect(Object.keys(run).sort()).toEqual([...SHOWN, 'approval', 'usage_so_far'].sort());
@@ -164,7 +164,7 @@ export function describePoll(target: GetTarget): void {
       await api().finish(second);
     });
 
-    it('goes through running to completed', async () => {
+    it('shows running, then completed', async () => {
       await using held = await HeldRun.start(target());
       expect((await api().run(held.runId)).status).toBe('running');
       held.release();

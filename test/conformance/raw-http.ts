@@ -1,6 +1,6 @@
 /**
- * HTTP as bytes on a socket, for what no well-behaved client sends. Every request asks for `Connection: close`
- * unless it is meant to break the connection, so the end of the answer is the end of the socket.
+ * HTTP as bytes on a socket, for requests that no well-behaved client sends. Every request asks for `Connection: close`
+ * unless it should break the connection, so the end of the response is the end of the socket.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -14,8 +14,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends all the bytes and reads one answer: to its announced length, or until the server closes. Undefined when
- * the server closed without an answer.
+ * Sends all the bytes and reads one response: to its announced length, or until the server closes. Undefined when the
+ * server closed without a response.
  */
 export async function exchange(
   baseUrl: string,
@@ -37,7 +37,7 @@ export async function exchange(
       received += chunk;
       endIfComplete();
     });
-    // A server may refuse what is still being sent: the reset that follows is no failure of the exchange.
+    // A server may refuse a request that is still being sent: the reset that follows is no failure.
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** Keeps what the suite finds of the server of this repository, for the table in docs/clients.md. */
+/** Stores the suite's results for the server of this repository, for the table in docs/clients.md. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeEach, type RunnerTask } from 'vitest';
 import { type TopicResult, writeServer } from '../compat/results.ts';
@@ -16,7 +16,7 @@ export function recordTopics(names: readonly string[]): void {
   });
   afterAll(() => {
     const all = [...topics.values()];
-    // With only some of the tests asked for, what was kept of all of them stands.
+    // If only some of the tests run, the stored results of all of them stay.
     if (all.some(({ passed, failed }) => passed + failed === 0)) return;
     const manifest = new URL('../../package.json', import.meta.url);
     const { name, version } = JSON.parse(readFileSync(manifest, 'utf8')) as { name: string; version: string };
@@ -24,7 +24,7 @@ export function recordTopics(names: readonly string[]): void {
   });
 }
 
-/** The suite of the server is around the suites of the topics. */
+/** The suite of the server contains the suites of the topics. */
 function topicOf(task: RunnerTask): string {
   const names: string[] = [];
   for (let { suite } = task; suite !== undefined; { suite } = suite) names.unshift(suite.name);

@@ -41,7 +41,7 @@ export function describeReference(target: GetTarget): void {
       expect((await api().request(method, `/v1/runs/run_nonexistent/${route}`)).status).toBe(404);
     });
 
-    it('stops a running agent: 200 stopping, the model call is ended, the run lets go', async () => {
+    it('stops a running agent: 200 stopping, the model call is aborted, the run ends', async () => {
       const prompt = script([{ hang: 'before' }]);
       const runId = await api().create(prompt);
       const call = await modelRequest(target(), prompt);

@@ -17,7 +17,7 @@ import { apiOf, commands, GATED, type GetTarget, modelRequest, say, terminal, un
 const PATH = '/v1/responses';
 const MISSING = `resp_${'0'.repeat(28)}`;
 
-/** What OpenAI's clients read without asking whether it is there. */
+/** Fields that OpenAI's clients read without checking. */
 const ALWAYS_THERE = [
   'background',
   'completed_at',
@@ -63,14 +63,14 @@ export function describeResponses(target: GetTarget): void {
       const response = await get(id);
       return response.status !== 'queued' && response.status !== 'in_progress' && response;
     });
-  /** What the model was given for this prompt, without what the system says. */
+  /** What the model got for this prompt, without the system message. */
   const given = async (prompt: string): Promise<string[]> => {
     const { messages } = (await modelRequest(target(), prompt)).body;
     return messages.slice(1).map((message) => textOf(message));
   };
 
   describe('a response in one piece', () => {
-    it('is the answer of a run, whose beginning is its id', async () => {
+    it('is the answer of a run, whose id begins with its id', async () => {
       const { status, headers, body } = await post(
         script([{ text: 'four', usage: { input: 7, output: 3 } }]),
         {
@@ -108,7 +108,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await api().run(runId)).toMatchObject({ status: 'completed', output: 'four' });
     });
 
-    it('has the calls of the agent and all they printed, as calls that the server runs', async () => {
+    it("has the agent's calls and their whole output, as calls that the server runs", async () => {
       const { body } = await post(commands('seq 1 400'));
       const [call, answer] = body.output;
       expect(call).toMatchObject({
@@ -157,7 +157,7 @@ export function describeResponses(target: GetTarget): void {
       }
     });
 
-    it('says which reference it does not know', async () => {
+    it('names the unknown reference', async () => {
       const id = `msg_${'0'.repeat(34)}`;
       const answer = await post<unknown>([
         { type: 'item_reference', id },
@@ -189,7 +189,7 @@ export function describeResponses(target: GetTarget): void {
       expect((await modelRequest(target(), prompt)).body).toMatchObject({ temperature: 0.5, top_p: 0.9 });
     });
 
-    it('has the requested form, and nothing else', async () => {
+    it('has the requested format, and nothing else', async () => {
       const schema = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
       const format = { type: 'json_schema', name: 'answer', schema, strict: true };
       const input = script([
@@ -313,7 +313,7 @@ export function describeResponses(target: GetTarget): void {
       }
     });
 
-    it.each(['-1', 'x', '1.5', '99999999'])('is not taken up after %s', async (after) => {
+    it.each(['-1', 'x', '1.5', '99999999'])('is not resumed after %s', async (after) => {
       const { body } = await post(say('a'));
       const answer = await api().get(`${PATH}/${body.id}?stream=true&starting_after=${after}`);
       expectError(answer, { status: 400, code: 'invalid_cursor', param: 'starting_after' });
@@ -337,7 +337,7 @@ export function describeResponses(target: GetTarget): void {
       target().model.open(gate);
     });
 
-    it('says what waits for an approval, and that it was answered', async () => {
+    it('shows a pending approval, and that it was answered', async () => {
       const streamed = await stream(
         commands(GATED),
         {},
@@ -425,7 +425,7 @@ export function describeResponses(target: GetTarget): void {
   });
 
   describe('the continuation of a response', () => {
-    it('gets what that response was given, said and called', async () => {
+    it('gets what that response got, said and called', async () => {
       const [one, two, three] = [commands('echo hi'), say('two'), say('three')];
       const first = await post(one);
       const second = await post(two, { previous_response_id: first.body.id });
@@ -443,7 +443,7 @@ export function describeResponses(target: GetTarget): void {
       expect(branch.body.session_id).not.toBe(body.session_id);
     });
 
-    it('gets everything in its input, after what was said before', async () => {
+    it('gets everything in its input, after the earlier messages', async () => {
       const conversation = uniqueName('talk');
       const [one, two, three] = [say('one'), say('two'), say('three')];
       const withNews = (prompt: string) => [
@@ -477,7 +477,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await given(two)).toEqual([one, 'one', two]);
     });
 
-    it('leaves nothing when it is not stored', async () => {
+    it('stores nothing when it is not stored', async () => {
       const conversation = uniqueName('talk');
       const [one, two, three] = [say('one'), say('two'), say('three')];
       await post(one, { conversation });
@@ -498,7 +498,7 @@ export function describeResponses(target: GetTarget): void {
       expect(await given(three)).toEqual(['this', two, 'two', three]);
     });
 
-    it('may be a run, which ignores what it does not know', async () => {
+    it('may be a run, which ignores an unknown response', async () => {
       const [one, two, three] = [say('one'), say('two'), say('three')];
       const { body } = await post(one);
       await api().create(two, { previous_response_id: body.id });
@@ -564,7 +564,7 @@ export function describeResponses(target: GetTarget): void {
       expectError(await post<unknown>('x', fields), { status: 400, code, param });
     });
 
-    it('is no JSON, or has a bad key, which is said first', async () => {
+    it('is not JSON, or has a bad key, which is reported first', async () => {
       expectError(await api().request('POST', PATH, { raw: '{' }), { status: 400, code: 'invalid_json' });
       const answer = await post<unknown>('', {}, { 'idempotency-key': 'a b' });
       expectError(answer, { status: 400, code: 'invalid_idempotency_key' });

@@ -67,19 +67,16 @@ export function describeSessionChat(target: GetTarget): void {
       expect(given).toEqual([first, 'one', second]);
     });
 
-    it.each(['system_message', 'instructions'])(
-      'is told its %s after what the session tells',
-      async (name) => {
-        const id = await created({ system_prompt: 'The rules.' });
-        const [first, second] = [say('one'), say('two')];
-        await chat(id, { message: first, [name]: 'For now.' });
-        await chat(id, { message: second });
-        const system = async (prompt: string) =>
-          textOf((await modelRequest(target(), prompt)).body.messages[0]!);
-        expect(await system(first)).toMatch(/The rules\.\s+For now\./);
-        expect(await system(second)).not.toContain('For now.');
-      },
-    );
+    it.each(['system_message', 'instructions'])("gets its %s after the session's prompt", async (name) => {
+      const id = await created({ system_prompt: 'The rules.' });
+      const [first, second] = [say('one'), say('two')];
+      await chat(id, { message: first, [name]: 'For now.' });
+      await chat(id, { message: second });
+      const system = async (prompt: string) =>
+        textOf((await modelRequest(target(), prompt)).body.messages[0]!);
+      expect(await system(first)).toMatch(/The rules\.\s+For now\./);
+      expect(await system(second)).not.toContain('For now.');
+    });
 
     it('takes parts of text and images', async () => {
       const id = await created();

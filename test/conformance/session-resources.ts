@@ -1,4 +1,4 @@
-/** Sessions as things: created, described, changed, found (PROTOCOL.md). */
+/** Sessions as resources: created, described, changed, found (PROTOCOL.md). */
 import type { SessionAnswer, SessionList } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/model-server-script.ts';
@@ -26,7 +26,7 @@ export function describeSessionResources(target: GetTarget): void {
   }
 
   describe('a created session', () => {
-    it('is there at once, as the answer says', async () => {
+    it('exists at once, as the response says', async () => {
       const id = uniqueName('session');
       const { status, body } = await create({
         id,
@@ -66,7 +66,7 @@ export function describeSessionResources(target: GetTarget): void {
     it.each([
       ['no body', undefined],
       ['an empty one', {}],
-    ])('with %s has a name of its own', async (_, body) => {
+    ])('with %s gets a generated name', async (_, body) => {
       const answer = await create(body);
       expect(answer.status).toBe(201);
       expect(answer.body.id).toMatch(/^api_\d+_[0-9a-f]{8}$/);
@@ -74,7 +74,7 @@ export function describeSessionResources(target: GetTarget): void {
       expect(answer.body).toMatchObject({ title: null, source: 'api_server', model: models.data[0]!.id });
     });
 
-    it('can be named by session_id, too', async () => {
+    it('can be named with session_id, too', async () => {
       const session_id = uniqueName('session');
       expect((await create({ session_id })).body.id).toBe(session_id);
     });
@@ -90,7 +90,7 @@ export function describeSessionResources(target: GetTarget): void {
       expect(session.preview).toEqual(expect.any(String));
     });
 
-    it('tells every run its system prompt, and shows it nowhere', async () => {
+    it('gives every run its system prompt, and never shows it', async () => {
       const rule = uniqueName('Always be brief');
       const id = await created({ system_prompt: rule });
       const prompts = [say('one'), say('two')] as const;
@@ -144,7 +144,7 @@ export function describeSessionResources(target: GetTarget): void {
       expectError(await create(fields), { status, code });
     });
 
-    it('is refused with a body that is no object', async () => {
+    it('is refused with a body that is not an object', async () => {
       const answer = await api().request('POST', '/api/sessions', { raw: 'not json' });
       expectError(answer, { status: 400, code: 'invalid_json' });
       expectError(await create([]), { status: 400, code: 'body_not_object' });
@@ -152,7 +152,7 @@ export function describeSessionResources(target: GetTarget): void {
   });
 
   describe('a change of a session', () => {
-    it('sets what it names, and moves the session nowhere', async () => {
+    it('sets the given fields, and does not move the session in the list', async () => {
       const [first, second] = [await created({ title: 'old' }), await created()];
       const before = await get(first);
       const { status, body } = await patch(first, {
@@ -172,7 +172,7 @@ export function describeSessionResources(target: GetTarget): void {
       expect(names.indexOf(first)).toBeGreaterThan(names.indexOf(second));
     });
 
-    it('ends the session, until a run opens it again', async () => {
+    it('ends the session, until a run reopens it', async () => {
       const id = await created();
       const { body } = await patch(id, { end_reason: 'user_left' });
       expect(body.session).toMatchObject({ end_reason: 'user_left', ended_at: expect.any(Number) });
@@ -198,7 +198,7 @@ export function describeSessionResources(target: GetTarget): void {
   });
 
   describe('the list of sessions', () => {
-    it('can leave out the first ones', async () => {
+    it('can skip the first ones', async () => {
       const names = [await created(), await created(), await created()];
       expect(await list('limit=2')).toEqual([names[2], names[1]]);
       expect(await list('limit=2&offset=1')).toEqual([names[1], names[0]]);

@@ -34,14 +34,14 @@ export function describeSessions(target: GetTarget): void {
 
   const contents = async (sessionId: string) => (await messages(sessionId)).map(({ content }) => content);
 
-  /** What the model was given before this prompt, without the system prompt. */
+  /** What the model got before this prompt, without the system prompt. */
   async function contextOf(prompt: string): Promise<string[]> {
     const { body } = await modelRequest(target(), prompt);
     return body.messages.slice(1, -1).map(textOf);
   }
 
   describe('a session', () => {
-    it('is there once a run names it, and grows with every run that completes', async () => {
+    it('exists from the first run that names it, and grows with every run that completes', async () => {
       const session_id = uniqueName('session');
       expectError(await api().get(pathOf(session_id)), NOT_FOUND);
       await using held = await HeldRun.start(target(), [{ text: 'one' }], { session_id });
@@ -64,13 +64,13 @@ export function describeSessions(target: GetTarget): void {
       expect(after.updated_at).toBeGreaterThanOrEqual(before.updated_at);
     });
 
-    it('is not made by a run that names none', async () => {
+    it('is not created by a run that names none', async () => {
       const runId = await api().create(say('unnamed'));
       await api().finish(runId);
       expectError(await api().get(pathOf(runId)), NOT_FOUND);
     });
 
-    it('can be made from a run that named none, by naming its id', async () => {
+    it('can be created from a run that named none, by naming its id', async () => {
       const first = say('one');
       const runId = await api().create(first);
       await api().finish(runId);
@@ -80,7 +80,7 @@ export function describeSessions(target: GetTarget): void {
       expect(await contents(runId)).toEqual([first, 'one', prompts[0], 'two', prompts[1], 'three']);
     });
 
-    it('takes nothing from a run that was stopped', async () => {
+    it('gets nothing from a run that was stopped', async () => {
       const session_id = uniqueName('session');
       await using held = await HeldRun.start(target(), [{ text: 'never' }], { session_id });
       await api().stop(held.runId);
@@ -88,7 +88,7 @@ export function describeSessions(target: GetTarget): void {
       expect(await get(session_id)).toMatchObject({ message_count: 0, turns: 0, last_run_id: held.runId });
     });
 
-    it('has any name', async () => {
+    it('may have any name', async () => {
       const session_id = `${uniqueName('a/b?c#d&e=%2F')} ü 🏳️‍🌈`;
       await runToEnd(session_id, say('named'));
       expect(await get(session_id)).toMatchObject({ session_id, turns: 1 });
@@ -97,7 +97,7 @@ export function describeSessions(target: GetTarget): void {
   });
 
   describe('its messages', () => {
-    it('are what was said, in the shapes of OpenAI, from the first on', async () => {
+    it("are what was said, in OpenAI's shapes, from the first on", async () => {
       const session_id = uniqueName('session');
       const [first, second] = [commands('echo hello'), say('bye')];
       const runId = await runToEnd(session_id, first);
@@ -181,7 +181,7 @@ export function describeSessions(target: GetTarget): void {
       expectError(answer, { status: 400, code });
     });
 
-    it('come by order and offset, always in the order in which they were said', async () => {
+    it('can be read by order and offset, always in conversation order', async () => {
       const session_id = uniqueName('session');
       for (const text of ['one', 'two', 'three']) await runToEnd(session_id, say(text));
       const page = async (query: string) => {
@@ -205,7 +205,7 @@ export function describeSessions(target: GetTarget): void {
       expect(await page('order=oldest&offset=9')).toEqual([[], false, told(500, 9, 'oldest', 0)]);
     });
 
-    it('that were there before a run brought its own history are readable, but no context', async () => {
+    it('from before a run brought its own history are readable, but not context', async () => {
       const session_id = uniqueName('session');
       const prompts = [say('one'), say('two'), say('three')];
       await runToEnd(session_id, prompts[0]!);
@@ -219,7 +219,7 @@ export function describeSessions(target: GetTarget): void {
   });
 
   describe('the list', () => {
-    it('has the session used last first', async () => {
+    it('has the most recently used session first', async () => {
       const names = ['a', 'b', 'c'].map(uniqueName);
       for (const name of names) await runToEnd(name, say('x'));
       await runToEnd(names[0]!, say('again'));
@@ -256,7 +256,7 @@ export function describeSessions(target: GetTarget): void {
       expectError(await api().get(`/api/sessions?${query}`), { status: 400, code });
     });
 
-    it('takes no cursor of a list of runs', async () => {
+    it('refuses a cursor of a list of runs', async () => {
       for (let i = 0; i < 2; i++) await api().create(say('x'));
       const { next_cursor } = await api().list('?limit=1');
       const answer = await api().get(`/api/sessions?after=${next_cursor}`);
@@ -291,7 +291,7 @@ export function describeSessions(target: GetTarget): void {
       ['no body', undefined],
       ['an empty one', {}],
       ['nulls', { session_id: null, messages: null }],
-    ])('with %s has all messages, under a name that is made up', async (_, body) => {
+    ])('with %s has all messages, under a generated name', async (_, body) => {
       const session_id = uniqueName('session');
       await runToEnd(session_id, say('one'));
       const answer = await fork(session_id, body);
@@ -342,7 +342,7 @@ export function describeSessions(target: GetTarget): void {
   });
 
   describe('deletion', () => {
-    it('takes the transcript, and a later session of that name begins with nothing', async () => {
+    it('removes the transcript, so that a later session of that name begins empty', async () => {
       const session_id = uniqueName('session');
       await runToEnd(session_id, say('forgotten'));
       const answer = await remove(session_id);

@@ -38,7 +38,7 @@ export function describeSteer(target: GetTarget): void {
       expect(names.at(-1)).toBe('run.completed');
     });
 
-    it('given during the last step makes another one, and several arrive in order', async () => {
+    it('given during the last step causes another one, and several arrive in order', async () => {
       const gate = uniqueName('steer');
       const prompt = script([{ gate, text: 'first answer' }, { text: 'second answer' }]);
       const runId = await api().create(prompt);
@@ -109,7 +109,7 @@ export function describeSteer(target: GetTarget): void {
       expect(frames.filter(({ event }) => event.event === 'run.steered')).toHaveLength(33);
     });
 
-    it('of an unknown run is 404, before anything is said about the body', async () => {
+    it('of an unknown run is 404, before the body is checked', async () => {
       expectError(await steer(MISSING_RUN, 'x'), { status: 404, code: 'run_not_found' });
       expectError(await steer(MISSING_RUN, ''), { status: 404, code: 'run_not_found' });
     });

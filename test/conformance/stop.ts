@@ -55,7 +55,7 @@ export function describeStop(target: GetTarget): void {
       expectError(await api().approve(waiting.runId, 'once'), { status: 409, code: 'approval_not_active' });
     });
 
-    it('ends a run that has not been started, and its model is never asked', async () => {
+    it('ends a run that has not started, and its model is never called', async () => {
       const session_id = uniqueName('session');
       await using first = await HeldRun.start(target(), [{ text: 'first' }], { session_id });
       const prompt = say('never said');
@@ -67,7 +67,7 @@ export function describeStop(target: GetTarget): void {
       expect(asked).toEqual([]);
     });
 
-    it('needs no body, and ignores the one it gets', async () => {
+    it('needs no body, and ignores one', async () => {
       const bodies = ['', 'not json', '[]', '{"status":"completed"}', '\xff\xfe'];
       for (const raw of bodies) {
         await using held = await HeldRun.start(target());
@@ -78,7 +78,7 @@ export function describeStop(target: GetTarget): void {
       }
     });
 
-    it('asked ten times at once cancels once; every answer is stopping or already finished', async () => {
+    it('sent ten times at once cancels once; every answer is stopping or already finished', async () => {
       await using held = await HeldRun.start(target());
       const answers = await Promise.all(Array.from({ length: 10 }, () => api().stop(held.runId)));
       expect(answers.map(({ status }) => status)).toContain(200);

@@ -1,6 +1,6 @@
 /**
- * What the suite is run against, and the few ways in which its topics use it. A topic knows a base URL, keys and
- * the scripted model that the server under test talks to; nothing else about the server.
+ * The server that the suite runs against, and the few ways in which its topics use it. A topic knows a base URL, keys
+ * and the scripted model that the server under test talks to; nothing else about the server.
  */
 import { randomUUID } from 'node:crypto';
 import type { ApprovalRequest, Run } from '@talaria/protocol';
@@ -16,9 +16,9 @@ import { CheckedApi } from './checked-api.ts';
 
 export interface Target {
   baseUrl: string;
-  /** Absent where the server is open. */
+  /** Absent if the server is open. */
   key?: string | undefined;
-  /** A second key of the same server, for what one key may not see of another's. */
+  /** A second key of the same server, to test what one key may not see of another's. */
   otherKey?: string | undefined;
   model: ModelServer;
 }
@@ -44,13 +44,13 @@ export function commands(...list: string[]): string {
   return script([{ tools: list.map(terminal) }, { text: 'done' }]);
 }
 
-/** The request that the script in `prompt` made of the model at its `step`, once it is made. */
+/** The request that the script in `prompt` made of the model at its `step`, when it is made. */
 export function modelRequest(target: Target, prompt: string, step = 0): Promise<RecordedRequest> {
   const scriptId = /SCRIPT id=(\S+)/.exec(prompt)?.[1];
   return target.model.waitForRequest((request) => request.scriptId === scriptId && request.step === step);
 }
 
-/** Asks for approval wherever gated commands do, and harms nothing when it is run. */
+/** Asks for approval wherever gated commands do, and harms nothing when it runs. */
 export const GATED = 'rm -rf build';
 
 export function uniqueName(prefix: string): string {
@@ -73,7 +73,7 @@ export async function waitForStatus(
   );
 }
 
-/** A run whose model waits at a gate before its first answer; let go when disposed. */
+/** A run whose model waits at a gate before its first answer; released on dispose. */
 export class HeldRun implements AsyncDisposable {
   readonly runId: string;
   readonly #api: CheckedApi;

@@ -1,6 +1,6 @@
 /**
- * The options of compose.yaml let bubblewrap work in a container, for a user who is not root and has no capability, and
- * on a root file system that is read-only. The image is made of this machine's programs: no registry is asked.
+ * With the options of compose.yaml bubblewrap works in a container, for a user who is not root and has no capabilities,
+ * and on a read-only root file system. The image is made of this machine's programs: no registry is needed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** What deploy/ says of the server is true: settings, ports, probes, and the time a stop may take. */
+/** What deploy/ says about the server is true: settings, ports, probes, and the time that a stop may take. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { settingList, settings } from '../../packages/server/src/config/settings.ts';
@@ -18,7 +18,7 @@ test('the seccomp profile is the one of containers that make namespaces', async 
   expect(JSON.parse(read('seccomp.json'))).toEqual(JSON.parse(seccompProfile()));
 });
 
-test('the image starts the command that there is, on the settings that there are', () => {
+test('the image starts an existing command with existing settings', () => {
   const dockerfile = read('Dockerfile');
   const set = [...dockerfile.matchAll(/\b((?:API_SERVER|TALARIA)_\w+)=/g)].map((match) => match[1]);
   expect(set).toEqual(['API_SERVER_HOST', 'TALARIA_DATA_DIR']);
@@ -135,7 +135,7 @@ describe.skipIf(!hasYaml)(`kubernetes.yaml${hasYaml ? '' : ` (skipped: ${whyNoYa
       const { containers, securityContext, terminationGracePeriodSeconds } = template.spec;
       const [container] = containers as [Container];
       expect(template.metadata.labels).toMatchObject(selector.matchLabels);
-      // What has no value here is only there for others to refer to.
+      // An entry without a value only exists so that others can refer to it.
       for (const { name, value } of container.env) if (value) expect(SETTINGS).toContain(name);
       expect(container.ports).toEqual([{ name: 'http', containerPort: PORT }]);
       expect(container.readinessProbe.httpGet).toEqual({ path: '/health/ready', port: 'http' });
@@ -148,7 +148,7 @@ describe.skipIf(!hasYaml)(`kubernetes.yaml${hasYaml ? '' : ` (skipped: ${whyNoYa
     },
   );
 
-  test('every service and budget selects pods that there are', () => {
+  test('every service and budget selects existing pods', () => {
     const labels = workloads.map(({ spec }) => spec.template.metadata.labels);
     const others = objects.filter((object): object is Selecting => !('template' in object.spec));
     expect(others.map(({ kind }) => kind).sort()).toEqual([
@@ -165,7 +165,7 @@ describe.skipIf(!hasYaml)(`kubernetes.yaml${hasYaml ? '' : ` (skipped: ${whyNoYa
     }
   });
 
-  test('the secrets it tells to make are named like settings', () => {
+  test('the secrets that it tells you to create are named like settings', () => {
     const literals = [...read('kubernetes.yaml').matchAll(/--from-literal=(\w+)=/g)].map((match) => match[1]);
     expect(literals.length).toBeGreaterThan(0);
     for (const name of literals) expect(SETTINGS).toContain(name);

@@ -1,4 +1,7 @@
-/** The documents of a YAML file. Nothing else here reads YAML, so the parser is the one of the machine's Python, where it has one. */
+/**
+ * The documents of a YAML file. Nothing else here reads YAML, so this uses the parser of the machine's Python, if it
+ * has one.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 

@@ -13,7 +13,7 @@ const directory = new URL('../../examples/', import.meta.url);
 const cwd = fileURLToPath(directory);
 const read = (name: string): string => readFileSync(new URL(name, directory), 'utf8');
 
-/** One runs until it is ended, the others take a number of trajectories: they have tests of their own. */
+/** One runs until it is ended, the others take a number of trajectories: they have their own tests. */
 const TESTED_ELSEWHERE = ['webhook-receiver.ts', 'rollouts.ts', 'rollouts.py'];
 const programs = readdirSync(directory).filter((name) => /\.(ts|sh|py)$/.test(name));
 

@@ -1,6 +1,6 @@
 /**
- * Paths in the documents lead somewhere: every relative link with its anchor, and every file or folder of the repository
- * that is named as code.
+ * Paths in the documents exist: every relative link with its anchor, and every file or folder of the repository that is
+ * named as code.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,10 +15,10 @@ const documents = globSync(
   },
 ).toSorted();
 
-/** ARCHITECTURE.md leaves out what stands before nearly all of its paths. */
+/** ARCHITECTURE.md leaves out the common prefix of nearly all of its paths. */
 const ROOTS = ['', 'packages', 'packages/server/src'];
 
-/** The first part of a path decides whether code is one: `openai/gpt-5` and `text/plain` are not. */
+/** The first segment decides whether code is a path: `openai/gpt-5` and `text/plain` are not. */
 const FOLDERS = new Set(
   ROOTS.flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true })
@@ -37,7 +37,7 @@ function links(text: string): string[] {
     .filter((link) => !/^[a-z]+:/.test(link));
 }
 
-/** GitHub's names of headings. */
+/** GitHub's anchors of headings. */
 function anchors(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!
@@ -72,7 +72,7 @@ describe.each(documents)('%s', (document) => {
     expect(dead).toEqual([]);
   });
 
-  test('names no file or folder that is not there', () => {
+  test('names no file or folder that does not exist', () => {
     const folders = [...ROOTS, dirname(document)];
     const missing = namedPaths(text).filter(
       (path) => !folders.some((folder) => existsSync(join(root, folder, path))),

@@ -1,4 +1,4 @@
-/** The recipes of ARCHITECTURE.md lead somebody through the files of a change, so each file has to be there. */
+/** The recipes of ARCHITECTURE.md name the files of a change, so each file has to exist. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 

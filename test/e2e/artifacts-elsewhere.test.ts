@@ -1,4 +1,4 @@
-/** The files of a run lie on the server that works on it; any server on the same Postgres gives them out. */
+/** The files of a run are on the server that works on it; any server on the same Postgres serves them. */
 import {
   copyFileSync,
   existsSync,
@@ -90,7 +90,7 @@ describe('a server without workspaces', () => {
   });
   afterAll(endServers);
 
-  test('lists, reads and archives what lies on the other', async () => {
+  test('lists, reads and archives the files on the other server', async () => {
     expect(await listed(front, runId)).toEqual(['huge', 'link', 'out']);
     expect(existsSync(workspaceOf(front, runId))).toBe(false);
     const file = await artifacts(front, runId, '/content?path=out%2Fa%20b');
@@ -128,7 +128,7 @@ describe('a server without workspaces', () => {
     expect((await artifacts(front, runId, '/archive', { method: 'HEAD' })).status).toBe(200);
   });
 
-  test('passes on why there is nothing, and asks for nobody else’s run', async () => {
+  test('passes on the reason when there is nothing, and does not ask for another key’s run', async () => {
     const refusals = [
       ['/content?path=nothing', 404, 'artifact_not_found'],
       ['/content?path=link', 400, 'invalid_path'],
@@ -145,7 +145,7 @@ describe('a server without workspaces', () => {
     });
   });
 
-  test('gives out what a run makes while it goes on', async () => {
+  test('serves files that a run makes while it continues', async () => {
     const steps = [
       { tools: [terminal('echo one > first; while [ ! -e go ]; do sleep 0.05; done; echo two > second')] },
       { text: 'done' },
@@ -158,7 +158,7 @@ describe('a server without workspaces', () => {
     expect(await listed(front, going)).toEqual(['first', 'go', 'second']);
   });
 
-  test('takes no more from the other than its client does, and lets go when that leaves', async () => {
+  test('reads no faster from the other than its client does, and stops when the client leaves', async () => {
     const before = bytesRead(worker);
     const abort = new AbortController();
     const response = await artifacts(front, runId, '/archive?format=tar&path=huge', { signal: abort.signal });
@@ -172,14 +172,14 @@ describe('a server without workspaces', () => {
       last = now;
       return still;
     });
-    // What sockets and streams hold between the two ends, and not what the file has.
+    // What sockets and streams buffer between the two ends, not the size of the file.
     expect(last - before).toBeLessThan(HUGE_BYTES / 4);
     expect(openWorkspaceFiles(worker).length).toBeGreaterThan(0);
     abort.abort();
     await waitFor('the files to be closed', () => openWorkspaceFiles(worker).length === 0);
   });
 
-  test('is the only one that peers’ routes exist for', async () => {
+  test('is the only one for which peers’ routes exist', async () => {
     const path = `/peers/runs/${runId}/artifacts`;
     for (const init of [
       {},
@@ -205,7 +205,7 @@ describe('a server without workspaces', () => {
     expect(Object.keys(body.paths).filter((known) => known.includes('peers'))).toEqual([]);
   });
 
-  test('finds out with doctor which of the others it cannot reach', async () => {
+  test('finds with doctor which of the others it cannot reach', async () => {
     const journal = await PostgresJournal.open({ url: database });
     const server = {
       serverId: 'server_afar',
@@ -243,7 +243,7 @@ describe('a server without workspaces', () => {
     }
   });
 
-  test('has an id of its own: one on a copy of its data directory does not start', async () => {
+  test('has its own id: a server on a copy of its data directory does not start', async () => {
     const copy = new ServerProcess({
       env: { ...KEYS, TALARIA_DATABASE_URL: database, TALARIA_ROLE: 'http' },
     });
@@ -251,7 +251,7 @@ describe('a server without workspaces', () => {
     copyFileSync(join(front.dataDir, 'server-id'), join(copy.dataDir, 'server-id'));
     expect((await copy.startAndExit()).code).toBe(1);
     expect(copy.errors).toContain(`The server at ${front.url} goes by the id of this one`);
-    // What it looks for is another server: it starts where the first one was, at the same address.
+    // It looks for another server: it starts where the first one was, at the same address.
     const { port } = new URL(front.url);
     await front.kill();
     await front.start({ API_SERVER_PORT: port });
@@ -297,7 +297,7 @@ describe('a server without workspaces', () => {
 describe('a run that changed servers', () => {
   afterEach(endServers);
 
-  test('has the files of the last one, and never goes on with older ones', async () => {
+  test('has the files of the last one, and never continues with older ones', async () => {
     const url = await postgres.createDatabase();
     const front = await startServer(url, { TALARIA_ROLE: 'http' });
     const first = await startServer(url, { TALARIA_ROLE: 'work' });
@@ -330,14 +330,14 @@ describe('a run that changed servers', () => {
     expect(ofKind(frames, 'tool.completed').at(-1)?.preview).not.toMatch(/of-(first|second)/);
   });
 
-  test('leaves nothing behind when another server evicts it, and what is of no run stays', async () => {
+  test('leaves nothing behind when another server evicts it, and files of no run stay', async () => {
     const url = await postgres.createDatabase();
-    // Keeps runs for so long that it evicts none itself within this test, and looks for what others did.
+    // It keeps runs so long that it evicts none itself within this test, and looks for what others evicted.
     const keeping = await startServer(url, { TALARIA_RUN_RETENTION_SECONDS: '30' });
     const api = apiOf(keeping);
     const made = await api.create(script([{ tools: [terminal('echo x > file')] }, { text: 'done' }]));
     await endsAs(api, made, 'run.completed');
-    // Its files came with the data directory: they are not on record before the next start.
+    // Its files came with the data directory: they are not recorded before the next start.
     const moved = await api.create(script([{ text: 'done' }]));
     await waitForStatus(api, moved, 'completed');
     const strange = createRunId();

@@ -1,4 +1,6 @@
-/** Files leave the server whole, or with an error; from the first command to the eviction; and take nothing with them. */
+/**
+ * Files leave the server complete, or with an error, from the first command to the eviction, and reveal nothing else.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +12,7 @@ import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 
 const MEGABYTE = 1_000_000;
 const HUGE_BYTES = 300 * MEGABYTE;
-/** What a stream may take while it moves many times as much. */
+/** How much memory a stream may take while it moves many times as much. */
 const MEMORY_LIMIT_BYTES = 120 * MEGABYTE;
 const FORMATS = ['tar', 'tar.gz', 'zip'];
 
@@ -41,7 +43,7 @@ async function listed(runId: string): Promise<string[]> {
 const text = async (runId: string, path: string) =>
   (await artifacts(runId, `/content?path=${encodeURIComponent(path)}`)).text();
 
-test('files are there while the run goes on, after its end, and after a restart', async () => {
+test('files are available while the run works, after its end, and after a restart', async () => {
   const steps = [
     { tools: [terminal('echo one > new && mv new first')] },
     { tools: [terminal('while [ ! -e go ]; do sleep 0.05; done; echo two > second')] },
@@ -64,7 +66,7 @@ test('files are there while the run goes on, after its end, and after a restart'
   expect(await text(runId, 'second')).toBe('two\n');
 });
 
-test('files go with their run', async () => {
+test('files are deleted with their run', async () => {
   await using short = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
   const steps = [{ tools: [terminal('echo x > file')] }, { gate: 'read', text: 'done' }];
   const runId = await short.api.create(script(steps));
@@ -92,7 +94,7 @@ test.each([
     'a directory',
     'mkdir real; echo mine > real/passwd; while :; do mv -T real target; mv -T target real; ln -s /etc target; rm target; done',
   ],
-])('%s that is swapped for a link while it is asked for gives nothing of the host away', async (_, swap) => {
+])('%s that is swapped for a link while it is requested reveals nothing of the host', async (_, swap) => {
   const runId = await world.api.create(script([{ tools: [terminal(swap)] }, { text: 'done' }]));
   await waitFor('the swapping to begin', async () => (await listed(runId)).length > 0);
   const asked = [
@@ -106,7 +108,7 @@ test.each([
   for (const until = Date.now() + 2_500; Date.now() < until; ) {
     await Promise.all(
       asked.map(async (path) => {
-        // A file that is swapped while it is sent may cut the answer off; it is still no other file.
+        // A file that is swapped while it is sent may break off the response; it is still no other file.
         const body = await artifacts(runId, path)
           .then((response) => response.text())
           .catch(() => '');
@@ -124,11 +126,11 @@ describe('a file larger than what the server takes for it', () => {
   let runId: string;
   beforeAll(async () => {
     runId = await runCommand(`truncate -s ${HUGE_BYTES} huge; touch $(seq 50)`);
-    // The first answers of a process also load code and warm caches up.
+    // The first responses of a process also load code and warm up caches.
     await artifacts(runId, '/archive?format=tar.gz&path=1');
   });
 
-  test('is sent whole, in parts, and with its digest, in flat memory', async () => {
+  test('is sent completely, in parts, and with its digest, in constant memory', async () => {
     const memory = watchMemory();
     const hash = createHash('sha256');
     const response = await artifacts(runId, '/content?path=huge');
@@ -145,7 +147,7 @@ describe('a file larger than what the server takes for it', () => {
     expect(memory.grownBytes()).toBeLessThan(MEMORY_LIMIT_BYTES);
   });
 
-  test.each(FORMATS)('is archived as %s in flat memory', async (format) => {
+  test.each(FORMATS)('is archived as %s in constant memory', async (format) => {
     const memory = watchMemory();
     const response = await artifacts(runId, `/archive?format=${format}`);
     let total = 0;
@@ -188,7 +190,7 @@ describe('a file larger than what the server takes for it', () => {
     },
   );
 
-  test('that becomes shorter while it is sent never looks whole', async () => {
+  test('that becomes shorter while it is sent never looks complete', async () => {
     const shrinking = await runCommand(`truncate -s ${HUGE_BYTES} huge`);
     for (const path of ['/content?path=huge', '/archive?format=tar']) {
       const file = world.workspaceFile(shrinking, 'huge');

@@ -1,4 +1,4 @@
-/** Functions of the client in `/v1/chat/completions`, with OpenAI's own package: a request continues the run that waits. */
+/** Client functions in `/v1/chat/completions`, with OpenAI's own package: a request continues the waiting run. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ScriptedTool, script } from '../support/model-server.ts';
@@ -114,7 +114,7 @@ describe('a completion that asks for tools of the client', () => {
     expect(cities.sort()).toEqual(['Oslo', 'Rome']);
   });
 
-  test('gives the same answer to the same outputs, and takes them once', async () => {
+  test('gives the same answer to the same outputs, and applies them once', async () => {
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
     const first = await ask(messages);
     const next = answered(messages, first.choice.message, () => 'snow');
@@ -126,7 +126,7 @@ describe('a completion that asks for tools of the client', () => {
     expect(new Set([a, b, later].map(({ data }) => data.id)).size).toBe(1);
   });
 
-  test('is another run where the outputs are others than it was given', async () => {
+  test('is another run if the outputs differ from those it got', async () => {
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'ok' });
     const first = await ask(messages);
     await ask(answered(messages, first.choice.message, () => 'snow'));
@@ -150,7 +150,7 @@ describe('a completion that asks for tools of the client', () => {
     });
   });
 
-  test('works on what the latest request says', async () => {
+  test('follows the latest request', async () => {
     const called = (name: string): OpenAI.ChatCompletionTool => ({ type: 'function', function: { name } });
     const [prompt] = prompting(
       { tools: [weather('Oslo')] },
@@ -185,7 +185,7 @@ describe('a completion that asks for tools of the client', () => {
     expect(new Set([first.runId, second.runId, third.runId]).size).toBe(1);
   });
 
-  test('is refused a form that cannot be checked, and waits for outputs still', async () => {
+  test('refuses a format that cannot be checked, and still waits for outputs', async () => {
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
     const { choice, runId } = await ask(messages);
     const next = answered(messages, choice.message, () => 'snow');
@@ -207,7 +207,7 @@ describe('a completion that asks for tools of the client', () => {
     expect(last[0]!.message.content).toBe('Snow.');
   });
 
-  test('that is never continued ends when its time is up', async () => {
+  test('that is never continued ends at its timeout', async () => {
     await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '0.5' });
     const of = new OpenAI({ baseURL: `${hurried.server.url}/v1`, apiKey: 'none' });
     await of.chat.completions.create({ model, messages: prompting({ tools: [weather('Oslo')] }), tools });
@@ -270,7 +270,7 @@ describe('in a session', () => {
     expect(await keyed.api.run(waiting!.run_id)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('the same message again, under its key, is no other one', async () => {
+  test('the same message again, under its key, does not count as another one', async () => {
     const chat = inSession('repeated');
     const body = { model, messages: prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' }), tools };
     const headers = { 'idempotency-key': 'repeated' };
@@ -280,7 +280,7 @@ describe('in a session', () => {
     expect((await chat.create({ ...body, messages: next })).choices[0]!.message.content).toBe('Snow.');
   });
 
-  test('a run of /v1/runs is waited for: somebody else may answer its calls', async () => {
+  test('a run of /v1/runs keeps waiting: somebody else may answer its calls', async () => {
     const runId = await keyed.api.create(script([{ tools: [weather('Oslo')] }, { text: 'ok' }]), {
       session_id: 'served',
       tools,
@@ -296,7 +296,7 @@ describe('in a session', () => {
     expect(await keyed.api.run(runId)).toMatchObject({ status: 'completed' });
   });
 
-  test('outputs that come too late for their run are given to the next one', async () => {
+  test('outputs that come too late for their run go to the next one', async () => {
     const chat = inSession('late');
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
     const { choices } = await chat.create({ model, messages, tools });
@@ -307,7 +307,7 @@ describe('in a session', () => {
   });
 });
 
-test('an answer of a set form is parsed by the package', async () => {
+test('the package parses an answer with a requested format', async () => {
   const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] };
   const response_format = {
     type: 'json_schema',
@@ -324,7 +324,7 @@ test('an answer of a set form is parsed by the package', async () => {
   expect(await stream.finalContent()).toBe('{"age": 7}');
 });
 
-test('settings of the model are passed on, but for those the server keeps to itself', async () => {
+test('model settings are passed on, except those that the server reserves', async () => {
   await ask(prompting({ text: 'ok' }), {
     temperature: 0.3,
     top_p: 0.9,

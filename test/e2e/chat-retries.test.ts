@@ -1,4 +1,6 @@
-/** One answer to one question: a chat completion that is asked for again, beside the first, after it, after a restart. */
+/**
+ * One answer to one question: a chat completion that is requested again, beside the first, after it, after a restart.
+ */
 import type { ChatCompletion } from '@talaria/protocol';
 import { expect, test } from 'vitest';
 import type { Answer } from '../support/api.ts';
@@ -26,7 +28,7 @@ async function onlyRun(world: ServerWithModel) {
   return data[0]!;
 }
 
-/** The answer, and that it came from the one run and one call of the model. */
+/** Checks the answer, and that it came from one run and one model call. */
 async function expectOneAnswer(world: ServerWithModel, answers: Answer<ChatCompletion>[], text: string) {
   const { run_id } = await onlyRun(world);
   for (const { status, headers, body } of answers) {
@@ -58,7 +60,7 @@ test('the answer is the same after a restart', async () => {
   expect(world.model.requests).toHaveLength(1);
 });
 
-test('a server that is killed works on after its restart, and the question asked again gets the answer', async () => {
+test('after a kill and a restart the run continues, and the repeated question gets its answer', async () => {
   await using world = await ServerWithModel.start({ TALARIA_INLINE_GRACE_SECONDS: '0' });
   const prompt = script([{ tools: [terminal('echo begun')] }, { gate: 'held', text: 'nevertheless' }]);
   const lost = asking(world)(prompt).catch((error: unknown) => error);
@@ -72,7 +74,7 @@ test('a server that is killed works on after its restart, and the question asked
   await expectOneAnswer(world, [await again], 'nevertheless');
 });
 
-test('without anybody asking again the run of a killed server goes on to its end', async () => {
+test('after a kill the run continues to its end even if nobody asks again', async () => {
   await using world = await ServerWithModel.start({ TALARIA_INLINE_GRACE_SECONDS: '0' });
   const prompt = script([{ gate: 'held', text: 'for nobody' }]);
   const streamed = postStream(world.api, PATH, bodyOf(prompt, { stream: true }));
@@ -86,35 +88,38 @@ test('without anybody asking again the run of a killed server goes on to its end
 
 test.each([
   ['a short', 'half an '],
-  // More than what is read of the log at a time.
+  // More than one read of the log returns.
   ['a long', `${'half '.repeat(60_000)}an `],
-])('a stream that was cut off in %s text is told whole after the restart, and once', async (_, half) => {
-  await using world = await ServerWithModel.start();
-  const prompt = script([{ chunks: [half, { gate: 'held' }, 'answer'] }]);
-  const body = bodyOf(prompt, { stream: true });
-  const cut = await postStream(world.api, PATH, body, {
-    headers: HEADERS,
-    onFrame({ data }) {
-      if (data.includes('an ')) void world.server.kill('SIGKILL');
-    },
-  });
-  expect(cut.clean).toBe(false);
-  await world.server.exited();
-  await world.server.start();
-  world.model.open('held');
-  const { run_id } = await onlyRun(world);
-  await endsAs(world.api, run_id, 'run.completed');
-  const again = await postStream(world.api, PATH, body, { headers: HEADERS });
-  const text = again.frames
-    .filter(({ data }) => data !== '[DONE]')
-    .map(({ data }) => JSON.parse(data).choices[0].delta.content ?? '')
-    .join('');
-  expect(text === `${half}answer`).toBe(true);
-  expect(again.frames.at(-1)!.data).toBe('[DONE]');
-  expect(JSON.parse(again.frames[0]!.data)).toEqual(JSON.parse(cut.frames[0]!.data));
-});
+])(
+  'a stream that was cut off in %s text is complete after the restart, and has nothing twice',
+  async (_, half) => {
+    await using world = await ServerWithModel.start();
+    const prompt = script([{ chunks: [half, { gate: 'held' }, 'answer'] }]);
+    const body = bodyOf(prompt, { stream: true });
+    const cut = await postStream(world.api, PATH, body, {
+      headers: HEADERS,
+      onFrame({ data }) {
+        if (data.includes('an ')) void world.server.kill('SIGKILL');
+      },
+    });
+    expect(cut.clean).toBe(false);
+    await world.server.exited();
+    await world.server.start();
+    world.model.open('held');
+    const { run_id } = await onlyRun(world);
+    await endsAs(world.api, run_id, 'run.completed');
+    const again = await postStream(world.api, PATH, body, { headers: HEADERS });
+    const text = again.frames
+      .filter(({ data }) => data !== '[DONE]')
+      .map(({ data }) => JSON.parse(data).choices[0].delta.content ?? '')
+      .join('');
+    expect(text === `${half}answer`).toBe(true);
+    expect(again.frames.at(-1)!.data).toBe('[DONE]');
+    expect(JSON.parse(again.frames[0]!.data)).toEqual(JSON.parse(cut.frames[0]!.data));
+  },
+);
 
-test('a server that shuts down says so to whoever waits, with the run that goes on; asked again it answers', async () => {
+test('a server that shuts down tells waiting clients which run continues; a retry gets the answer', async () => {
   await using world = await ServerWithModel.start({
     TALARIA_INLINE_GRACE_SECONDS: '0',
     TALARIA_DRAIN_SECONDS: '0.1',
@@ -152,7 +157,7 @@ test('a client that comes back within the grace keeps its run', async () => {
   await using world = await ServerWithModel.start({ TALARIA_INLINE_GRACE_SECONDS: '1' });
   const prompt = script([{ gate: 'held', text: 'still here' }]);
   const body = bodyOf(prompt, { stream: true });
-  // Both leave as soon as they are there; the first is back before the second leaves, which is stopped later.
+  // Both leave at once; the first is back before the second leaves, whose run is stopped later.
   const leave = { headers: HEADERS, until: () => true };
   await postStream(world.api, PATH, body, leave);
   const back = postStream(world.api, PATH, body, { headers: HEADERS });

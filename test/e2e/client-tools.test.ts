@@ -27,7 +27,7 @@ async function start(prompt: string, fields: object = {}): Promise<string> {
   return (body as { run_id: string }).run_id;
 }
 
-/** Once nothing but the client is waited for. */
+/** When the run waits only for its client. */
 async function pending(runId: string): Promise<PendingCall[]> {
   return waitFor('the run to wait for its client', async () => {
     const run = await api.run(runId);
@@ -75,7 +75,7 @@ describe('a run with tools of its client', () => {
     expect((await api.run(runId)).pending_calls).toBeUndefined();
   });
 
-  test('gives its client the whole time once everything else of the step is done', async () => {
+  test('gives its client the whole timeout after everything else of the step is done', async () => {
     const runId = await start(script([{ tools: [weather('Oslo'), terminal('sleep 0.2')] }, { text: 'ok' }]));
     const calls = await pending(runId);
     await api.post(`/v1/runs/${runId}/stop`);
@@ -98,7 +98,7 @@ describe('a run with tools of its client', () => {
     expect(told[100]).toContain('here');
   });
 
-  test('takes the same output again as if it had not heard of it, and no other', async () => {
+  test('accepts the same output again as if it were new, and refuses a different one', async () => {
     const runId = await start(script([{ tools: [weather('Rome')] }, { text: 'ok' }]));
     const [call] = await pending(runId);
     const output = { tool_call_id: call!.tool_call_id, output: 'sun' };
@@ -138,7 +138,7 @@ describe('a run with tools of its client', () => {
     ]);
   });
 
-  test('takes the place of a tool of the server that has its name', async () => {
+  test('replaces a server tool of the same name', async () => {
     const tool = { type: 'function', function: { name: 'terminal', parameters: { type: 'object' } } };
     const runId = await start(script([{ tools: [terminal('touch ran')] }, { text: 'ok' }]), {
       tools: [tool],
@@ -151,7 +151,7 @@ describe('a run with tools of its client', () => {
     expect(offered.filter((name) => name === 'terminal')).toHaveLength(1);
   });
 
-  test('calls one at a time where it asks for that, and the model is told', async () => {
+  test('calls one at a time if it asks for that, and the model is told', async () => {
     const prompt = script([{ tools: [weather('Oslo'), weather('Rome')] }, { text: 'ok' }]);
     const runId = await start(prompt, { parallel_tool_calls: false });
     const calls = await pending(runId);
@@ -162,7 +162,7 @@ describe('a run with tools of its client', () => {
     expect(world.model.requests.at(-1)!.body).toMatchObject({ parallel_tool_calls: false });
   });
 
-  test('has its choice of a tool passed on, for the first step', async () => {
+  test('passes its choice of a tool on, for the first step', async () => {
     const named = { type: 'function', function: { name: 'get_weather' } };
     const prompt = script([{ tools: [weather('Oslo')] }, { text: 'ok' }]);
     const runId = await start(prompt, { tool_choice: named });
@@ -194,7 +194,7 @@ describe('a run with tools of its client', () => {
     expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('in Celsius');
   });
 
-  test('holds no worker for what the client has in the background', async () => {
+  test('holds no worker for background work of the client', async () => {
     const parameters = { type: 'object' };
     const runId = await start(
       script([{ tools: [terminal('sleep 600', { background: true })] }, { tools: [weather('Oslo')] }]),
@@ -211,7 +211,7 @@ describe('a run with tools of its client', () => {
     await endsAs(api, runId, 'run.cancelled');
   });
 
-  test('keeps its processes in the background while it waits', async () => {
+  test('keeps its background processes while it waits', async () => {
     const runId = await start(
       script([
         { tools: [terminal('sleep 600', { background: true })] },
@@ -276,7 +276,7 @@ describe('a waiting run', () => {
     expect(ofKind(frames, 'tool.completed')).toHaveLength(1);
   });
 
-  test('has an id of its own for each call, also when the model forgets the earlier ones', async () => {
+  test('has a unique id for each call, even if the model repeats earlier ones', async () => {
     await using forgetful = await ServerWithModel.start({ TALARIA_CONTEXT_TOKENS: '12000' });
     world = forgetful;
     api = world.api;
@@ -297,7 +297,7 @@ describe('a waiting run', () => {
     await api.post(`/v1/runs/${runId}/stop`);
   });
 
-  test('is told when its client does not answer in time', async () => {
+  test('the model is told when the client does not answer in time', async () => {
     await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '0.5' });
     world = hurried;
     api = world.api;

@@ -1,4 +1,6 @@
-/** A run whose tools run in Docker: the same to its client as any other, and nothing is left when the server is gone. */
+/**
+ * A run whose tools run in Docker: the same for its client as any other, and nothing is left when the server is gone.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   openTestDaemon,
@@ -44,7 +46,7 @@ describe.skipIf(reason !== undefined)(title, () => {
   const text = async (runId: string, path: string) =>
     (await fetch(`${world.server.url}/v1/runs/${runId}/artifacts/content?path=${path}`)).text();
 
-  test('tools work in a container, and the files of the run can be had after it', async () => {
+  test('tools work in a container, and the files of the run can be read after it', async () => {
     const { runId, output, completed, told } = await play(
       world,
       ...inTurn(
@@ -75,7 +77,7 @@ describe.skipIf(reason !== undefined)(title, () => {
     });
   });
 
-  test('a run goes on after kill -9 with its files, and the containers from before are gone', async () => {
+  test('a run continues after kill -9 with its files, and the earlier containers are gone', async () => {
     const steps = [
       { tools: [terminal('echo kept > note; echo started > started; sleep 600')] },
       { tools: [terminal('cat note')] },

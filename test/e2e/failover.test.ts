@@ -1,4 +1,6 @@
-/** A run in the middle of which the database is lost, and another takes its place. Starts two of them, so it may take long. */
+/**
+ * The database is lost in the middle of a run, and another one replaces it. Starts two of them, so it may take long.
+ */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
@@ -12,7 +14,7 @@ interface Health {
   readiness: { checks: { store: { status: string; last_error: { message: string } | null } } };
 }
 
-test('a run goes on when a standby takes the place of the primary, in the same stream', async () => {
+test('a run continues when a standby replaces the primary, in the same stream', async () => {
   await using resources = new AsyncDisposableStack();
   const model = resources.use(await startModelServer());
   const primary = await startPostgres();

@@ -1,4 +1,4 @@
-/** Jobs on a real server: by their time, within its limits, through its shutdown, and from the client. */
+/** Jobs on a real server: at their time, within its limits, through its shutdown, and with the client. */
 import { BadRequestError, type Job, Talaria } from '@talaria/client';
 import { afterEach, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
@@ -19,7 +19,7 @@ async function start(env: Record<string, string> = {}): Promise<{ world: ServerW
 
 const soon = (ms = 500) => new Date(Date.now() + ms).toISOString();
 
-/** A job that is due soon: later, where a busy machine took so long that its time was over. */
+/** A job that is due soon, or later if a busy machine took so long that its time was over. */
 async function createSoon(client: Talaria, name: string, prompt: string, ms = 500): Promise<Job> {
   try {
     return await client.jobs.create({ name, prompt, schedule: soon(ms) });
@@ -29,7 +29,7 @@ async function createSoon(client: Talaria, name: string, prompt: string, ms = 50
   }
 }
 
-test('a job fires, and its run is watched by last_run_id from its first event to its last', async () => {
+test('a job fires, and its run can be watched by last_run_id from its first event to its last', async () => {
   const { world, client } = await start();
   const prompt = script([{ text: 'the report', gate: 'report' }]);
   const { id } = await createSoon(client, 'report', prompt);
@@ -85,7 +85,7 @@ test('a run started by hand is refused like any other when the queue is full', a
   world.model.open('held');
 });
 
-test('a key has as many jobs as it may have', async () => {
+test('a key cannot have more jobs than allowed', async () => {
   const { world } = await start({ TALARIA_MAX_JOBS: '2' });
   const create = () =>
     world.api.post<{ job: Job; error: string }>('/api/jobs', { name: 'x', schedule: '1h' });
@@ -98,7 +98,7 @@ test('a key has as many jobs as it may have', async () => {
   expect((await create()).status).toBe(200);
 });
 
-test("a job without a zone is in the server's", async () => {
+test("a job without a zone uses the server's", async () => {
   const { client } = await start({ TALARIA_TIMEZONE: 'Asia/Tokyo' });
   const daily = { name: 'daily', schedule: '30 6 * * *' };
   expect(await client.jobs.create(daily)).toMatchObject({
@@ -108,7 +108,7 @@ test("a job without a zone is in the server's", async () => {
   expect((await client.jobs.create({ ...daily, timezone: 'UTC' })).next_run_at).toMatch(/T06:30:00\.000Z$/);
 });
 
-test('jobs are kept by a server that stops, and go on with the next', async () => {
+test('a stopping server keeps its jobs, and the next one continues them', async () => {
   const { client, world } = await start();
   const at = soon(3_000);
   await client.jobs.create({ name: 'later', schedule: at, prompt: script([{ text: 'later' }]) });
@@ -118,7 +118,7 @@ test('jobs are kept by a server that stops, and go on with the next', async () =
   await waitFor('its run', async () => (await world.api.list()).data[0]?.output === 'later');
 });
 
-test("the run of a job is announced to the server's webhook", async () => {
+test("the end of a job's run is sent to the server's webhook", async () => {
   await using receiver = await WebhookReceiver.start();
   const { client } = await start({
     TALARIA_WEBHOOK_URL: receiver.url,

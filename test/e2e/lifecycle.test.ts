@@ -23,7 +23,7 @@ import {
   waitForApproval,
 } from './server-with-model.ts';
 
-/** For what comes after the limit: letting go of what ignores it, and closing. */
+/** For what comes after the limit: ending what ignores it, and closing. */
 const BOUND_MS = 8_000;
 
 async function terminate(server: ServerProcess) {
@@ -35,7 +35,7 @@ async function terminate(server: ServerProcess) {
 }
 
 describe.concurrent('stopping', () => {
-  test('what was started with `npm start` ends when npm is told to, and leaves no server behind', async () => {
+  test('a server started with `npm start` ends when npm is told to, and leaves no process behind', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
     const root = fileURLToPath(new URL('../..', import.meta.url));
     const env = { ...process.env, API_SERVER_PORT: '0', TALARIA_DATA_DIR: dataDir };
@@ -46,7 +46,7 @@ describe.concurrent('stopping', () => {
         output += text;
       });
     }
-    // Whoever still holds the pipe is still there.
+    // Whoever still holds the pipe is still running.
     const closed = once(npm, 'close');
     try {
       const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1]);
@@ -69,7 +69,7 @@ describe.concurrent('stopping', () => {
     expect(tookMs).toBeLessThan(atMostMs);
   });
 
-  test('a wedged run delays it by the limit and no more, and goes on after the restart', async () => {
+  test('a stuck run delays it by the limit and no more, and continues after the restart', async () => {
     await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '1' });
     const runId = await world.api.create(
       script([{ hang: 'mid', chunks: ['false ', 'start'], times: 1 }, { text: 'unsaid' }]),
@@ -86,7 +86,7 @@ describe.concurrent('stopping', () => {
     expect(ofKind(frames, 'run.resumed')).toMatchObject([{ discard_from_seq: Number(before[0]!.id) }]);
   });
 
-  test('a running tool may finish, and is on record as finished, not as interrupted', async () => {
+  test('a running tool may finish, and is recorded as finished, not as interrupted', async () => {
     await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
     const { api, server } = world;
     const runId = await api.create(
@@ -109,7 +109,7 @@ describe.concurrent('stopping', () => {
     expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false, preview: 'finished\n' }]);
   });
 
-  test('a tool that outlasts the limit is ended, and its outcome told as unknown', async () => {
+  test('a tool that exceeds the limit is ended, and its outcome is reported as unknown', async () => {
     await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '0.5' });
     const { command, marker } = markedSleep();
     const prompt = script([{ tools: [terminal(command)] }, { text: 'I shall check' }]);
@@ -150,7 +150,7 @@ describe.concurrent('stopping', () => {
 
     await server.start({ TALARIA_TOOL_TIMEOUT_SECONDS: '0.5' });
     const { frames } = await endsAs(world.api, runId, 'run.completed');
-    // It ran there, once: it was ended for its time, not for an unknown outcome.
+    // It ran there, once: it was ended by its timeout, not because of an unknown outcome.
     expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
       'run.resumed',
       'tool.started',
@@ -189,7 +189,7 @@ describe.concurrent('stopping', () => {
     expect((await endsAs(world.api, retrying, 'run.completed')).output).toBe('second try');
   });
 
-  test('while draining no run is taken, and everything else works', async () => {
+  test('while draining no run is accepted, and everything else works', async () => {
     await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
     const { api, model, server } = world;
     const wedged = await api.create(script([{ gate: 'wedged', text: 'done' }]));
@@ -227,7 +227,7 @@ describe.concurrent('stopping', () => {
     expect(names((await open).frames).at(-1)).toBe('run.completed');
   });
 
-  test('a second signal ends it at once, and nothing is lost by that', async () => {
+  test('a second signal ends it at once, and nothing is lost', async () => {
     await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '60' });
     const runId = await world.api.create(script([{ hang: 'before', times: 1, text: 'done' }]));
     await world.model.waitForRequest(() => true);
@@ -275,7 +275,7 @@ describe('starting', () => {
     expect(names(resumed.frames)).toEqual(['run.resumed']);
   });
 
-  test('on a data directory in use fails loudly, and the server that uses it goes on', async () => {
+  test('on a data directory in use fails loudly, and the server that uses it keeps working', async () => {
     await using world = await ServerWithModel.start();
     const runId = await world.api.create(script([{ gate: 'owner', text: 'still mine' }]));
     await world.model.waitingAt('owner');
@@ -287,7 +287,7 @@ describe('starting', () => {
     expect(names(frames)).not.toContain('run.resumed');
   });
 
-  test('on a data directory that cannot be one fails loudly', async () => {
+  test('on an unusable data directory fails loudly', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
     cleanups.push(() => rmSync(dir, { recursive: true }));
     writeFileSync(join(dir, 'file'), '');
@@ -298,7 +298,7 @@ describe('starting', () => {
     expect(oneLine(server)).toContain(dataDir);
   });
 
-  test('with a database that is none fails loudly', async () => {
+  test('with a file that is not a database fails loudly', async () => {
     await using server = new ServerProcess();
     const file = join(server.dataDir, 'talaria.db');
     writeFileSync(file, 'this is no database, but a letter to its finder'.repeat(100));
@@ -311,7 +311,7 @@ describe('starting', () => {
   test.each([
     ['of no known provider', { TALARIA_MODEL: 'mistral/large' }, /TALARIA_MODEL is 'mistral\/large'/],
     ['without its key', { TALARIA_MODEL: 'anthropic/claude' }, /set ANTHROPIC_API_KEY/],
-  ])('with a model %s is a mistake in the configuration, and makes nothing', async (_, env, words) => {
+  ])('with a model %s is a configuration error, and creates nothing', async (_, env, words) => {
     const parent = mkdtempSync(join(tmpdir(), 'talaria-test-'));
     cleanups.push(() => rmSync(parent, { recursive: true }));
     const dataDir = join(parent, 'data');

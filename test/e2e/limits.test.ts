@@ -7,12 +7,12 @@ import { waitFor } from '../support/wait-for.ts';
 import { endsAs, markedSleep, processesWith, ServerWithModel, terminal } from './server-with-model.ts';
 
 const MAX_RUN_S = 3;
-/** The grace for what ignores its abort. */
+/** The grace period for what ignores its abort. */
 const SLACK_S = 5;
 
 let world: ServerWithModel;
 let api: Api;
-/** The limits of steps and tokens have a server without one of time, which on a busy machine could be reached first. */
+/** The tests of step and token limits use a server without a time limit, which a busy machine could reach first. */
 function useServer(env: Record<string, string>): void {
   beforeAll(async () => {
     world = await ServerWithModel.start(env);
@@ -85,7 +85,7 @@ describe('limits of what is spent', () => {
     const small = { input: 1, output: 1 };
     const call = { tools: [terminal('true')], usage: small };
 
-    test('the step after the last is not asked for', async () => {
+    test('no step is requested after the last', async () => {
       const prompt = script([call, call, call, { text: 'unsaid' }]);
       const runId = await api.create(prompt);
       const end = await failsWith(runId, 'step_limit');
@@ -122,7 +122,7 @@ describe('limits of what is spent', () => {
       await waitFor('the provider to notice', () => mine[0]?.aborted);
     });
 
-    test('an answer that is complete counts, though it took more than was left', async () => {
+    test('a complete answer counts, even if it took more than was left', async () => {
       const runId = await api.create(script([{ text: 'dear', usage: { input: 500, output: 500 } }]));
       expect(await endsAs(api, runId, 'run.completed')).toMatchObject({
         output: 'dear',

@@ -1,4 +1,4 @@
-/** The example of docs/mcp.md, as it stands there. */
+/** The example of docs/mcp.md, unchanged. */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ test('the example works', async () => {
   expect(told[0]!.content).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 });
 
-test('the other configuration on the page is one that is understood', () => {
+test('the other configuration on the page is valid', () => {
   const files = { '/t.json': blocks('json')[1]! };
   const { config } = load({ argv: ['--config', '/t.json'], files, env: { GITHUB_TOKEN: 'ghx-1' } });
   expect(config.mcpServers.map(({ name, approval }) => [name, approval])).toEqual([

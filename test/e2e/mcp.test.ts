@@ -1,4 +1,6 @@
-/** Tools of MCP servers in runs: offered, called, gated, stopped, cut off, and never a danger to the server itself. */
+/**
+ * Tools of MCP servers in runs: offered, called, gated, stopped, interrupted, and never a danger to the server itself.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +27,7 @@ import {
 const STDIO = fileURLToPath(new URL('../support/mcp/stdio-server.ts', import.meta.url));
 const BROKEN = fileURLToPath(new URL('../support/mcp/broken-server.ts', import.meta.url));
 const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
-/** Like nothing a pattern would find: they are known because they are configured. */
+/** No pattern would match them: they are known because they are configured. */
 const ENV_SECRET = 'quail9Zebra4Velvet7Harbor';
 const HEADER_SECRET = 'maple2Quartz8Lantern5Drift';
 
@@ -91,7 +93,7 @@ describe('with a child process and an HTTP server', () => {
     await http[Symbol.asyncDispose]();
   });
 
-  test('the model is offered their tools beside its own, and uses them', async () => {
+  test('the model gets their tools beside its own, and uses them', async () => {
     const { told, completed, started, runId } = await play(
       world,
       { tools: [call('mcp__local__echo', { text: 'hello' }), call('mcp__local__add', { a: 20, b: 22 })] },
@@ -126,7 +128,7 @@ describe('with a child process and an HTTP server', () => {
     expect((await world.api.run(runId)).status).toBe('completed');
   });
 
-  test('a tool that is not there is answered in words', async () => {
+  test('an unknown tool is explained to the model', async () => {
     const { told } = await play(
       world,
       ...inTurn(
@@ -201,7 +203,7 @@ describe('with a child process and an HTTP server', () => {
     expect(toldOf(world, prompt)[0]!.content).toBe('please');
   });
 
-  test('refused, it is not made; allowed for the session, it is the one tool that is', async () => {
+  test('is not made when refused; a grant for the session covers only that tool', async () => {
     const api = world.api;
     const echo = call('mcp__remote__echo', { text: 'x' });
     const refused = await api.create(script(inTurn(echo)));
@@ -224,7 +226,7 @@ describe('with a child process and an HTTP server', () => {
     expect(ofKind((await endsAs(api, second, 'run.completed')).frames, 'approval.request')).toHaveLength(1);
   });
 
-  // Last: what all of the above left behind.
+  // Last: checks what all of the above left behind.
   test('its secrets reach the servers and nobody else', async () => {
     expect(http.requests.every((headers) => headers['x-api-key'] === HEADER_SECRET)).toBe(true);
     const { told, completed } = await play(
@@ -301,7 +303,7 @@ test('servers that never get ready delay neither the start nor a run', async () 
   expect(await world.server.exited()).toMatchObject({ code: 0 });
 });
 
-test('a run that is taken up right after the start gets the tools of servers that are quick', async () => {
+test('a run that is claimed right after the start gets the tools of quick servers', async () => {
   const world = await startWith({ local: node(STDIO) });
   const startedAt = Date.now();
   await play(world, { text: 'hello' });
@@ -309,7 +311,7 @@ test('a run that is taken up right after the start gets the tools of servers tha
   const request = world.model.requests.at(-1)!;
   const [local] = await health(world.api);
   const waited = request.at >= Date.parse(local!.since);
-  // On a machine that is so busy that nothing is quick, the run goes on without them.
+  // On a machine so busy that nothing is quick, the run continues without them.
   expect(waited || request.at - startedAt > 2_000).toBe(true);
   const offered = request.body.tools!.map((tool) => tool.function.name);
   if (waited) expect(offered).toContain('mcp__local__echo');
@@ -329,7 +331,7 @@ test('a stop ends a call within five seconds, and the server is told', async () 
   await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
 });
 
-test('kill -9 in the middle of a call: the call is not repeated, and the child is gone with its server', async () => {
+test('kill -9 in the middle of a call: the call is not repeated, and the child process ends with its server', async () => {
   const file = temporaryFile();
   const mark = marker();
   const world = await startWith({ local: node(STDIO, mark) });
@@ -349,7 +351,7 @@ test('kill -9 in the middle of a call: the call is not repeated, and the child i
   expect(processesWith(mark)).toEqual([]);
 });
 
-test('an approval that is pending survives kill -9, and what it is about is then called', async () => {
+test('a pending approval survives kill -9, and its call is then made', async () => {
   const file = temporaryFile();
   const world = await startWith({ gated: { ...node(STDIO), approval: 'always' } });
   await allReady(world.api);
@@ -368,7 +370,7 @@ test('an approval that is pending survives kill -9, and what it is about is then
   expect(toldOf(world, prompt)[0]!.content).toBe('waited');
 });
 
-test('a server that dies during a call is started again, and the run goes on with it', async () => {
+test('a server that dies during a call is restarted, and the run continues with it', async () => {
   const world = await startWith({ local: node(STDIO) });
   await allReady(world.api);
   const gate = 'until it is back';

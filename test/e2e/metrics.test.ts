@@ -1,4 +1,4 @@
-/** `GET /metrics`: what a scrape of a working server says, and what it never says. */
+/** `GET /metrics`: what a scrape of a working server shows, and what it never shows. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { type Metric, parseExposition, sampleOf } from '../support/exposition.ts';
@@ -33,7 +33,7 @@ test('it needs the key, and has the content type of the format', async () => {
   expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
 });
 
-test('a run with a tool call is counted in everything it touches', async () => {
+test('a run with a tool call is counted in every metric it concerns', async () => {
   const before = await scrape();
   const runId = await api.create(script([{ tools: [terminal('echo hi')] }, { text: 'done' }]));
   await endsAs(api, runId, 'run.completed');
@@ -60,13 +60,13 @@ test('a run with a tool call is counted in everything it touches', async () => {
   const created = { method: 'POST', route: '/v1/runs', status: '202' };
   expect(grown('talaria_http_requests_total', created)).toBe(1);
   expect(grown('talaria_http_request_seconds_count', { method: 'POST', route: '/v1/runs' })).toBe(1);
-  // How long a stream was open says nothing of how fast the server is.
+  // How long a stream was open says nothing about the speed of the server.
   expect(sampleOf(after, 'talaria_http_request_seconds_count', { route: '/v1/runs/{run_id}/events' })).toBe(
     undefined,
   );
 });
 
-test('what goes on now: running, waiting for a person, in the queue, watched', async () => {
+test('shows the present: running, waiting for a person, in the queue, watched', async () => {
   const gates = ['first', 'second'];
   const working = await api.create(script([{ chunks: ['a ', { gate: 'first' }, 'b'] }]));
   const asking = await api.create(script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]));
@@ -93,7 +93,7 @@ test('what goes on now: running, waiting for a person, in the queue, watched', a
   expect(await value('talaria_tool_calls_total', { tool: 'terminal', outcome: 'denied' })).toBe(denied + 1);
 });
 
-test('runs that fail, are stopped at work and are stopped in the queue', async () => {
+test('counts runs that fail, are stopped while working and are stopped in the queue', async () => {
   const failed = await api.create(script([{ error: { status: 400, message: 'no' } }]));
   const { error_code } = await endsAs(api, failed, 'run.failed');
   expect(await value('talaria_runs_finished_total', { status: 'failed', error_code })).toBe(1);
@@ -111,7 +111,7 @@ test('runs that fail, are stopped at work and are stopped in the queue', async (
   expect(await value('talaria_run_duration_seconds_count', cancelled)).toBe(durations + 2);
 });
 
-test('what clients and models make up becomes no label, and nothing they say is in it', async () => {
+test('names that clients and models make up become no label, and nothing they say is in it', async () => {
   const hostile = `x"}\n${SECRET}`;
   const runId = await api.create(
     script([
@@ -142,7 +142,7 @@ test('what clients and models make up becomes no label, and nothing they say is 
   }
 });
 
-test('a server that was killed counts the runs it takes up again', async () => {
+test('a killed server counts the runs that it resumes', async () => {
   await using own = await ServerWithModel.start();
   const runId = await own.api.create(script([{ chunks: ['a ', { gate: 'go' }, 'b'] }]));
   await own.model.waitingAt('go');

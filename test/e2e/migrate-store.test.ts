@@ -1,4 +1,4 @@
-/** A server's store is moved from SQLite to Postgres, with everything in the middle of something, and goes on there. */
+/** Moves a server's store from SQLite to Postgres, with everything in progress, and continues there. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -68,7 +68,7 @@ async function say(api: Api, input: string, fields: Record<string, unknown>): Pr
 /** A dozen processes, one after the other, on a machine that may be busy. */
 const MANY_STARTS_MS = 90_000;
 
-test('everything goes on where it was, though the server and the move were killed again and again', {
+test('everything continues where it was, though the server and the move were killed again and again', {
   timeout: MANY_STARTS_MS,
 }, async () => {
   await using receiver = await WebhookReceiver.start(503);
@@ -104,7 +104,7 @@ test('everything goes on where it was, though the server and the move were kille
   await world.server.kill('SIGKILL');
   model.open(gate);
   {
-    // It becomes due while no server is there.
+    // It becomes due while no server is running.
     using db = new DatabaseSync(file());
     db.exec('UPDATE jobs SET next_run_at = 1');
   }
@@ -158,7 +158,7 @@ test('everything goes on where it was, though the server and the move were kille
 });
 
 describe('the command', () => {
-  test('refuses a store that a server has, and one that is not empty', async () => {
+  test('refuses a store that a server uses, and one that is not empty', async () => {
     const inUse = await migrateStore();
     expect([inUse.code, inUse.stderr]).toEqual([
       1,
@@ -177,13 +177,13 @@ describe('the command', () => {
     expect((await migrateStore()).stderr).toContain('The target is not empty');
   });
 
-  test('stops at Ctrl-C, says how far it is, and goes on from there', async () => {
+  test('stops at Ctrl-C, shows its progress, and continues from there', async () => {
     await say(world.api, script([{ text: 'here' }]), {});
     await world.server.kill('SIGTERM');
     await migrateUntil('move.after-batch');
     const client = new pg.Client(url);
     await client.connect();
-    // Holds the next batch up, until the signal has arrived.
+    // Blocks the next batch until the signal has arrived.
     await client.query('BEGIN; LOCK TABLE store_move IN EXCLUSIVE MODE');
     const { child, ended } = spawnTalaria('', ['migrate-store', '--from', file(), '--to', url]);
     await waitFor(

@@ -1,4 +1,4 @@
-/** The official `openai` package against a real server, as it is: only its base URL is another. */
+/** The official `openai` package against a real server, unchanged except for its base URL. */
 import OpenAI, { type RateLimitError } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
@@ -51,7 +51,7 @@ describe('an answer', () => {
     expect(await world.api.run(runIdOf(response))).toMatchObject({ output: 'four' });
   });
 
-  test('in chunks, with the tools at work between them', async () => {
+  test('in chunks, with running tools between them', async () => {
     const prompt = script([{ text: 'I look.', tools: [terminal('echo hi')] }, { text: 'I see.' }]);
     const stream = await client.chat.completions.create({
       model,
@@ -63,7 +63,7 @@ describe('an answer', () => {
     let usage: unknown;
     const ids = new Set<string>();
     for await (const chunk of stream) {
-      // As the documentation of the package has it: every chunk has choices.
+      // As the package's documentation does: every chunk has choices.
       text += chunk.choices[0]?.delta?.content ?? '';
       usage = chunk.usage ?? usage;
       ids.add(chunk.id);
@@ -103,7 +103,7 @@ describe('an answer', () => {
     expect(JSON.stringify(body.messages[0])).toContain('Name the animal.');
   });
 
-  test('over several turns, as a client that keeps the conversation itself has it', async () => {
+  test('over several turns, for a client that keeps the conversation itself', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [];
     for (const text of ['one', 'two', 'three']) {
       messages.push({ role: 'user', content: script([{ text }]) });
@@ -126,7 +126,7 @@ describe('an answer', () => {
     expect(body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });
 
-  test('with no secret of the server in it', async () => {
+  test('without any secret of the server', async () => {
     const stream = client.chat.completions.stream({
       model,
       messages: user(script([{ chunks: [`the key is ${KEY.slice(0, 9)}`, `${KEY.slice(9)}!`] }])),
@@ -161,7 +161,7 @@ test('an approval is asked for in the stream and answered at the run', async () 
   expect(text.endsWith('removed')).toBe(true);
 });
 
-test('an approval that nobody answers is refused in time, and the run goes on', async () => {
+test('an approval that nobody answers is refused in time, and the run continues', async () => {
   await using impatient = await ServerWithModel.start({ TALARIA_APPROVAL_TIMEOUT_SECONDS: '1' });
   const messages = user(script([{ tools: [terminal('rm -rf build')] }, { text: 'I was not let.' }]));
   const other = new OpenAI({ baseURL: `${impatient.server.url}/v1`, apiKey: 'none' });
@@ -195,7 +195,7 @@ describe('an error is of the class of its status', () => {
     [{ status: 400, message: 'no such thing' }, 'provider_bad_request'],
     [{ status: 429, message: 'quota used up' }, 'provider_rate_limit'],
     [{ status: 500, message: 'broken' }, 'provider_unavailable'],
-  ] as const)('a run that fails for %o, which is not tried again', async (error, code) => {
+  ] as const)('a run that fails for %o, which is not retried', async (error, code) => {
     await using impatient = await ServerWithModel.start({ TALARIA_MODEL_RETRIES: '0' });
     const other = new OpenAI({ baseURL: `${impatient.server.url}/v1`, apiKey: 'none' });
     const failure = await create(user(script([{ error }])), other);
@@ -252,7 +252,7 @@ describe('an error is of the class of its status', () => {
 });
 
 describe('a client that leaves', () => {
-  test('in a stream has its run stopped, with every process of it', async () => {
+  test('in a stream has its run stopped, with all its processes', async () => {
     const { command, marker } = markedSleep();
     const stream = await client.chat.completions.create({
       model,
@@ -266,7 +266,7 @@ describe('a client that leaves', () => {
     expect(processesWith(marker)).toEqual([]);
   });
 
-  test('while it waits for an answer in one piece, too', async () => {
+  test('while it waits for an answer without streaming, too', async () => {
     const { command, marker } = markedSleep();
     const abort = new AbortController();
     const asking = errorOf(

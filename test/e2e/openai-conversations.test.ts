@@ -1,4 +1,4 @@
-/** `/v1/conversations` and what responses were asked with, with OpenAI's own package. */
+/** `/v1/conversations` and the input items of responses, with OpenAI's own package. */
 import OpenAI, { NotFoundError } from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
@@ -19,7 +19,7 @@ afterAll(() => subject[Symbol.asyncDispose]());
 const openai = (): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1` });
 const say = (text: string): string => script([{ text }]);
 
-/** What the model was last given, without the system's prompt. */
+/** What the model last got, without the system prompt. */
 const given = (): string[] =>
   subject.model.requests
     .at(-1)!
@@ -40,7 +40,7 @@ const textsOf = (items: readonly unknown[]): string[] =>
     return content.map(({ text }) => text);
   });
 
-test('a conversation is made, described, gone on with and deleted', async () => {
+test('a conversation is created, described, continued and deleted', async () => {
   const made = await openai().conversations.create({
     metadata: { topic: 'snow' },
     items: [{ type: 'message', role: 'user', content: 'I live in Oslo.' }],
@@ -73,7 +73,7 @@ test('a conversation is made, described, gone on with and deleted', async () => 
   expect(await errorOf(openai().conversations.items.list(made.id))).toBeInstanceOf(NotFoundError);
 });
 
-test('items that are added at the same time are all there', async () => {
+test('items that are added at the same time are all stored', async () => {
   const { id } = await openai().conversations.create();
   const client = new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1`, maxRetries: 0 });
   const said = Array.from({ length: 10 }, (_, i) => `number ${i}`);
@@ -88,7 +88,7 @@ test('items that are added at the same time are all there', async () => {
   expect(added.map(({ first_id }) => first_id).toSorted()).toEqual(items.map((item) => item.id!).toSorted());
 });
 
-test('items are added, read and taken out, and the others keep their ids', async () => {
+test('items are added, read and removed, and the others keep their ids', async () => {
   const { id } = await openai().conversations.create();
   const { data } = await openai().conversations.items.create(id, {
     items: [
@@ -132,7 +132,7 @@ test('the calls of an agent are items of its conversation', async () => {
   ]);
 });
 
-test('the items a response was asked with are listed, and can be referred to', async () => {
+test('the input items of a response are listed, and can be referred to', async () => {
   const first = await openai().responses.create({
     model,
     input: [
@@ -189,7 +189,7 @@ test('the items that a conversation lists can be referred to, with the same key 
   expect(await errorOf(openai().responses.create({ model, input: references }))).toMatchObject(refused);
 });
 
-test('a conversation keeps its metadata when none are given', async () => {
+test('a conversation keeps its metadata when none is given', async () => {
   const made = await openai().conversations.create({ metadata: { topic: 'snow' } });
   const refused = await errorOf(openai().conversations.update(made.id, {} as never));
   expect(refused).toMatchObject({ status: 400, param: 'metadata' });

@@ -1,4 +1,4 @@
-/** The examples of docs/openai.md, as they stand there, with the demo model. */
+/** The examples of docs/openai.md, unchanged, with the demo model. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** Embeddings, asked for with the official `openai` package and made by a provider that a server stands for. */
+/** Embeddings, requested with the official `openai` package and made by a fake provider. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import OpenAI, { BadRequestError, InternalServerError, NotFoundError, RateLimitError } from 'openai';
@@ -17,7 +17,7 @@ let provider: Server;
 let server: ServerProcess;
 let client: OpenAI;
 let asked: Asked[] = [];
-/** What the provider answers with, in place of embeddings. */
+/** The provider's response, instead of embeddings. */
 let refusal: { status: number; body: string; headers?: Record<string, string> } | undefined;
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -66,7 +66,7 @@ beforeEach(() => {
 const input = 'some text';
 
 describe('a provider of OpenAI’s dialect', () => {
-  test('is asked with the key of the server and the model of the client', async () => {
+  test('gets the key of the server and the model of the client', async () => {
     const { data, usage } = await client.embeddings.create({ model: 'small', input });
     expect(data[0]?.embedding).toEqual([0.5, -1, 2]);
     expect(usage).toEqual({ prompt_tokens: 2, total_tokens: 2 });
@@ -81,7 +81,7 @@ describe('a provider of OpenAI’s dialect', () => {
     expect(plain.data[0]?.embedding).toEqual([0.5, -1, 2]);
   });
 
-  test('is told nothing by a request that asks for nothing', async () => {
+  test('gets nothing for a request without input', async () => {
     for (const body of [{ model: 'small' }, { input }]) {
       const error = await errorOf(client.embeddings.create(body as { model: string; input: string }));
       expect(error).toBeInstanceOf(BadRequestError);
@@ -89,7 +89,7 @@ describe('a provider of OpenAI’s dialect', () => {
     expect(asked).toEqual([]);
   });
 
-  test('refuses a request in words that show no key', async () => {
+  test('refuses a request with a message that shows no key', async () => {
     refusal = {
       status: 400,
       body: JSON.stringify({ error: { message: `No such model for ${PROVIDER_KEY}` } }),
@@ -105,14 +105,14 @@ describe('a provider of OpenAI’s dialect', () => {
     [404, '<html>nothing here</html>', 'status 404'],
     [405, '', 'status 405'],
     [404, JSON.stringify({ error: { message: 'Invalid URL' } }), 'Invalid URL'],
-  ])('without such a route (%i %s) is told as what is not there', async (status, body, why) => {
+  ])('without such a route (%i %s) is reported as missing', async (status, body, why) => {
     refusal = { status, body };
     const error = await errorOf(client.embeddings.create({ model: 'none', input: 'x' }));
     expect(error).toBeInstanceOf(NotFoundError);
     expect(error).toMatchObject({ code: 'embeddings_unavailable', message: expect.stringContaining(why) });
   });
 
-  test('that refuses the key of the server is no concern of the client’s key', async () => {
+  test("that refuses the server's key is not reported as a problem of the client’s key", async () => {
     refusal = { status: 401, body: `{"error":{"message":"Incorrect API key: ${PROVIDER_KEY}"}}` };
     const error = (await errorOf(client.embeddings.create({ model: 'small', input }))) as InternalServerError;
     expect(error).toBeInstanceOf(InternalServerError);
@@ -120,7 +120,7 @@ describe('a provider of OpenAI’s dialect', () => {
     expect(error.message).not.toContain(PROVIDER_KEY);
   });
 
-  test('that is busy says when to come back', async () => {
+  test('that is busy says when to retry', async () => {
     refusal = { status: 429, body: '{}', headers: { 'retry-after': '7' } };
     const error = (await errorOf(client.embeddings.create({ model: 'small', input }))) as RateLimitError;
     expect(error).toBeInstanceOf(RateLimitError);
@@ -134,7 +134,7 @@ describe('a provider of OpenAI’s dialect', () => {
   });
 });
 
-test('a server of the operator’s own model uses that one', async () => {
+test("a configured embedding model overrides the client's", async () => {
   const { port } = provider.address() as AddressInfo;
   await using fixed = await ServerProcess.start({
     modelUrl: `http://127.0.0.1:${port}/v1`,
@@ -145,7 +145,7 @@ test('a server of the operator’s own model uses that one', async () => {
   expect(asked).toMatchObject([{ authorization: undefined, body: { model: 'the-one' } }]);
 });
 
-test('a server whose model makes none says why', async () => {
+test('a server whose model has none says why', async () => {
   await using demo = await ServerProcess.start();
   const embeddings = new OpenAI({ baseURL: `${demo.url}/v1`, apiKey: 'none' }).embeddings;
   const error = (await errorOf(embeddings.create({ model: 'small', input }))) as NotFoundError;

@@ -1,4 +1,4 @@
-/** `/v1/responses` with OpenAI's own package, which is told nothing but where the server is. */
+/** `/v1/responses` with OpenAI's own package, which knows only where the server is. */
 import OpenAI, { BadRequestError, ConflictError, NotFoundError, UnprocessableEntityError } from 'openai';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => subject[Symbol.asyncDispose]());
 
-/** For where the server listens now. */
+/** For the server's present address. */
 const openai = (): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1` });
 const model = 'gpt-whatever';
 
@@ -41,7 +41,7 @@ const ended = (responseId: string): Promise<Response> =>
     return response.status !== 'queued' && response.status !== 'in_progress' && response;
   });
 
-/** What the model was sent for the answer `reply`, without the system's prompt. */
+/** What the model got for the answer `reply`, without the system prompt. */
 async function sentFor(reply: string): Promise<[string, string][]> {
   const { body } = await subject.model.waitForRequest(({ body: { messages } }) =>
     textOf(messages.at(-1)!).includes(`"${reply}"`),
@@ -49,12 +49,12 @@ async function sentFor(reply: string): Promise<[string, string][]> {
   return body.messages.slice(1).map((message) => [message.role, toText(textOf(message))]);
 }
 
-/** A prompt that makes the model say this, and what stands of it in a conversation. */
+/** A prompt that makes the model say this, and its text in a conversation. */
 const say = (text: string): string => script([{ text }]);
 const toText = (content: string): string => /"text":"([^"]*)"/.exec(content)?.[1] ?? content;
 
 describe('a response in one piece', () => {
-  test('has the text, the calls and what they gave', async () => {
+  test('has the text, the calls and their outputs', async () => {
     const command = `echo ${'x'.repeat(600)}`;
     const response = await openai().responses.create({
       model,
@@ -89,7 +89,7 @@ describe('a response in one piece', () => {
     expect(await openai().responses.retrieve(response.id)).toEqual(response);
   });
 
-  test('is deleted, and unknown from then on', async () => {
+  test('is unknown after it was deleted', async () => {
     const { id } = await openai().responses.create({ model, input: say('a') });
     await openai().responses.delete(id);
     expect(await errorOf(openai().responses.retrieve(id))).toBeInstanceOf(NotFoundError);
@@ -113,7 +113,7 @@ describe('a response in one piece', () => {
     expect(await errorOf(next)).toBeInstanceOf(NotFoundError);
   });
 
-  test('is an error of its class when the run fails, and is not asked for again', async () => {
+  test('is an error of its class when the run fails, and is not retried', async () => {
     const input = script([{ error: { status: 400, message: 'no such thing' } }]);
     const error = await errorOf(openai().responses.create({ model, input }));
     expect(error).toBeInstanceOf(UnprocessableEntityError);
@@ -122,7 +122,7 @@ describe('a response in one piece', () => {
     expect(subject.model.requests.filter((request) => request.scriptId === scriptId)).toHaveLength(1);
   });
 
-  test('is incomplete when the answer was cut short', async () => {
+  test('is incomplete when the answer was truncated', async () => {
     const input = script([{ text: 'half of it', finish: 'length' }]);
     expect(await openai().responses.create({ model, input })).toMatchObject({
       status: 'incomplete',
@@ -202,7 +202,7 @@ describe('a response that is streamed', () => {
     expect(output_text).toBe('Let me see.There it is.');
   });
 
-  test('adds up to the response in the helper of the package', async () => {
+  test("adds up to the response in the package's helper", async () => {
     const stream = openai().responses.stream({ model, input: input() });
     const deltas: string[] = [];
     stream.on('response.output_text.delta', ({ snapshot }) => deltas.push(snapshot));
@@ -221,7 +221,7 @@ describe('a response that is streamed', () => {
     });
   });
 
-  test('says what waits for an approval, which is answered at the run', async () => {
+  test('shows a pending approval, which is answered at the run', async () => {
     const gated = script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
     const stream = openai().responses.stream({ model, input: gated });
     const asked: unknown[] = [];
@@ -257,7 +257,7 @@ describe('a response that is streamed', () => {
 });
 
 describe('a response in the background', () => {
-  test('is there at once, goes on by itself and is polled to its end', async () => {
+  test('is returned at once, continues by itself and is polled to its end', async () => {
     const gate = gateName();
     const response = await openai().responses.create({
       model,
@@ -277,7 +277,7 @@ describe('a response in the background', () => {
     expect(await ended(response.id)).toMatchObject({ status: 'completed', output_text: 'done' });
   });
 
-  test('shows what it has said so far', async () => {
+  test('shows its text so far', async () => {
     const gate = gateName();
     const input = script([{ chunks: ['so far', { gate }, ', so good'] }]);
     const { id } = await openai().responses.create({ model, input, background: true });
@@ -303,7 +303,7 @@ describe('a response in the background', () => {
     expect(await openai().responses.retrieve(id)).toMatchObject(cancelled);
   });
 
-  test('cannot be cancelled when it has finished, or is none', async () => {
+  test('cannot be cancelled when it has finished, or is not in the background', async () => {
     const { id } = await openai().responses.create({ model, input: say('a'), background: true });
     await ended(id);
     expect(await errorOf(openai().responses.cancel(id))).toMatchObject({
@@ -317,7 +317,7 @@ describe('a response in the background', () => {
     });
   });
 
-  test('is watched, left and watched again from any event on', async () => {
+  test('is watched, left and watched again from any event', async () => {
     const gate = gateName();
     const input = script([
       { text: 'Let me see.', tools: [terminal('echo hi')] },
@@ -363,7 +363,7 @@ describe('a response in the background', () => {
 });
 
 describe('a conversation', () => {
-  test('goes on from response to response, over five turns and a killed server', async () => {
+  test('continues from response to response, over five turns and a killed server', async () => {
     const replies = ['one', 'two', 'three', 'four', 'five'];
     let previous: string | null = null;
     for (const [turn, reply] of replies.entries()) {
@@ -386,7 +386,7 @@ describe('a conversation', () => {
     }
   });
 
-  test('is cut off in the middle of an answer and told to its end after the restart', async () => {
+  test('is interrupted in the middle of an answer and completed after the restart', async () => {
     const gate = gateName();
     const first = await openai().responses.create({ model, input: say('before') });
     const input = script([{ chunks: ['half', { gate }, ' and half'] }]);
@@ -418,7 +418,7 @@ describe('a conversation', () => {
     expect(whole).toMatchObject({ status: 'completed', output_text: 'half and half' });
   });
 
-  test('is told that the server goes, and goes on where it was after the next start', async () => {
+  test('hears that the server shuts down, and continues after the next start', async () => {
     const input = script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
     const stream = await openai().responses.create({ model, input, background: true, stream: true });
     const seen: ResponseStreamEvent[] = [];
@@ -465,7 +465,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('has a name, and is gone on with under it', async () => {
+  test('has a name, and can be continued under it', async () => {
     const conversation = `talk ${gateName()}`;
     const first = await openai().responses.create({ model, input: say('by name'), conversation });
     expect(first.conversation).toEqual({ id: conversation });
@@ -485,7 +485,7 @@ describe('a conversation', () => {
     expect(await sentFor('third by name')).toHaveLength(5);
   });
 
-  test('can be had without storing anything, by sending everything', async () => {
+  test('is possible without storing anything, by sending everything', async () => {
     const input: OpenAI.Responses.ResponseInput = [
       { role: 'user', content: script([{ tools: [terminal('echo hi')] }, { text: 'hi' }]) },
     ];
@@ -505,7 +505,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('is cut to its last hundred messages, if so asked for', async () => {
+  test('is cut to its last hundred messages on request', async () => {
     const conversation = `long ${gateName()}`;
     const conversation_history = Array.from({ length: 120 }, (_, i) => ({
       role: 'user',
@@ -527,7 +527,7 @@ describe('a conversation', () => {
     expect(sent[0]).toEqual(['user', 'message 24']);
   });
 
-  test('is gone on from by a run', async () => {
+  test('can be continued by a run', async () => {
     const { id } = await openai().responses.create({ model, input: say('for a run') });
     await subject.api.create(say('the run'), { previous_response_id: id });
     expect((await sentFor('the run')).map(([, text]) => text)).toEqual(['for a run', 'for a run', 'the run']);

@@ -1,4 +1,4 @@
-/** A run in which the scripted model plays some steps to the end, and what became of its tool calls. */
+/** A run in which the scripted model plays some steps to the end, and the results of its tool calls. */
 import { type ScriptedTool, type Step, script } from '../support/model-server.ts';
 import { endsAs, ofKind, type ServerWithModel } from './server-with-model.ts';
 
@@ -8,7 +8,7 @@ interface ToolMessage {
   tool_call_id: string;
 }
 
-/** What the model was told of its calls, at its last request of this prompt. */
+/** What the model was told about its calls, at its last request of this prompt. */
 export function toldOf(world: ServerWithModel, prompt: string): ToolMessage[] {
   const requests = world.model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
   return requests.at(-1)!.body.messages.filter(({ role }) => role === 'tool') as unknown as ToolMessage[];

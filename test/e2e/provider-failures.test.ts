@@ -5,7 +5,7 @@ import { type Step, script } from '../support/model-server.ts';
 import { endsAs, names, ServerWithModel, shownText, terminal } from './server-with-model.ts';
 
 const RETRIES = 2;
-/** Longer than a busy machine makes anyone wait between two words. */
+/** Longer than a busy machine delays anything between two words. */
 const IDLE_S = 3;
 const SLOWLY = [...'slowly but surely'];
 
@@ -74,7 +74,7 @@ describe.concurrent('failures that no retry heals', () => {
 });
 
 describe.concurrent('failures that pass', () => {
-  test('an unavailable provider is tried again, then the run goes on', async () => {
+  test('an unavailable provider is retried, then the run continues', async () => {
     const { runId, requests } = await play({
       error: { status: 503, message: 'overloaded' },
       times: RETRIES,
@@ -90,7 +90,7 @@ describe.concurrent('failures that pass', () => {
     expect(requests()).toHaveLength(RETRIES + 1);
   });
 
-  test('a rate limit is tried again no earlier than the provider asks: Retry-After', async () => {
+  test('a rate limit is retried no earlier than the provider asks: Retry-After', async () => {
     const { runId, requests } = await play({
       error: { status: 429, message: 'slow down', retryAfter: 2 },
       times: 1,
@@ -113,7 +113,7 @@ describe.concurrent('failures that pass', () => {
 });
 
 describe.concurrent('a retry happens only while nothing of the step was shown', () => {
-  test('a connection lost before the answer began is tried again', async () => {
+  test('a connection lost before the answer began is retried', async () => {
     const { runId, requests } = await play({ disconnect: 'before', times: 1, text: 'whole' });
     const end = await endsAs(api, runId, 'run.completed');
     expect(end.output).toBe('whole');
@@ -121,9 +121,9 @@ describe.concurrent('a retry happens only while nothing of the step was shown', 
     expect(requests()).toHaveLength(2);
   });
 
-  test('a connection lost after the headers, before any text, is tried again', async () => {
+  test('a connection lost after the headers, before any text, is retried', async () => {
     const { runId, requests } = await play({ disconnect: 'mid', chunks: [], times: 1 }, { text: 'x' });
-    // The second try plays a step without text, which ends the run as empty: what matters is that it came.
+    // The second attempt plays a step without text, which ends the run as empty: what matters is that it happened.
     await failsWith(runId, 'empty_output');
     expect(requests()).toHaveLength(2);
   });
@@ -163,7 +163,7 @@ describe('a model that falls silent is given up', () => {
   });
 
   describe.concurrent('with a limit of its own', () => {
-    test('before its answer began: tried again', async () => {
+    test('before its answer began: retried', async () => {
       const { runId, requests } = await play({ hang: 'before', times: 1, text: 'awake' });
       expect((await endsAs(api, runId, 'run.completed')).output).toBe('awake');
       expect(requests().map(({ aborted }) => aborted)).toEqual([true, false]);

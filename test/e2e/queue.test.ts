@@ -1,4 +1,4 @@
-/** Load is bounded, refused politely, and never in the way of what is cheap; a session has one turn at a time. */
+/** Load is bounded and refused politely, and never delays cheap requests; a session has one turn at a time. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
@@ -46,7 +46,7 @@ describe('two at a time, three may wait', () => {
     return { running, waiting, all: [...running, ...waiting] };
   }
 
-  test('never more than the limit are worked on, and all get their turn in order', async () => {
+  test('never works on more than the limit, and all get their turn in order', async () => {
     const runs: string[] = [];
     let most = 0;
     for (let n = 0; n < CONCURRENT + QUEUED; n++) {
@@ -64,7 +64,7 @@ describe('two at a time, three may wait', () => {
     expect(most).toBe(CONCURRENT);
   });
 
-  test('a burst into an idle server is taken as far as the limits go, the rest is refused', async () => {
+  test('a burst into an idle server is accepted up to the limits, the rest is refused', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
         api.post<{ run_id: string }>('/v1/runs', { input: script([{ gate: 'burst', text: 'done' }]) }),
@@ -95,7 +95,7 @@ describe('two at a time, three may wait', () => {
 
     world.model.open('refusal');
     for (const runId of all) await endsAs(api, runId, 'run.completed');
-    // The key was not used up by the refusal: the retry is a first try.
+    // The refusal did not use up the key: the retry is a first attempt.
     const retried = await api.post<{ run_id: string; replayed: boolean }>('/v1/runs', { input }, key);
     expect(retried).toMatchObject({ status: 202, body: { replayed: false } });
     expect((await endsAs(api, retried.body.run_id, 'run.completed')).output).toBe('second time lucky');
@@ -146,7 +146,7 @@ describe('two at a time, three may wait', () => {
 });
 
 describe('two keys', () => {
-  test('one key can neither keep the other out of the queue nor make it wait for its backlog', async () => {
+  test('one key can neither lock the other out of the queue nor make it wait for its backlog', async () => {
     await using shared = await ServerWithModel.start({
       API_SERVER_KEYS: 'busy:sk-busy-0123456789,calm:sk-calm-0123456789',
       TALARIA_MAX_CONCURRENT_RUNS: '1',
@@ -169,7 +169,7 @@ describe('two keys', () => {
     shared.model.open('first');
     await endsAs(busy, first, 'run.completed');
     await endsAs(calm, late[0]!, 'run.completed');
-    // Now it is the other's turn, and its run is held.
+    // Now it is the other's turn, and its run is held at the gate.
     await shared.model.waitingAt('rest');
     expect((await calm.run(late[1]!)).status).toBe('started');
     shared.model.open('rest');
@@ -179,7 +179,7 @@ describe('two keys', () => {
 });
 
 describe('with no queue at all', () => {
-  test('a run is taken while a worker is free, and refused while none is', async () => {
+  test('a run is accepted while a worker is free, and refused while none is', async () => {
     await using small = await ServerWithModel.start({
       TALARIA_MAX_CONCURRENT_RUNS: '1',
       TALARIA_MAX_QUEUED_RUNS: '0',
@@ -224,7 +224,7 @@ describe('sessions', () => {
     expect(said).toContain('the first answer');
   });
 
-  test('a turn that failed does not hold up the session', async () => {
+  test('a failed turn does not block the session', async () => {
     const session = { session_id: 'after-a-failure' };
     const first = await api.create(script([{ error: { status: 401, message: 'no' } }]), session);
     const second = await api.create(script([{ text: 'going on' }]), session);

@@ -1,4 +1,7 @@
-/** Unfinished requests cannot take all the memory: what the server holds of bodies is bounded, together and for each key. */
+/**
+ * Unfinished requests cannot use up the memory: the bytes of bodies that the server holds are limited, in total and for
+ * each key.
+ */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -29,7 +32,7 @@ function beginPost(server: ServerProcess, key: string): { socket: Socket; answer
   return { socket, answer: () => answer };
 }
 
-test('one key can hold half of it, and is told to try again; room is there when its requests are over', async () => {
+test('one key can hold half of it, and is told to retry; there is room when its requests are over', async () => {
   await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '20' } });
   const [ada, eve] = [
     new Api(server.url, 'key-of-ada-0123456789'),
@@ -50,7 +53,7 @@ test('one key can hold half of it, and is told to try again; room is there when 
   );
 });
 
-test('all keys together are held to the whole, with 503', async () => {
+test('all keys together are limited to the whole, with 503', async () => {
   await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '10' } });
   const keys = ['key-of-ada-0123456789', 'key-of-eve-0123456789'];
   // Two of them fit into the whole.
@@ -62,7 +65,7 @@ test('all keys together are held to the whole, with 503', async () => {
   for (const { socket } of posts) socket.destroy();
 });
 
-test('a body of unknown length has room where several keys share the least there may be', async () => {
+test('a body of unknown length has room even if several keys share the minimum', async () => {
   await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '10' } });
   const answer = await fetch(`${server.url}/v1/runs`, {
     method: 'POST',
@@ -72,7 +75,7 @@ test('a body of unknown length has room where several keys share the least there
   expect(answer.status).toBe(202);
 });
 
-test('what a GET says it brings takes no room while its stream is open', async () => {
+test('the announced body of a GET takes no room while its stream is open', async () => {
   const key = 'key-of-ada-0123456789';
   await using subject = await ServerWithModel.start({ ...KEYS, TALARIA_MAX_BODIES_MB: '20' });
   const { server } = subject;

@@ -1,4 +1,4 @@
-/** Tools of the client, answers of a set form and conversations in `/v1/responses`, with OpenAI's own package. */
+/** Client tools, output formats and conversations in `/v1/responses`, with OpenAI's own package. */
 import OpenAI from 'openai';
 import type {
   Response,
@@ -62,7 +62,7 @@ describe('a response with tools of its client', () => {
   });
   afterAll(() => subject[Symbol.asyncDispose]());
 
-  test('ends with the calls, and goes on in the same run with their outputs', async () => {
+  test('ends with the calls, and continues in the same run with their outputs', async () => {
     const prompt = asksOnce();
     const first = await create(prompt);
     expect(first).toMatchObject({
@@ -129,7 +129,7 @@ describe('a response with tools of its client', () => {
     );
   });
 
-  test('goes on for a client that stores nothing and sends everything', async () => {
+  test('continues for a client that stores nothing and sends everything', async () => {
     const input: ResponseInput = [{ role: 'user', content: asksOnce() }];
     const first = await create(input, { store: false });
     input.push(...(first.output as ResponseInput), ...outputsFor(first, 'snow'));
@@ -139,7 +139,7 @@ describe('a response with tools of its client', () => {
     expect((await errorOf(openai().responses.retrieve(second.id))) as object).toMatchObject({ status: 404 });
   });
 
-  test('goes on for a client that refers to the items it was given', async () => {
+  test('continues for a client that refers to the items it got', async () => {
     const prompt = asksOnce();
     const first = await create(prompt);
     const references = first.output.map(({ id }) => ({ type: 'item_reference' as const, id: id! }));
@@ -161,7 +161,7 @@ describe('a response with tools of its client', () => {
     expect(told).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
   });
 
-  test('is streamed, each part by itself, and both can be read again', async () => {
+  test('is streamed, each part separately, and both can be read again', async () => {
     const prompt = script([
       { tools: [weather('Oslo'), terminal('echo from-the-server'), weather('Rome')] },
       { text: 'Snow and sun' },
@@ -202,7 +202,7 @@ describe('a response with tools of its client', () => {
     expect((await ended(next.id)).output_text).toBe('It snows');
   });
 
-  test('is told more after the outputs', async () => {
+  test('accepts more text after the outputs', async () => {
     const prompt = asksOnce();
     const first = await create(prompt);
     const input = [...outputsFor(first, '3'), { role: 'user' as const, content: 'in Celsius, please' }];
@@ -216,7 +216,7 @@ describe('a response with tools of its client', () => {
     expect(runOf(await create(other, { previous_response_id: first.id }))).not.toBe(runOf(first));
   });
 
-  test('is shown an image after the outputs, in a run of its own', async () => {
+  test('accepts an image after the outputs, in a new run', async () => {
     const first = await create(asksOnce());
     const image = {
       type: 'input_image' as const,
@@ -235,7 +235,7 @@ describe('a response with tools of its client', () => {
     ]);
   });
 
-  test('is not gone on from without its outputs', async () => {
+  test('cannot be continued without its outputs', async () => {
     const first = await create(script([{ tools: [weather('Oslo'), weather('Rome')] }, { text: 'both' }]));
     const [oslo, rome] = callsOf(first);
     const alone = await errorOf(create('And now?', { previous_response_id: first.id }));
@@ -250,7 +250,7 @@ describe('a response with tools of its client', () => {
     expect((late as Error).message).toContain('No tool output found for function call');
   });
 
-  test('is gone back to with other outputs, in a run of its own', async () => {
+  test('can be continued again with other outputs, in a new run', async () => {
     const before = await create(script([{ text: 'Hello' }]));
     const first = await create(asksOnce(), { previous_response_id: before.id });
     await create(outputsFor(first, 'snow'), { previous_response_id: first.id });
@@ -265,7 +265,7 @@ describe('a response with tools of its client', () => {
     expect(subject.model.requests.at(-1)!.body.messages.slice(1)).toHaveLength(7);
   });
 
-  test('is gone back to when its run had the outputs from elsewhere', async () => {
+  test('can be continued again when its run got the outputs from elsewhere', async () => {
     const first = await create(asksOnce());
     const { pending_calls: pending } = await subject.api.run(runOf(first));
     const { tool_call_id } = pending![0]!;
@@ -285,7 +285,7 @@ describe('a response with tools of its client', () => {
     expect(third.output_text).toBe('Bye');
   });
 
-  test('begins a new run for outputs of calls that nobody waits for', async () => {
+  test('starts a new run for outputs of calls that nobody waits for', async () => {
     // The model's first step is the call that was made elsewhere.
     const prompt = script([{ tools: [weather('Rome')] }, { text: 'Sunny' }]);
     const { output_text } = await create([
@@ -321,7 +321,7 @@ describe('a response with tools of its client', () => {
     });
   });
 
-  test('works on what the latest request says, also after kill -9', async () => {
+  test('follows the latest request, also after kill -9', async () => {
     const first = await create(asksOnce(), { instructions: 'Be A.', temperature: 0.5 });
     const other = { ...WEATHER, name: 'other' };
     const terms = { instructions: 'Be B.', top_p: 0.5 };
@@ -345,7 +345,7 @@ describe('a response with tools of its client', () => {
     expect(offered).not.toContain('get_weather');
   });
 
-  test('is parsed when its answer has a set form, after calls of tools of both kinds', async () => {
+  test('parses an answer with a requested format, after calls of tools of both kinds', async () => {
     const format = {
       type: 'json_schema' as const,
       name: 'report',
@@ -384,7 +384,7 @@ describe('a response with tools of its client', () => {
     expect(await typesFor({ ...hermes, 'X-Hermes-Tool-Items': 'mcp_call' })).toEqual(['mcp_call', 'message']);
   });
 
-  test('has what the model thought', async () => {
+  test("has the model's reasoning", async () => {
     const input = script([{ reasoning: 'Count them.', text: 'Two.' }]);
     const response = (await openai().responses.stream({ model, input }).finalResponse()) as Response;
     expect(response.output).toMatchObject([

@@ -53,7 +53,7 @@ test('a stream cut after every single event and resumed by cursor gives each eve
   expect([...new Set(events.map(({ event }) => event))].sort()).toEqual(KINDS);
   expect(events.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
   for (const seen of live) expect(seen).toEqual(events);
-  // It was cut while the run went on, not only read afterwards.
+  // It was cut while the run was running, not only read afterwards.
   expect(statuses.filter((status) => status !== 'completed').length).toBeGreaterThan(events.length / 2);
 
   expect(await cutAfterEveryEvent(api, runId)).toEqual(events);
@@ -74,7 +74,7 @@ test('after the end every cursor gives exactly what follows it, and a clean end'
   }
 });
 
-test('an event of the time without a connection comes first, one of the time after it comes live', async () => {
+test('an event from the time without a connection comes first, later ones come live', async () => {
   const { api, model } = talaria;
   const gates = ['one', 'two', 'three', 'four', 'five', 'six'];
   const chunks = gates.flatMap((gate) => [{ gate }, `${gate} `]);

@@ -1,4 +1,4 @@
-/** What a client makes of an error: each library has its own name for the status, some wrap the error in others. */
+/** How a client reports an error: each library has its own name for the status, and some wrap the error in others. */
 export async function statusOf(answer: Promise<unknown>): Promise<number | string> {
   try {
     await answer;
@@ -22,7 +22,7 @@ export async function messageOf(answer: Promise<unknown>): Promise<string> {
     await answer;
     return '';
   } catch (error) {
-    // Not the server's error but that of a loop which met a chunk it did not expect.
+    // Not the server's error but that of a loop which met an unexpected chunk.
     if (error instanceof TypeError) throw error;
     return (error as Error).message;
   }

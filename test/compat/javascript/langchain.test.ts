@@ -18,7 +18,7 @@ import { celsius } from './weather.ts';
 
 const Weather = z.object({ city: z.string(), celsius: z.number() });
 
-// With responses it passes over `response.failed`, whoever sends it: a failed stream ends there like an empty answer.
+// With responses it ignores `response.failed`, whoever sends it: a failed stream ends like an empty answer.
 const { 'responses: a failed run in a stream': _, ...responsesShown } = capabilitiesOf('responses');
 
 describeClient({

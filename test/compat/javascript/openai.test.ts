@@ -53,7 +53,7 @@ function describeSdk(id: ClientId, OpenAI: Sdk): void {
 function chat(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
   const user = (content: string): Message[] => [{ role: 'user', content }];
 
-  /** Asks, runs what is called, and asks again until there is an answer. */
+  /** Sends a request, runs the calls, and repeats until there is an answer. */
   async function converse(task: Task, ask: (messages: Message[]) => Promise<Answer>) {
     const messages = user(task.prompts[0]!);
     const calls: { city: string }[] = [];
@@ -115,7 +115,7 @@ function chat(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
     let text = '';
     let pieces = 0;
     for await (const chunk of stream) {
-      // As everybody writes it: without a question whether there is a choice.
+      // As everybody writes it: without checking whether there is a choice.
       const { content } = chunk.choices[0]!.delta;
       if (!content) continue;
       text += content;
@@ -215,7 +215,7 @@ function chat(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
 function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
   type Input = OpenAI7.Responses.ResponseInput;
 
-  /** Asks, runs what is called, and answers under the id of the response that asked. */
+  /** Sends a request, runs the calls, and answers under the id of the response that made them. */
   async function converse(task: Task, ask: (body: Body) => Promise<OpenAI7.Responses.Response>) {
     let response = await ask({ input: task.prompts[0]! });
     const calls: { city: string }[] = [];
@@ -240,7 +240,7 @@ function responses(clientOf: (task: Task) => OpenAI7): TestedClient['shows'] {
     previous_response_id?: string;
   }
 
-  /** `output_text`, which the final response of a stream had not before version 6. */
+  /** `output_text`, which the final response of a stream did not have before version 6. */
   function textIn({ output }: OpenAI7.Responses.Response): string {
     const parts = output.flatMap((item) => (item.type === 'message' ? item.content : []));
     return parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');

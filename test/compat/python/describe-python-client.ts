@@ -1,4 +1,4 @@
-/** A Python client: a process in an environment of its own that is sent the tasks, see harness.py. */
+/** A Python client: a process in its own environment that gets the tasks, see harness.py. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface PythonClient {
   file: string;
   /** The file in `requirements`, without its ending. */
   requirements: (typeof CLIENTS.Python)[number];
-  /** As it is called where it is published. */
+  /** Its name where it is published. */
   name: string;
   outputTool?: string;
   /** What this version cannot do yet. */
@@ -41,7 +41,7 @@ export function describePythonClient({ file, requirements, name, outputTool, wit
   });
 }
 
-/** What the file marks; read, not run, so that the tests have their names also where there is no Python. */
+/** The marks in the file; read, not run, so that the tests have their names even without Python. */
 function capabilitiesIn(path: string): Shown[] {
   const marks = [...readFileSync(path, 'utf8').matchAll(/^@(shows|shows_with_both)\(([^)]*)\)/gm)];
   const shown = marks.flatMap(([, mark, words = '']) => {
@@ -75,7 +75,7 @@ class PythonProcess {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
-        // Nothing of these libraries is to call home.
+        // Turns off the telemetry of these libraries.
         OPENAI_AGENTS_DISABLE_TRACING: '1',
         LANGCHAIN_TRACING_V2: 'false',
         LITELLM_LOCAL_MODEL_COST_MAP: 'True',

@@ -1,6 +1,6 @@
 /**
  * The virtual environments of the Python clients, one for each file in `requirements`: their newest versions do not agree on
- * a version of `openai`. They lie in the user's cache, under a name that changes with what is required.
+ * a version of `openai`. They are in the user's cache, under a name that changes with the requirements.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const REQUIREMENTS = fileURLToPath(new URL('requirements', import.meta.url));
 export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'talaria-compat');
 
-/** Written last, so that an installation that was cut off is not taken for one. */
+/** Written last, so that an interrupted installation does not count. */
 export const COMPLETE = 'complete';
 
 export interface Environment {

@@ -1,4 +1,4 @@
-/** `npm run conformance` as it is called: what it says, and its exit code. */
+/** `npm run conformance` as users call it: its output, and its exit code. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-test('a server that is not there is told, not tested', async () => {
+test('reports an unreachable server instead of testing it', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const { code, errors } = await conformance('--base-url', url);
   expect({ code, errors }).toMatchObject({
@@ -32,19 +32,19 @@ test('a server that is not there is told, not tested', async () => {
 test.each([
   [[], 'The server wants a key: give it with --key.'],
   [['--key', 'wrong'], 'The server refuses the key that --key gives.'],
-])('with the words %j it says: %s', async (words, message) => {
+])('with the arguments %j it says: %s', async (words, message) => {
   const { code, errors } = await conformance('--base-url', server.url, ...words);
   expect({ code, errors: errors.trim() }).toEqual({ code: 2, errors: message });
 });
 
-test('a topic that holds is told with its figures, and the exit code is 0', async () => {
+test('a topic that passes is reported with its numbers, and the exit code is 0', async () => {
   const { code, output } = await conformance(...ofServer(), '--topic', 'Steering');
   expect(output).toMatch(/✓ Steering: (\d+) of \1 hold\n\n\1 hold, 0 differ, 0 were not looked at\n/);
   expect(code).toBe(0);
 });
 
-test('what differs is told test by test, as JSON, too, and the exit code is 1', async () => {
-  // An open server lets everybody in, also those who come without the key that it is said to have.
+test('differences are reported test by test, also as JSON, and the exit code is 1', async () => {
+  // An open server admits everybody, including requests without the key that it is said to have.
   const topic = 'Paths, headers and keys';
   const port = await freePort();
   await using open = await ServerProcess.start({ modelUrl: `http://127.0.0.1:${port}/v1` });

@@ -1,7 +1,8 @@
 /**
- * `npm run conformance -- --base-url URL --key KEY`: what of the protocol holds of a server, and what differs.
+ * `npm run conformance -- --base-url URL --key KEY`: reports which parts of the protocol a server fulfils, and what
+ * differs.
  *
- * Exit code 0: all of it holds. 1: something differs. 2: the suite could not be run.
+ * Exit code 0: everything passes. 1: something differs. 2: the suite could not run.
  */
 import { parseArgs } from 'node:util';
 import { reasonNotToRun } from './preflight.ts';
@@ -84,7 +85,7 @@ const result = {
 };
 if (values.json) console.log(JSON.stringify(result, undefined, 2));
 else console.log(`\n${result.passed} hold, ${result.failed} differ, ${result.skipped} were not looked at`);
-// The workers of the suite may still wait for what the server never gave.
+// The workers of the suite may still wait for something that the server never sent.
 process.exit(result.failed > 0 ? 1 : 0);
 
 function print({ topic, passed, failed, skipped, differences }: Topic): void {

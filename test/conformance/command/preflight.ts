@@ -1,4 +1,4 @@
-/** Whether the suite can be run against a server at all: what is wrong is said once, not by every test. */
+/** Checks whether the suite can run against a server at all, so that a problem is reported once, not by every test. */
 import { randomUUID } from 'node:crypto';
 import { type ModelServer, script, startModelServer } from '../../support/model-server.ts';
 
@@ -13,7 +13,7 @@ export interface Tested {
   modelPort: number;
 }
 
-/** Undefined when the suite can be run, else why not and what to do. */
+/** Undefined when the suite can run, else the reason and what to do. */
 export async function reasonNotToRun(tested: Tested): Promise<string | undefined> {
   const { baseUrl, key, modelHost, modelPort } = tested;
   let answer: Response;

@@ -42,7 +42,7 @@ export class ReferenceServer implements AsyncDisposable {
     this.modelPort = modelPort;
     const workspace = join(this.#home, 'workspace');
     mkdirSync(workspace);
-    // It takes the model from its configuration alone. JSON is YAML, too.
+    // It reads the model only from its configuration. JSON is also YAML.
     const config = {
       model: {
         default: 'scripted',
@@ -57,7 +57,7 @@ export class ReferenceServer implements AsyncDisposable {
     writeFileSync(join(this.#home, 'config.yaml'), JSON.stringify(config));
     this.#child = spawn(join(installation.directory, 'bin/hermes'), ['gateway', 'run'], {
       cwd: workspace,
-      // A group of its own, so that what its tools have started ends with it.
+      // A process group of its own, so that everything its tools have started ends with it.
       detached: true,
       env: {
         PATH: process.env.PATH,

@@ -1,7 +1,7 @@
 /**
- * `npm run conformance:reference [-- --test-limit SEC --limit SEC]`: the suite against the reference server, for the table in
- * docs/clients.md. What differs is told and no failure: its differences are facts about it. That it cannot be run where it is
- * installed is one.
+ * `npm run conformance:reference [-- --test-limit SEC --limit SEC]`: runs the suite against the reference server, for
+ * the table in docs/clients.md. Differences are reported but are not failures: they are facts about it. If it is
+ * installed and cannot be run, that is a failure.
  */
 import { parseArgs } from 'node:util';
 import { writeServer } from '../../compat/results.ts';
@@ -11,7 +11,7 @@ import { runSuite } from './run-suite.ts';
 
 const { values } = parseArgs({
   options: {
-    // It answers soon or never, on a machine that does nothing else. On a busy one it needs more of both.
+    // On an idle machine it answers soon or never. On a busy one it needs more of both.
     'test-limit': { type: 'string', default: '4' },
     limit: { type: 'string', default: '120' },
   },
@@ -47,5 +47,5 @@ if (topics.some(({ passed, failed }) => passed + failed === 0)) {
   writeServer({ name: 'hermes-agent', version: server.version, topics });
 }
 await server[Symbol.asyncDispose]();
-// The workers of the suite may still wait for what the server never gave.
+// The workers of the suite may still wait for something that the server never sent.
 process.exit(0);

@@ -1,4 +1,4 @@
-/** Runs the suite in this process, and gives what it found, topic by topic. */
+/** Runs the suite in this process, and returns the results, topic by topic. */
 import { fileURLToPath } from 'node:url';
 import { startVitest, type TestCase, type TestSuite, type Vitest } from 'vitest/node';
 import type { Tested } from './preflight.ts';
@@ -7,10 +7,10 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface SuiteOptions extends Tested {
   otherKey: string | undefined;
-  /** All where it is undefined. */
+  /** All if undefined. */
   topics: readonly string[] | undefined;
   testLimitMs: number;
-  /** After this no further test is begun. */
+  /** After this no further test begins. */
   limitMs: number | undefined;
   onTopic?: (topic: Topic) => void;
 }
@@ -19,7 +19,7 @@ export interface Topic {
   topic: string;
   passed: number;
   failed: number;
-  /** Among them those that the time did not suffice for. */
+  /** Including those for which there was no time. */
   skipped: number;
   differences: { test: string; difference: string }[];
 }
@@ -58,7 +58,7 @@ export async function runSuite(options: SuiteOptions): Promise<Topic[]> {
           timer = setTimeout(() => void vitest?.cancelCurrentRun('test-failure'), limitMs);
         },
         onTestSuiteResult: (suite) => {
-          // A run that is cut off tells of its suites once more.
+          // A run that is interrupted reports its suites again.
           if (!isAsked(suite) || told.has(suite.name)) return;
           told.add(suite.name);
           options.onTopic?.(topicOf(suite));
@@ -72,7 +72,7 @@ export async function runSuite(options: SuiteOptions): Promise<Topic[]> {
   return suites.filter(isAsked).map(topicOf);
 }
 
-/** The suite of the server is around the suites of the topics. */
+/** The suite of the server contains the suites of the topics. */
 function isTopic({ parent }: TestSuite): boolean {
   return parent.type === 'suite' && parent.parent.type === 'module';
 }
