@@ -1,10 +1,12 @@
-/** The program inside a container as it lies on this machine: this package, its entry in it, and the Node that runs it. */
+/**
+ * The program inside a container, as it is on this machine: this package, its entry file, and the Node that runs it.
+ */
 import { readFileSync, realpathSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const PACKAGE = new URL('../..', import.meta.url);
-/** Beside this file, in the form this file has: TypeScript here, JavaScript once it was built. */
+/** Beside this file, with the same ending: TypeScript here, JavaScript after a build. */
 const ENTRY = new URL(`./server/main${extname(import.meta.url)}`, import.meta.url);
 
 export const SERVER_PROGRAM = {

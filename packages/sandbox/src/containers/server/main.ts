@@ -4,7 +4,7 @@
  */
 import type { LocalBackendOptions } from '../../local/local-backend.ts';
 
-/** What a driver hands to the server inside. */
+/** What a driver passes to the server inside. */
 export interface ContainerServerConfig {
   socketPath: string;
   /** Whether a connection to the socket carries many, as a relay needs it (relay/reach-by-relay.ts). */

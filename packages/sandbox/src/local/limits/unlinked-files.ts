@@ -9,10 +9,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { descendantsOf } from '../../host/process-table.ts';
 
 const BLOCK_BYTES = 512;
-/** Descriptors looked at before other work gets its turn, and altogether: a command may hold very many. */
+/** How many descriptors are examined before other work gets its turn, and altogether: a command may hold very many. */
 const SLICE = 500;
 const MOST = 50_000;
-/** Read of each process's list of mappings: some ten thousand of them. */
+/** How much is read of each process's list of mappings: some ten thousand of them. */
 const MAPS_BYTES = 1024 * 1024;
 /** A range, rights, an offset, a device, an inode and the name it had. */
 const DELETED_MAPPING = /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/gm;
@@ -24,7 +24,7 @@ export interface UnlinkedFiles {
   inFlight: boolean;
 }
 
-/** Of the processes below these, on one file system. */
+/** Of these processes and their descendants, on one file system. */
 export async function findUnlinked(roots: readonly number[], device: number): Promise<UnlinkedFiles> {
   const seen = new Set<number>();
   let bytes = 0;
@@ -54,7 +54,7 @@ function holdsDescriptors(pid: number, fd: string): boolean {
   }
 }
 
-/** Of files that are not among those `seen` already. */
+/** Of files that were not `seen` already. */
 async function mappedBytes(
   pids: Iterable<number>,
   device: number,

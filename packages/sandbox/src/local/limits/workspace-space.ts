@@ -1,15 +1,15 @@
 /**
  * How much of its limit a workspace has used, /tmp included.
  *
- * No kernel limits the space under a directory for ordinary users, so it is measured. Measuring is a walk through the
- * tree; how much can have been written at most since the last one is known without (disk-meter.ts). So the tree is
- * measured when it could be over the limit by now, and now and then anyway.
+ * No kernel limits the space under a directory for ordinary users, so it is measured. Measuring walks the tree; how
+ * much can have been written at most since the last walk is known without one (disk-meter.ts). So the tree is measured
+ * when it could be over the limit, and now and then anyway.
  *
  *   below ─measured over the limit→ full: what runs is ended, whoever had it measured, and further commands can delete
  *     files but write none
  *   full ─measured below it→ below
  *
- * A command can exceed the limit by what it writes until the next look and the measurement after it.
+ * A command can exceed the limit by what it writes until the next check and the measurement after it.
  */
 import { statSync } from 'node:fs';
 import { type DiskMeter, type DiskReading, writtenBelow } from './disk-meter.ts';
@@ -17,16 +17,16 @@ import { type DiskUsage, FILE_BYTES } from './disk-usage.ts';
 import { findUnlinked } from './unlinked-files.ts';
 
 const LOOK_MS = 100;
-/** What running commands have written takes a look at each of their processes. */
+/** Finding what running commands have written takes a read of each of their processes. */
 const LOOKS_PER_CLOSE_LOOK = 10;
-/** After a measurement that took long the next one waits so many times as long. */
+/** After a measurement that took long, the next one waits this many times as long. */
 const PAUSE = 10;
 const MAX_AGE_MS = 10_000;
-/** What a full workspace may grow to over its limit, for directories grow too when files are moved about. */
+/** How far a full workspace may grow over its limit, because directories grow too when files are moved. */
 const SLACK_BYTES = 16 * 1024 * 1024;
-/** What one command may add where it holds more than that already. */
+/** What one command may add if the workspace already holds more than that. */
 const COMMAND_SLACK_BYTES = 1024 * 1024;
-/** The share of the limit that may have been written and not be found in the tree. */
+/** The share of the limit that may have been written without being found in the tree. */
 const UNEXPLAINED = 0.1;
 
 export interface SpaceOptions {
@@ -46,16 +46,16 @@ interface Measurement {
 }
 
 interface Reading extends DiskReading {
-  /** Written by what runs in the slot, as far as was looked. */
+  /** Written by what runs in the slot, as far as it was checked. */
   runningBytes: number;
 }
 
 export interface SpaceWatcher {
-  /** What the workspace held when it began, if that was over the limit: it can write no file. */
+  /** What the workspace held when it began, if that was over the limit: then it can write no file. */
   readonly usedBefore: number | undefined;
   /** Called when the workspace holds more than the watcher may fill, and again until it stops watching. */
   onOver(usedBytes: number): void;
-  /** The process below which everything of the watcher's runs. */
+  /** The root process of everything that the watcher runs. */
   pid: number | undefined;
 }
 
@@ -79,9 +79,9 @@ export class WorkspaceSpace {
     this.#isNew = isNew;
   }
 
-  /** What is used if that is over the limit with `moreBytes` added, else undefined. */
+  /** The used space if it is over the limit with `moreBytes` added, else undefined. */
   async usedIfOver(moreBytes = 0): Promise<number | undefined> {
-    // One that is going on may have passed by what was written last.
+    // A measurement in progress may have missed what was written last.
     await this.#measuring?.catch(() => {});
     const reading = this.#complete(await this.#options.meter.now());
     this.#last ??= this.#isNew ? emptyAt(reading) : undefined;
@@ -122,13 +122,13 @@ export class WorkspaceSpace {
     if (!this.#last) return true;
     const ageMs = performance.now() - this.#last.at;
     const lostBytes = this.#last.reading.freeBytes - reading.freeBytes;
-    // A tree that takes long to walk would else give cover to whoever writes during the pause.
+    // Otherwise a tree that takes long to walk would hide whatever is written during the pause.
     if (ageMs < this.#last.tookMs * PAUSE && lostBytes < this.limitBytes) return false;
     const lowest = Math.min(...[...this.#watchers].map((watcher) => this.#ceilingOf(watcher)));
     return ageMs > MAX_AGE_MS || mostUsed(this.#last, reading) > lowest;
   }
 
-  /** What the workspace may hold while this one runs. */
+  /** What the workspace may hold while this command runs. */
   #ceilingOf({ usedBefore }: SpaceWatcher): number {
     if (usedBefore === undefined) return this.limitBytes;
     return Math.max(this.limitBytes + SLACK_BYTES, usedBefore + COMMAND_SLACK_BYTES);
