@@ -126,7 +126,7 @@ describe('get', () => {
       const path = `./${name}`;
       expect(await artifacts(['get', runId, path])).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/^".*" is no safe name for a file here; give one with -o\n$/),
+        stderr: expect.stringMatching(/^".*" is not a safe file name; give one with -o\n$/),
       });
       expect(readdirSync(directory)).toEqual([]);
       expect(await artifacts(['get', runId, path, '-o', 'safe'])).toMatchObject({ code: 0 });
@@ -181,7 +181,7 @@ describe('get', () => {
     await waitFor('some of the file', () => partSize() > 1_000_000);
     child.kill('SIGINT');
     expect(await ended).toMatchObject({ code: 130, stdout: '' });
-    expect(output.stderr).toMatch(/^Interrupted at \d+%; the same command goes on from there\n$/);
+    expect(output.stderr).toMatch(/^Interrupted at \d+%; the same command continues from there\n$/);
     expect(existsSync(join(directory, 'big.bin'))).toBe(false);
     const kept = partSize();
     expect(kept).toBeGreaterThan(1_000_000);

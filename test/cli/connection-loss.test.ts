@@ -59,7 +59,7 @@ test('after a kill, piped output holds the answer once, and stderr tells the res
   const { code, stdout, stderr } = await ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Second, in two parts.\n' });
   expect(stderr).toMatch(/^First\.\n> terminal {2}echo hello\n✓ terminal {2}echo hello/);
-  expect(stderr).toContain('↻ The server was restarted and the run goes on\n');
+  expect(stderr).toContain('↻ The server was restarted and the run continues\n');
 });
 
 describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
@@ -71,7 +71,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
     await world.server.start();
     const back = await terminal.shows(/comes again/);
     expect(back).toMatch(
-      /^Second, in\n↻ The server was restarted and the run goes on\n {2}What it said since “Second, in” is void and comes again:$/m,
+      /^Second, in\n↻ The server was restarted and the run continues\n {2}What it said since “Second, in” is void and comes again:$/m,
     );
     expect(lost).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] connection lost/m);
     world.model.open('second');
@@ -91,5 +91,5 @@ test('gives up on a server that does not come back, with the exit code for that'
   child.kill('SIGTERM');
   const { code, stderr } = await ended;
   expect(code).toBe(143);
-  expect(stderr).toMatch(/^Leaving; the run goes on\.\nCome back: talaria watch run_\w{32}$/m);
+  expect(stderr).toMatch(/^Leaving; the run continues\.\nCome back: talaria watch run_\w{32}$/m);
 });

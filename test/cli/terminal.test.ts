@@ -244,7 +244,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       const runId = await latestRun();
       expect(await terminal.exitCode()).toBe(130);
       expect(await terminal.screen()).toContain(
-        `Leaving; the run goes on. Ctrl-C again stops it.\nCome back: talaria watch ${runId}`,
+        `Leaving; the run continues. Ctrl-C again stops it.\nCome back: talaria watch ${runId}`,
       );
       expect(await terminal.cursorIsVisible()).toBe(true);
       expect((await api.run(runId)).status).toBe('running');

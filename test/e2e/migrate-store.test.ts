@@ -197,7 +197,7 @@ describe('the command', () => {
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([
       130,
-      expect.stringMatching(/Interrupted at copying, \d+%; the same command goes on from there/),
+      expect.stringMatching(/Interrupted at copying, \d+%; the same command continues from there/),
     ]);
     expect((await migrateStore()).code).toBe(0);
   });

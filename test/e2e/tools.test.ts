@@ -14,7 +14,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const play = (...steps: Step[]) => playIn(world, ...steps);
 const use = (...tools: ScriptedTool[]): Step[] => [{ tools }, { text: 'I see' }];
 
-describe.concurrent('a call that cannot be made is answered to the model, and the run goes on', () => {
+describe.concurrent('a call that cannot be made is answered to the model, and the run continues', () => {
   const cases: [string, ScriptedTool, RegExp][] = [
     ['an unknown tool', { name: 'teleport', arguments: {} }, /no tool 'teleport'.*terminal/],
     ['arguments that are no JSON', { name: 'terminal', arguments: '{"command": "ec' }, /not valid JSON/],

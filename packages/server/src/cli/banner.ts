@@ -1,6 +1,6 @@
 /**
- * What a server says on the terminal once it listens: where, with what, what to be careful about, and what to type
- * next. The command can be copied as it is; a key is named by its variable and never printed.
+ * What a server prints on the terminal when it listens: where, with what, what to be careful about, and what to type
+ * next. The command can be copied unchanged; a key is named by its variable and never printed.
  */
 import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
@@ -14,7 +14,7 @@ const ROLES: Readonly<Record<Config['role'], string | undefined>> = {
   work: 'work: works on runs; clients are served by servers whose role is http or all',
 };
 
-/** Where commands look for a server unless they are told otherwise. */
+/** Where commands look for a server by default. */
 const DEFAULT_URL = 'http://127.0.0.1:8642';
 
 /** `program` is how this command is called here. */

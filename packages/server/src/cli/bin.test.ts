@@ -16,13 +16,13 @@ describe('the program', () => {
     expect(run(process.execPath, ['dance']).status).toBe(2);
   });
 
-  it('passes output on whole', () => {
+  it('passes the output on completely', () => {
     const { stdout } = run(process.execPath, ['config', '--json']);
     expect(JSON.parse(stdout).settings.length).toBeGreaterThan(20);
   });
 
   const why = oldNode === undefined ? ' (skipped: no Node older than 24 on the PATH)' : '';
-  it.skipIf(oldNode === undefined)(`says one sentence where Node is too old${why}`, () => {
+  it.skipIf(oldNode === undefined)(`prints one sentence if Node is too old${why}`, () => {
     const { status, stdout, stderr } = run(oldNode!.path, ['serve']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toBe(
@@ -32,7 +32,7 @@ describe('the program', () => {
 });
 
 function run(node: string, argv: string[]) {
-  // An environment of its own: settings of whoever runs the tests must not change what is printed.
+  // An environment of its own: settings of whoever runs the tests must not change the output.
   const { status, stdout, stderr } = spawnSync(node, [bin, ...argv], {
     encoding: 'utf8',
     env: { HOME: '/nonexistent/home', NODE_DISABLE_COMPILE_CACHE: '1' },
@@ -52,7 +52,7 @@ function findOldNode(): { path: string; version: string } | undefined {
       }).trim();
       if (Number.parseInt(found, 10) < 24) return { path, version: found };
     } catch {
-      // Not there, or not a Node that runs.
+      // Missing, or not a working Node.
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** A command could not do what it was asked for. The message says why and what to do; there is nothing to trace. */
+/** A command could not do its work. The message says why and what to do; there is no stack trace. */
 import { exitCodes } from './exit-codes.ts';
 
 export class CommandError extends Error {

@@ -1,6 +1,6 @@
 /**
- * The form of a command: what it takes, what it is for, how it is used. Parsing, help and shell completion all read it,
- * and the types of a command's arguments follow from it.
+ * The specification of a command: its arguments, its purpose, its usage. Parsing, help and shell completion all read
+ * it, and the types of a command's arguments are derived from it.
  */
 
 export interface FlagOption {
@@ -12,10 +12,10 @@ export interface FlagOption {
 export interface TextOption {
   readonly type: 'text';
   readonly short?: string;
-  /** What stands for the value in help: `id`, `file`. */
+  /** The placeholder of the value in help: `id`, `file`. */
   readonly value: string;
   readonly about: string;
-  /** The only values there are. */
+  /** The only allowed values. */
   readonly choices?: readonly string[];
   /** What a shell can complete it with. */
   readonly completes?: 'file' | 'session';
@@ -36,7 +36,7 @@ export interface PositionalSpec {
   readonly name: string;
   readonly about: string;
   readonly optional?: boolean;
-  /** Takes all words that are left. */
+  /** Takes all remaining words. */
   readonly many?: boolean;
   readonly choices?: readonly string[];
   /** What a shell can complete it with: ids of runs, of jobs, of calls that the run before it waits for. */
@@ -51,20 +51,20 @@ export interface Example {
 export interface CommandSpec {
   /** One word, or two for a command of a group: `artifacts ls`. */
   readonly name: string;
-  /** Other words for the last one of its name. */
+  /** Aliases of the last word of its name. */
   readonly aliases?: readonly string[];
   /** What it does, as the end of "talaria … : "; no capital, no full stop. */
   readonly about: string;
-  /** Sentences for its own help, where one line is not enough. */
+  /** Sentences for its own help, if one line is not enough. */
   readonly details?: string;
   readonly positionals: readonly PositionalSpec[];
   readonly options: Readonly<Record<string, OptionSpec>>;
-  /** Takes the settings of the server as flags too, which the configuration reads. */
+  /** Also takes the settings of the server as flags, which the configuration reads. */
   readonly takesSettings?: boolean;
   readonly examples: readonly [Example, ...Example[]];
 }
 
-/** What a command is given: its options and positionals by name. */
+/** The arguments of a command: its options and positionals by name. */
 export type ArgumentsOf<Spec extends CommandSpec> = {
   readonly [Name in keyof Spec['options']]: OptionValue<Spec['options'][Name]>;
 } & {

@@ -5,7 +5,7 @@ import { EXITS } from './exit-codes.ts';
 
 const document = readFileSync(new URL('../../../../docs/cli.md', import.meta.url), 'utf8');
 
-it('docs/cli.md has exactly the exit codes there are', () => {
+it('docs/cli.md lists exactly the existing exit codes', () => {
   const [, section = ''] = /^## Exit codes\n([\s\S]*?)^## /m.exec(document) ?? [];
   const rows = section.match(/^\| \d+ \|.*$/gm);
   expect(rows).toEqual(Object.values(EXITS).map(({ code, means }) => `| ${code} | ${means} |`));

@@ -1,7 +1,8 @@
 /**
- * How the command ends. Scripts and service managers rely on these; docs/cli.md lists them, and a test compares.
+ * The exit codes of the command. Scripts and service managers rely on these; docs/cli.md lists them, and a test
+ * compares.
  *
- * What became of a run has codes of its own, so that a script can tell a run that failed from a command that did.
+ * The end of a run has its own codes, so that a script can tell a failed run from a failed command.
  */
 export const EXITS = {
   ok: { code: 0, means: 'success; for `run` and `watch`: the run completed' },
@@ -32,7 +33,7 @@ export const exitCodes = Object.fromEntries(
 
 export type EndingSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
 
-/** As shells report the end of a process by a signal: 128 and its number. */
+/** As shells report a process that a signal ended: 128 plus its number. */
 export const signalExitCodes: Readonly<Record<EndingSignal, number>> = {
   SIGHUP: exitCodes.hungUp,
   SIGINT: exitCodes.interrupted,

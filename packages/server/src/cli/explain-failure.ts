@@ -1,8 +1,8 @@
 /**
- * What a command that failed says, and how it ends. Loaded only when one has, since most of the time none does.
+ * What a failed command prints, and its exit code. Loaded only after a failure.
  *
- * Text for people: one line, from a server made safe to show. With `--json`: the same as
- * `{"error": {"message", "code", "status", "exit_code"}}`, one line, on stderr too.
+ * Text for people: one line, with server text made safe to show. With `--json`: the same as `{"error": {"message",
+ * "code", "status", "exit_code"}}`, one line, also on stderr.
  */
 import {
   APIError,
@@ -25,7 +25,7 @@ export interface Failure {
   readonly exitCode: number;
 }
 
-/** Undefined for what no command expects: a fault of the program itself. */
+/** Undefined for an unexpected error: a bug of the program itself. */
 export function explainFailure(error: unknown, server: string | undefined, env: Env): Failure | undefined {
   const { url, keyName } = serverAddress(server, env);
   if (error instanceof CommandError) return failure(error.message, error.exitCode);

@@ -1,4 +1,4 @@
-/** Which command the words of a command line name, and what is left of them. */
+/** Finds the command that a command line names, and the remaining words. */
 import { didYouMean } from '../basics/nearest.ts';
 import { groupOf } from './command-spec.ts';
 import { type CommandKey, commandList, groups } from './commands.ts';
@@ -41,14 +41,14 @@ export function topWords(): string[] {
   return [...new Set([...names, 'help'])];
 }
 
-/** The words a group can go on with. */
+/** The words that can follow a group. */
 export function wordsOf(group: string): string[] {
   return commandList
     .filter(([, spec]) => groupOf(spec) === group)
     .map(([, { name }]) => name.slice(group.length + 1));
 }
 
-/** A flag in the place of the command is shown without its value, which may be a secret. */
+/** A flag in place of the command is shown without its value, which may be a secret. */
 function unknownCommand(given: string, names: readonly string[], group: string): UsageError {
   const help = `talaria help${group === '' ? '' : ` ${group}`} lists them`;
   if (given.startsWith('-')) {

@@ -45,7 +45,7 @@ export function groupHelp(group: string): string {
   ].join('\n');
 }
 
-/** `settings` is what the server can be given as flags, for the commands that take them. */
+/** `settings` are the server settings that can be flags, for the commands that take them. */
 export function commandHelp(spec: CommandSpec, settings: string): string {
   const { about, details, positionals, options, examples, takesSettings, aliases } = spec;
   const words = positionals.map(shownPositional);

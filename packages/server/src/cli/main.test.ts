@@ -55,7 +55,7 @@ describe('help', () => {
     expect(stdout).toContain('TALARIA_CONFIG');
   });
 
-  it('is what a missing command gets, as a mistake', async () => {
+  it('is shown for a missing command, as a mistake', async () => {
     const { code, stdout, stderr } = await run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: talaria <command>');
@@ -128,7 +128,7 @@ describe('the examples in help', () => {
   }
 });
 
-it('a server that is not there is said at once, and as JSON to programs', async () => {
+it('reports an unreachable server at once, and as JSON to programs', async () => {
   const env = { TALARIA_BASE_URL: 'http://127.0.0.1:1' };
   const { code, stdout, stderr } = await run(['runs'], env);
   expect({ code, stdout }).toEqual({ code: 5, stdout: '' });

@@ -1,6 +1,6 @@
 /**
- * The command `talaria`: finds the command that was asked for and runs it. Answers with the exit code and never
- * exits by itself. Imports stay light, so that help and mistakes are answered at once.
+ * The command `talaria`: finds the requested command and runs it. Returns the exit code and never exits by itself.
+ * Imports stay light, so that help and mistakes are answered at once.
  */
 import { version } from '../basics/version.ts';
 import { commands } from './commands.ts';
@@ -70,7 +70,7 @@ async function runCommand(words: readonly string[], wantsHelp: boolean, terminal
   }
 }
 
-/** After `--` a word that looks like a flag is none. */
+/** After `--` a word that looks like a flag is not one. */
 function beforeDashes(words: readonly string[]): readonly string[] {
   const at = words.indexOf('--');
   return at < 0 ? words : words.slice(0, at);

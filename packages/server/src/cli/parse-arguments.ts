@@ -1,8 +1,8 @@
 /**
  * Reads the words after a command by its spec. Every mistake is one sentence that says what was expected.
  *
- * Flags may stand anywhere; after `--` everything is a positional. A flag given twice counts the last time. A message
- * names a flag, never its value: the value of a mistyped flag may be a secret.
+ * Flags may stand anywhere; after `--` everything is a positional. If a flag is given twice, the last one counts. A
+ * message names a flag, never its value: the value of a mistyped flag may be a secret.
  */
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../basics/nearest.ts';
@@ -11,7 +11,7 @@ import { UsageError } from './usage-error.ts';
 
 export type ParsedValue = string | number | boolean | readonly string[] | undefined;
 
-/** Options and positionals by name; for a command that takes settings, what is left is in `settings`. */
+/** Options and positionals by name; for a command that takes settings, the rest is in `settings`. */
 export function parseArguments(spec: CommandSpec, argv: readonly string[]): Record<string, ParsedValue> {
   if (spec.takesSettings) return parseWithSettings(spec, argv);
   const { tokens } = parseArgs({

@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-or-explain.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A prompt of pages would push everything else off the screen; `--json` shows it whole. */
+/** A prompt of many pages would push everything else off the screen; `--json` shows it completely. */
 const SHOWN_CHARS = 60;
 
 export async function printConfig(

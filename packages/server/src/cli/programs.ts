@@ -1,8 +1,8 @@
-/** What each command does, imported when it is asked for: a listing need not wait for a server to load. */
+/** What each command does, imported when it is called: a listing need not wait for a server to load. */
 import type { Arguments, CommandKey } from './commands.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Answers with the exit code. */
+/** Returns the exit code. */
 export type Program<Key extends CommandKey> = (args: Arguments<Key>, terminal: Terminal) => Promise<number>;
 
 const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = {

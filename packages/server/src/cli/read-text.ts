@@ -1,4 +1,4 @@
-/** Text that is an argument, or `-` for all of stdin. */
+/** Text from an argument, or `-` for all of stdin. */
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 

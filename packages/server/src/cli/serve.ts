@@ -4,7 +4,7 @@
  * starting ─ listening ─▶ serving ─ first signal ─▶ draining ─ closed ─▶ exit 0
  *    └─ error ─▶ exit 1, or 2 for its settings         └─ second signal ─▶ exit 130 or 143
  *
- * A signal during the start is kept and stops the server as soon as it is up, so that it never dies half-open.
+ * A signal during the start is kept and stops the server as soon as it is ready, so that it never dies half-open.
  */
 import { flushCompileCache } from 'node:module';
 import { version } from '../basics/version.ts';
@@ -18,7 +18,7 @@ import { explainStartupError } from './startup-error.ts';
 import { stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Throws a `ConfigError` for what only the parts themselves can tell of their settings. */
+/** Throws a `ConfigError` for problems of the settings that only the parts themselves can find. */
 export type StartServer = (config: Config) => Promise<ServerHandle>;
 
 /** Imported only here and only now: the server's modules are most of the start-up time, and help needs none. */
@@ -46,9 +46,9 @@ export async function serve(
     terminal.err(explainStartupError(error, config));
     return exitCodes.failed;
   }
-  // Node would write it when the process exits in good order, which a killed one never does.
+  // Node would write it at a normal exit, which a killed process never reaches.
   flushCompileCache();
-  // Started by npm, the command is one of the project and not of the whole machine.
+  // Started by npm, the command belongs to the project and not to the whole machine.
   const program = terminal.env.npm_execpath === undefined ? 'talaria' : 'npx talaria';
   terminal.out(banner({ url: server.url, version, ...server.describe() }, config, warnings, program));
 

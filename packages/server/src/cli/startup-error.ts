@@ -1,6 +1,6 @@
 /**
  * Turns the error of a failed start into a line that says what to do. A stack trace helps nobody whose port is
- * taken; `TALARIA_LOG_LEVEL=debug` brings it back. Secrets are masked: a driver may quote its settings.
+ * taken; `TALARIA_LOG_LEVEL=debug` shows it. Secrets are masked: a driver may quote its settings.
  */
 import { type Config, configSecrets, describeDatabase } from '../config/index.ts';
 import { HIDDEN } from '../config/kinds.ts';
@@ -32,7 +32,7 @@ export function explain(error: NodeJS.ErrnoException, config: Config): string {
   if (code === 'ERR_SQLITE_ERROR') {
     return `the database ${describeDatabase(config.database)} cannot be used: ${firstLine(error)}`;
   }
-  // What the container printed comes after the first line, and is all there is to go by.
+  // The container's output comes after the first line, and is the only clue.
   if (code === 'container_failed') return error.message;
   return firstLine(error);
 }

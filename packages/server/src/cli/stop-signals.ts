@@ -1,6 +1,6 @@
 /**
  * Signals that ask the server to stop. The first one resolves `first`; a second one, of either kind, ends the
- * process at once: nothing durable is lost by that, and someone who presses Ctrl-C twice means it.
+ * process at once: nothing durable is lost, and someone who presses Ctrl-C twice means it.
  */
 import { signalExitCodes } from './exit-codes.ts';
 

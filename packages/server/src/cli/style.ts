@@ -1,4 +1,4 @@
-/** Colours by role. Where there are none, the text is as it was. */
+/** Colours by role. Without colours, the text is unchanged. */
 import { styleText } from 'node:util';
 
 const ROLES = {

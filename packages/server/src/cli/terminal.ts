@@ -7,13 +7,13 @@ import { createStyle, type Style } from './style.ts';
 export interface Output {
   write(text: string): void;
   readonly isTerminal: boolean;
-  /** Whether the cursor can be moved: a terminal that is not a dumb one. */
+  /** Whether the cursor can be moved: a terminal that is not dumb. */
   readonly canRedraw: boolean;
-  /** Of the terminal; where it is none, as many as it takes. */
+  /** The width of the terminal; unlimited if there is none. */
   readonly columns: number;
   readonly rows: number;
   readonly style: Style;
-  /** Whoever read it has gone: what is written goes nowhere. */
+  /** The reader has gone: output goes nowhere. */
   readonly closed: AbortSignal;
   onResize(call: () => void): Disposable;
 }
@@ -45,8 +45,8 @@ export function processTerminal(): Terminal {
 function toOutput(stream: NodeJS.WriteStream): Output {
   const isTerminal = stream.isTTY === true;
   const gone = new AbortController();
-  // Who reads the output may go away first (`talaria serve | head`); whether that is a reason to end is for each
-  // command to say. A terminal that was closed answers with EIO. A disk that is full leaves nothing to go on for.
+  // The reader of the output may go away first (`talaria serve | head`); each command decides whether to end then. A
+  // closed terminal answers with EIO. After a full disk there is nothing to continue for.
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE' || error.code === 'EIO') gone.abort();
     else endUnwritten(stream, error);
@@ -76,7 +76,7 @@ function endUnwritten(stream: NodeJS.WriteStream, { message }: Error): never {
   process.exit(exitCodes.failed);
 }
 
-/** Empty where a user has none; that matters only if a path with ~ is in use, and is then a named problem. */
+/** Empty if a user has none; that matters only if a path with ~ is in use, and is then a named problem. */
 function homeDirectory(): string {
   try {
     return homedir();

@@ -1,4 +1,4 @@
-/** The command was asked for wrongly: it ends with 2, after saying what was expected. */
+/** The command was called wrongly: it ends with 2, after saying what was expected. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

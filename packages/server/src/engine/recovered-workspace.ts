@@ -73,7 +73,7 @@ export function workspaceNews(
 }
 
 function restoredNotice(missing: number, omitted: number): string {
-  const sentences = ['This run goes on on another machine.'];
+  const sentences = ['This run continues on another machine.'];
   if (missing === 0) {
     sentences.push(
       'The files of its workspace were brought there, as they were after the last tool call that completed.',

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { boundText } from './bounded-text.ts';
 
-test('a short text stays, a long one shows its start, its end and its size', () => {
+test('a short text stays unchanged, a long one shows its start, its end and its size', () => {
   expect(boundText('abcdef', 6)).toBe('abcdef');
   expect(boundText('abcdefg', 6)).toBe('abc\n[... 1 of 7 bytes left out ...]\nefg');
   // Two bytes each: the limit falls into the middle of both.
   expect(boundText('üüüüüü', 6)).toBe('ü\n[... 8 of 12 bytes left out ...]\nü');
 });
 
-test('no character is cut, and the parts are those of the text', () => {
+test('no character is cut, and the parts come from the text', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', minLength: 1 }),

@@ -1,4 +1,4 @@
-/** A long text by its start and its end, with how much there was. */
+/** Shortens a long text to its start and its end, with its total size. */
 
 export function boundText(text: string, limitBytes: number): string {
   const bytes = Buffer.from(text);
@@ -13,7 +13,7 @@ export function boundText(text: string, limitBytes: number): string {
   ].join('\n');
 }
 
-/** The nearest place before (or after) `at` where no character is cut. */
+/** The nearest position before (or after) `at` that cuts no character. */
 function startOfCharacter(bytes: Buffer, at: number, step: 1 | -1 = -1): number {
   let place = at;
   while (((bytes[place] ?? 0) & 0xc0) === 0x80) place += step;

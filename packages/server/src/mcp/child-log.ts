@@ -1,6 +1,6 @@
 /**
- * What a server prints on its standard error: to the log at the level debug, line by line, without secrets and in
- * bounded amount. The last lines are kept, since they usually say why a server ended.
+ * What a server prints on its standard error: to the log at level debug, line by line, without secrets and in bounded
+ * amount. The last lines are kept, because they usually say why a server ended.
  */
 import type { Log } from '../basics/log.ts';
 import type { SecretFilter } from '../secrets/secret-filter.ts';
@@ -21,7 +21,7 @@ export interface ChildLogOptions {
 export class ChildLog {
   readonly #options: ChildLogOptions;
   readonly #now: () => number;
-  /** Before the text is cut into lines, so that no cut falls into a secret. */
+  /** Before the text is split into lines, so that no cut falls into a secret. */
   readonly #filter: SecretFilter;
   #rest = '';
   #last: string[] = [];

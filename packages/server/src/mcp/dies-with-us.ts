@@ -1,6 +1,6 @@
 /**
- * How a program is started so that it ends with this process, however that ends: `setpriv` asks the kernel for it.
- * Where it is missing, or is one that cannot, a program has its closed standard input to go by.
+ * Starts a program so that it ends with this process, however that ends: `setpriv` asks the kernel for it. If setpriv
+ * is missing or cannot do that, a program only notices that its standard input is closed.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ const PLACES = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'];
 
 let found: Promise<readonly string[]> | undefined;
 
-/** What to put before a program and its arguments. Tried out once. */
+/** What to put before a program and its arguments. Tried once. */
 export function dyingWithUs(): Promise<readonly string[]> {
   found ??= tryOut();
   return found;

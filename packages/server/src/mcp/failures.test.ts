@@ -8,7 +8,7 @@ import { waitFor } from '../../../../test/support/wait-for.ts';
 import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing/running-servers.ts';
 
 describe('a server that dies', () => {
-  test('in the middle of a call: the outcome is unknown, it is started again, the next call works', async () => {
+  test('in the middle of a call: the outcome is unknown, it is restarted, the next call works', async () => {
     const file = join(temporaryDirectory(), 'file');
     const { ready, failed, call, servers } = startServers({ example: program('stdio-server') });
     const { tools } = await ready();
@@ -33,7 +33,7 @@ describe('a server that dies', () => {
     expect(linesOf(file)).toEqual(['begun']);
   });
 
-  test('with an exit code: what it complained about is the reason', async () => {
+  test('with an exit code: its error output is the reason', async () => {
     const { ready, call } = startServers({ example: program('stdio-server') });
     await ready();
     expect((await call('mcp__example__exit', { code: 7 })).output).toContain(
@@ -41,7 +41,7 @@ describe('a server that dies', () => {
     );
   });
 
-  test('over and over: it is started again with growing pauses, not in a loop', async () => {
+  test('over and over: it is restarted with growing pauses, not in a loop', async () => {
     const { failed, health } = startServers({ brief: program('broken-server', 'brief') });
     await waitFor('two restarts', () => health().restarts >= 2);
     expect((await failed()).reason).toBe('ended with exit code 0');
@@ -131,7 +131,7 @@ function answer(response: ServerResponse, id: number, result: object): void {
   response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
 }
 
-test('a server that does not answer any more after a time-out is started again', async () => {
+test('a server that does not answer any more after a timeout is restarted', async () => {
   const entry = { ...program('stdio-server'), timeout_seconds: 3, connect_timeout_seconds: 3 };
   const { ready, call, health } = startServers({ example: entry });
   const { tools } = await ready();
@@ -181,10 +181,10 @@ describe('a server that never gets ready', () => {
     const { health, servers, call } = startServers({ example: entry });
     await waitFor('the reason', () => reason.test(health().reason ?? ''));
     expect(servers.list()).toEqual([]);
-    await expect(call('mcp__example__only')).rejects.toThrow(/is not available: it .*go on without it/);
+    await expect(call('mcp__example__only')).rejects.toThrow(/is not available: it .*continue without it/);
   });
 
-  test('because it wants a key: the reason says so, without the one it was given', async () => {
+  test('because it wants a key: the reason says so, without the given key', async () => {
     const server = await listen((request, response) => {
       response.writeHead(401).end(`the key ${request.headers.authorization} is wrong`);
     });
@@ -197,7 +197,7 @@ describe('a server that never gets ready', () => {
     expect(logged()).not.toContain('s3cret');
   });
 
-  test('because its answer is larger than can be held', async () => {
+  test('because its answer is too large', async () => {
     const server = await listen((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const piece = Buffer.alloc(1_000_000, 0x20);
@@ -209,7 +209,7 @@ describe('a server that never gets ready', () => {
     expect((await failed()).reason).toMatch(/the answer has more than 10485760 bytes/);
   });
 
-  test('does not hold up the others, nor those who wait for the first attempts', async () => {
+  test('does not delay the others, nor those who wait for the first attempts', async () => {
     const { ready, servers } = startServers({
       silent: program('broken-server', 'silent'),
       good: program('broken-server', 'greeting'),

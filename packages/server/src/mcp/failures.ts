@@ -1,12 +1,12 @@
-/** What can go wrong with an MCP server, for those that must not load the SDK to know it. */
+/** Failures of an MCP server, for code that must not load the SDK. */
 
-/** The message says what, in words that follow the name of the server; it is safe to show. */
+/** The message completes a sentence that begins with the name of the server; it is safe to show. */
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure';
 }
 
 /**
- * unreached: the call never arrived. refused: the server answered that it will not. timeout, unknown: it may have
+ * unreached: the call never arrived. refused: the server answered that it will not do it. timeout, unknown: it may have
  * been carried out. stopped: nobody waits for it any more.
  */
 export type CallFailureKind = 'unreached' | 'refused' | 'timeout' | 'unknown' | 'stopped';

@@ -1,11 +1,11 @@
 /**
- * The SDK's transport for Streamable HTTP, with three things the SDK leaves open:
+ * The SDK's transport for Streamable HTTP, with three additions:
  *
- * - An answer whose stream breaks off is an error of its request, at once. The SDK lets the request wait for its
- *   time-out.
- * - The stream of a request that was cancelled is closed, also by the older protocol, where a server that ignores the
- *   cancellation could otherwise keep it open for ever.
- * - An answer may not grow without limit (`limited-body.ts`).
+ * - A response whose stream breaks off is an error of its request, at once. The SDK lets the request wait for its
+ *   timeout.
+ * - The stream of a cancelled request is closed, also in the older protocol, where a server that ignores the
+ *   cancellation could otherwise keep it open forever.
+ * - A response may not grow without limit (`limited-body.ts`).
  */
 import {
   isJSONRPCNotification,
@@ -21,13 +21,13 @@ import type { HttpConfig } from '../config/index.ts';
 import { patientFetch } from '../network/patient-fetch.ts';
 import { limitBody } from './limited-body.ts';
 
-/** One answer; as for servers that are child processes. */
+/** One response; the same as for servers that are child processes. */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const TERMINATE_MS = 1_000;
 
 type InnerOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>;
 
-/** The error a request gets when its answer has broken off. In the range that JSON-RPC leaves to implementations. */
+/** The error of a request whose response has broken off. In the range that JSON-RPC leaves to implementations. */
 export const ANSWER_BROKEN_OFF = -32_090;
 
 export class HttpTransport implements Transport {

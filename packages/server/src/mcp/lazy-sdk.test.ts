@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-/** Prints whether the SDK was asked for while `file` was imported. */
+/** Prints whether the SDK was loaded while `file` was imported. */
 const WATCH = `
   import { registerHooks } from 'node:module';
   let asked = false;

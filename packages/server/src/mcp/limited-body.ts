@@ -1,5 +1,5 @@
 /**
- * Puts a limit on what has to be held of an HTTP answer at once: the whole of a body, or one event of a stream.
+ * Limits how much of an HTTP response must be held at once: a whole body, or one event of a stream.
  */
 
 export function limitBody(response: Response, maxBytes: number): Response {
@@ -13,7 +13,7 @@ function createLimit(maxBytes: number, perEvent: boolean): TransformStream<Uint8
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
-      // An event ends with an empty line; the start of the next one is in the same chunk at most.
+      // An event ends with an empty line; at most the start of the next one is in the same chunk.
       if (perEvent && hasEmptyLine(chunk)) bytes = 0;
       bytes += chunk.length;
       if (bytes > maxBytes) controller.error(new Error(`the answer has more than ${maxBytes} bytes`));

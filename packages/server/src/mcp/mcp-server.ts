@@ -1,14 +1,14 @@
 /**
- * One MCP server of the configuration, kept connected for as long as Talaria runs.
+ * One configured MCP server, kept connected for as long as Talaria runs.
  *
  *   disabled
  *   connecting ─tools listed→ ready ─lost→ failed ─pause→ connecting
  *   connecting ─refused, silent, ended→ failed
  *   any ─close→ closed
  *
- * The pause doubles with each failure up to half a minute, and starts over once a connection has held for a while: a
- * server that dies at every start is not started in a loop. Nobody waits for any of this: what a server has to offer is
- * what it offers now, and a call to one that is not ready is answered at once with what is wrong.
+ * The pause doubles with each failure up to half a minute, and starts small again after a connection has lasted for a
+ * while: a server that dies at every start is not restarted in a loop. Nothing waits for any of this: a server offers
+ * what it has now, and a call to one that is not ready gets the reason at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tool, ToolOutcome } from '../agent/tools/tool.ts';
@@ -22,13 +22,13 @@ import type { ListedTool, Session } from './session.ts';
 
 const PAUSE_MIN_MS = 500;
 const PAUSE_MAX_MS = 30_000;
-/** A connection that held for this long was a good one. */
+/** A connection that lasted this long was a good one. */
 const STEADY_MS = 30_000;
 
 export interface McpServerOptions {
   config: McpServerConfig;
   environment: Readonly<Record<string, string | undefined>>;
-  /** The limit of a call where the server has none of its own. */
+  /** The timeout of a call if the server has none of its own. */
   toolTimeoutSeconds: number;
   secrets: Secrets;
   log: Log;
@@ -38,14 +38,14 @@ export interface McpServerHealth {
   name: string;
   transport: 'stdio' | 'http';
   status: 'disabled' | 'connecting' | 'ready' | 'failed';
-  /** What last went wrong, while it is not ready. */
+  /** The last failure, while it is not ready. */
   reason?: string;
   /** When it got into this status, ISO 8601. */
   since: string;
   /** How often it was connected again. */
   restarts: number;
   approval: 'never' | 'always';
-  /** As the model knows them. */
+  /** The names that the model sees. */
   tools: string[];
 }
 
@@ -121,7 +121,7 @@ export class McpServer {
     while (!signal.aborted) {
       const session = await this.#connect(negotiation);
       if (session === undefined) {
-        // The older protocol is what nearly every server speaks. One that does not gets the next attempt.
+        // Nearly every server speaks the older protocol. If this one does not, the next attempt uses the newer one.
         negotiation = negotiation === 'legacy' ? 'auto' : 'legacy';
       } else {
         const readyAt = Date.now();
@@ -140,7 +140,7 @@ export class McpServer {
     }
   }
 
-  /** A session that is ready; undefined if there is none, and why is on record. */
+  /** A ready session; undefined if there is none, and the reason is recorded. */
   async #connect(negotiation: 'legacy' | 'auto'): Promise<Session | undefined> {
     const { log } = this.#options;
     const { signal } = this.#closing;
@@ -164,7 +164,7 @@ export class McpServer {
         if (!signal.aborted) this.#fail(error.message);
         return undefined;
       }
-      // A defect of ours, or a broken installation; either must not take the runs down.
+      // A bug of ours, or a broken installation; neither may break the runs.
       log.error({ mcpServer: this.name, err: error }, 'connecting an MCP server failed');
       this.#fail('could not be connected');
       return undefined;
@@ -176,7 +176,7 @@ export class McpServer {
   #fail(reason: string): void {
     const { log } = this.#options;
     const fields = { mcpServer: this.name, reason };
-    // A server that stays away says so once.
+    // A server that stays away is logged once.
     if (reason === this.#reason) log.debug(fields, 'MCP server not available');
     else log.warn(fields, 'MCP server not available; it is connected again');
     this.#reason = reason;
@@ -201,7 +201,7 @@ export class McpServer {
         approval,
         call: (args, signal) => this.#call(tool, args, signal),
       });
-      // A server that lists a name twice means one tool.
+      // If a server lists a name twice, it counts as one tool.
       if (!tools.has(made.definition.name)) tools.set(made.definition.name, made);
     }
     this.#tools = [...tools.values()];
@@ -244,7 +244,7 @@ export class McpServer {
   }
 
   #unavailable(reason: string): string {
-    const later = 'try again later, or go on without it.';
+    const later = 'try again later, or continue without it.';
     if (reason === '') return `The MCP server '${this.name}' is being connected; ${later}`;
     return `The MCP server '${this.name}' is not available: it ${reason}. It is being connected again; ${later}`;
   }

@@ -4,7 +4,7 @@ import { processesWith } from '../../../../test/e2e/server-with-model.ts';
 import { waitFor } from '../../../../test/support/wait-for.ts';
 import { httpServer, program, startServers } from './testing/running-servers.ts';
 
-test('only the tools that the configuration names are offered; one that is missing is logged', async () => {
+test('offers only the tools that the configuration names, and logs a missing one', async () => {
   const { ready, logged } = startServers({
     example: { ...program('stdio-server'), tools: ['echo', 'gone'] },
   });
@@ -12,14 +12,14 @@ test('only the tools that the configuration names are offered; one that is missi
   expect(logged()).toContain('"missing":["gone"]');
 });
 
-test('a server that is switched off is not started', async () => {
+test('does not start a disabled server', async () => {
   const { servers, health } = startServers({ example: { command: 'no-such-program', enabled: false } });
   await servers.tried();
   expect(health()).toMatchObject({ status: 'disabled', restarts: 0, tools: [] });
   expect(servers.whyMissing('mcp__example__x')).toBe("The MCP server 'example' is switched off.");
 });
 
-test('a child process sees what is configured and a few variables, and nothing else', async () => {
+test('a child process gets the configured variables and a few others, and nothing else', async () => {
   const environment = {
     PATH: process.env.PATH!,
     HOME: '/home/ada',
@@ -47,7 +47,7 @@ test('headers are sent with every request', async () => {
   for (const headers of server.requests) expect(headers['x-key']).toBe('key-1');
 });
 
-test('what it prints as an error is logged without secrets, and bounded', async () => {
+test('its error output is logged without secrets, and bounded', async () => {
   const { ready, call, logged } = startServers({
     example: { ...program('stdio-server'), env: { API_TOKEN: 's3cret-token-1' } },
   });
@@ -61,7 +61,7 @@ test('what it prints as an error is logged without secrets, and bounded', async 
 });
 
 describe('closing', () => {
-  test('ends what a server has started too', async () => {
+  test('also ends what a server has started', async () => {
     const marker = `3600.${process.pid}${Math.random().toString().slice(2, 10)}`;
     const { ready, call, servers } = startServers({ example: program('stdio-server') });
     await ready();
@@ -87,7 +87,7 @@ describe('closing', () => {
     expect(processesWith('broken-server.ts\0silent')).toEqual([]);
   });
 
-  test('is over at whatever moment of connecting it comes', async () => {
+  test('works at any moment of connecting', async () => {
     const { url } = await httpServer('session');
     let status: string | undefined;
     for (let turns = 0; status !== 'ready'; turns += 3) {

@@ -1,12 +1,12 @@
-/** The MCP servers of the configuration, as one source of further tools for every run. */
+/** The configured MCP servers, as one source of further tools for every run. */
 import type { FurtherTools, Tool } from '../agent/tools/tool.ts';
 import type { McpServerConfig } from '../config/index.ts';
 import { McpServer, type McpServerHealth, type McpServerOptions } from './mcp-server.ts';
 import { serverOf } from './tool-names.ts';
 
 /**
- * A run that is taken up right after the start may have used these tools before: without them in its next step the
- * model would think it never had them. So such a run waits for the first attempts, if they are quick.
+ * A run that is claimed right after the start may have used these tools before: without them in its next step the model
+ * would think it never had them. So such a run waits for the first attempts, if they are quick.
  */
 const FIRST_ATTEMPTS_MS = 3_000;
 
@@ -18,7 +18,10 @@ export class McpServers implements FurtherTools {
     this.#servers = configs.map((config) => new McpServer({ ...options, config }));
   }
 
-  /** Connects in the background, from the next turn on: loading the SDK takes a while, and others are about to start. */
+  /**
+   * Connects in the background, from the next turn on: loading the SDK takes a while, and other parts are about to
+   * start.
+   */
   start(): void {
     setImmediate(() => {
       for (const server of this.#servers) server.start();

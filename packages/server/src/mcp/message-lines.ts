@@ -1,5 +1,5 @@
 /**
- * Cuts the bytes of a pipe into lines, in bounded memory and without copying what has come more than twice.
+ * Splits the bytes of a pipe into lines, in bounded memory and without copying data more than twice.
  */
 
 export class MessageLines {

@@ -5,7 +5,7 @@ import { waitFor } from '../../../../test/support/wait-for.ts';
 
 const MODULE = new URL('./process-groups.ts', import.meta.url).pathname;
 
-/** A process that has started two groups, each with a child of its own in it, and remembers the first alone. */
+/** A process that has started two groups, each with a child of its own, and remembers only the first. */
 const PROGRAM = `
   import { spawn } from 'node:child_process';
   import { once } from 'node:events';
@@ -43,7 +43,7 @@ test.each([
   ['is killed', 'SIGKILL'],
   ['is told to end', 'SIGTERM'],
 ] as const)(
-  'a group ends with the process that %s, grandchildren too, and one that was forgotten does not',
+  'a group ends with the process that %s, including grandchildren, and a forgotten group does not',
   async (_, signal) => {
     const { child, remembered, forgotten } = await start();
     child.kill(signal);
@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test('the watch keeps no process from ending', async () => {
+test('the watch does not keep a process from ending', async () => {
   const { child, remembered, forgotten } = await start();
   child.stdin.end();
   // Its own children do; without them nothing is left to wait for.

@@ -1,12 +1,12 @@
 /**
- * The process groups of child processes: signals to all of one, and none left behind when this process ends. In good
- * order it kills them itself. For when it is killed, a shell reads their numbers from a pipe that ends with this
- * process, however that ends, and then kills the last it read.
+ * The process groups of child processes: sends signals to a whole group, and leaves none behind when this process ends.
+ * At a normal end it kills them itself. In case it is killed, a shell reads their numbers from a pipe that closes with
+ * this process, and then kills the last ones it read.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** A line is all groups there are. One that was cut off by the end is none. */
+/** A line lists all existing groups. A line that was cut off by the end is ignored. */
 const WATCH = 'while read -r line; do groups=$line; done; for id in $groups; do kill -s KILL -- "-$id"; done';
 
 const alive = new Set<number>();
@@ -46,11 +46,11 @@ function startWatcher(): ChildProcess {
     cwd: '/',
     env: {},
     stdio: ['pipe', 'ignore', 'ignore'],
-    // What ends this process, such as a key in the terminal, must not end it too.
+    // A signal that ends this process, such as from a key in the terminal, must not end it too.
     detached: true,
   });
   child.unref();
-  // Without a shell a program has the end of its standard input to go by, and `dies-with-us.ts`.
+  // Without a shell a program only has the end of its standard input, and `dies-with-us.ts`.
   child.on('error', () => {});
   child.stdin.on('error', () => {});
   (child.stdin as Socket).unref();

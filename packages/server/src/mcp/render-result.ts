@@ -1,6 +1,6 @@
 /**
- * The result of an MCP tool as the text a model reads. Text stands as it is; what is no text (images, sound, binary
- * resources) is described, for a model that was asked to read it as base64 would drown in it.
+ * The result of an MCP tool as text for the model. Text stays unchanged; other content (images, sound, binary
+ * resources) is described, because a model could not use it as base64.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
@@ -44,7 +44,7 @@ function renderBlock(block: ContentBlock): string {
   }
 }
 
-/** Servers repeat their structured result as text for clients that know no other. */
+/** Servers repeat their structured result as text for clients that know no other form. */
 function says(block: ContentBlock, value: unknown): boolean {
   if (block.type !== 'text') return false;
   try {

@@ -25,7 +25,7 @@ describe('what a tool returns', () => {
     expect(big).toMatch(/^a{25000}\n\[\.\.\. 2950000 of 3000000 bytes left out \.\.\.\]\na+END!$/);
   });
 
-  test('is an error where the tool or the server says so, and only there', async () => {
+  test('is an error only if the tool or the server says so', async () => {
     const { ready, call } = startServers({ example: program('stdio-server') });
     await ready();
     expect(await call('mcp__example__fail')).toEqual({ output: 'that did not work', isError: true });
@@ -34,11 +34,11 @@ describe('what a tool returns', () => {
       output: "The MCP server 'example' did not carry out the call: it answered: no such thing",
       isError: true,
     });
-    // It did its work; that its report lacks the promised form is no failure of the call.
+    // It did its work; a result without the promised form is not a failed call.
     expect(await call('mcp__example__wrong_form')).toMatchObject({ isError: false });
   });
 
-  test('ends the server when one message is larger than can be held', async () => {
+  test('ends the server when one message is too large', async () => {
     const { ready, call, health } = startServers({ example: program('stdio-server') });
     await ready();
     const outcome = await call('mcp__example__big', { bytes: 11_000_000 });

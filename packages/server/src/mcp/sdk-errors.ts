@@ -1,4 +1,4 @@
-/** What the SDK and the network throw: what kind of failure it is, and in words that follow the name of a server. */
+/** Classifies errors of the SDK and the network, with a message that completes a sentence about the server. */
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import type { CallFailureKind } from './failures.ts';
 import { ANSWER_BROKEN_OFF } from './http-transport.ts';
@@ -15,7 +15,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 /** Errors of a connection that was never made. */
 const NEVER_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
-/** Of a call that failed. Only what is certain not to have happened may be called refused or unreached. */
+/** For a failed call. Only what certainly did not happen may be called refused or unreached. */
 export function failureKind(error: unknown): CallFailureKind {
   if (error instanceof ProtocolError && error.code !== ANSWER_BROKEN_OFF) return 'refused';
   if (isTimeout(error)) return 'timeout';
@@ -26,7 +26,7 @@ export function failureKind(error: unknown): CallFailureKind {
   return NEVER_CONNECTED.includes(rootCause(error).code ?? '') ? 'unreached' : 'unknown';
 }
 
-/** The server is there and understands, whatever it thinks of the request. */
+/** The server is there and understands, whatever its answer to the request. */
 export function isAnswer(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code !== ANSWER_BROKEN_OFF;
   return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult;

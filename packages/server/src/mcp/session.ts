@@ -1,14 +1,14 @@
 /**
- * One connection to an MCP server, from its handshake to its end. This file and those it imports are the only ones
- * that load the SDK; they are imported when the first server is connected.
+ * One connection to an MCP server, from its handshake to its end. Only this file and its imports load the SDK; they are
+ * imported when the first server is connected.
  *
  *   connecting ─handshake, tools listed→ open ─lost or closed→ over
  *
- * - `open` resolves with a session whose tools are listed, or rejects with a `ConnectFailure`, within the limit of the
- *   configuration; nothing of a failed attempt is left behind.
- * - `lost` resolves when the session is over, with the reason in words. It never rejects.
- * - A session over HTTP is no connection that could break, so it is looked after: by the minute's half, when a stream
- *   breaks off, and after a call that had no answer. The look is a listing of the tools, which is what changes anyway.
+ * - `open` resolves with a session whose tools are listed, or rejects with a `ConnectFailure`, within the configured
+ *   timeout; a failed attempt leaves nothing behind.
+ * - `lost` resolves when the session is over, with the reason as text. It never rejects.
+ * - A session over HTTP has no connection that could break, so it is checked: every half minute, when a stream breaks
+ *   off, and after a call without an answer. The check lists the tools, which may have changed anyway.
  */
 import { type CallToolResult, Client, type Tool, type Transport } from '@modelcontextprotocol/client';
 import type { Log } from '../basics/log.ts';
@@ -30,26 +30,26 @@ import {
 import { StdioTransport } from './stdio-transport.ts';
 
 const CHECK_MS = 30_000;
-/** Between two looks because something broke: a server that breaks often is not asked as often. */
+/** The minimum time between two checks because of failures: a server that fails often is not asked as often. */
 const CHECK_GAP_MS = 2_000;
 /** A burst of changes is one listing. */
 const CHANGE_DEBOUNCE_MS = 50;
 const REASON_CHARS = 500;
 
-/** As the server described it, without what the SDK would hold a result against. */
+/** The server's description, without the output schema that the SDK would check a result against. */
 export type ListedTool = Omit<Tool, 'outputSchema'>;
 
 export interface SessionOptions {
   config: McpServerConfig;
-  /** What a child process inherits a few variables of. */
+  /** The environment from which a child process inherits a few variables. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Whether to look for the newer protocol, which has no handshake, or to begin with the handshake of the older. */
+  /** Whether to try the newer protocol, which has no handshake, or to begin with the handshake of the older. */
   negotiation: 'auto' | 'legacy';
   secrets: Secrets;
   log: Log;
   /** Ends the attempt to connect. */
   signal: AbortSignal;
-  /** Called with the tools of a session that is open whenever they were listed again. */
+  /** Called with the tools of an open session whenever they were listed again. */
   onTools(tools: readonly ListedTool[]): void;
 }
 
@@ -112,8 +112,8 @@ export class Session {
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<CallToolResult> {
     try {
-      // With the definition at hand the SDK does not look for one with an output schema, and hold the result against
-      // that: what a call has done must not be reported as a failure because its report has the wrong form.
+      // With this definition the SDK does not look up an output schema and check the result against it: a call that did
+      // its work must not be reported as failed because its result has the wrong form.
       return await this.#client.callTool(
         { name: tool.name, arguments: args },
         { signal, timeout: timeoutMs, toolDefinition: tool },
@@ -137,7 +137,7 @@ export class Session {
       await this.#client.connect(this.#transport as Transport, { signal: limit, timeout });
       this.#tools = await this.#listTools(limit, timeout);
     } catch (error) {
-      // The SDK has a timer of its own for the same time, which may be the first to end.
+      // The SDK has its own timer for the same time, which may fire first.
       const reason = limit.aborted || isTimeout(error) ? this.#silence() : this.#describe(error);
       await this.close();
       throw new ConnectFailure(reason);
@@ -150,7 +150,7 @@ export class Session {
   }
 
   async #listTools(signal: AbortSignal, timeout: number): Promise<ListedTool[]> {
-    // The SDK would say so on the standard output.
+    // The SDK would print it on the standard output.
     if (this.#client.getServerCapabilities()?.tools === undefined) return [];
     const { tools } = await this.#client.listTools(undefined, { signal, timeout, cacheMode: 'refresh' });
     return tools.map(({ outputSchema: _, ...tool }) => tool);
@@ -206,7 +206,7 @@ export class Session {
     this.#childLog.end();
     this.#reason ??= this.#processEnd() ?? reason;
     this.#end.resolve(this.#reason);
-    // Calls under way are rejected by this.
+    // This rejects calls in progress.
     if (wasOpen) this.#client.close().catch(() => {});
   }
 
@@ -217,7 +217,7 @@ export class Session {
     return failure;
   }
 
-  /** What went wrong, in words that follow the name of the server. */
+  /** What went wrong, as the end of a sentence that begins with the name of the server. */
   #describe(error: unknown): string {
     if (isClosed(error)) return this.#reason ?? CONNECTION_LOST;
     return this.#processEnd() ?? this.#shorten(describeError(error));

@@ -4,12 +4,12 @@
  *   started ─exits, or says something unreadable→ ended
  *   started ─close→ stdin closed ─1 s→ SIGTERM ─1 s→ SIGKILL → ended
  *
- * The SDK has a transport for this too, but ends only the process it started and not what that has started, and waits
- * for pipes which such a grandchild may hold open. Here the child leads a process group, the group is what gets the
- * signals, and whatever is left of it when the child has ended is killed: at the end of a connection, and at the end of
- * this process, also when that is killed (`process-groups.ts`, and `dies-with-us.ts` for the child itself).
+ * The SDK has a transport for this too. But it ends only the process it started and not what that has started, and it
+ * waits for pipes that such a grandchild may hold open. Here the child leads a process group, and signals go to the
+ * group. Whatever is left of it when the child has ended is killed: at the end of a connection, and at the end of this
+ * process, even if that is killed (`process-groups.ts`, and `dies-with-us.ts` for the child itself).
  *
- * The child gets its own environment: what is configured, and a few variables a program cannot do without.
+ * The child gets its own environment: the configured variables, and a few that every program needs.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,10 +20,10 @@ import { dyingWithUs } from './dies-with-us.ts';
 import { MessageLines } from './message-lines.ts';
 import { forget, remember, signalGroup } from './process-groups.ts';
 
-/** One message; a tool whose result is larger cannot be used. */
+/** The limit of one message; a tool with a larger result cannot be used. */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const GRACE_MS = 1_000;
-/** How long the output of a child that has ended may take to arrive. */
+/** How long the output of an ended child may take to arrive. */
 const DRAIN_MS = 500;
 /** Far more than is shown of it: a secret must not be cut before it is masked. */
 const UNREADABLE_CHARS = 4_000;
@@ -54,12 +54,15 @@ export class StdioTransport implements Transport {
     this.#options = options;
   }
 
-  /** How it ended by itself, in words that follow the name of the server; undefined while it runs, or was closed. */
+  /**
+   * How it ended by itself, as the end of a sentence that begins with the name of the server; undefined while it runs,
+   * or was closed.
+   */
   get end(): string | undefined {
     return this.#end;
   }
 
-  /** A line it has printed that is no message of MCP. */
+  /** A printed line that is not an MCP message. */
   get unreadable(): string | undefined {
     return this.#unreadable;
   }
@@ -83,7 +86,7 @@ export class StdioTransport implements Transport {
 
   async close(): Promise<void> {
     this.#closing = true;
-    // Takes a moment; what is being started has to be there to be ended.
+    // Takes a moment; a process that is being started has to exist before it can be ended.
     await this.#starting?.catch(() => {});
     if (this.#child !== undefined) {
       this.#child.stdin.end();
@@ -122,7 +125,7 @@ export class StdioTransport implements Transport {
     if (child.pid !== undefined) remember(child.pid);
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.setEncoding('utf8').on('data', this.#options.onStderr);
-    // A pipe that breaks is a child that ends, which is dealt with where it does.
+    // A pipe breaks when the child ends, which is handled there.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
     const drained = Promise.all([child.stdout, child.stderr].map(closed));
     child.once('exit', (code, signal) => {

@@ -15,7 +15,7 @@ test.each([
 
 const serverName = fc.stringMatching(/^[A-Za-z0-9]{1,10}([_-][A-Za-z0-9]{1,10}){0,2}$/);
 
-test('every name is one that providers take, tells its server, and is not shared by two tools', () => {
+test('every name is accepted by providers, names its server, and is not shared by two tools', () => {
   fc.assert(
     fc.property(
       serverName,

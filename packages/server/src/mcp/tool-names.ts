@@ -1,9 +1,9 @@
 /**
- * The names under which the model knows the tools of MCP servers: `mcp__<server>__<tool>`.
+ * The names of MCP tools for the model: `mcp__<server>__<tool>`.
  *
- * Every provider takes names of up to 64 letters, digits, `_` and `-`. A tool whose own name is longer or has other
- * characters gets a readable part and a hash of its name. The result depends on the two names alone, so a lasting
- * approval means the same tool after any restart. A server's name has no `__` in it (see the configuration), so the
+ * Every provider accepts names of up to 64 letters, digits, `_` and `-`. A tool whose own name is longer or has other
+ * characters gets a readable part and a hash of its name. The result depends only on the two names, so a lasting
+ * approval means the same tool after any restart. A server's name contains no `__` (see the configuration), so the
  * first one after the prefix ends it.
  */
 import { createHash } from 'node:crypto';

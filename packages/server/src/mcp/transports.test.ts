@@ -1,4 +1,4 @@
-/** What holds over every way to reach a server. */
+/** What holds for every way to reach a server. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../../test/support/wait-for.ts';

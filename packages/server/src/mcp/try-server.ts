@@ -1,4 +1,4 @@
-/** An MCP server tried once, as `McpServer` connects it: the handshake, its tools, and the end of it. */
+/** Tries an MCP server once, as `McpServer` connects it: the handshake, its tools, and its end. */
 import type { McpServerConfig } from '../config/index.ts';
 import type { ListedTool, Session, SessionOptions } from './session.ts';
 
@@ -6,13 +6,13 @@ export type TryOptions = Pick<SessionOptions, 'environment' | 'secrets'> & {
   config: McpServerConfig;
 };
 
-/** Answers with its tools; rejects with a `ConnectFailure`. Nothing of it is left. */
+/** Returns its tools; rejects with a `ConnectFailure`. It leaves nothing behind. */
 export async function tryServer(options: TryOptions): Promise<readonly ListedTool[]> {
   const { Session } = await import('./session.ts');
   const open = (negotiation: 'legacy' | 'auto'): Promise<Session> =>
     Session.open({ ...options, negotiation, log: SILENT, signal: NEVER, onTools() {} });
   const session = await open('legacy').catch((failure: unknown) =>
-    // One that knows only the newer protocol. If it is not that, what went wrong first says more.
+    // A server that knows only the newer protocol. If that fails too, the first failure says more.
     open('auto').catch(() => {
       throw failure;
     }),

@@ -20,7 +20,7 @@ it.each([
   expect(advertisedUrl({ host, port: 8642, interfaces })).toBe(url);
 });
 
-it('has an address of the sixth version where there is no other', () => {
+it('has an IPv6 address if there is no other', () => {
   const eth0 = interfaces.eth0.slice(0, 2);
   expect(advertisedUrl({ host: '::', port: 1, interfaces: { eth0 } })).toBe('http://[2001:db8::7]:1');
 });

@@ -1,5 +1,5 @@
 /**
- * Where other servers reach this one, unless the settings say it: at the address it listens on, or, where that is every
+ * Where other servers reach this one, unless the settings say it: at the address it listens on, or, if that is every
  * address of the machine, at the first one that others can use. In a container that is the container's own.
  */
 import { hostname, networkInterfaces } from 'node:os';
@@ -18,7 +18,7 @@ export function advertisedUrl({ host, port, interfaces = networkInterfaces() }: 
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Of the fourth version where there is one: a server on 0.0.0.0 has no other. */
+/** IPv4 if there is one: a server on 0.0.0.0 has no other. */
 function outsideAddress(interfaces: NonNullable<Listening['interfaces']>): string | undefined {
   const outside = Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])

@@ -1,4 +1,4 @@
-/** Against real servers that answer as peers do, and as they should not. */
+/** Against real servers that answer like peers, and in wrong ways. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -23,7 +23,7 @@ async function listen(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(peer.address() as AddressInfo).port}`;
 }
 
-/** Answers with the seal that belongs there. */
+/** Answers with the right seal. */
 const sealed =
   (answer: RequestListener): RequestListener =>
   (request, response) => {
@@ -36,7 +36,7 @@ function ask(url: string, options: Partial<AskPeerOptions> = {}) {
   return askPeer({ seal, server: { serverId, url }, method: 'GET', path: '/peers/x?y=1', ...options });
 }
 
-it('gets the answer of the server it means, whatever its status', async () => {
+it('gets the answer of the intended server, whatever its status', async () => {
   const url = await listen(
     sealed((request, response) => response.writeHead(418).end(`${request.url} ${request.headers.range}`)),
   );
@@ -56,12 +56,12 @@ it('follows no redirect', async () => {
   expect((await ask(url)).statusCode).toBe(302);
 });
 
-it('takes nothing from a server that is another one now', async () => {
+it('accepts nothing from a different server at that address', async () => {
   const url = await listen((_, response) => response.writeHead(200).end('mine'));
   await expect(ask(url)).rejects.toThrow('another one answers at its address');
 });
 
-it('waits for a server that says it is at it, and for no silent one', async () => {
+it('waits for a server that says it is busy, but not for a silent one', async () => {
   const url = await listen(
     sealed((request, response) => {
       if (request.url === '/peers/silent') return;
@@ -87,7 +87,7 @@ it('says why there is no connection', async () => {
   await expect(ask(url)).rejects.toThrow(/ECONNREFUSED/);
 });
 
-it('lets go of the other when it is not wanted any more, before and within the answer', async () => {
+it('closes the connection when it is aborted, before and during the answer', async () => {
   let closed = 0;
   const url = await listen(
     sealed((request, response) => {

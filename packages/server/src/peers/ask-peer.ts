@@ -1,10 +1,10 @@
 /**
- * Asks another server, and waits for the head of its answer: for as long as the other says that it is at it (the
- * informational answer 102, which its routes for peers send), and no longer than a few seconds in silence. What comes
- * from an address without the seal of the server that should be there is no answer.
+ * Sends a request to another server, and waits for the head of its response: for as long as the other says that it is
+ * busy (the informational response 102, which its routes for peers send), but no longer than a few seconds in silence.
+ * A response without the seal of the expected server does not count.
  *
- * A connection is used once: one that was kept might be lost in the very moment in which it is used again, and a second
- * attempt would cost more than a new connection does between machines that are near.
+ * A connection is used once: a kept one might be lost at the moment in which it is used again, and a second attempt
+ * would cost more than a new connection between nearby machines.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -12,7 +12,7 @@ import type { KnownServer } from '../journal/peers.ts';
 import { isSame, PEER_HEADER, type PeerSeal } from './peer-seal.ts';
 
 const CONNECT_MS = 3_000;
-/** Several times what a route for peers is silent for. */
+/** Several times the longest silence of a route for peers. */
 const SILENCE_MS = 10_000;
 
 export interface AskPeerOptions {
@@ -22,13 +22,13 @@ export interface AskPeerOptions {
   /** With its query. */
   path: string;
   headers?: Record<string, string>;
-  /** Gives up, also while the answer is read. */
+  /** Gives up, also while the response is read. */
   signal?: AbortSignal;
   connectMs?: number;
   silenceMs?: number;
 }
 
-/** Why there is no answer, in words that hold nothing secret. */
+/** Why there is no answer, without any secret. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
@@ -36,7 +36,7 @@ export class NoAnswerError extends Error {
 export function askPeer(options: AskPeerOptions): Promise<IncomingMessage> {
   const { seal, server, method, path, headers = {}, signal } = options;
   const { connectMs = CONNECT_MS, silenceMs = SILENCE_MS } = options;
-  // In the form in which it is sent: some characters a client may send as they are, and a URL escapes them.
+  // As it is sent: a client may send some characters unescaped, and a URL escapes them.
   const asked = new URL(path, server.url);
   const sent = asked.pathname + asked.search;
   const { header, answer } = seal.ask({ serverId: server.serverId, method, path: sent });

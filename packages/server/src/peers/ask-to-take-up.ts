@@ -1,4 +1,4 @@
-/** Asks other servers whether they have a reader of a run, which makes those that have responsible for it. */
+/** Asks other servers whether they have a reader of a run; a server that has one becomes responsible for the run. */
 import { json } from 'node:stream/consumers';
 import type { KnownServer } from '../journal/peers.ts';
 import { askPeer } from './ask-peer.ts';

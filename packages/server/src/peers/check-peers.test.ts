@@ -16,7 +16,7 @@ const server = (serverId: string, seenMsAgo: number, other: Partial<KnownServer>
 });
 const listing = (...servers: KnownServer[]) => ({ list: async () => ({ now: NOW, servers }) });
 
-it('names the servers that are there, and is degraded while one of them is silent', async () => {
+it('names the existing servers, and is degraded while one of them is silent', async () => {
   const well = await checkPeers(
     listing(server('a', 0), server('b', 6_000), server('c', 0, { stoppedAt: NOW })),
     'b',

@@ -1,14 +1,14 @@
 /**
- * What `/health/detailed` says of the other servers on the store. That one of them is silent, or that none works on runs, is
- * not for this one to fix: it makes no check of this one fail.
+ * What `/health/detailed` says about the other servers on the store. This server cannot fix it if one of them is
+ * silent, or none works on runs, so that does not make it unhealthy.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Check } from '../basics/check.ts';
 import { isSilent, type KnownServer, type Servers } from '../journal/peers.ts';
 
-/** A server that was silent for longer is of no interest to somebody who looks at the health of the others. */
+/** A server that was silent for longer is not shown. */
 const GONE_MS = 600_000;
-/** What is wrong with a store that takes longer stands with the store. */
+/** Problems of a store that takes longer are shown with the store. */
 const ANSWER_MS = 2_000;
 
 export interface PeersCheck extends Check {

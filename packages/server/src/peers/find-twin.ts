@@ -1,13 +1,13 @@
 /**
- * A living server that goes by the id of this one: its data directory was copied, or this one's. It is asked for at the
- * address it told the others, before this server listens, so that it is not this one that answers. Only a seal made for this
- * id counts, so nothing else at that address is taken for it.
+ * Finds a living server with this server's id: its data directory, or this one's, was copied. It is asked at the
+ * address it told the others, before this server listens, so that this server does not answer itself. Only a seal made
+ * for this id counts, so nothing else at that address is mistaken for it.
  */
 import { isSilent, type KnownServer, type Servers } from '../journal/peers.ts';
 import { askPeer, NoAnswerError } from './ask-peer.ts';
 import type { PeerSeal } from './peer-seal.ts';
 
-/** After a crash in a container whose address is gone with it, the start waits for so long. */
+/** After a crash in a container whose address is gone with it, the start waits this long. */
 const CONNECT_MS = 1_000;
 
 export async function findTwin(

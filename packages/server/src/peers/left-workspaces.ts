@@ -1,9 +1,9 @@
 /**
- * Workspaces whose runs another server has deleted. They are on record; each server deletes those it has.
+ * Deletes workspaces whose runs another server has deleted. They are recorded; each server deletes its own.
  *
- * At the start the disk is compared with the record: what lies here of a run that is kept is put on record, as after a
- * move of the runs to this store. What belongs to no run and is not on record is left alone: it may belong to a store that
- * the data directory was used with before.
+ * At the start the disk is compared with the records: a workspace of a kept run gets a record, as after a move of the
+ * runs to this store. A workspace without a run and without a record is left alone: it may belong to a store that the
+ * data directory was used with before.
  */
 import { isRunId } from '@talaria/protocol';
 import type { ToolBackend } from '@talaria/sandbox';
@@ -21,7 +21,7 @@ export interface LeftWorkspacesOptions {
   workspaces: LocalWorkspaces;
   serverId: string;
   places: WorkspacePlaces;
-  /** How long runs are kept: about as late as that their workspaces may go. */
+  /** How long runs are kept: their workspaces may be deleted about that late. */
   retentionMs: number;
   log: Log;
 }
@@ -69,7 +69,7 @@ export class LeftWorkspaces {
       forget: (runIds: readonly string[]) => places.removed(serverId, runIds),
     };
     await clearInBatches(clearing, signal).catch((error: unknown) => {
-      log.error({ err: error }, 'deleting workspaces of evicted runs failed; it is tried again');
+      log.error({ err: error }, 'deleting workspaces of evicted runs failed; it will be retried');
     });
   }
 
@@ -81,7 +81,7 @@ export class LeftWorkspaces {
     } catch (error) {
       log.warn(
         { runId, err: error },
-        'the workspace of an evicted run could not be deleted; it is tried again',
+        'the workspace of an evicted run could not be deleted; it will be retried',
       );
       return false;
     }

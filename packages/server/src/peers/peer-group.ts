@@ -1,4 +1,6 @@
-/** This server among those that share its store: that it is there, who else is, and where the workspaces of runs are. */
+/**
+ * This server among those that share its store: that it exists, who else does, and where the workspaces of runs are.
+ */
 
 import type { Log } from '../basics/log.ts';
 import { isSilent, type Peers, type Place } from '../journal/peers.ts';
@@ -20,7 +22,7 @@ export interface PeerGroupOptions {
 }
 
 export class PeerGroup {
-  /** What this server and the others know each other by. */
+  /** The secret by which this server and the others know each other. */
   readonly identity: { serverId: string; seal: PeerSeal };
   /** What the work on runs has to know. */
   readonly places: SharedPlaces;
@@ -38,7 +40,7 @@ export class PeerGroup {
     this.#left = workspaces && new LeftWorkspaces({ workspaces, ...this.places, retentionMs, log });
   }
 
-  /** Before this server listens: rejects when another one lives that goes by its id. */
+  /** Before this server listens: rejects when another living server has its id. */
   async checkAlone(): Promise<void> {
     const twin = await findTwin(this.#options.peers.servers, this.identity);
     if (twin === undefined) return;
@@ -48,7 +50,7 @@ export class PeerGroup {
     );
   }
 
-  /** Resolves when the others know of this server, and that they reach it at this URL, and of what lies here. */
+  /** Resolves when the others know this server's URL and its workspaces. */
   async start(url: string): Promise<void> {
     await Promise.all([this.#presence.start(url), this.#left?.start()]);
   }
@@ -58,14 +60,14 @@ export class PeerGroup {
     await this.#presence.stop();
   }
 
-  /** Where the files of the run are; undefined when they are here, or nowhere. */
+  /** Where the files of the run are; undefined if they are here, or nowhere. */
   async findElsewhere(runId: string): Promise<Place | undefined> {
     const { peers, self } = this.#options;
     const place = await peers.workspaces.locate(runId);
     return place?.serverId === self.serverId ? undefined : place;
   }
 
-  /** Whether another server has a reader of the run, and is responsible for it now. */
+  /** Whether another server has a reader of the run and is responsible for it now. */
   async isTakenUp(runId: string): Promise<boolean> {
     const { peers, self } = this.#options;
     const { now, servers } = await peers.servers.list();

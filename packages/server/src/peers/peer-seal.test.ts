@@ -10,7 +10,7 @@ const question: PeerQuestion = {
   path: '/peers/runs/r/artifacts?path=a',
 };
 
-it('is recognized by whoever has the secret, and answered so that the other knows it', () => {
+it('is recognised by a server with the secret, and answered so that the other recognises it', () => {
   const { header, answer } = seal.ask(question);
   expect(new PeerSeal(secret).recognize(question, header)).toBe(answer);
   expect(header).not.toContain(secret.toString('hex'));
@@ -20,18 +20,18 @@ it.each([
   ['another server', { serverId: 'server_b' }],
   ['another path', { path: '/peers/runs/r/artifacts?path=b' }],
   ['another method', { method: 'POST' }],
-])('is no good for %s', (_, other) => {
+])('is invalid for %s', (_, other) => {
   const { header } = seal.ask(question);
   expect(seal.recognize({ ...question, ...other }, header)).toBeUndefined();
 });
 
-it('is not recognized without the secret, or where there is none', () => {
+it('is not recognised without the secret, or if there is none', () => {
   const { header } = new PeerSeal(randomBytes(32)).ask(question);
   for (const wrong of [header, undefined, '', '.', `${'0'.repeat(32)}.${'0'.repeat(64)}`, [header, header]]) {
     expect(seal.recognize(question, wrong)).toBeUndefined();
   }
 });
 
-it('is a new one for each request', () => {
+it('is different for each request', () => {
   expect(seal.ask(question).header).not.toBe(seal.ask(question).header);
 });

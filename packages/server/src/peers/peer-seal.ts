@@ -1,15 +1,15 @@
 /**
- * How servers on one store know each other's requests and answers. They share a secret, through the store, and never send
- * it: a request carries a random number and a seal over it, the server it is meant for, and what is asked; the answer
- * carries a seal over the same number. So a stranger that now has the address of a server that is gone learns nothing
- * it could use elsewhere, and its answer is not taken for that server's.
+ * How servers on one store authenticate each other's requests and responses. They share a secret, through the store,
+ * and never send it. A request carries a random number and a seal over that number, the intended server, and the
+ * request; the response carries a seal over the same number. So a stranger that now has the address of a former server
+ * learns nothing it could use elsewhere, and its response is not accepted as that server's.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const PEER_HEADER = 'x-talaria-peer';
 
 export interface PeerQuestion {
-  /** Of the server that is asked. */
+  /** The server that is asked. */
   serverId: string;
   method: string;
   /** With its query. */
@@ -23,13 +23,13 @@ export class PeerSeal {
     this.#secret = secret;
   }
 
-  /** The header of a request, and what that of its answer has to be. */
+  /** The header of a request, and the expected header of its response. */
   ask(question: PeerQuestion): { header: string; answer: string } {
     const nonce = randomBytes(16).toString('hex');
     return { header: `${nonce}.${this.#sealOf(question, nonce)}`, answer: this.#answer(question, nonce) };
   }
 
-  /** The header of the answer to a request of a peer; undefined for a request of anybody else. */
+  /** The header of the response to a peer's request; undefined for a request of anybody else. */
   recognize(question: PeerQuestion, header: unknown): string | undefined {
     const [, nonce = '', seal = ''] = /^([0-9a-f]{32})\.([0-9a-f]{64})$/.exec(String(header)) ?? [];
     return isSame(seal, this.#sealOf(question, nonce)) ? this.#answer(question, nonce) : undefined;
@@ -48,7 +48,7 @@ export class PeerSeal {
   }
 }
 
-/** In a time that tells nothing of where they differ. */
+/** In constant time. */
 export function isSame(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);

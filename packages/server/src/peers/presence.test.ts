@@ -25,7 +25,7 @@ function presence(): Presence {
   return new Presence({ servers: store as Servers, self, log });
 }
 
-it('tells of the server when it starts, while it lives and when it ends', async () => {
+it('announces the server when it starts, while it lives and when it ends', async () => {
   const server = presence();
   await server.start('http://a');
   await vi.advanceTimersByTimeAsync(10_000);
@@ -35,7 +35,7 @@ it('tells of the server when it starts, while it lives and when it ends', async 
   expect(logged).toEqual([]);
 });
 
-it('starts on a store that is away, says so once, and tells when that is back', async () => {
+it('starts while the store is unavailable, logs it once, and announces itself when the store is back', async () => {
   const { announce } = store;
   store.announce = () => Promise.reject(new Error('away'));
   const server = presence();
@@ -48,7 +48,7 @@ it('starts on a store that is away, says so once, and tells when that is back', 
   await server.stop();
 });
 
-it('says once that another server goes by its id', async () => {
+it('logs once that another server uses its id', async () => {
   store.renew = async () => false;
   const server = presence();
   await server.start('http://a');
@@ -57,7 +57,7 @@ it('says once that another server goes by its id', async () => {
   await server.stop();
 });
 
-it('ends also when the store cannot be told', async () => {
+it('ends even if the store cannot be told', async () => {
   store.leave = () => Promise.reject(new Error('away'));
   const server = presence();
   await server.start('http://a');
@@ -65,7 +65,7 @@ it('ends also when the store cannot be told', async () => {
   expect(logged).toEqual([expect.stringContaining('could not be told that this one ends')]);
 });
 
-it('does not wait for a store that is away to say that it ends', async () => {
+it('does not wait for an unavailable store to announce its end', async () => {
   store.renew = () => Promise.reject(new Error('away'));
   const server = presence();
   await server.start('http://a');

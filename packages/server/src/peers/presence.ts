@@ -1,6 +1,6 @@
 /**
- * Tells the others on the store that this server is there: when it starts, every few seconds while it lives, and when it
- * ends. A server that was not heard of for a month is forgotten, unless files lie there of a run that is kept.
+ * Tells the others on the store that this server exists: when it starts, every few seconds while it lives, and when it
+ * ends. A server that was not seen for a month is forgotten, unless it has files of a kept run.
  */
 
 import type { Log } from '../basics/log.ts';
@@ -32,7 +32,7 @@ export class Presence {
     this.#options = options;
   }
 
-  /** A store that does not take it now is told with the next beat. */
+  /** A store that is unavailable now gets the next beat. */
   async start(url: string): Promise<void> {
     this.#url = url;
     this.#timers = [
@@ -47,7 +47,8 @@ export class Presence {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#beating;
     const { servers, self, log } = this.#options;
-    // A store that is away was waited for just now. The others find this one silent, and no shutdown takes longer for it.
+    // An unavailable store was waited for just now. The others find this server silent, and its shutdown takes no
+    // longer.
     if (this.#startedAt === undefined || this.#failing) return;
     await servers.leave(self.serverId, this.#startedAt).catch((error: unknown) => {
       log.warn({ err: error }, 'the other servers could not be told that this one ends');
@@ -77,7 +78,7 @@ export class Presence {
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
-        log.warn({ err: error }, 'the other servers could not be told of this one; it is tried again');
+        log.warn({ err: error }, 'the other servers could not be told of this one; it will be retried');
       this.#failing = true;
     }
   }
@@ -85,7 +86,7 @@ export class Presence {
   async #forget(): Promise<void> {
     const { servers, log } = this.#options;
     await servers.forget(FORGET_AFTER_MS).catch((error: unknown) => {
-      log.warn({ err: error }, 'servers that are gone could not be forgotten; it is tried again');
+      log.warn({ err: error }, 'servers that are gone could not be forgotten; it will be retried');
     });
   }
 }

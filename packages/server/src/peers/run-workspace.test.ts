@@ -3,7 +3,7 @@ import type { WorkspacePlaces } from '../journal/peers.ts';
 import { RunWorkspace } from './run-workspace.ts';
 
 const LEASE = { runId: 'run_1', epoch: 3 };
-/** Where the workspace is on record, if anywhere; what happened, in order. */
+/** Where the workspace is recorded, if anywhere; what happened, in order. */
 let recorded: string | undefined;
 let isHere: boolean;
 let steps: string[];
@@ -37,21 +37,21 @@ it.each([
   ['elsewhere, used only by calls that failed', 'other', false, false, { lost: true, steps: [PLACED] }],
   ['elsewhere, with older files here', 'other', true, true, { lost: true, steps: ['discarded', PLACED] }],
 ])(
-  'is lost or not, and on record before that is told, when it is %s',
+  'is lost or not, and recorded before the run is told, when it is %s',
   async (_, place, here, used, expected) => {
     [recorded, isHere] = [place, here];
     expect({ lost: await workspace().isLost(used), steps }).toEqual(expected);
   },
 );
 
-it('is put on record once', async () => {
+it('is recorded once', async () => {
   const { place } = workspace();
   await Promise.all([place(), place()]);
   await place();
   expect(steps).toEqual([PLACED]);
 });
 
-it('is on no record where there is no other server', async () => {
+it('is not recorded if there is no other server', async () => {
   const alone = workspace({ alone: true });
   await alone.place();
   expect(await alone.isLost(true)).toBe(true);

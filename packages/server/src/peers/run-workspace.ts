@@ -1,17 +1,17 @@
 /**
  * The workspace of a run, for the time of one claim.
  *
- * Where several servers share a store, it is on record where the workspace is before the first call can make one. A server
- * that takes a run over finds from that whether it has the files. It may have some and still not have them: of a run it
- * worked on before another server did, it has those of an earlier time. To go on with them would be to undo, unseen, what
- * the run did elsewhere, so they are deleted, and the run is told that its workspace is empty. The same is on record before
- * it is told, so that whoever takes the run over next does not find the files it was told are gone.
+ * If several servers share a store, the location of the workspace is recorded before the first call can create one. A
+ * server that takes a run over learns from the record whether it has the files. It may have outdated ones: if it worked
+ * on the run before another server did, its files are from an earlier time. Continuing with them would silently undo
+ * what the run did elsewhere. So they are deleted, and the run is told that its workspace is empty. That is recorded
+ * before the run is told, so that the next owner does not find files that the run was told are gone.
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Lease } from '../journal/journal.ts';
 import type { WorkspacePlaces } from '../journal/peers.ts';
 
-/** What a server has to know to have workspaces beside others. */
+/** What a server must know about workspaces on other servers. */
 export interface SharedPlaces {
   serverId: string;
   places: WorkspacePlaces;
@@ -19,7 +19,7 @@ export interface SharedPlaces {
 
 export interface RunWorkspaceOptions {
   backend: Pick<ToolBackend, 'openWorkspace' | 'discard'>;
-  /** Undefined where no other server can have worked on the run. */
+  /** Undefined if no other server can have worked on the run. */
   shared: SharedPlaces | undefined;
 }
 
@@ -43,7 +43,7 @@ export class RunWorkspace {
     return this.#placing ?? Promise.resolve();
   };
 
-  /** Whether the files of the run are not here. `used`: whether calls of it have worked with any. */
+  /** Whether the files of the run are missing here. `used`: whether its calls have worked with any. */
   async isLost(used: boolean): Promise<boolean> {
     const { backend, shared } = this.#options;
     const { runId } = this.#lease;

@@ -57,7 +57,7 @@ describe('acquiring', () => {
     expect(slots.stats('ada')).toMatchObject({ held: 2, waiting: 0, available: 0, backend: 'fake' });
   });
 
-  test('a trajectory that the key holds gives the same slot, also to two who ask at once', async () => {
+  test('a trajectory that the key holds gives the same slot, also to two concurrent callers', async () => {
     const [first, second] = await Promise.all([acquire('ada', 'task-1'), acquire('ada', 'task-1')]);
     expect(second).toEqual(first);
     expect((await acquire('ada', 'task-1')).id).toBe(first.id);
@@ -76,7 +76,7 @@ describe('acquiring', () => {
     expect([...backend.held.keys()]).not.toContain(run);
   });
 
-  test('waits for a place as long as it may, and then is told when to come again', async () => {
+  test('waits for a place as long as allowed, and then says when to retry', async () => {
     await acquire('ada');
     await acquire('ada');
     const waits = acquire('ada').catch((error: unknown) => error);
@@ -124,7 +124,7 @@ describe('acquiring', () => {
     expect(slots.list('ada')).toHaveLength(1);
   });
 
-  test('a backend that is down is named, and costs no place', async () => {
+  test('a backend that is down is named, and takes no place', async () => {
     backend.broken = true;
     await code(acquire('ada')).toMatchObject({ code: 'backend_down' });
     expect(slots.stats('ada')).toMatchObject({ held: 0, available: 2 });
@@ -134,7 +134,7 @@ describe('acquiring', () => {
 });
 
 describe('executing', () => {
-  test('answers in the order of the calls, with each result told as it comes', async () => {
+  test('answers in the order of the calls, and reports each result as it comes', async () => {
     const [one, two] = [await acquire('ada'), await acquire('ada')];
     const told: number[] = [];
     const batch = slots.execute(
@@ -164,7 +164,7 @@ describe('executing', () => {
     expect(backend.calls).toEqual([]);
   });
 
-  test('an unknown slot is a result of its own beside known ones', async () => {
+  test('an unknown slot has its own result beside known ones', async () => {
     const { id } = await acquire('ada');
     const batch = execute('ada', ['slot_unknown', id]);
     backend.calls[0]!.end();
@@ -207,7 +207,7 @@ describe('a slot that is not used', () => {
     expect(slots.stats('ada').available).toBe(2);
   });
 
-  test('is one only after its last batch, however long that took', async () => {
+  test('counts as idle only after its last batch, however long that took', async () => {
     const { id } = await acquire('ada');
     const batch = execute('ada', [id]);
     await vi.advanceTimersByTimeAsync(3 * IDLE_MS);
@@ -219,7 +219,7 @@ describe('a slot that is not used', () => {
     expect(slots.list('ada')).toEqual([]);
   });
 
-  test('is not one while its files are read, or when it was acquired again', async () => {
+  test('is not idle while its files are read, or when it was acquired again', async () => {
     const { id } = await acquire('ada', 'task-1');
     {
       using _reading = slots.use('ada', id);
@@ -233,7 +233,7 @@ describe('a slot that is not used', () => {
 });
 
 describe('releasing', () => {
-  test('ends what runs, and frees the place for who waits', async () => {
+  test('ends what runs, and gives the place to the next caller', async () => {
     const { id } = await acquire('ada');
     await acquire('ada');
     const [batch, waits] = [execute('ada', [id]), acquire('ada')];
@@ -255,7 +255,7 @@ describe('releasing', () => {
     expect(backend.workspaces.size).toBe(0);
   });
 
-  test('deletes the files where that is asked for', async () => {
+  test('deletes the files on request', async () => {
     const { id } = await acquire('ada', 'task-1');
     await slots.release('ada', id, { resetWorkspace: true });
     expect(backend.workspaces.size).toBe(0);
@@ -263,7 +263,7 @@ describe('releasing', () => {
 });
 
 describe('draining', () => {
-  test('refuses who waits, lets batches end, and releases every slot', async () => {
+  test('refuses waiting callers, lets batches end, and releases every slot', async () => {
     const { id } = await acquire('ada');
     await acquire('bob', 'task-1');
     const [batch, waits] = [execute('ada', [id]), acquire('bob')];
@@ -277,7 +277,7 @@ describe('draining', () => {
     await code(acquire('ada')).toMatchObject({ code: 'gateway_draining' });
   });
 
-  test('does not wait for a batch longer than it may', async () => {
+  test('waits for a batch only for a limited time', async () => {
     const { id } = await acquire('ada');
     const batch = execute('ada', [id]);
     const drained = slots.drain(10_000);

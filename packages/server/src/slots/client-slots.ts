@@ -7,9 +7,9 @@
  * - A slot belongs to the key that acquired it. For any other key it does not exist.
  * - Acquiring a trajectory that its key holds gives the same slot. Acquires of one trajectory happen one after the
  *   other; that an acquire waits for a release of the same files is the backend's part.
- * - An acquire ends within `waitMs`, or when its client leaves. Whoever was not given a slot holds none.
+ * - An acquire ends within `waitMs`, or when its client leaves. A caller that got no slot holds none.
  * - A slot in use is never idle: a batch counts from its beginning to its end.
- * - What was held is forgotten with the process. The files of trajectories stay for a while (kept-workspaces.ts).
+ * - Held slots are forgotten with the process. The files of trajectories stay for a while (kept-workspaces.ts).
  */
 import { createId, type SlotResult, type Slot as SlotView, TalariaError } from '@talaria/protocol';
 import type { Slot, ToolBackend } from '@talaria/sandbox';
@@ -20,7 +20,7 @@ import { goneResult, toWireResult } from './execution-results.ts';
 import { KeptWorkspaces, namelessWorkspace, trajectoryWorkspace } from './kept-workspaces.ts';
 import { type GiveBack, SlotPlaces } from './slot-places.ts';
 
-/** Each is an open request. More than this are a client in a loop, and not one that trains something. */
+/** Each is an open request. More than this is a client in a loop, not one that trains something. */
 const WAITING_MAX = 1_000;
 
 export interface ClientSlotsOptions {
@@ -46,7 +46,7 @@ export interface ExecuteOptions {
   timeoutS: number | undefined;
   /** Aborting it ends the calls that still run. */
   signal: AbortSignal;
-  /** Is told of each result as soon as it is there. */
+  /** Gets each result as soon as it arrives. */
   onResult?: ((result: SlotResult, index: number) => void) | undefined;
 }
 
@@ -54,7 +54,7 @@ interface Held {
   readonly id: string;
   readonly owner: string;
   readonly trajectoryId: string | undefined;
-  /** The name that the backend knows its files by. */
+  /** The backend's name for its files. */
   readonly workspace: string;
   readonly slot: Slot;
   readonly giveBack: GiveBack;
@@ -63,10 +63,10 @@ interface Held {
   idle: NodeJS.Timeout | undefined;
 }
 
-/** A slot that is not released for being idle until it is disposed. */
+/** A slot that is not released as idle until it is disposed. */
 export interface SlotInUse extends Disposable {
   slot: Slot;
-  /** The name that the backend knows its files by. */
+  /** The backend's name for its files. */
   workspace: string;
 }
 
@@ -76,7 +76,7 @@ export class ClientSlots {
   readonly #places: SlotPlaces;
   readonly #kept: KeptWorkspaces;
   readonly #held = new Map<string, Held>();
-  /** The acquire of each workspace that is under way. */
+  /** The acquire in progress of each workspace. */
   readonly #turns = new Map<string, Promise<void>>();
   readonly #batches = new Set<Promise<unknown>>();
 
@@ -112,14 +112,14 @@ export class ClientSlots {
     }
   }
 
-  /** Throws `slot_not_found` where the key holds none of the slots that are named. */
+  /** Throws `slot_not_found` if the key holds none of the named slots. */
   expectKnown(owner: string, calls: readonly Pick<SlotCall, 'slotId'>[]): void {
     if (!calls.some(({ slotId }) => this.#find(owner, slotId) !== undefined)) throw notFound();
   }
 
   /**
-   * The results, in the order of the calls. A call of a slot that the key does not hold is answered as `gone`, and never
-   * spoils the others; a batch without any known slot is refused with `slot_not_found`.
+   * The results, in the order of the calls. A call in a slot that the key does not hold is answered as `gone`, and does
+   * not affect the others; a batch without any known slot is refused with `slot_not_found`.
    */
   async execute(owner: string, calls: readonly SlotCall[], options: ExecuteOptions): Promise<SlotResult[]> {
     this.expectKnown(owner, calls);
@@ -129,7 +129,7 @@ export class ClientSlots {
       results[index] = result;
       options.onResult?.(result, index);
     };
-    /** The places in `calls` of those that are sent. */
+    /** The indices in `calls` of those that are sent. */
     const sent = calls.flatMap((_, index) => (known[index] === undefined ? [] : [index]));
     const inUse = new Set(sent.map((index) => known[index]!));
     for (const held of inUse) this.#begin(held);
@@ -163,7 +163,7 @@ export class ClientSlots {
     await this.#end(this.#existing(owner, slotId), options);
   }
 
-  /** For whoever reads its files; throws `slot_not_found`. */
+  /** For readers of its files; throws `slot_not_found`. */
   use(owner: string, slotId: string): SlotInUse {
     const held = this.#existing(owner, slotId);
     this.#begin(held);
@@ -201,7 +201,7 @@ export class ClientSlots {
     return this.#options.backend.defaultTimeoutS;
   }
 
-  /** Refuses those who wait, gives batches that are under way this long, and releases every slot. */
+  /** Refuses waiting callers, gives batches in progress this long, and releases every slot. */
   async drain(ms: number): Promise<void> {
     this.#places.close();
     await atMost(ms, Promise.allSettled(this.#batches));
@@ -215,7 +215,7 @@ export class ClientSlots {
     await this.#kept.stop();
   }
 
-  /** One acquire of a workspace at a time; whoever waits for its turn leaves when the signal is aborted. */
+  /** One acquire of a workspace at a time; a caller that waits for its turn leaves when the signal aborts. */
   async #inTurn<T>(workspace: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     for (let before = this.#turns.get(workspace); before; before = this.#turns.get(workspace)) {
       await unlessAborted(before, signal);
@@ -249,7 +249,7 @@ export class ClientSlots {
         lost: false,
         idle: undefined,
       };
-      // Whoever asked may have left while the backend was at it.
+      // The caller may have left while the backend was busy.
       if (signal.aborted) {
         await this.#giveToBackend(held, { resetWorkspace: false });
         signal.throwIfAborted();

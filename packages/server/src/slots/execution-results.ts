@@ -1,4 +1,4 @@
-/** Results of calls as clients are given them: named by the id that the client knows its slot by. */
+/** Results of calls for clients: with the slot id that the client knows. */
 import { randomUUID } from 'node:crypto';
 import { API_ERRORS, type SlotResult } from '@talaria/protocol';
 import type { ExecutionResult } from '@talaria/sandbox';
@@ -8,7 +8,7 @@ export function toWireResult(result: ExecutionResult, slotId: string): SlotResul
   return { success, output, error, execution_id: executionId, slot_id: slotId, metadata };
 }
 
-/** Of a call in a slot that its caller does not hold. */
+/** For a call in a slot that its caller does not hold. */
 export function goneResult(slotId: string): SlotResult {
   return {
     success: false,

@@ -33,12 +33,12 @@ test('released files are kept for the time, and then deleted', async () => {
   kept.keep('traj_a');
   await vi.advanceTimersByTimeAsync(KEEP_MS - 1);
   expect(present).toContain('traj_a');
-  // The sweep looks every tenth of the time.
+  // The sweep runs every tenth of the time.
   await vi.advanceTimersByTimeAsync(KEEP_MS / 5);
   expect(present).not.toContain('traj_a');
 });
 
-test('files that are in use again are left alone', async () => {
+test('files that are in use again are not deleted', async () => {
   await kept.start();
   present.add('traj_a');
   kept.keep('traj_a');
@@ -47,7 +47,7 @@ test('files that are in use again are left alone', async () => {
   expect(present).toContain('traj_a');
 });
 
-test('what cannot be deleted is tried again', async () => {
+test('retries what cannot be deleted', async () => {
   await kept.start();
   present.add('traj_a');
   kept.keep('traj_a');
@@ -70,7 +70,7 @@ test('a restarted server deletes nameless files at once, trajectories later, and
   expect([...present]).toEqual([run, 'traj_of_somebody']);
 });
 
-test('a workspace is of one key and one trajectory', () => {
+test('a workspace belongs to one key and one trajectory', () => {
   const names = [
     trajectoryWorkspace('ada', 'x'),
     trajectoryWorkspace('bob', 'x'),

@@ -1,9 +1,9 @@
 /**
  * The files of trajectories whose slots were released: kept for a while for the next acquire, then deleted.
  *
- * The names of the workspaces tell what they belong to, so a restarted server knows those that its predecessor left:
- * it deletes the ones of slots without a trajectory at once, and keeps those of trajectories for the usual time from
- * its start on. Workspaces of runs are no concern of this class.
+ * The names of the workspaces show what they belong to, so a restarted server recognises those that its predecessor
+ * left: it deletes the ones of slots without a trajectory at once, and keeps those of trajectories for the usual time
+ * from its start on. This class ignores workspaces of runs.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { ToolBackend } from '@talaria/sandbox';
@@ -43,7 +43,7 @@ export class KeptWorkspaces {
     this.#options = options;
   }
 
-  /** Takes over what a server before this one left. The backend is started. */
+  /** Takes over what an earlier server left. The backend is started. */
   async start(): Promise<void> {
     const { backend, keepMs, log } = this.#options;
     try {

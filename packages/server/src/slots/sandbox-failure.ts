@@ -1,8 +1,8 @@
-/** What goes wrong in a sandbox, as an answer to a request. */
+/** Turns a failure of the sandbox into the answer to a request. */
 import { type ApiErrorCode, TalariaError } from '@talaria/protocol';
 import { SandboxError, type SandboxErrorCode } from '@talaria/sandbox';
 
-/** Everything else is the sandbox not working at present. */
+/** Everything else means that the sandbox does not work at the moment. */
 const CODES: Partial<Record<SandboxErrorCode, ApiErrorCode>> = {
   invalid_path: 'invalid_path',
   artifact_not_found: 'artifact_not_found',
@@ -19,7 +19,7 @@ const ABOUT_PATHS: ReadonlySet<ApiErrorCode> = new Set([
   'artifact_too_large',
 ]);
 
-/** By then a container may be up again, or the daemon. */
+/** By then a container, or the daemon, may be up again. */
 const RETRY_AFTER_S = 5;
 
 /** `mask` hides secrets: the message may quote what a container printed. */

@@ -31,7 +31,7 @@ async function giveBack(name: string): Promise<void> {
   await settled();
 }
 
-test('places are given out up to the maximum, and a place that is given back goes to who waits', async () => {
+test('gives out places up to the maximum, and gives a returned place to the next caller', async () => {
   const places = makePlaces(2);
   for (const name of ['ada-1', 'ada-2', 'ada-3']) void ask(places, name);
   await settled();
@@ -67,7 +67,7 @@ test('a key waits at its own quota while others find room', async () => {
   expect(served.at(-1)).toBe('ada-2');
 });
 
-test('a free place goes to the key that holds the fewest, however many of another came before', async () => {
+test('a free place goes to the key that holds the fewest, however many callers of another came before', async () => {
   const places = makePlaces(3);
   for (const name of ['ada-1', 'ada-2', 'ada-3', 'ada-4', 'ada-5', 'bob-1', 'bob-2']) void ask(places, name);
   await settled();
@@ -78,7 +78,7 @@ test('a free place goes to the key that holds the fewest, however many of anothe
   expect(served.at(-1), 'one each: it was longer ago for ada').toBe('ada-4');
 });
 
-test('keys that hold as many take turns', async () => {
+test('keys that hold the same number take turns', async () => {
   const places = makePlaces(1);
   for (const name of ['ada-1', 'ada-2', 'ada-3', 'bob-1', 'bob-2']) void ask(places, name);
   await settled();
@@ -86,7 +86,7 @@ test('keys that hold as many take turns', async () => {
   expect(served).toEqual(['ada-1', 'bob-1', 'ada-2', 'bob-2', 'ada-3']);
 });
 
-test('a caller that leaves holds nothing and is given nothing', async () => {
+test('a caller that leaves holds nothing and gets nothing', async () => {
   const places = makePlaces(1);
   await ask(places, 'ada-1');
   const leaving = new AbortController();
@@ -103,7 +103,7 @@ test('a caller that leaves holds nothing and is given nothing', async () => {
   );
 });
 
-test('no more wait than may, and those who may not are told when to come again', async () => {
+test('limits how many wait, and tells the others when to retry', async () => {
   const places = makePlaces(1, 1, 1);
   await ask(places, 'ada-1');
   void ask(places, 'ada-2');
@@ -121,7 +121,7 @@ test('no more wait than may, and those who may not are told when to come again',
   expect(places.waiting('bob'), 'the bound is of each key').toBe(1);
 });
 
-test('closing refuses those who wait and those who come, and leaves what is held alone', async () => {
+test('closing refuses waiting and new callers, and leaves held places alone', async () => {
   const places = makePlaces(1);
   await ask(places, 'ada-1');
   const waits = ask(places, 'bob-1');

@@ -2,9 +2,9 @@
  * How many slots clients may hold, and who is next when there are too few.
  *
  * - All keys together hold at most `max` places, each key at most `maxPerOwner`.
- * - A caller that finds no place waits until one is free or its signal is aborted; then it holds nothing.
- * - A free place goes to the waiting key that holds the fewest. Of several such keys it goes to the one that was given
- *   a place longest ago, and of one key to the caller that came first.
+ * - A caller that finds no place waits until one is free or its signal aborts; then it holds nothing.
+ * - A free place goes to the waiting key that holds the fewest. Among equal keys it goes to the one that got a place
+ *   longest ago, and within a key to the caller that came first.
  * - A key has at most `maxWaiting` callers waiting; one more is refused at once.
  */
 import { TalariaError } from '@talaria/protocol';
@@ -19,7 +19,7 @@ export interface SlotPlacesOptions {
   pace: QueuePace;
 }
 
-/** Gives the place back; a second call does nothing. */
+/** Returns the place; a second call does nothing. */
 export type GiveBack = () => void;
 
 interface Caller {
@@ -32,7 +32,7 @@ export class SlotPlaces {
   readonly #held = new Map<string, number>();
   /** By key, each in the order of arrival. */
   readonly #waiting = new Map<string, Set<Caller>>();
-  /** By key: when it was last given a place, as a number that grows. */
+  /** By key: when it last got a place, as a growing number. */
   readonly #servedAt = new Map<string, number>();
   #total = 0;
   #served = 0;
@@ -60,24 +60,24 @@ export class SlotPlaces {
     return Math.max(0, Math.min(max - this.#total, maxPerOwner - this.held(owner)));
   }
 
-  /** Rejects with the reason of the signal, `no_slot_free` where too many wait, or `gateway_draining` after `close`. */
+  /** Rejects with the reason of the signal, `no_slot_free` if too many wait, or `gateway_draining` after `close`. */
   async take(owner: string, signal: AbortSignal): Promise<GiveBack> {
     signal.throwIfAborted();
     if (this.#closed) throw draining();
-    // Whoever waits although there is room has reached the quota of its own key, and is not overtaken.
+    // A caller that waits although there is room has reached the quota of its own key, and is not overtaken.
     if (this.free(owner) > 0) return this.#give(owner);
     if (this.waiting(owner) >= this.#options.maxWaiting) throw this.refusal();
     return this.#wait(owner, signal);
   }
 
-  /** What a caller is told that got no place in time. */
+  /** The error for a caller that got no place in time. */
   refusal(): TalariaError {
     let waiting = 1;
     for (const callers of this.#waiting.values()) waiting += callers.size;
     return new TalariaError('no_slot_free', { retryAfterS: this.#options.pace.retryAfterS(waiting) });
   }
 
-  /** Nobody is given a place any more. */
+  /** Nobody gets a place any more. */
   close(): void {
     this.#closed = true;
     for (const callers of this.#waiting.values()) for (const caller of callers) caller.refuse(draining());

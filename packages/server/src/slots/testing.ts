@@ -25,7 +25,7 @@ export class FakeBackend {
   reason = 'The daemon does not answer.';
   starts = 0;
 
-  /** What a `ToolBackend` has that nobody asks for here is missing. */
+  /** The rest of a `ToolBackend`, which nothing here uses, is missing. */
   get asBackend(): ToolBackend {
     return this as unknown as ToolBackend;
   }

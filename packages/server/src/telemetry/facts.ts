@@ -1,12 +1,12 @@
 /**
- * What the parts of the server tell those who measure it. Metrics and traces are made of these facts and of nothing
+ * What the parts of the server report to metrics and traces. Metrics and traces are made of these facts and of nothing
  * else; no other part of the server knows of Prometheus or OpenTelemetry.
  *
- * - A fact is told once, when it is over: a step that ended, a call that has its outcome, a commit that is durable.
- *   Nothing is told of a piece of text that streams by.
- * - Telling costs the teller next to nothing and never fails (see telemetry.ts).
- * - A fact holds names, counts and times: no prompt, command, output or key. What a client or a model may choose freely
- *   is bounded by whoever makes a label or an attribute of it (tool-names.ts).
+ * - A fact is reported once, when it is over: a step that ended, a call that has its outcome, a commit that is durable.
+ *   Streaming text is not reported.
+ * - Reporting costs next to nothing and never fails (see telemetry.ts).
+ * - A fact holds names, counts and times: no prompt, command, output or key. Values that a client or a model may choose
+ *   freely are bounded by the code that makes a label or an attribute of them (tool-names.ts).
  *
  * Times are milliseconds since the epoch.
  */
@@ -19,7 +19,7 @@ import type { Settlement } from '../journal/outbox.ts';
 export interface ObservedRun {
   runId: string;
   createdAt: number;
-  /** The trace its creator asked for it to be part of, in W3C form. */
+  /** The trace that its creator wants it to belong to, in W3C form. */
   traceparent: string | null;
 }
 
@@ -41,8 +41,8 @@ export interface StepEnded extends Span {
 export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted' | 'aborted';
 
 /**
- * Of a workspace that is kept for the next owner of its run: `unchanged` since it was last stored, `too_large` to be
- * stored. Of one that the next owner needs: `restored`, or `unusable`.
+ * For a workspace that is saved for the next owner of its run: `unchanged` since it was last stored, `too_large` to be
+ * stored. For one that the next owner needs: `restored`, or `unusable`.
  */
 export type SnapshotOutcome = 'stored' | 'unchanged' | 'too_large' | 'failed' | 'restored' | 'unusable';
 
@@ -51,7 +51,7 @@ export type ApprovalOutcome = ApprovalChoice | 'timeout' | 'aborted';
 
 export type Fact =
   | { fact: 'run.submitted'; outcome: CreateOutcome['kind'] }
-  /** A worker took it: for the first time, or to go on where another was cut off or has let go. */
+  /** A worker claimed it: for the first time, or to continue where another was interrupted or has released it. */
   | { fact: 'run.claimed'; run: ObservedRun; at: number; first: boolean }
   | { fact: 'run.first_event'; run: ObservedRun; at: number }
   | {
@@ -65,10 +65,10 @@ export type Fact =
       usage: Usage;
     }
   | ({ fact: 'model.step'; run: ObservedRun; model: string } & StepEnded)
-  /** `span` is the time it ran, where that is known: not that of a call that never ran or was cut off by a crash. */
+  /** `span` is the time it ran, if that is known: not for a call that never ran or was interrupted by a crash. */
   | { fact: 'tool.call'; run: ObservedRun; tool: string; outcome: ToolOutcome; span: Span | null }
   | ({ fact: 'approval.wait'; run: ObservedRun; outcome: ApprovalOutcome } & Span)
-  /** `skipped`: its last run was unfinished; `postponed`: it could not be started now, and is tried again. */
+  /** `skipped`: its last run was unfinished; `postponed`: it could not be started now, and will be retried. */
   | { fact: 'job.due'; outcome: 'started' | 'skipped' | 'postponed' }
   /** One attempt to deliver a message; `returned`: the server was stopping. */
   | ({ fact: 'webhook.attempt'; outcome: Settlement['kind'] } & Span)
@@ -81,11 +81,11 @@ export type Fact =
       /** The pattern of the route, never the path; undefined where none fits. */
       route: string | undefined;
       status: number;
-      /** Until its answer began; undefined for a stream. */
+      /** Until its response began; undefined for a stream. */
       durationMs: number | undefined;
     };
 
 export type Report = (fact: Fact) => void;
 
-/** For whoever is measured by nobody. */
+/** Used when nothing measures. */
 export const noReport: Report = () => {};

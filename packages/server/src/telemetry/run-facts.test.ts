@@ -84,7 +84,7 @@ test('calls of tools, and the first event', () => {
   ]);
 });
 
-test('a gated call runs from its approval on; one that was denied never ran', () => {
+test('a gated call runs from its approval on; a denied one never ran', () => {
   const gated = [started('a', true), queued('q', 'a'), asked('q', 'a')];
   const executing: NewRecord = { event: 'tool.executing', private: { tool_call_id: 'a' } };
   expect(factsOf([answered('q', 'once'), executing, done('a')], gated)).toEqual([
@@ -97,11 +97,11 @@ test('a gated call runs from its approval on; one that was denied never ran', ()
   ]);
 });
 
-test('of a call that a crash cut off nobody knows how long it ran', () => {
+test('nobody knows how long a call ran that a crash interrupted', () => {
   expect(factsOf([done('a', true, true)], [started('a')])).toEqual([call('interrupted', null)]);
 });
 
-test('the end of a run ends what was under way', () => {
+test('the end of a run ends what was in progress', () => {
   const end: NewRecord = { event: 'run.cancelled', public: { usage_so_far: USAGE } };
   const before = [started('a'), started('b', true), queued('q', 'b'), asked('q', 'b')];
   expect(factsOf([end], before)).toEqual([

@@ -1,7 +1,7 @@
 /**
- * A run's records as facts: what has begun and what came of it. The records are what happened, so nobody has to report
- * a tool call or an approval beside appending it; and a new owner that takes in the log knows since when a person has
- * been waited for.
+ * Turns a run's records into facts: what has begun and how it ended. The records are what happened, so nothing has to
+ * report a tool call or an approval beside appending it; and a new owner that reads the log knows since when a person
+ * has been waited for.
  *
  * Only the model's steps are reported by the agent itself: one that fails leaves no record.
  */
@@ -27,7 +27,7 @@ export function isEnd(record: LogRecord): record is EndRecord {
   return isTerminalEvent(record.event);
 }
 
-/** `run` may be as it was at any time since its last claim. */
+/** `run` may be in its state at any time since its last claim. */
 export function finished(run: StoredRun, end: EndRecord): Fact {
   return {
     fact: 'run.finished',
@@ -54,12 +54,12 @@ export class RunFacts {
     this.#report = report;
   }
 
-  /** Takes in what was on record before: none of it is news. */
+  /** Applies earlier records without reporting them. */
   replay(records: readonly LogRecord[]): void {
     for (const record of records) this.#take(record, () => {});
   }
 
-  /** Takes in what has just become durable, and reports what it completes. */
+  /** Applies records that have just become durable, and reports what they complete. */
   recorded(records: readonly LogRecord[]): void {
     for (const record of records) this.#take(record, this.#report);
   }
@@ -105,7 +105,7 @@ export class RunFacts {
       case 'run.cancelled':
         this.#ended(record, report);
         break;
-      // Nothing that begins, ends or is waited for.
+      // Records without a beginning, an end or a wait.
       case 'run.accepted':
       case 'run.claimed':
       case 'run.released':

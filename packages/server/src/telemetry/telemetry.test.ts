@@ -4,7 +4,7 @@ import { Telemetry } from './telemetry.ts';
 
 const FACT: Fact = { fact: 'journal.commit', durationMs: 1, records: 1, failed: false };
 
-test('one who fails to measure neither harms the work nor the others, and is logged once', () => {
+test('an observer that throws harms neither the work nor the others, and is logged once', () => {
   const logged: string[] = [];
   const log = { debug() {}, info() {}, warn() {}, error: (_: object, text: string) => logged.push(text) };
   const heard: Fact[] = [];

@@ -1,6 +1,6 @@
 /**
- * Hands each fact to everyone who measures. Measuring never harms the work: whatever goes wrong there ends here, in one
- * log line for each who fails.
+ * Passes each fact to all observers. Measuring never harms the work: an observer's failure ends here, in one log line
+ * per observer.
  */
 import type { Log } from '../basics/log.ts';
 import type { Fact, Report } from './facts.ts';

@@ -1,12 +1,12 @@
 /**
- * What may be told of a tool's name. A model can make up any name, of any length and with anything in it, so only names
- * of tools that there are leave the server.
+ * Which tool names may be reported. A model can make up any name, of any length and content, so only names of existing
+ * tools leave the server.
  */
 
 export interface ToolNames {
-  /** One of a fixed set: tools of MCP servers are one of it, as they come and go. */
+  /** One of a fixed set: all tools of MCP servers are one entry, because they come and go. */
   label(tool: string): string;
-  /** The name, of any tool that there is. */
+  /** The name, if the tool exists. */
   name(tool: string): string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * `talaria artifacts cat`: a file, byte for byte; on a terminal as text that cannot drive it.
+ * `talaria artifacts cat`: a file, byte for byte; on a terminal as text without escape sequences.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -26,7 +26,7 @@ export async function printBody(body: ReadableStream<Uint8Array>, { stdout }: Te
   try {
     await pipeline(Readable.fromWeb(body), process.stdout, { end: false, signal: stdout.closed });
   } catch (error) {
-    // Whoever read it has enough.
+    // The reader of the output has read enough.
     if (!stdout.closed.aborted) throw error;
   }
 }

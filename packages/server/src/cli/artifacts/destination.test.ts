@@ -38,7 +38,7 @@ describe('a name from a workspace', () => {
     '世'.repeat(86),
   ])('%j is not', (name) => {
     expect(isSafeName(name)).toBe(false);
-    expect(() => chooseDestination(name, undefined)).toThrow(/no safe name/);
+    expect(() => chooseDestination(name, undefined)).toThrow(/not a safe file name/);
   });
 
   it.each([
@@ -54,18 +54,18 @@ describe('a name from a workspace', () => {
 });
 
 describe('the destination', () => {
-  it('is what the person says, as it is', () => {
+  it('is the given path, unchanged', () => {
     expect(chooseDestination('..', '../elsewhere/-x')).toBe('../elsewhere/-x');
   });
 
-  it('is in the directory the person names', () => {
+  it('is in the given directory', () => {
     const directory = temporaryDirectory();
     expect(chooseDestination('a.txt', directory)).toBe(join(directory, 'a.txt'));
     expect(chooseDestination('a.txt', 'missing/')).toBe(join('missing', 'a.txt'));
-    expect(() => chooseDestination('..', directory)).toThrow(/no safe name/);
+    expect(() => chooseDestination('..', directory)).toThrow(/not a safe file name/);
   });
 
-  it('must not be there, not even as a link that leads nowhere', () => {
+  it('must not exist, not even as a dangling link', () => {
     const directory = temporaryDirectory();
     symlinkSync('nowhere', join(directory, 'link'));
     mkdirSync(join(directory, 'd'));

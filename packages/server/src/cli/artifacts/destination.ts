@@ -1,6 +1,6 @@
 /**
- * Where a download goes. A name that comes from a workspace was made up by a command there: one that could land
- * elsewhere, or that does not look like what it is, is refused, and the person gives a name with -o.
+ * Where a download is saved. A command in the workspace made up the file's name. A name that could end up elsewhere, or
+ * that does not look like what it is, is refused; the person then gives a name with -o.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { basename, join, posix } from 'node:path';
@@ -12,7 +12,7 @@ const NAME_MAX_BYTES = 255;
 /** Separators of any system, drives, and the names Windows keeps for devices. */
 const ELSEWHERE = /[/\\:]|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/** The last part of a path of the workspace; undefined for the workspace itself. */
+/** The last part of a workspace path; undefined for the workspace itself. */
 export function nameOf(path: string): string | undefined {
   const name = posix.basename(path);
   return name === '' || name === '.' ? undefined : name;
@@ -21,23 +21,21 @@ export function nameOf(path: string): string | undefined {
 export function isSafeName(name: string): boolean {
   if (name === '' || name === '.' || name === '..' || name.startsWith('-')) return false;
   if (ELSEWHERE.test(name) || /[\n\t]/.test(name) || safeCommand(name) !== name) return false;
-  // Bytes that were not UTF-8 have been replaced on the way: it is not the name of that file.
+  // Invalid UTF-8 was replaced on the way: this is not the file's real name.
   return !name.includes('\ufffd') && Buffer.byteLength(name) <= NAME_MAX_BYTES;
 }
 
-/** `given` is what followed -o. */
+/** `given` is the value of -o. */
 export function chooseDestination(name: string, given: string | undefined): string {
   const intoDirectory = given !== undefined && (/[/\\]$/.test(given) || isDirectory(given));
   if (given !== undefined && !intoDirectory) return given;
   if (!isSafeName(name)) {
-    throw new CommandError(
-      `${JSON.stringify(safeCommand(name))} is no safe name for a file here; give one with -o`,
-    );
+    throw new CommandError(`${JSON.stringify(safeCommand(name))} is not a safe file name; give one with -o`);
   }
   return given === undefined ? name : join(given, name);
 }
 
-/** Links count as what they are: something that is there. */
+/** Links count as existing, wherever they lead. */
 export function refuseExisting(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw existsError(path);
 }

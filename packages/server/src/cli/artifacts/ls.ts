@@ -40,7 +40,7 @@ function asTable(artifacts: readonly Artifact[], { stdout }: Terminal): string {
   return table(['SIZE', 'MODIFIED', 'PATH'], rows, Number.POSITIVE_INFINITY);
 }
 
-/** A name is whatever a command made up: characters that do not show are spelt out, line ends too. */
+/** A command made up the name: invisible characters are spelt out, line ends too. */
 function shownPath({ path, type }: Artifact): string {
   const name = safeCommand(path).replaceAll('\n', '␊').replaceAll('\t', '␉');
   if (type === 'directory') return `${name}/`;

@@ -16,7 +16,7 @@ function destination(): string {
 
 const open = (path: string, of = digest) => PartFile.open(path, of, content.length);
 
-it('what was left is gone on with, and checked as a whole', async () => {
+it('continues an unfinished download, and checks the whole file', async () => {
   const path = destination();
   {
     await using first = await open(path);
@@ -31,7 +31,7 @@ it('what was left is gone on with, and checked as a whole', async () => {
   expect(readdirSync(join(path, '..'))).toEqual(['file']);
 });
 
-it('what was left of another version is not', async () => {
+it('does not continue a download of another version', async () => {
   const path = destination();
   {
     await using first = await open(path);
@@ -41,7 +41,7 @@ it('what was left of another version is not', async () => {
   expect(second.size).toBe(0);
 });
 
-it('more than there is, or of an unknown version, begins anew', async () => {
+it('starts over with more bytes than there are, or with an unknown version', async () => {
   const path = destination();
   {
     await using first = await open(path);
@@ -57,7 +57,7 @@ it('more than there is, or of an unknown version, begins anew', async () => {
   expect(again.size).toBe(0);
 });
 
-it('it takes no place that somebody else took meanwhile', async () => {
+it('does not replace a file that somebody created meanwhile', async () => {
   const path = destination();
   await using part = await open(path);
   await part.write(content);
@@ -68,7 +68,7 @@ it('it takes no place that somebody else took meanwhile', async () => {
   expect(readFileSync(path)).toEqual(content);
 });
 
-it('a link in its place is not followed', async () => {
+it('does not follow a link in its place', async () => {
   const path = destination();
   const target = join(path, '..', 'target');
   symlinkSync(target, `${path}.${digest.slice(0, 12)}.part`);

@@ -1,9 +1,9 @@
 /**
- * A file on its way: written beside its destination and given its name when it is whole.
+ * A file that is being downloaded: written beside its destination, and renamed when it is complete.
  *
- * - The name holds the beginning of the digest, so that what was left by a command that was interrupted is gone on with
- *   only if it is of the same version.
- * - It takes its place only where nothing is, unless it may replace what is there.
+ * - The name contains the beginning of the digest, so that an interrupted download continues only if it is of the same
+ *   version.
+ * - It takes its final name only if nothing has it, unless it may replace an existing file.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -22,7 +22,10 @@ export class PartFile implements AsyncDisposable {
   readonly #hash: Hash = createHash('sha256');
   #size = 0;
 
-  /** Without a digest nobody knows of which version the bytes are, and it begins anew; as with more than there are. */
+  /**
+   * Without a digest nobody knows which version the bytes belong to, so it starts over; also with more bytes than there
+   * are.
+   */
   static async open(
     destination: string,
     digest: string | undefined,
@@ -66,14 +69,14 @@ export class PartFile implements AsyncDisposable {
     this.#add(bytes);
   }
 
-  /** Of all that has been written; the last call before it is moved or removed. */
+  /** The digest of everything written; the last call before it is moved or removed. */
   digest(): string {
     return this.#hash.digest('hex');
   }
 
   async moveToPlace(replace: boolean): Promise<void> {
     await this.#handle.sync();
-    // Whoever makes the file first has it: a look before the move could be outdated by the move.
+    // The first to create the file wins: a check before the move could be outdated by the move.
     if (!replace) await reserve(this.#destination);
     await rename(this.path, this.#destination);
   }

@@ -1,6 +1,6 @@
 /**
- * Saves a download under its name, once it is whole. A file is checked against its sha256 first, and what there is of
- * one that was cut off stays for the next time. Of an archive nothing stays: it will be another one by then.
+ * Saves a download under its name, when it is complete. A file is first checked against its sha256, and an interrupted
+ * one stays for the next time. Nothing stays of an interrupted archive: it would be a different one the next time.
  */
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -19,7 +19,7 @@ export interface Saved {
   readonly sha256: string;
 }
 
-/** The reason to abort a download with, when the person has pressed Ctrl-C. */
+/** The abort reason of a download when the person has pressed Ctrl-C. */
 export class Interrupted extends Error {}
 
 export async function save(
@@ -65,13 +65,13 @@ async function receive(source: Source, part: PartFile, bar: ProgressBar, termina
     throw new CommandError(
       `${interrupted ? 'Interrupted' : (error as Error).message} at ${bar.percent ?? bytes(part.size)}${
         bar.percent === undefined ? '' : '%'
-      }${kept ? '; the same command goes on from there' : ''}`,
+      }${kept ? '; the same command continues from there' : ''}`,
       interrupted ? exitCodes.interrupted : exitCodes.unreachable,
     );
   }
 }
 
-/** The bytes that the part does not have yet; undefined where it has them all. */
+/** The bytes that the part is still missing; undefined if it has them all. */
 async function restOf(
   { response, openAt }: Source,
   part: PartFile,

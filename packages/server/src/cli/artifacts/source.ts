@@ -3,12 +3,12 @@ import { APIError, type Talaria } from '@talaria/client';
 import { nameOf } from './destination.ts';
 
 export interface Source {
-  /** What it is called where nothing else is said. */
+  /** Its default name. */
   readonly name: string;
   readonly response: Response;
-  /** The sha256 of the whole, where the server tells. */
+  /** The sha256 of the whole, if the server sends it. */
   readonly digest: string | undefined;
-  /** The same from a later byte on; not for what is made while it is sent. */
+  /** The same from a later byte on; not for data that is generated while it is sent. */
   readonly openAt?: (start: number) => Promise<Response>;
 }
 
@@ -18,12 +18,12 @@ export interface Wanted {
   readonly format: 'tar.gz' | 'tar' | 'zip' | undefined;
 }
 
-/** A server that is restarted is back by then. */
+/** A restarted server is back by then. */
 const MAX_RETRIES = 5;
 
 export async function openSource(client: Talaria, wanted: Wanted, signal: AbortSignal): Promise<Source> {
   const { runId, path, format } = wanted;
-  // Says at once, without tries, that there is no such thing, or no server.
+  // Reports at once, without retries, that it does not exist, or that there is no server.
   await client.runs.artifacts.list(runId, { path }, { signal });
   if (path !== undefined && format === undefined && !path.endsWith('/')) {
     const file = await openFile(client, runId, path, signal);

@@ -16,7 +16,7 @@ describe('the server', () => {
     expect(serverAddress(given, env).url).toBe(url);
   });
 
-  it('is sent the key for clients; the key of the own server only when it is that one', () => {
+  it('gets the key for clients; it gets the key of the local server only if it is that server', () => {
     const keys = { TALARIA_API_KEY: 'a', HERMES_API_KEY: 'b', API_SERVER_KEY: 'c' };
     expect(serverAddress(undefined, keys)).toMatchObject({ apiKey: 'a', keyName: 'TALARIA_API_KEY' });
     expect(serverAddress(undefined, { ...keys, TALARIA_API_KEY: '' }).keyName).toBe('HERMES_API_KEY');

@@ -4,7 +4,7 @@ import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import { serverAddress } from './server-address.ts';
 
-/** A person is told at once that no server is there, rather than after some tries. */
+/** A person hears at once that no server is there, without retries. */
 const MAX_RETRIES = 0;
 
 export function connect(

@@ -1,6 +1,6 @@
 /**
- * The id of a run from what a person typed: the whole id, or its beginning where no other run begins so. `run_` may be
- * left out. A whole id is not looked up: whether there is such a run is for the request that needs it to say.
+ * The id of a run from what a person typed: the whole id, or a unique beginning of it. `run_` may be left out. A whole
+ * id is not looked up: the request that needs the run says whether it exists.
  */
 import { APIError, NotFoundError, type Run, type Talaria } from '@talaria/client';
 import { isRunId } from '@talaria/protocol';
@@ -37,10 +37,10 @@ export function cannotList(error: unknown): boolean {
   return error instanceof NotFoundError || (error instanceof APIError && error.status === 405);
 }
 
-/** Begins with the time, so that so much of it is rarely that of another. */
+/** Begins with the time, so that this many digits are rarely shared with another. */
 const SHORT_DIGITS = 12;
 
-/** The ids as short as they can be while no two begin alike. */
+/** The ids shortened as far as no two become equal. */
 export function shortIds(runs: readonly Pick<Run, 'run_id'>[]): Map<string, string> {
   const ids = runs.map(({ run_id }) => run_id);
   const sorted = ids.toSorted();

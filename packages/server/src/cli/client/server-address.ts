@@ -4,7 +4,7 @@
  *   address  --server, TALARIA_BASE_URL, API_SERVER_HOST and API_SERVER_PORT (what `serve` listens on), the default
  *   key      TALARIA_API_KEY, HERMES_API_KEY, API_SERVER_KEY
  *
- * API_SERVER_KEY is the key of this machine's own server: it is not sent to one that was named otherwise.
+ * API_SERVER_KEY is the key of this machine's own server: it is not sent to a server that was named in another way.
  */
 import type { Env } from '../../config/environment.ts';
 

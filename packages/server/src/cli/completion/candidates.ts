@@ -1,6 +1,6 @@
 /**
- * What can stand where the cursor is, given the words before it. Pure: what has to be asked of a server (`ids`) or of
- * the disk (`files`) is named, not looked up.
+ * What can come at the cursor, given the words before it. Pure: values that a server (`ids`) or the disk (`files`) must
+ * provide are named, not looked up.
  */
 import type { CommandSpec, OptionSpec } from '../command-spec.ts';
 import { groupOf } from '../command-spec.ts';
@@ -68,7 +68,7 @@ function completeOption(option: OptionSpec): Completion {
   return option.completes === 'session' ? { kind: 'ids', of: 'session' } : none;
 }
 
-/** How far a command line has got: an option that waits for its value, and how many positionals there are. */
+/** The state of a command line: an option that waits for its value, and the number of positionals. */
 function read(spec: CommandSpec, words: readonly string[]) {
   let pending: OptionSpec | undefined;
   let positionals = 0;

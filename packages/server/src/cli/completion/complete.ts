@@ -1,7 +1,6 @@
 /**
- * `talaria __complete <words>`: what the scripts of the shells ask. A line for each candidate, its description after a
- * tab; `:files` where the shell knows better. It never says that something went wrong: nothing is worse in the middle of
- * a line that is being typed.
+ * `talaria __complete <words>`: what the shell scripts call. One line for each candidate, with its description after a
+ * tab; `:files` if the shell should complete files. It never reports errors: nothing is worse in the middle of typing.
  */
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
@@ -83,7 +82,7 @@ async function settingFlags(): Promise<Candidate[]> {
   return settingList.map(([, setting]) => ({ word: `--${flagOf(setting)}`, about: setting.about }));
 }
 
-/** bash cuts `--format=tar` into three words. */
+/** bash splits `--format=tar` into three words. */
 function joinEquals(words: readonly string[]): string[] {
   return words.filter((word, index) => !(word === '=' && words[index - 1]?.startsWith('--')));
 }

@@ -1,6 +1,6 @@
 /**
- * `talaria completion`: the script that makes a shell ask this command what can come next. The scripts know nothing
- * themselves, so they are never out of date.
+ * `talaria completion`: the script that makes a shell ask this command for completions. The scripts contain no data, so
+ * they are never outdated.
  */
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';

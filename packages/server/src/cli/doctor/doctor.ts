@@ -1,6 +1,6 @@
 /**
- * `talaria doctor`: checks what a server with these settings needs here. The checks run side by side and are told in
- * order; one that fails makes the command end with 1. Nothing it says holds a secret.
+ * `talaria doctor`: checks what a server with these settings needs here. The checks run side by side and are printed in
+ * order; if one fails, the command ends with 1. The output contains no secret.
  */
 import type { BackendName } from '../../config/backends.ts';
 import { type Config, configSecrets } from '../../config/index.ts';
@@ -24,13 +24,13 @@ import type { Finding } from './finding.ts';
 
 type Check = readonly [name: string, check: (config: Config) => Finding | Promise<Finding>];
 
-/** What a backend needs on this machine, before it is tried. It is told of those that are not used, too. */
+/** What a backend needs on this machine, before it is tried. Unused backends are reported, too. */
 const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
   local: undefined,
   docker: ['docker', checkDocker],
 };
 
-/** What only a server needs that works on runs. */
+/** What only a server that works on runs needs. */
 const WORK_CHECKS: readonly Check[] = [
   ...Object.values(BACKEND_CHECKS).filter((check) => check !== undefined),
   ['sandbox', checkSandbox],
@@ -73,7 +73,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
 
 type NamedFinding = Finding & { readonly name: string };
 
-/** A check that breaks has found something, too. */
+/** A check that throws has found something, too. */
 async function run(check: Check[1], config: Config): Promise<Finding> {
   try {
     return await check(config);

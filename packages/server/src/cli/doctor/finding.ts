@@ -1,4 +1,4 @@
-/** What a check of `doctor` found. A warning is something a server starts with and somebody should know. */
+/** What a check of `doctor` found. With a warning a server starts, but somebody should know. */
 export interface Finding {
   readonly status: 'ok' | 'warning' | 'failed';
   /** What was found, in a few words. */
@@ -7,6 +7,6 @@ export interface Finding {
   readonly facts?: readonly string[];
   /** What to do about it. */
   readonly fix?: string;
-  /** The command to go on with, where that is not to start a server. */
+  /** The next command, if that is not to start a server. */
   readonly next?: string;
 }

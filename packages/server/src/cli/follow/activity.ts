@@ -1,4 +1,4 @@
-/** What goes on at the moment, as rows of the footer: tools that work or wait, or that nothing has come for a while. */
+/** What happens at the moment, as rows of the footer: tools that work or wait, or that nothing has come for a while. */
 import type { Style } from '../style.ts';
 import { elapsed } from '../text/time.ts';
 import { fit } from '../text/width.ts';
@@ -9,14 +9,14 @@ interface ActiveTool {
   readonly preview: string;
   /** Seconds since the epoch. */
   readonly since: number;
-  /** What it waits for before it can go on. */
+  /** What it waits for before it can continue. */
   waits: 'for approval' | 'for its client' | undefined;
 }
 
 const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const SPINNER_MS = 100;
 
-/** A pause shorter than this is none. */
+/** A shorter pause is not shown. */
 const SILENT_MS = 400;
 
 export class Activity {
@@ -40,7 +40,7 @@ export class Activity {
     this.#tools.set(keyOf(event), { tool, preview, since, waits });
   }
 
-  /** Answers with what the tool was doing. */
+  /** Returns what the tool was doing. */
   complete(event: EventOf<'tool.completed'>): string {
     const preview = this.#tools.get(keyOf(event))?.preview ?? '';
     this.#tools.delete(keyOf(event));
@@ -65,7 +65,7 @@ export class Activity {
       .map(({ tool }) => tool);
   }
 
-  /** Lines for the tools that the end of the run has cut off. */
+  /** Lines for the tools that the end of the run interrupted. */
   cutOff(columns: number): string[] {
     const mark = this.#style.careful('■');
     const lines = [...this.#tools.values()].map(({ tool, preview }) =>
@@ -98,7 +98,7 @@ export class Activity {
   }
 }
 
-/** Servers of the older dialect do not tell calls of the same tool apart. */
+/** Servers of the older dialect do not distinguish calls of the same tool. */
 function keyOf({ tool, tool_call_id }: EventOf<'tool.started' | 'tool.completed'>): string {
   return tool_call_id ?? tool;
 }

@@ -1,4 +1,4 @@
-/** The events of a run as lines for people. Texts come from a model and its tools, and are made safe here. */
+/** The events of a run as lines for people. The text comes from a model and its tools, and is made safe here. */
 import type { RunEvent } from '@talaria/client';
 import { answeredLine } from '../runs/approval-question.ts';
 import type { Style } from '../style.ts';
@@ -9,7 +9,7 @@ import { fit, widthOf } from '../text/width.ts';
 
 export type EventOf<Name extends RunEvent['event']> = Extract<RunEvent, { event: Name }>;
 
-/** Lines of a failed tool's answer that are shown unasked. */
+/** How many lines of a failed tool's output are shown by default. */
 const FAILURE_LINES = 4;
 
 export interface ToolParts {
@@ -59,7 +59,7 @@ export function respondedLine(event: EventOf<'approval.responded'>, style: Style
   return `${answeredLine(choice, style)}${why}`;
 }
 
-/** Which tools they are is not known where the events were read from the middle on. */
+/** The tools are unknown if the events were read from the middle on. */
 export function waitingLine(tools: readonly string[], { careful }: Style): string {
   const names = [...new Set(tools)].map(safeLine).join(', ') || 'its tools';
   return `${careful('?')} waits for its client to run ${names}`;

@@ -1,6 +1,6 @@
 /**
- * Follows a run to its end, or until the person in front of it leaves: shows its events, asks for its approvals, and
- * answers with the exit code that says what became of it.
+ * Follows a run to its end, or until the person leaves: shows its events, asks for its approvals, and returns the exit
+ * code for the way it ended.
  */
 import {
   APIError,
@@ -28,7 +28,7 @@ export interface FollowOptions {
 /** A server that is updated or moved is back by then; somebody who does not want to wait has Ctrl-C. */
 const RECONNECT_MS = 15 * 60_000;
 
-/** Whoever has pressed it twice wants it stopped, also over a bad line; to ask twice does no harm. */
+/** Whoever has pressed it twice wants the run stopped, also over a bad connection; asking twice does no harm. */
 const STOP_RETRIES = 3;
 
 export async function followRun(options: FollowOptions): Promise<number> {
@@ -37,18 +37,18 @@ export async function followRun(options: FollowOptions): Promise<number> {
 
   using _interrupts = handleInterrupts({
     onLeaving: () =>
-      view.note(`Leaving; the run goes on. Ctrl-C again stops it.\nCome back: talaria watch ${runId}`),
+      view.note(`Leaving; the run continues. Ctrl-C again stops it.\nCome back: talaria watch ${runId}`),
     onStop() {
       view.stopping();
       client.runs.stop(runId, { maxRetries: STOP_RETRIES }).catch((error: unknown) => {
-        // It has ended meanwhile, which its last event will tell.
+        // It has ended meanwhile; its last event will show that.
         if (error instanceof APIError && error.status === 404) return;
         view.note(`The run could not be stopped: ${safeLine((error as Error).message)}`);
       });
     },
     onLeft: (exitCode) => left.abort(new Left(exitCode)),
   });
-  // Whoever read the output (`| head`) has what they wanted.
+  // The reader of the output (`| head`) has read enough.
   terminal.stdout.closed.addEventListener('abort', () => left.abort(new Left(exitCodes.ok)));
 
   const questions = new Questions(options, left.signal);
@@ -65,17 +65,17 @@ export async function followRun(options: FollowOptions): Promise<number> {
       questions.see(event);
       if (isTerminalEvent(event.event)) return outcomeOf(event.event);
     }
-    // Older servers end the stream of a run that was stopped without a last event.
+    // Older servers end the stream of a stopped run without a last event.
     return endAs(await client.runs.wait(runId, { signal }), view);
   } catch (error) {
     if (error instanceof StreamInterruptedError) {
-      // What became of it may be known, though not how.
+      // The status of the run may be known, though not its details.
       const run = await client.runs.get(runId).catch(() => undefined);
       if (run !== undefined && isTerminalStatus(run.status)) return endAs(run, view);
     }
     if (!(error instanceof Left)) throw error;
     if (error.exitCode !== exitCodes.interrupted && error.exitCode !== exitCodes.ok) {
-      view.note(`Leaving; the run goes on.\nCome back: talaria watch ${runId}`);
+      view.note(`Leaving; the run continues.\nCome back: talaria watch ${runId}`);
     }
     return error.exitCode;
   } finally {

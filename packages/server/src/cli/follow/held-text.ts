@@ -1,6 +1,6 @@
 /**
- * What the model has said in the step under way. It stands when the step has ended; until then a server that is
- * restarted may take it back, to say it again.
+ * The model's text in the present step. It is final when the step has ended; until then a restarted server may discard
+ * it and repeat it.
  */
 import type { EventOf } from './event-lines.ts';
 
@@ -11,7 +11,7 @@ export class HeldText {
     this.#deltas.push({ seq, delta });
   }
 
-  /** Answers with what is void. */
+  /** Returns the discarded text. */
   discardFrom(seq: number): string {
     const isVoid = (delta: { seq: number }): boolean => delta.seq >= seq;
     const dropped = this.#deltas.filter(isVoid);
@@ -19,7 +19,7 @@ export class HeldText {
     return dropped.map(({ delta }) => delta).join('');
   }
 
-  /** All there is, which is then no longer held. */
+  /** All of the text, which is then no longer held. */
   take(): string {
     const text = this.#deltas.map(({ delta }) => delta).join('');
     this.#deltas = [];

@@ -1,7 +1,7 @@
 /**
  * What Ctrl-C means while a run is followed.
  *
- *   following ─ Ctrl-C ─▶ leaving ─ a moment ─▶ left (the run goes on)
+ *   following ─ Ctrl-C ─▶ leaving ─ a moment ─▶ left (the run continues)
  *                           └─ Ctrl-C ─▶ stopping (the run is told to stop) ─ Ctrl-C ─▶ left
  *
  * SIGTERM and a terminal that goes away leave at once.
@@ -9,7 +9,7 @@
 import { type EndingSignal, signalExitCodes } from '../exit-codes.ts';
 
 export interface InterruptHandlers {
-  /** Ctrl-C for the first time: says what a second one would do. */
+  /** The first Ctrl-C: says what a second one would do. */
   onLeaving(): void;
   onStop(): void;
   /** The last call. */

@@ -1,6 +1,6 @@
 /**
- * The view for where the command runs: JSON for programs; else text on the terminal if there is one (stdout before
- * stderr), and lines on stderr if there is none.
+ * The view for the place where the command runs: JSON for programs; otherwise text on the terminal if there is one
+ * (stdout before stderr), and lines on stderr if there is none.
  */
 import { ApprovalPrompt } from '../screen/approval-prompt.ts';
 import { openKeyboard } from '../screen/keyboard.ts';

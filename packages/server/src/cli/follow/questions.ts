@@ -1,6 +1,6 @@
 /**
- * The questions of a run, asked one after the other while its events go on; and what it waits for from its client, which
- * nobody here is asked for, but may answer from elsewhere.
+ * The approvals of a run, asked one after the other while its events continue; and the tool calls it waits for from its
+ * client, which nobody here is asked about, but which can be answered from elsewhere.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApprovalChoice, ConflictError, type Run, type RunEvent, type Talaria } from '@talaria/client';
@@ -16,7 +16,7 @@ export interface QuestionsOptions {
   readonly view: RunView;
 }
 
-/** In the events of the past, the answer to a question comes right behind it. */
+/** In past events, the answer to a question comes right after it. */
 const PAST_MS = 150;
 
 /** Sending an answer again is safe: it names its question. */
@@ -62,7 +62,7 @@ export class Questions {
     }
   }
 
-  /** Only of calls that are pending now: the events may be of the past. */
+  /** Only calls that are pending now: the events may be from the past. */
   async #tellOfCalls({ calls }: EventOf<'run.waiting'>): Promise<void> {
     const { client, runId, view } = this.#options;
     const { pending_calls = [] } = await client.runs
@@ -79,7 +79,7 @@ export class Questions {
       const answer = { choice, ...(request_id === undefined ? {} : { request_id }) };
       await client.runs.respondApproval(runId, answer, { maxRetries: ANSWER_RETRIES });
     } catch (error) {
-      // Somebody else was faster, or time was; the event that tells is on its way.
+      // Somebody else or the timeout was faster; the event that says so is on its way.
       if (error instanceof ConflictError) return true;
       view.note(`The answer did not arrive: ${safeLine((error as Error).message)}`);
       return false;

@@ -1,4 +1,4 @@
-/** `talaria run`: starts a run and follows it, or leaves it to itself. */
+/** `talaria run`: starts a run and follows it, or leaves it alone. */
 import type { CreateRunParams } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { CommandError } from '../command-error.ts';
@@ -10,7 +10,7 @@ import { safeJson, safeLine } from '../text/safe-text.ts';
 import { followRun } from './follow-run.ts';
 import { openView } from './open-view.ts';
 
-/** A server that is busy or being updated is asked again; the key of a create makes that safe. */
+/** A server that is busy or being updated is asked again; the idempotency key makes that safe. */
 const CREATE_RETRIES = 2;
 
 export async function run(args: Arguments<'run'>, terminal: Terminal): Promise<number> {

@@ -1,12 +1,12 @@
 /**
- * A run for people: what the model says, its tools with their outcomes, its questions, its end.
+ * A run for people: the model's text, its tools with their outcomes, its questions, its end.
  *
- * Where stdout is a terminal, text is shown as it streams. Elsewhere stdout gets the answer of a completed run and
- * nothing else; what was said on the way goes to the screen (stderr) once its step has ended and it stands. A tool is a
- * row of the footer while it works and a line when it is done.
+ * If stdout is a terminal, text is shown as it streams. Otherwise stdout gets only the answer of a completed run;
+ * earlier text goes to the screen (stderr) after its step has ended and the text is final. A tool is a row of the
+ * footer while it works and a line when it is done.
  *
- * After a restart of the server the model says again what the step that was cut off had said. What was shown of that on
- * a terminal stays in its scrollback, so a line says from where on it is void.
+ * After a restart of the server the model repeats the text of the interrupted step. What was already shown on a
+ * terminal stays in its scrollback, so a line says which text is void.
  */
 import type { ConnectionChange, Run, RunEvent } from '@talaria/client';
 import { questionLines } from '../runs/approval-question.ts';
@@ -34,25 +34,25 @@ import type { RunView } from './run-view.ts';
 export interface TextViewOptions {
   readonly screen: Screen;
   readonly style: Style;
-  /** Where the answer goes; undefined where it is on the screen already. */
+  /** Where the answer goes; undefined if it is on the screen already. */
   readonly answer: Output | undefined;
-  /** Only questions, the answer, and how it ended if it did not complete. */
+  /** Only questions, the answer, and how the run ended if it did not complete. */
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly prompt: ApprovalPrompt | undefined;
 }
 
-/** Of text that is void, so much is quoted. */
+/** How much of void text is quoted. */
 const VOID_COLUMNS = 40;
 
 export class TextView implements RunView {
   readonly prompt: ApprovalPrompt | undefined;
   readonly #options: TextViewOptions;
   readonly #activity: Activity;
-  /** What has been said in this step. */
+  /** The text of this step. */
   readonly #text = new HeldText();
   #startedAt: number | undefined;
-  /** The connection was lost, and the first try to come back failed. */
+  /** The connection was lost, and the first attempt to reconnect failed. */
   #away = false;
   #ended = false;
 
@@ -104,7 +104,7 @@ export class TextView implements RunView {
       case 'run.cancelled':
         this.#end(event);
         break;
-      // Events of a later version are nothing to stumble over.
+      // Events of a later version are ignored.
     }
   }
 
@@ -125,7 +125,7 @@ export class TextView implements RunView {
   connection(change: ConnectionChange): void {
     const { screen, style } = this.#options;
     const wasAway = this.#away;
-    // One that is back at the first try is worth no line and breaks none, below which there is no footer.
+    // If the first attempt to reconnect succeeds, no line is needed, and none is broken where there is no footer.
     this.#away = change.state === 'lost' && change.attempt > 1;
     this.#activity.connected = change.state === 'open';
     if (this.#away) screen.endText();
@@ -139,7 +139,7 @@ export class TextView implements RunView {
     this.#options.screen[Symbol.dispose]();
   }
 
-  /** Lines that nobody needs who wants the answer only. */
+  /** Lines that a person who only wants the answer does not need. */
   #lines(lines: readonly string[]): void {
     this.#settleText();
     if (!this.#options.quiet) for (const line of lines) this.#options.screen.line(line);
@@ -150,7 +150,7 @@ export class TextView implements RunView {
     if (this.#options.answer === undefined) this.#options.screen.text(safeText(event.delta));
   }
 
-  /** The step has ended: what it said stands, and was not the answer. */
+  /** The step has ended: its text is final, and was not the answer. */
   #settleText(): void {
     const text = safeText(this.#text.take()).trim();
     this.#options.screen.endText();
@@ -179,7 +179,7 @@ export class TextView implements RunView {
     const { screen, style, answer } = this.#options;
     const dropped = discard_from_seq === undefined ? '' : this.#text.discardFrom(discard_from_seq);
     const start = fit(safeLine(dropped), VOID_COLUMNS);
-    screen.line(style.careful('↻ The server was restarted and the run goes on'));
+    screen.line(style.careful('↻ The server was restarted and the run continues'));
     if (workspace_lost) screen.line(style.careful('  on another machine, without the files it had made'));
     if (workspace_restored) {
       const older = workspace_as_of_seq === undefined ? '' : ', but for what its last tool calls changed';

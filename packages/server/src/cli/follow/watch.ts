@@ -1,4 +1,4 @@
-/** `talaria watch`: follows a run that is there already. */
+/** `talaria watch`: follows an existing run. */
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';

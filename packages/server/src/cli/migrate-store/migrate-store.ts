@@ -1,4 +1,4 @@
-/** `talaria migrate-store`: moves everything a server has stored into another database. */
+/** `talaria migrate-store`: moves all stored data of a server into another database. */
 import { resolve } from 'node:path';
 import { type Database, databaseSecrets, describeDatabase } from '../../config/index.ts';
 import { databaseUrl } from '../../config/network-kinds.ts';
@@ -61,16 +61,16 @@ async function move(from: Database, to: Database, { startOver, stopping, termina
     const message = secrets.mask((error as Error).message);
     if (error instanceof MoveRefusedError) throw new CommandError(message);
     const exitCode = error instanceof Stopped ? signalExitCodes[error.signal] : exitCodes.failed;
-    // Until something was moved there is nothing to go on from.
+    // Until something was moved there is nothing to continue.
     const reached = screen.reached;
     throw new CommandError(
-      reached === undefined ? message : `${message} at ${reached}; the same command goes on from there`,
+      reached === undefined ? message : `${message} at ${reached}; the same command continues from there`,
       exitCode,
     );
   }
 }
 
-/** A database that does not answer is not named by its error. */
+/** The error of a database that does not answer does not name it. */
 async function naming<T>(role: 'source' | 'target', database: Database, opening: Promise<T>): Promise<T> {
   try {
     return await opening;
@@ -83,7 +83,7 @@ async function naming<T>(role: 'source' | 'target', database: Database, opening:
   }
 }
 
-/** A URL as in TALARIA_DATABASE_URL, or the path of a file. What was given is not repeated: it may hold a password. */
+/** A URL as in TALARIA_DATABASE_URL, or the path of a file. Messages do not repeat it: it may contain a password. */
 function readStore(flag: string, given: string | undefined, { homeDir, env }: Terminal): Database {
   if (given === undefined) throw new UsageError(`expected ${flag} <store>`);
   if (!/^[a-z]\w+:/i.test(given)) return { kind: 'sqlite', path: resolve(given) };
@@ -91,7 +91,9 @@ function readStore(flag: string, given: string | undefined, { homeDir, env }: Te
   const read = kind.fromText(given, { homeDir, baseDir: process.cwd(), env });
   if ('value' in read) return read.value;
   const reason = read.refused === '' ? '' : `: ${read.refused}`;
-  throw new UsageError(`${flag} is no store${reason}; expected the path of a file, or ${kind.allowed}`);
+  throw new UsageError(
+    `${flag} does not name a store${reason}; expected the path of a file, or ${kind.allowed}`,
+  );
 }
 
 function asJson({ tables, verifiedBefore }: Moved): object {

@@ -1,4 +1,4 @@
-/** How far a move is: a bar on a terminal; elsewhere a line for each phase, and one now and then in a long one. */
+/** The progress of a move: a bar on a terminal; elsewhere a line for each phase, and some in a long one. */
 import type { MoveProgress } from '../../journal/moving/move-store.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import { ProgressBar } from '../screen/progress-bar.ts';

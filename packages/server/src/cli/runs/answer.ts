@@ -1,6 +1,6 @@
 /**
- * `talaria answer`: gives a call of a client's tool its output by hand. Which call it was given to is printed, and the
- * output can meet no other one.
+ * `talaria answer`: answers a client tool call by hand. It prints which call it answered, and the output cannot reach
+ * another call.
  */
 import type { PendingCall, Run } from '@talaria/client';
 import { connect } from '../client/connect.ts';

@@ -1,4 +1,4 @@
-/** A question of a run for a person: the command in full, why it is asked, and until when. */
+/** An approval request for a person: the whole command, the reason, and the deadline. */
 import type { ApprovalChoice, ApprovalRequest } from '@talaria/client';
 import type { Style } from '../style.ts';
 import { quote } from '../text/quote.ts';

@@ -1,6 +1,6 @@
 /**
- * `talaria approve`: answers what a run asks. The answer names the question that was looked up, so that it can meet no
- * other one, and what it was given for is printed.
+ * `talaria approve`: answers an approval request of a run. The answer names the request that was looked up, so it
+ * cannot reach another one, and the command prints what it answered.
  */
 import type { ApprovalChoice, Run } from '@talaria/client';
 import { connect } from '../client/connect.ts';
@@ -45,7 +45,7 @@ export async function approve(args: Arguments<'approve'>, terminal: Terminal): P
 function pendingQuestion({ approval, run_id, status }: Run, wanted: string | undefined): Question {
   if (approval !== undefined && (wanted === undefined || wanted === approval.request_id)) return approval;
   if (approval !== undefined) throw new CommandError(`${run_id} no longer asks ${wanted}`);
-  // Servers of the older dialect say that it waits, and not for what.
+  // Servers of the older dialect say that a run waits, but not for what.
   if (status === 'waiting_for_approval') return wanted === undefined ? {} : { request_id: wanted };
   throw new CommandError(`${run_id} asks nothing: it is ${status}`);
 }

@@ -4,10 +4,13 @@ import type { Style } from '../style.ts';
 import { safeCommandLine, safeLine } from '../text/safe-text.ts';
 import { callLine } from './pending-call.ts';
 
-/** An answer may be as long as a book; nobody reads more of it in a list. */
+/** An answer may be as long as a book; a list shows only its beginning. */
 const SHOWN_CHARS = 300;
 
-/** What matters most about it now, in one line: its question, the calls it waits for, its error, its answer, or what it did last. */
+/**
+ * The most important fact about it now, on one line: its question, the calls it waits for, its error, its answer, or
+ * its last event.
+ */
 export function describeRun(run: Run): string {
   if (run.approval !== undefined) return `asks: ${safeCommandLine(start(run.approval.command))}`;
   const [call, ...others] = run.pending_calls ?? [];

@@ -35,7 +35,7 @@ export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Pro
 }
 
 function asTable(runs: readonly Run[], { stdout }: Terminal): string {
-  // What is piped may be kept for long: a short id may be no longer unique by then.
+  // Piped output may be kept for long: a short id may not be unique any more by then.
   const ids = stdout.isTerminal ? shortIds(runs) : undefined;
   const { faint } = stdout.style;
   const rows = runs.map((run): Cell[] => [

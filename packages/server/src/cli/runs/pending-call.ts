@@ -1,4 +1,4 @@
-/** A call of a tool that the run's client has to run: what is to be run, and how to answer in its place. */
+/** A tool call that the run's client has to run: what it is, and how to answer it by hand. */
 import type { PendingCall } from '@talaria/client';
 import type { Style } from '../style.ts';
 import { quote } from '../text/quote.ts';
@@ -20,7 +20,7 @@ export function callLines(call: PendingCall, columns: number, style: Style): str
   ];
 }
 
-/** How to answer from elsewhere, and until when. The call is named where there are several. */
+/** How to answer from elsewhere, and until when. The call is named if there are several. */
 export function howToAnswer(runId: string, calls: readonly PendingCall[]): string {
   const name = calls.length > 1 ? ' <call>' : '';
   const seconds = Math.min(...calls.map(({ expires_at }) => expires_at)) - Date.now() / 1000;

@@ -1,4 +1,4 @@
-/** `talaria show`: one run, with what it asks, the calls it waits for, and what it answered. */
+/** `talaria show`: one run, with its question, the calls it waits for, and its answer. */
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
@@ -49,7 +49,7 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
   return lines.join('\n');
 }
 
-/** Servers of the older dialect tell none. */
+/** Servers of the older dialect send none. */
 function times({ created_at, updated_at, status }: Run): Field[] {
   if (created_at === undefined || updated_at === undefined) return [];
   const ended = isTerminalStatus(status);

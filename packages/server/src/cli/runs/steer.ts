@@ -1,4 +1,4 @@
-/** `talaria steer`: a word to a run that works. */
+/** `talaria steer`: sends text to a running run. */
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';

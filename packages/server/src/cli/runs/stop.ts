@@ -10,7 +10,7 @@ import { paintStatus } from './describe-run.ts';
 
 export async function stop(args: Arguments<'stop'>, terminal: Terminal): Promise<number> {
   const client = connect(args, terminal);
-  // All are found before one is stopped: a mistake in an id stops nothing.
+  // All are looked up before one is stopped: a mistake in an id stops nothing.
   const ids = await Promise.all(args.run.map((given) => findRun(client, given)));
   const stopped = await Promise.allSettled(ids.map((id) => stopOne(client, id)));
   const { style } = terminal.stdout;
@@ -32,7 +32,7 @@ async function stopOne(client: Talaria, runId: string): Promise<Run> {
   try {
     await client.runs.stop(runId);
   } catch (error) {
-    // It ended before it could be stopped, which is what was wanted.
+    // It ended before it could be stopped, which is fine.
     if (!(error instanceof APIError && error.code === 'run_not_active')) throw error;
   }
   return client.runs.wait(runId);

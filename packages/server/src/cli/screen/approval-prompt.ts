@@ -1,9 +1,9 @@
 /**
- * Asks a person for the answer to an approval, by one key. The question itself stands above as lines; this is the line
- * with the answers, which goes away when it was answered here or elsewhere.
+ * Asks a person for the answer to an approval, with one key. The question itself is above as lines; this is the line
+ * with the answers, which disappears when it was answered here or elsewhere.
  *
- * Keys that come in the first moment are thrown away: they were meant for something else, and this is no place for a
- * slip. The mark at the end of the line shows that keys count.
+ * Keys in the first moment are discarded: they were meant for something else, and a slip here could be harmful. The
+ * mark at the end of the line shows that keys count.
  */
 import type { ApprovalChoice } from '@talaria/client';
 import { MEANINGS, type Question, remaining } from '../runs/approval-question.ts';
@@ -40,7 +40,7 @@ export class ApprovalPrompt {
     ];
   }
 
-  /** Undefined when the signal said first that it is settled. */
+  /** Undefined when the signal aborts first, because the question is settled. */
   async ask(question: Question, signal: AbortSignal): Promise<ApprovalChoice | undefined> {
     const choices = CHOICES.filter((choice) => question.choices?.includes(choice) ?? true);
     const asking = { question, choices, ready: false };

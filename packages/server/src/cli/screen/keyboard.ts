@@ -1,6 +1,6 @@
 /**
- * Single keys from the person at the terminal, also where stdin is a pipe. While it listens the terminal neither echoes
- * nor waits for Enter; keys that stand for signals still do what they do.
+ * Single keys from the person at the terminal, also if stdin is a pipe. While it listens the terminal neither echoes
+ * nor waits for Enter; keys for signals still work.
  */
 import { openSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
@@ -16,7 +16,7 @@ const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = {
   '\x1c': 'SIGQUIT',
 };
 
-/** Undefined where nobody is there to press one. */
+/** Undefined if nobody can press a key. */
 export function openKeyboard(): Keyboard | undefined {
   if (!process.stdout.isTTY && !process.stderr.isTTY) return undefined;
   const input = process.stdin.isTTY ? process.stdin : controllingTerminal();
@@ -30,7 +30,7 @@ export function openKeyboard(): Keyboard | undefined {
           onKey(key);
         } else {
           input.setRawMode(false);
-          // At once, so that who is stopped here is stopped without raw mode; by default where nobody listens.
+          // At once, so that a stopped process leaves raw mode first; the default action if nobody listens.
           if (!process.emit(signal, signal)) process.kill(process.pid, signal);
           input.setRawMode(true);
         }
@@ -40,7 +40,7 @@ export function openKeyboard(): Keyboard | undefined {
       return {
         [Symbol.dispose]() {
           input.setRawMode(false);
-          // What nobody reads must not keep the process from ending.
+          // Unread input must not keep the process from ending.
           input.off('data', onData).pause().unref();
         },
       };

@@ -1,16 +1,16 @@
 /**
- * A screen on a terminal. Lines scroll away as everywhere; the footer is wiped before something is written and drawn
- * again below it.
+ * A screen on a terminal. Lines scroll away as usual; the footer is wiped before something is written and drawn again
+ * below it.
  *
- * After the window became narrower, rows of the footer have been wrapped by the terminal: how many rows there are to
- * wipe follows from how wide they were and how wide the window is now.
+ * When the window becomes narrower, the terminal wraps rows of the footer: the number of rows to wipe depends on how
+ * wide they were and how wide the window is now.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { Output } from '../terminal.ts';
 import { widthOf } from '../text/width.ts';
 import type { Footer, Screen } from './screen.ts';
 
-/** For whatever turns or counts in the footer. */
+/** For animations and counters in the footer. */
 const REFRESH_MS = 100;
 
 const HIDE_CURSOR = '\x1b[?25l';
@@ -32,7 +32,7 @@ export class LiveScreen implements Screen {
     const timer = setInterval(() => this.refresh(), REFRESH_MS).unref();
     this.#resources.defer(() => clearInterval(timer));
     this.#resources.use(output.onResize(() => this.refresh()));
-    // Whatever ends the process, the terminal gets its cursor back.
+    // However the process ends, the terminal gets its cursor back.
     this.#resources.use(onProcess('exit', () => this.#output.write(this.#wiped())));
     const quitting = onProcess('SIGQUIT', () => {
       this.#output.write(this.#wiped());
@@ -47,7 +47,7 @@ export class LiveScreen implements Screen {
         process.kill(process.pid, 'SIGSTOP');
       }),
     );
-    // Stopped without a warning, the shell has written below the footer: that one is left as it is.
+    // After a stop without a warning, the shell has written below the footer: that footer stays.
     this.#resources.use(
       onProcess('SIGCONT', () => {
         this.#drawn = [];
@@ -94,7 +94,7 @@ export class LiveScreen implements Screen {
     this.endText();
   }
 
-  /** Takes the cursor to where the footer began. */
+  /** Moves the cursor to where the footer began. */
   #wiped(): string {
     if (this.#drawn.length === 0) return '';
     const rows = this.#drawn.reduce((sum, row) => sum + this.#heightOf(row), 0);
@@ -108,7 +108,7 @@ export class LiveScreen implements Screen {
     return rows.length === 0 ? '' : HIDE_CURSOR + rows.join('\n');
   }
 
-  /** What does not fit on the screen could not be wiped; the end of the footer is what matters most. */
+  /** What does not fit on the screen could not be wiped; the end of the footer matters most. */
   #rows(): readonly string[] {
     if (this.#midLine) return [];
     const { columns, rows } = this.#output;

@@ -1,4 +1,4 @@
-/** How far something is, a download or a move, as a row for the footer of a screen. */
+/** The progress of a download or a move, as a row for the footer of a screen. */
 import type { Style } from '../style.ts';
 import { bytes } from '../text/bytes.ts';
 import { elapsed } from '../text/time.ts';
@@ -18,8 +18,8 @@ export class ProgressBar {
   #done: number;
 
   /**
-   * `total` is unknown for what is made while it is sent; `done` is more than 0 where it goes on with something. Bytes are
-   * counted, unless `shown` says how to write something else.
+   * `total` is unknown for data that is generated while it is sent; `done` is more than 0 when it continues something.
+   * It counts bytes, unless `shown` formats something else.
    */
   constructor(
     name: string,
@@ -39,7 +39,7 @@ export class ProgressBar {
     this.#done += count;
   }
 
-  /** In whole percent; undefined where the total is not known. */
+  /** In whole percent; undefined if the total is unknown. */
   get percent(): number | undefined {
     if (this.#total === undefined) return undefined;
     return this.#total === 0 ? 100 : Math.floor((this.#done / this.#total) * 100);

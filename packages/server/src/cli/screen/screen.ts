@@ -1,9 +1,9 @@
 /**
  * Where progress is shown: lines that stay and, where the terminal allows it, a footer below them that changes.
  *
- * - Text may end in the middle of a line and go on there. Anything else begins on a line of its own.
- * - The footer is asked for whenever it is drawn and has one row per line. It is away while a line of text is
- *   unfinished: the text itself shows that something happens.
+ * - Text may end in the middle of a line and continue there. Anything else begins on a new line.
+ * - The footer is requested whenever it is drawn and has one row per line. It is hidden while a line of text is
+ *   unfinished: the text itself shows activity.
  */
 export type Footer = (columns: number) => readonly string[];
 
@@ -12,7 +12,7 @@ export interface Screen extends Disposable {
   readonly live: boolean;
   readonly columns: number;
   text(text: string): void;
-  /** The text will not go on: what comes next is something else. */
+  /** The text is complete: what comes next is something else. */
   endText(): void;
   line(text: string): void;
   setFooter(footer: Footer): void;

@@ -3,7 +3,7 @@ import type { Style } from '../style.ts';
 
 export type Field = readonly [name: string, value: string];
 
-/** Those that are undefined have nothing to say. */
+/** Undefined values are left out. */
 export function fields(given: readonly (Field | undefined)[], { faint }: Style): string[] {
   const shown = given.filter((field) => field !== undefined);
   const width = Math.max(...shown.map(([name]) => name.length)) + 2;

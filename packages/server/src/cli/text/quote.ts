@@ -1,6 +1,6 @@
 /**
- * Text from elsewhere that is shown in full: each row of it stands behind a line, also those that are wrapped, so that
- * nothing in it can look like something this program says.
+ * Foreign text that is shown completely: each row of it is behind a bar, also wrapped ones, so that nothing in it can
+ * look like output of this program.
  */
 import type { Style } from '../style.ts';
 import { safeCommand } from './safe-text.ts';

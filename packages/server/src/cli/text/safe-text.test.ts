@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { safeCommand, safeCommandLine, safeJson, safeLine, safeText } from './safe-text.ts';
 
-/** Everything a terminal obeys rather than shows, everything that begins a line, and everything that reorders what is shown. */
+/** Everything that controls a terminal, begins a line, or reorders what is shown. */
 const DRIVES = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/;
 
 const anyText = fc
@@ -62,7 +62,7 @@ it('text without such characters is not changed', () => {
   expect(safeText(text)).toBe(text);
 });
 
-it('what is no text is shown as JSON', () => {
+it('shows values that are not text as JSON', () => {
   const shown = [undefined, null, 7, { a: '\x1b' }].map((value) => safeLine(value as unknown as string));
   expect(shown).toEqual(['', 'null', '7', '{"a":"\\u001b"}']);
 });
@@ -71,7 +71,7 @@ it('control characters are shown as pictures', () => {
   expect(safeText('a\x1b[31mb\x07\x7f\x9bc\r\n')).toBe('a␛[31mb␇␡<U+009B>c\n');
 });
 
-it('a command shows every character that it has', () => {
+it('a command shows every one of its characters', () => {
   expect(safeCommand('rm \u202efdp.\u200bx\u00ad\ufeff\u{e0041}\r')).toBe(
     'rm <U+202E>fdp.<U+200B>x<U+00AD><U+FEFF><U+E0041>␍',
   );

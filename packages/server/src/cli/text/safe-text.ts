@@ -1,23 +1,23 @@
 /**
- * Text from elsewhere (a model, a tool, a file name, a server's error) as it may be shown on a terminal.
+ * Foreign text (from a model, a tool, a file name, a server's error) in a form that is safe to show on a terminal.
  *
- * - No character of it can drive the terminal: control characters, the escape character first, are shown as pictures
- *   (U+241B for escape), so nothing moves the cursor, sets a title or reads the clipboard.
+ * - No character of it can control the terminal: control characters, above all the escape character, are shown as
+ *   pictures (U+241B for escape), so nothing moves the cursor, sets a title or reads the clipboard.
  * - No character of it can change the order in which others are shown, so a command reads as it will run.
- * - Line feeds and tabs stay where lines are meant to stay.
- * - A server may send something else where text belongs: that is shown as JSON.
+ * - Line feeds and tabs stay where they are meant to.
+ * - A server may send something else instead of text: that is shown as JSON.
  */
 
 /**
- * C0, delete, C1, the separators of lines and paragraphs, at which some terminals and most of what reads a log begin a
- * line, and the characters that embed, override or isolate a direction of writing, switch how others are shown, or
- * annotate them.
+ * C0, delete, C1; the separators of lines and paragraphs, at which some terminals and most log readers begin a line;
+ * and the characters that embed, override or isolate a writing direction, switch how others are shown, or annotate
+ * them.
  */
 const UNSAFE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/g;
 
 const UNSAFE_BEYOND_C0 = /[\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/g;
 
-/** Beside those: everything that takes no room, with which a command can look like another. */
+/** In addition: everything invisible, with which a command can look like another. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Running text: what a model says. */
@@ -25,12 +25,12 @@ export function safeText(text: string): string {
   return asText(text).replaceAll('\r', '').replace(UNSAFE, picture);
 }
 
-/** What is going to be run, every character visible; lines stay. */
+/** What is going to run, with every character visible; lines stay. */
 export function safeCommand(text: string): string {
   return asText(text).replace(UNSAFE, picture).replace(INVISIBLE, codePoint);
 }
 
-/** Running text as one line: white space of every kind is a blank. */
+/** Running text as one line: every kind of white space becomes a blank. */
 export function safeLine(text: string): string {
   return oneLine(text).replace(UNSAFE, picture);
 }

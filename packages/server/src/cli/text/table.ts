@@ -1,6 +1,6 @@
 /**
- * Rows under headings, each column as wide as its widest cell. The last one takes what is left of the terminal and is
- * cut to fit; where there is no terminal nothing is cut.
+ * Rows under headings, each column as wide as its widest cell. The last one takes the rest of the terminal and is cut
+ * to fit; without a terminal nothing is cut.
  */
 import { fit, padTo, widthOf } from './width.ts';
 

@@ -19,7 +19,7 @@ describe('widths', () => {
     expect(widthOf(text)).toBe(columns);
   });
 
-  it('fit never gives more than fits, and all of it where it does', () => {
+  it('fit never returns more than fits, and all of it if it fits', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 30 }), (text, columns) => {
         const shown = fit(text, columns);
@@ -66,11 +66,11 @@ describe('times', () => {
     expect(duration(seconds)).toBe(text);
   });
 
-  it('what counts up has whole seconds', () => {
+  it('elapsed times have whole seconds', () => {
     expect([0.9, 59.9, 60, -1].map(elapsed)).toEqual(['0s', '59s', '1m 00s', '0s']);
   });
 
-  it('a point in time is that of this machine', () => {
+  it("a point in time is in this machine's time zone", () => {
     expect(localTime(new Date(2026, 2, 1, 14, 5, 9))).toBe('2026-03-01 14:05:09');
   });
 });
@@ -94,7 +94,7 @@ describe('a table', () => {
     [{ text: 'longer', paint: (text: string) => `<${text}>` }, { text: 'b' }, { text: '' }],
   ];
 
-  it('lines up by what is seen, not by what colours add', () => {
+  it('aligns by visible width, not by what colours add', () => {
     expect(table(['X', 'Y', 'Z'], rows, Number.POSITIVE_INFINITY)).toBe(
       ['X       Y     Z', 'a       世界  the last one is cut', '<longer>  b'].join('\n'),
     );

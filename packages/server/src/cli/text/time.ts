@@ -22,7 +22,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / HOUR_S)}h ${twoDigits(Math.floor((whole % HOUR_S) / MINUTE_S))}m`;
 }
 
-/** How long it has taken so far, in whole seconds: what counts up should not flicker. */
+/** How long it has taken so far, in whole seconds: a running counter should not flicker. */
 export function elapsed(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   return whole < MINUTE_S ? `${whole}s` : duration(whole);

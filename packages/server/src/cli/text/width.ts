@@ -30,7 +30,7 @@ export function fit(text: string, columns: number): string {
   return columns < 1 ? '' : `${shown}…`;
 }
 
-/** Rows of at most so many columns, cut wherever they end. */
+/** Rows of at most this many columns, cut anywhere. */
 export function wrapHard(text: string, columns: number): string[] {
   if (widthOf(text) <= columns) return [text];
   const rows = [''];

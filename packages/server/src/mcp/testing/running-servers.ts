@@ -1,4 +1,4 @@
-/** What the tests of this folder share: MCP servers from a configuration, called as the agent calls them. */
+/** Shared by the tests of this folder: MCP servers from a configuration, called as the agent calls them. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export interface Running {
   ): Promise<{ output: string; isError: boolean }>;
 }
 
-/** Starts them, and ends them after the test. The first one is what is meant where no name is given. */
+/** Starts them, and ends them after the test. Without a name, the first one is meant. */
 export function startServers(
   entries: Record<string, Record<string, unknown>>,
   environment: Record<string, string> = { PATH: process.env.PATH ?? '' },

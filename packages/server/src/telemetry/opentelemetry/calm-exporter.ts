@@ -1,4 +1,4 @@
-/** Says once that spans cannot be sent, and once that they can again: a receiver that is down must not fill the log. */
+/** Logs once that spans cannot be sent, and once that they can again: a receiver that is down must not fill the log. */
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../../basics/log.ts';
 
@@ -37,7 +37,7 @@ export class CalmExporter implements SpanExporter {
     this.#failing = failing;
     const { url, log, mask } = this.#options;
     if (failing) {
-      log.warn({ url, reason: mask(error.message) }, 'traces cannot be sent; runs go on, spans are dropped');
+      log.warn({ url, reason: mask(error.message) }, 'traces cannot be sent; runs continue, spans are dropped');
     } else {
       log.warn({ url }, 'traces are sent again');
     }

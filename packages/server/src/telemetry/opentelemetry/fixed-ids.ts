@@ -1,6 +1,6 @@
 /**
- * Random ids, and a way to say which ones the next span gets: the tracer's own interface has none. A span is started in
- * one go, so "next" can be no other.
+ * Random ids, and a way to set those of the next span: the tracer's own interface has none. A span is started
+ * synchronously, so "next" is unambiguous.
  */
 import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace';
 

@@ -1,10 +1,10 @@
 /**
- * Where a run is in the world of traces. All of it follows from what the journal keeps of the run, so whoever goes on with
- * a run after a restart goes on with its trace, and nothing has to be handed over.
+ * The trace of a run. All of it is computed from what the journal keeps of the run, so another owner of the run after a
+ * restart continues its trace, and nothing has to be handed over.
  *
  * - The trace is the one its creator named, or else has the run's own id: 32 hex digits, like the id of a trace.
- * - The span of the whole run has an id that follows from the run's. It leaves with the end of the run; the spans below
- *   it leave as they end, and name it as their parent before it is there.
+ * - The span of the whole run has an id computed from the run's. It is sent at the end of the run; the spans below it
+ *   are sent as they end, and name it as their parent before it exists.
  */
 import { createHash } from 'node:crypto';
 import { type SpanContext, TraceFlags } from '@opentelemetry/api';
@@ -13,7 +13,7 @@ import type { ObservedRun } from '../facts.ts';
 export interface RunTrace {
   /** The span of the whole run. */
   root: SpanContext;
-  /** The span of whoever asked for the run. */
+  /** The span of whoever requested the run. */
   parent: SpanContext | undefined;
 }
 
@@ -22,7 +22,7 @@ export function traceOf({ runId, traceparent }: ObservedRun): RunTrace {
   const root: SpanContext = {
     traceId: parent?.traceId ?? runId.slice('run_'.length),
     spanId: createHash('sha256').update(runId).digest('hex').slice(0, 16),
-    // Whether a trace is recorded is for the one to say who began it.
+    // Whoever began the trace decides whether it is recorded.
     traceFlags: parent?.traceFlags ?? TraceFlags.SAMPLED,
   };
   return { root, parent };

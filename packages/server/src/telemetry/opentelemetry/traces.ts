@@ -1,12 +1,12 @@
 /**
- * The facts as OpenTelemetry spans, sent by OTLP. Loaded only where an endpoint is configured.
+ * The facts as OpenTelemetry spans, sent by OTLP. Loaded only if an endpoint is configured.
  *
- * A run is one trace (run-trace.ts): a span for all of it, below it one for its time in the queue and one for each step
- * of the model, tool call and wait for an approval. Spans are made when they are over, from the times of the facts: there
- * is no span that a crash could leave open, and only what was under way is lost with a killed server.
+ * A run is one trace (run-trace.ts): a span for all of it, and below it one for its time in the queue and one for each
+ * step of the model, tool call and wait for an approval. Spans are created when they are over, from the times of the
+ * facts: no crash can leave a span open, and a killed server loses only what was in progress.
  *
- * Names and attributes follow OpenTelemetry's conventions for generative AI where they have one. Nothing of what was
- * said, run or printed is in them.
+ * Names and attributes follow OpenTelemetry's conventions for generative AI, if they have one. They contain no prompts,
+ * commands or outputs.
  */
 import {
   type Attributes,
@@ -27,15 +27,15 @@ import { CalmExporter } from './calm-exporter.ts';
 import { FixedIds } from './fixed-ids.ts';
 import { traceOf } from './run-trace.ts';
 
-/** What is lost of ended spans when the server is killed. */
+/** How much of the ended spans is lost when the server is killed. */
 const SEND_EVERY_MS = 1_000;
-/** Spans that wait for a receiver that is down; more are dropped. Some hundred bytes each. */
+/** How many spans wait for a receiver that is down; more are dropped. Some hundred bytes each. */
 const WAITING_MAX = 4_096;
 const SEND_TIMEOUT_MS = 5_000;
-/** How long the end of the server waits for the last spans to leave. */
+/** How long the end of the server waits to send the last spans. */
 const CLOSE_MS = 3_000;
 
-/** As the conventions name them, where that is another name than ours. */
+/** The names in the conventions, if they differ from ours. */
 const PROVIDERS: Readonly<Record<string, string>> = { google: 'gcp.gemini' };
 
 export interface TracesOptions {
@@ -54,7 +54,7 @@ export interface TracesOptions {
 interface SpanFields extends Span {
   kind?: SpanKind;
   attributes?: Attributes;
-  /** What went wrong, as one word. */
+  /** The failure as one word. */
   error?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Traces {
     const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_TIMEOUT_MS });
     this.#provider = new TracerProvider({
       idGenerator: this.#ids,
-      // What OTEL_RESOURCE_ATTRIBUTES says of the environment, and what we know better.
+      // What OTEL_RESOURCE_ATTRIBUTES says about the environment, and what we know better.
       resource: detectResources({ detectors: [envDetector] }).merge(
         resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
       ),
@@ -125,7 +125,7 @@ export class Traces {
     }
   };
 
-  /** Sends what is left, for a moment; what the receiver does not take then is lost. */
+  /** Sends the rest, for a moment; what the receiver does not accept then is lost. */
   async close(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => {

@@ -24,7 +24,7 @@ const metrics = new Metrics({
   },
 });
 
-test('docs/observability.md lists every metric, with its labels and its own words', async () => {
+test('docs/observability.md lists every metric, with its labels and its own help text', async () => {
   const listed = readFileSync(DOCUMENT, 'utf8').match(/^\| `(talaria|process|nodejs)_.*$/gm);
   const known = metrics.registry.getMetricsAsArray().map((metric) => {
     // Typed without what every metric has.
@@ -34,7 +34,7 @@ test('docs/observability.md lists every metric, with its labels and its own word
   expect(listed?.map(squeezed)).toEqual(known.map(squeezed));
 });
 
-test('the queries of docs/observability.md are about metrics that there are', async () => {
+test('the queries of docs/observability.md use existing metrics', async () => {
   const names = new Set(
     (await metrics.render()).match(/^# TYPE \S+/gm)!.map((line) => line.slice('# TYPE '.length)),
   );
@@ -46,7 +46,7 @@ test('the queries of docs/observability.md are about metrics that there are', as
   }
 });
 
-test('what the alerts of docs/observability.md count is there before it happens for the first time', async () => {
+test('what the alerts of docs/observability.md count exists before it happens for the first time', async () => {
   const [alerts] = /^groups:.*?^```/ms.exec(readFileSync(DOCUMENT, 'utf8'))!;
   const counted = [...alerts.matchAll(/increase\((\w+)\{(\w+="\w+")\}/g)];
   expect(counted.length).toBeGreaterThan(2);

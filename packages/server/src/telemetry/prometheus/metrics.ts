@@ -1,8 +1,8 @@
 /**
  * The facts as Prometheus metrics (docs/observability.md lists them all).
  *
- * - Counters and histograms grow with the facts; gauges are read when they are asked for, from memory or, of
- *   webhooks, from the store.
+ * - Counters and histograms grow with the facts; gauges are read on request, from memory or, for webhooks, from the
+ *   store.
  * - Every label has a bounded set of values: words of ours, names from the configuration, patterns of routes.
  */
 import { RUN_FAILURES } from '@talaria/protocol';
@@ -13,15 +13,15 @@ import { addProcessMetrics } from './process-metrics.ts';
 
 /** From a poll to a request that waits for its answer. */
 const REQUEST_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** From a sync of a fast disk to one that is in trouble. */
+/** From a sync of a fast disk to one of a disk in trouble. */
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 const COMMIT_RECORDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
-/** What waits for a model, a queue or a command: from at once to some minutes. */
+/** Waits for a model, a queue or a command: from no time to some minutes. */
 const WAIT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
 /** Runs and people may take hours. */
 const LONG_SECONDS = [0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
-/** Whatever else a request says its method is, it is not worth a series of its own. */
+/** Any other method is not worth a series of its own. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const APPROVAL_OUTCOMES: readonly ApprovalOutcome[] = [
@@ -43,7 +43,7 @@ export interface Gauges {
     subscribers: number;
     webhooks: { pending: number; failed: number };
   }>;
-  /** Of a process that works on runs. */
+  /** For a process that works on runs. */
   sandbox?(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
   mcpServers?(): readonly { name: string; status: string }[];
 }
@@ -224,7 +224,7 @@ export class Metrics {
         break;
       case 'journal.commit':
         this.#commits.observe({ outcome: fact.failed ? 'failed' : 'ok' }, fact.durationMs / 1000);
-        // Leases are renewed and the queue is looked at without a record.
+        // Leases are renewed and the queue is polled without a record.
         if (fact.records > 0) this.#commitRecords.observe(fact.records);
         break;
       case 'workspace.snapshot':
@@ -243,7 +243,9 @@ export class Metrics {
     }
   };
 
-  /** A rate needs a first value, or the first time is missed; and "never" has to look different from "not measured". */
+  /**
+   * A rate needs a first value, or the first event is missed; and "never" has to look different from "not measured".
+   */
   #beginAtZero(): void {
     for (const outcome of ['created', 'replayed', 'conflict', 'queue_full'])
       this.#submitted.inc({ outcome }, 0);

@@ -1,7 +1,7 @@
 /**
- * The process itself, under the names that dashboards for Node expect. Not all of prom-client's defaults: those watch
- * every garbage collection and wake the process a hundred times a second from its start, also where nobody ever
- * scrapes, and walk over every open socket at each scrape. What is left costs nothing until the first scrape.
+ * The process itself, under the names that dashboards for Node expect. It does not use all of prom-client's defaults:
+ * those watch every garbage collection and wake the process a hundred times a second from its start, even if nobody
+ * ever scrapes, and walk over every open socket at each scrape. What is left costs nothing until the first scrape.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type Registry } from 'prom-client';
@@ -10,7 +10,7 @@ const LAG_RESOLUTION_MS = 20;
 const NS_PER_S = 1e9;
 const US_PER_S = 1e6;
 
-/** Returns what reads the values. */
+/** Returns a function that reads the values. */
 export function addProcessMetrics(registry: Registry): () => void {
   const registers = [registry];
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
@@ -38,7 +38,7 @@ export function addProcessMetrics(registry: Registry): () => void {
   };
 }
 
-/** Each scrape tells of the time since the last one; the first only begins to measure. */
+/** Each scrape reports the time since the last one; the first only begins to measure. */
 function addLag(gauge: (name: string, help: string) => Gauge): () => void {
   const about = 'How late the event loop was since the last scrape';
   const mean = gauge('nodejs_eventloop_lag_mean_seconds', `${about}: on average`);
@@ -60,7 +60,7 @@ function addLag(gauge: (name: string, help: string) => Gauge): () => void {
   };
 }
 
-/** What is measured is the time between two turns that should have come at the resolution's distance. */
+/** It measures the time between two turns that should have come one resolution apart. */
 function lagOf(betweenTurnsNs: number): number {
   return Math.max(0, betweenTurnsNs / NS_PER_S - LAG_RESOLUTION_MS / 1000);
 }

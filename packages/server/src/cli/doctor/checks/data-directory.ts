@@ -1,15 +1,15 @@
-/** The data directory: there or to be made, ours, private, with room, on a disk that SQLite can use. */
+/** The data directory: existing or to be created, ours, private, with room, on a disk that SQLite can use. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lockFile } from '../../../files/file-lock.ts';
 import { bytes } from '../../text/bytes.ts';
 import type { Finding } from '../finding.ts';
 
-/** Below the first a server fails before long, below the second it is worth a word. */
+/** Below the first a server soon fails; below the second a warning is useful. */
 const FREE_FAILED_BYTES = 50_000_000;
 const FREE_WARNING_BYTES = 1_000_000_000;
 
-/** File systems of the network, by the number statfs(2) has for them. */
+/** Network file systems, by their number in statfs(2). */
 const NETWORK: Readonly<Record<number, string>> = {
   26985: 'NFS',
   4283649346: 'CIFS',
@@ -42,7 +42,7 @@ export function checkDataDirectory(path: string): Finding {
   return { ...space, detail: `${space.detail}${used}` };
 }
 
-/** Whether a server has it now. */
+/** Whether a server uses it now. */
 function isLocked(path: string): boolean {
   const lock = join(path, 'server.lock');
   if (!existsSync(lock)) return false;

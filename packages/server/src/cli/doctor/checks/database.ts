@@ -1,4 +1,4 @@
-/** The database: not there yet, or whole and of a version this server knows. It is only read. */
+/** The database: not created yet, or intact and of a version that this server knows. It is only read. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,7 @@ import { moveState } from '../../../journal/sqlite/move-mark.ts';
 import { bytes } from '../../text/bytes.ts';
 import type { Finding } from '../finding.ts';
 
-/** Reading all of a larger one takes longer than anybody wants to wait for an answer. */
+/** Reading all of a larger one takes too long. */
 const CHECKED_MAX_BYTES = 2_000_000_000;
 
 export function checkDatabase(path: string): Finding {
@@ -40,7 +40,7 @@ export function checkDatabase(path: string): Finding {
   }
 }
 
-/** A database made by an earlier version is open to others until a server opens it. */
+/** Other users can read a database from an earlier version until a server opens it. */
 function whyOpen(path: string): { what: string; fix: string } | undefined {
   if ((statSync(path).mode & 0o077) !== 0) {
     return { what: 'other users of this machine can read it', fix: `chmod 600 ${path}` };

@@ -1,11 +1,11 @@
-/** The MCP servers of the configuration, each by a real connection and a list of its tools. */
+/** The configured MCP servers, each with a real connection and a list of its tools. */
 import { type Config, configSecrets, type McpServerConfig } from '../../../config/index.ts';
 import { ConnectFailure } from '../../../mcp/failures.ts';
 import { tryServer } from '../../../mcp/try-server.ts';
 import { Secrets } from '../../../secrets/secrets.ts';
 import type { Finding } from '../finding.ts';
 
-/** Of the tools of a server, so many are named. */
+/** How many tools of a server are named. */
 const NAMED_TOOLS = 8;
 
 export async function checkMcpServers(config: Config): Promise<Finding> {

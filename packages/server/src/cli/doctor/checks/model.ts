@@ -1,4 +1,4 @@
-/** The model, by a real request: one short prompt with a tool, as a run would send it. */
+/** The model, with a real request: one short prompt with a tool, like a run. */
 
 import { type Model, ModelError, type ModelErrorCode } from '../../../agent/model/model.ts';
 import type { Config } from '../../../config/index.ts';
@@ -9,7 +9,7 @@ import type { Finding } from '../finding.ts';
 
 const ANSWER_MS = 60_000;
 
-/** Models that cannot call tools refuse a request that has one, and are of no use to an agent. */
+/** Models that cannot call tools refuse a request with one, and are useless for an agent. */
 const TOOL = {
   name: 'terminal',
   description: 'Runs a shell command',

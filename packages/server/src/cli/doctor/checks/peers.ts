@@ -1,4 +1,4 @@
-/** The other servers on the database: those that live have to be reached from here, for the files of their runs. */
+/** The other servers on the database: living ones must be reachable from here, for the files of their runs. */
 
 import { isSilent, type KnownServer } from '../../../journal/peers.ts';
 import { Database } from '../../../journal/postgres/database.ts';
@@ -35,7 +35,7 @@ export async function checkPeers(databaseUrl: string): Promise<Finding> {
   };
 }
 
-/** Undefined where they cannot be asked for; why not is said by the check of the database. */
+/** Undefined if they cannot be read; the database check says why. */
 async function livingServers(url: string): Promise<KnownServer[] | undefined> {
   const database = new Database({ url, connections: 1 });
   try {

@@ -1,4 +1,4 @@
-/** The port: free, or taken by a server of ours, which then says how it is. */
+/** The port: free, or taken by one of our servers, whose state is then shown. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { APIError, type HealthDetailed, Talaria } from '@talaria/client';
@@ -27,7 +27,7 @@ export async function checkPort(config: Config): Promise<Finding> {
   }
 }
 
-/** Undefined where it is none of ours. */
+/** Undefined if it is not one of ours. */
 async function askServer(config: Config): Promise<Finding | undefined> {
   const { host, port, apiKeys } = config;
   const { url } = serverAddress(undefined, { API_SERVER_HOST: host, API_SERVER_PORT: String(port) });

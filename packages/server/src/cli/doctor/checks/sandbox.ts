@@ -1,6 +1,6 @@
 /**
- * The sandbox, by starting it as the server would and running a command in it: what isolates commands here, what holds
- * them to their limits, and what does not.
+ * The sandbox: starts it as the server would and runs a command in it, to show what isolates commands here, and which
+ * limits are enforced.
  */
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,10 @@ export async function checkSandbox(config: Config): Promise<Finding> {
   }
 }
 
-/** Where the server would have its workspaces, if that is there: another disk, or a directory no daemon sees, is no test. */
+/**
+ * Where the server would have its workspaces, if that exists: another disk, or a directory that no daemon sees, would
+ * be no test.
+ */
 function placeFor({ dataDir }: Config): string {
   try {
     accessSync(dataDir, constants.W_OK | constants.X_OK);
