@@ -1,4 +1,6 @@
-/** An answer releases the command the human saw and no other; nobody listening is a defined case. */
+/**
+ * An answer releases the command that the person saw and no other, and a run without anybody to ask has a defined end.
+ */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
@@ -57,7 +59,7 @@ describe('with a person to ask', () => {
       first.request_id,
       second.request_id,
     ]);
-    // The refusal may be on record before the command that was let through has ended.
+    // The refusal may be recorded before the approved command has ended.
     const outcomes = ofKind(frames, 'tool.completed').toSorted((a, b) => Number(a.error) - Number(b.error));
     expect(outcomes).toMatchObject([
       { error: false, preview: '' },
@@ -65,7 +67,7 @@ describe('with a person to ask', () => {
     ]);
   });
 
-  test('of two answers to one question exactly one is taken', async () => {
+  test('of two answers to one question exactly one is accepted', async () => {
     const runId = await api.create(script([{ tools: [gated('x')] }, { text: 'done' }]));
     await waitForApproval(api, runId);
     const answers = await Promise.all(['once', 'deny', 'once'].map((choice) => api.approve(runId, choice)));
@@ -100,7 +102,7 @@ describe('with a person to ask', () => {
     expect(ran(runId, 'x')).toBe(false);
   });
 
-  test('`all` answers the ones that wait behind it too', async () => {
+  test('`all` also answers the ones that wait behind it', async () => {
     const calls = [gated('a'), gated('b'), gated('c')];
     const runId = await api.create(script([{ tools: calls }, { text: 'done' }]));
     await waitForApproval(api, runId);
@@ -112,7 +114,7 @@ describe('with a person to ask', () => {
     expect(['a', 'b', 'c'].every((name) => ran(runId, name))).toBe(true);
   });
 
-  test('`all` with a refusal refuses them all, and the run goes on', async () => {
+  test('`all` with a refusal refuses them all, and the run continues', async () => {
     const runId = await api.create(script([{ tools: [gated('a'), gated('b')] }, { text: 'as you wish' }]));
     await waitForApproval(api, runId);
     expect((await api.approve(runId, 'deny', { resolve_all: true })).body.resolved).toBe(2);
@@ -122,7 +124,7 @@ describe('with a person to ask', () => {
     expect(ran(runId, 'a') || ran(runId, 'b')).toBe(false);
   });
 
-  test('`session` lets the ones behind and later runs of the session pass, and no other session', async () => {
+  test('`session` lets the waiting ones and later runs of the session pass, and no other session', async () => {
     const session = { session_id: 'granting' };
     const runId = await api.create(
       script([{ tools: [gated('a'), gated('b')] }, { tools: [gated('c')] }, { text: 'done' }]),
@@ -210,7 +212,7 @@ describe('with nobody to ask', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  test('the question counts as denied after its time, and the run goes on and completes', async () => {
+  test('the question counts as denied after its timeout, and the run continues and completes', async () => {
     const runId = await api.create(script([{ tools: [gated('x')] }, { text: 'without it' }]));
     // No stream is open while it waits.
     await waitForStatus(api, runId, 'completed');
@@ -230,7 +232,7 @@ describe('with nobody to ask', () => {
     expect(ofKind(frames, 'tool.completed')[0]).toMatchObject({ error: true });
   });
 
-  test('each question has its own time; a late answer releases nothing', async () => {
+  test('each question has its own timeout; a late answer releases nothing', async () => {
     const runId = await api.create(script([{ tools: [gated('x'), gated('y')] }, { text: 'done' }]));
     const first = await waitForApproval(api, runId);
     const second = await waitForApproval(api, runId, first.request_id);

@@ -1,6 +1,6 @@
 /**
- * Every command there is: one table for parsing, help, completion and the types of what a command is given. It imports
- * nothing of what the commands do, so that help and mistakes are answered at once.
+ * Every command: one table for parsing, help, completion and the types of a command's arguments. It imports nothing
+ * that the commands do, so that help and mistakes are answered at once.
  */
 import { type ArgumentsOf, type CommandSpec, defineCommand } from './command-spec.ts';
 
@@ -50,7 +50,7 @@ export const commands = {
         type: 'text',
         short: 's',
         value: 'id',
-        about: 'go on with this session: its runs so far are the context',
+        about: 'continue this session: its runs so far are the context',
         completes: 'session',
       },
       instructions: {
@@ -73,7 +73,7 @@ export const commands = {
     examples: [
       { line: "talaria run 'Run `uname -a` and tell me what it says'", about: 'watch it work' },
       { line: 'git diff | talaria run -', about: 'the prompt from a pipe' },
-      { line: "talaria run -d -s nightly 'Tidy up the workspace'", about: 'start it and go on' },
+      { line: "talaria run -d -s nightly 'Tidy up the workspace'", about: 'start it and return at once' },
     ],
   }),
   watch: defineCommand({
@@ -255,7 +255,7 @@ export const commands = {
     examples: [
       { line: "talaria answer run_0193c7e8a1b2 --output '3 cm of snow'", about: 'as its tool would' },
       { line: 'cat weather.txt | talaria answer run_0193c7e8a1b2 -o -', about: 'from a pipe' },
-      { line: "talaria answer run_0193c7e8a1b2 -e -o 'no such city'", about: 'a failure; the run goes on' },
+      { line: "talaria answer run_0193c7e8a1b2 -e -o 'no such city'", about: 'a failure; the run continues' },
     ],
   }),
   stop: defineCommand({
@@ -299,7 +299,7 @@ export const commands = {
     name: 'artifacts get',
     about: "download a file, or a directory as an archive, from a run's workspace",
     details:
-      'A file that is cut off goes on where it was, also when the command is given again. Nothing is overwritten ' +
+      'An interrupted download continues where it was, also when the command is run again. Nothing is overwritten ' +
       'without --force.',
     positionals: [
       run,
@@ -392,7 +392,7 @@ export const commands = {
   }),
   jobsResume: defineCommand({
     name: 'jobs resume',
-    about: 'go on with a paused job',
+    about: 'resume a paused job',
     positionals: [job],
     options: { json, server },
     examples: [{ line: 'talaria jobs resume 4f2a', about: 'from now on' }],
@@ -427,7 +427,7 @@ export const commands = {
     about: 'move everything a server has stored, from SQLite to Postgres or back',
     details:
       'Servers have to be stopped. The source stays as it is; the target has to be empty, and is compared with it in ' +
-      'the end. Interrupted in any way, the same command goes on where it was. A password is better kept in ' +
+      'the end. Interrupted in any way, the same command continues where it was. A password is better kept in ' +
       'PGPASSWORD or ~/.pgpass: others could read it in the list of processes.',
     positionals: [],
     options: {
@@ -494,7 +494,7 @@ export const commands = {
 export type CommandKey = keyof typeof commands;
 export type Arguments<Key extends CommandKey> = ArgumentsOf<(typeof commands)[Key]>;
 
-/** What stands above the commands of a group in help. */
+/** The heading of a group's commands in help. */
 export const groups: Readonly<Record<string, string>> = {
   artifacts: "files of a run's workspace",
   grants: 'what answers allow for longer than one call',
