@@ -37,7 +37,10 @@ export class CalmExporter implements SpanExporter {
     this.#failing = failing;
     const { url, log, mask } = this.#options;
     if (failing) {
-      log.warn({ url, reason: mask(error.message) }, 'traces cannot be sent; runs continue, spans are dropped');
+      log.warn(
+        { url, reason: mask(error.message) },
+        'traces cannot be sent; runs continue, spans are dropped',
+      );
     } else {
       log.warn({ url }, 'traces are sent again');
     }
