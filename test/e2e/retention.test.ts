@@ -1,4 +1,7 @@
-/** Finished runs are kept for their time and then gone with all that belongs to them; unfinished ones never go. */
+/**
+ * Finished runs are kept for their time and then deleted with everything that belongs to them; unfinished ones never
+ * are.
+ */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
@@ -50,7 +53,7 @@ test('a run that is not finished is never evicted, however old', async () => {
     ]),
   );
   await waitForApproval(api, runId);
-  // A run that finishes later goes first.
+  // A run that finishes later is evicted first.
   const short = await api.create(script([{ text: 'short' }]));
   await api.finish(short);
   await evicted(short);
@@ -61,7 +64,7 @@ test('a run that is not finished is never evicted, however old', async () => {
   await evicted(runId);
 });
 
-test('a retried create hears of its evicted run, and starts no second one', async () => {
+test('a retried create gets its evicted run, and starts no second one', async () => {
   const key = { 'idempotency-key': 'evicted' };
   const input = script([{ text: 'once' }]);
   const first = await api.post<{ run_id: string }>('/v1/runs', { input }, key);
@@ -76,7 +79,7 @@ test('a retried create hears of its evicted run, and starts no second one', asyn
   expect(world.model.requests.filter(({ scriptId }) => input.includes(`id=${scriptId} `))).toHaveLength(1);
 });
 
-test('many runs that finish together all go', async () => {
+test('many runs that finish together are all evicted', async () => {
   const runs = await Promise.all(
     Array.from({ length: 60 }, () => api.create(script([{ tools: [terminal('true')] }, { text: 'done' }]))),
   );

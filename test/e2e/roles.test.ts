@@ -28,7 +28,7 @@ interface Detailed {
   readiness: { status: string; checks: Record<string, unknown> };
 }
 
-/** What is handed over is claimed at once: nothing here may wait for the end of a lease. */
+/** A handover is claimed at once: nothing here may wait for the end of a lease. */
 const LEASE = { TALARIA_LEASE_SECONDS: '3600', TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' };
 
 let postgres: TestPostgres;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
   const url = await postgres.createDatabase();
   const env = { ...LEASE, TALARIA_DATABASE_URL: url };
-  // No model: a process that works on no runs asks for none.
+  // No model: a process that works on no runs needs none.
   http = await ServerProcess.start({ env: { ...env, TALARIA_ROLE: 'http', TALARIA_MODEL: 'openai/none' } });
   const work = { modelUrl: model.url, env: { ...env, TALARIA_ROLE: 'work' } };
   workers = await Promise.all([ServerProcess.start(work), ServerProcess.start(work)]);
@@ -56,7 +56,7 @@ const api = () => new Api(http.url);
 const detailed = async (server: ServerProcess): Promise<Detailed> =>
   (await new Api(server.url).get<Detailed>('/health/detailed')).body;
 
-/** The worker that has the one run there is, and the other. */
+/** The worker that has the only run, and the other. */
 async function workersOf(): Promise<{ owner: ServerProcess; other: ServerProcess }> {
   const owner = await waitFor('a worker to have the run', async () => {
     for (const worker of workers) if ((await detailed(worker)).active_agents === 1) return worker;
@@ -65,7 +65,7 @@ async function workersOf(): Promise<{ owner: ServerProcess; other: ServerProcess
   return { owner, other: workers.find((worker) => worker !== owner)! };
 }
 
-test('each says what it is, and has no part that is not its own', async () => {
+test('each reports its role, and has no part that is not its own', async () => {
   const serving = await detailed(http);
   expect(serving).toMatchObject({
     role: 'http',
@@ -82,7 +82,7 @@ test('each says what it is, and has no part that is not its own', async () => {
   expect(workers[0]!.output).toMatch(/role +work: works on runs/);
 });
 
-test('a worker answers for its health and metrics, and for nothing else', async () => {
+test('a worker serves its health and metrics, and nothing else', async () => {
   const worker = new Api(workers[0]!.url);
   for (const path of ['/health', '/v1/health', '/health/ready', '/metrics']) {
     expect((await worker.get(path)).status, path).toBe(200);
@@ -97,7 +97,7 @@ test('a worker answers for its health and metrics, and for nothing else', async 
 });
 
 describe('through the server for clients', () => {
-  test('a run goes from its creation to its end, and its webhook hears of it', async () => {
+  test('a run works from its creation to its end, and its webhook is called', async () => {
     await using receiver = await WebhookReceiver.start();
     const steps = [{ tools: [terminal('echo hello')] }, { text: 'It said hello.', chunks: 3 }];
     const runId = await api().create(script(steps), { webhook: { url: receiver.url } });
@@ -128,7 +128,7 @@ describe('through the server for clients', () => {
     expect(processesWith(marker)).toEqual([]);
   });
 
-  test('a job is made, and fired by a worker', async () => {
+  test('a job is created, and a worker fires it', async () => {
     const at = new Date(Date.now() + 500).toISOString();
     const job = { name: 'once', schedule: at, prompt: script([{ text: 'fired' }]) };
     expect((await api().post('/api/jobs', job)).status).toBe(200);
@@ -137,7 +137,7 @@ describe('through the server for clients', () => {
     );
   });
 
-  test('a restart of it waits for the answers that are under way', async () => {
+  test('its restart waits for the answers in progress', async () => {
     const gate = `gate-${randomUUID()}`;
     const content = script([{ chunks: ['in ', { gate }, 'time'] }]);
     const answers = [false, true].map((stream) =>
@@ -160,7 +160,7 @@ describe('through the server for clients', () => {
     await http.start();
   });
 
-  test('a restart of it does not touch the runs', async () => {
+  test('its restart does not affect the runs', async () => {
     const gate = `gate-${randomUUID()}`;
     const runId = await api().create(script([{ chunks: ['undis', { gate }, 'turbed'] }]));
     const { promise: shown, resolve } = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ describe('through the server for clients', () => {
   });
 });
 
-test('what a worker has to do waits while there is none, and the queue shows it', async () => {
+test("a worker's tasks wait while there is none, and the queue shows it", async () => {
   for (const worker of workers) await worker.kill('SIGTERM');
   const runId = await api().create(script([{ text: 'at last' }]));
   const { body } = await api().get<Detailed>('/health/detailed');

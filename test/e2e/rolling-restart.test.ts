@@ -1,7 +1,7 @@
 /**
- * Three servers, restarted one after the other as an upgrade does, under runs that are in the middle of their work and
- * clients that watch them through a load balancer. Nothing is lost or repeated, the files of the runs neither, and nothing
- * waits for the end of a lease: leases last an hour here.
+ * Three servers, restarted one after the other as in an upgrade, with runs in the middle of their work and clients that
+ * watch them through a load balancer. Nothing is lost or repeated, not even the files of the runs, and nothing waits
+ * for the end of a lease: leases last an hour here.
  */
 import { Talaria } from '@talaria/client';
 import type { RunEvent } from '@talaria/protocol';
@@ -17,7 +17,7 @@ import { terminal } from './server-with-model.ts';
 const RUNS = 20;
 const TEXT = 'All three were there.';
 
-/** Each step waits for its gate, and the gates are opened while a server is going. */
+/** Each step waits for its gate, and the gates open while a server is stopping. */
 const GATES = ['first', 'second', 'third'];
 const STEPS = [
   ...GATES.map((gate) => ({ gate, tools: [terminal(`echo ${gate} >> marks; cat marks`)] })),
@@ -65,7 +65,7 @@ test('a rolling restart loses nothing and makes no run wait', { timeout: 300_000
     const results = events.flatMap((event) => (event.event === 'tool.completed' ? [event.preview] : []));
     expect(results).toEqual(['first\n', 'first\nsecond\n', 'first\nsecond\nthird\n']);
   }
-  // Each server had some of them when it went.
+  // Each server had some of them when it stopped.
   const resumed = seen.flat().filter(({ event }) => event === 'run.resumed');
   expect(resumed.length).toBeGreaterThanOrEqual(GATES.length);
   expect((await api.list()).data).toHaveLength(RUNS);
@@ -87,7 +87,7 @@ async function isReady({ url }: ServerProcess): Promise<boolean> {
   );
 }
 
-/** Sends connections to those servers that say they are ready, in turn. */
+/** Distributes connections to the servers that report they are ready, in turn. */
 class Balancer implements Disposable {
   #ready: readonly ServerProcess[];
   #turn = 0;

@@ -1,4 +1,4 @@
-/** Commands that go for all of the machine get what they may have, and the model is told. */
+/** Commands that try to use the whole machine get only their share, and the model is told. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ interface Detailed {
   readiness: { checks: { sandbox: { limits: Record<string, string> } } };
 }
 
-describe('a run that goes for everything', () => {
+describe('a run that tries to use everything', () => {
   let world: ServerWithModel;
   let limits: Record<string, string>;
   beforeAll(async () => {
@@ -24,14 +24,14 @@ describe('a run that goes for everything', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  test('health and the first lines name each limit and what holds it', () => {
+  test('health and the first log lines name each limit and what enforces it', () => {
     expect(Object.keys(limits)).toEqual(['memory', 'processes', 'file size', 'workspace']);
     expect(limits['file size']).toBe('16 MB for each file, by rlimit');
     expect(limits.workspace).toBe('32 MB for each workspace with its /tmp, by measurement');
     expect(world.server.output).toMatch(/limits +.*16 MB per file, 32 MB per workspace\n/);
   });
 
-  test('the model is told what it ran into, can clean up, and the server has not grown', async () => {
+  test('the model is told which limit it hit, can clean up, and the server has not grown', async () => {
     const { told, output } = await play(
       world,
       { tools: [terminal('head -c 100M /dev/zero > large')] },
@@ -46,12 +46,12 @@ describe('a run that goes for everything', () => {
     expect(output).toBe('I see');
     const [tooLarge, printed, , filled, refused, , written] = told.map(({ content }) => content);
     expect(tooLarge).toMatch(/reached the limit of 16 MB/);
-    // The beginning of the output is kept in the workspace, for which it is too large.
+    // The beginning of the output is stored in the workspace, for which it is too large.
     expect(printed).toMatch(/with a limit of 32 MB/);
     expect(filled).toMatch(/with a limit of 32 MB\. Delete files/);
     expect(refused).toMatch(/could delete files but write none/);
     expect(written).toMatch(/^x\n/);
-    // Far below the gigabyte that went through it, far above what it takes.
+    // Far below the gigabyte that went through it, far above what it needs.
     expect(peakMegabytes(world.server.pid)).toBeLessThan(500);
   });
 });
@@ -65,14 +65,14 @@ const canHide = spawnSync(wrapper[0]!, [...wrapper.slice(1), 'true']).status ===
 const why = canHide ? '' : ' (skipped: control groups cannot be hidden from a process here)';
 
 describe.skipIf(!canHide)(`a limit that the machine cannot enforce${why}`, () => {
-  test('is refused where it was set', async () => {
+  test('is refused if it was set', async () => {
     await using server = new ServerProcess({ wrapper });
     expect(await server.startAndExit({ TALARIA_SANDBOX_CPUS: '2' })).toEqual({ code: 2, signal: null });
     expect(server.errors).toMatch(/TALARIA_SANDBOX_CPUS is a limit that this machine cannot enforce: .+/);
     expect(server.output).toBe('');
   });
 
-  test('is none where it was not', async () => {
+  test('is ignored if it is only a default', async () => {
     await using server = new ServerProcess({ wrapper });
     await server.start();
     expect(server.output).toMatch(/limits +4096 MB of memory per process, /);

@@ -1,4 +1,4 @@
-/** No configured secret is shown anywhere: events, answers, logs, the sandbox. What is executed is not masked. */
+/** No configured secret is shown anywhere: events, answers, logs, the sandbox. Executed commands are not masked. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,7 +15,7 @@ import {
   waitForApproval,
 } from './server-with-model.ts';
 
-/** Like nothing a pattern would find: they are known because they are configured. */
+/** No pattern would match them: they are known because they are configured. */
 const SERVER_KEY = 'quail9Zebra4Velvet7Harbor';
 const OTHER_KEY = 'maple2Quartz8Lantern5Drift';
 const PROVIDER_KEY = 'onyx3Thicket6Bramble1Cedar';
@@ -42,7 +42,7 @@ function expectClean(text: string): void {
   }
 }
 
-/** Plays the steps to their end and checks all that the API says of the run. */
+/** Plays the steps to their end and checks everything that the API says about the run. */
 async function play<N extends 'run.completed' | 'run.failed'>(end: N, ...steps: Step[]) {
   const runId = await api.create(script(steps));
   const result = await endsAs(api, runId, end);
@@ -51,14 +51,14 @@ async function play<N extends 'run.completed' | 'run.failed'>(end: N, ...steps: 
   return { ...result, runId };
 }
 
-test('the provider gets its key, and nobody else', async () => {
+test('only the provider gets its key', async () => {
   await play('run.completed', { text: 'hello' });
   const { headers, body } = world.model.requests.at(-1)!;
   expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`);
   expectClean(JSON.stringify(body));
 });
 
-test('an error of the provider that repeats the key', async () => {
+test('an error of the provider that repeats the key is masked', async () => {
   const message = `Incorrect API key provided: ${PROVIDER_KEY}`;
   const refused = await play('run.failed', { error: { status: 401, message } });
   expect(refused.error).toContain('Incorrect API key provided');
@@ -69,7 +69,7 @@ test('an error of the provider that repeats the key', async () => {
 test('the sandbox sees none of them', async () => {
   const look = 'env > seen; cat /proc/*/environ /proc/*/cmdline >> seen 2>/dev/null; env';
   const runId = await api.create(script([{ tools: [terminal(look)] }, { text: 'done' }]));
-  // To look there is suspicious enough to be asked about.
+  // Looking there is suspicious enough to ask for approval.
   await waitForApproval(api, runId);
   await api.approve(runId, 'once');
   const { frames } = await endsAs(api, runId, 'run.completed');
@@ -79,7 +79,7 @@ test('the sandbox sees none of them', async () => {
   expectClean(seen);
 });
 
-test('a command that contains them runs as it is and is shown without them', async () => {
+test('a command that contains them runs unchanged and is shown without them', async () => {
   const { frames, runId } = await play(
     'run.completed',
     {
@@ -102,7 +102,7 @@ test('a command that contains them runs as it is and is shown without them', asy
   expect(told[0]!.content).toContain(PROVIDER_KEY);
 });
 
-test('one that stands where a preview is cut does not show in part', async () => {
+test('one at the cut of a preview is not shown in part', async () => {
   const half = PROVIDER_KEY.slice(0, PROVIDER_KEY.length / 2);
   for (const before of [155, 175, 180]) {
     const command = `echo ${'a'.repeat(before)} ${PROVIDER_KEY}; printf '%s %s\\n' "$(head -c ${before + 300} /dev/zero | tr '\\0' b)" ${PROVIDER_KEY}`;
@@ -114,7 +114,7 @@ test('one that stands where a preview is cut does not show in part', async () =>
   }
 });
 
-test('a question about a command that contains them', async () => {
+test('a question about a command that contains them is masked', async () => {
   const runId = await api.create(
     script([{ tools: [terminal(`rm -rf build; printf %s ${PROVIDER_KEY} > key`)] }, { text: 'done' }]),
   );
@@ -127,7 +127,7 @@ test('a question about a command that contains them', async () => {
   expect(readFileSync(world.workspaceFile(runId, 'key'), 'utf8')).toBe(PROVIDER_KEY);
 });
 
-test('a model that says them, however they are cut into pieces', async () => {
+test('a model that says them is masked, however they are cut into pieces', async () => {
   const text = `It is ${PROVIDER_KEY}, or else ${SERVER_KEY}${OTHER_KEY}. ${PROVIDER_KEY.slice(0, 8)} is no key.`;
   for (const pieces of [1, 3, 10, text.length]) {
     const { frames, output } = await play('run.completed', {
@@ -140,7 +140,7 @@ test('a model that says them, however they are cut into pieces', async () => {
   }
 });
 
-test('a model that is cut off while it says one', async () => {
+test('a model that is interrupted while it says one shows nothing of it', async () => {
   const { frames } = await play('run.failed', {
     chunks: [`It is ${PROVIDER_KEY.slice(0, 20)}`, 'x'],
     disconnect: 'mid',
@@ -148,7 +148,7 @@ test('a model that is cut off while it says one', async () => {
   expect(shownText(frames)).toMatch(/^It is /);
 });
 
-test('text that is steered into a run', async () => {
+test('text that is steered into a run is masked', async () => {
   const runId = await api.create(script([{ chunks: ['a ', { gate: 'steer' }, 'b'] }, { text: 'done' }]));
   await world.model.waitingAt('steer');
   const steered = await api.post(`/v1/runs/${runId}/steer`, { input: `the key is ${SERVER_KEY}` });
@@ -160,7 +160,7 @@ test('text that is steered into a run', async () => {
   expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain(SERVER_KEY);
 });
 
-test('answers to requests that carry them', async () => {
+test('answers to requests that carry them are masked', async () => {
   for (const answer of [
     await new Api(world.server.url, `${SERVER_KEY}x`).get('/v1/runs'),
     await api.get('/health/detailed'),
@@ -172,8 +172,8 @@ test('answers to requests that carry them', async () => {
   }
 });
 
-// Last: what all of the above left behind.
-test('nothing of them is in the log or in what the store keeps to be shown', async () => {
+// Last: checks what all of the above left behind.
+test('none of them is in the log or in the stored data that is shown', async () => {
   await world.server.kill('SIGTERM');
   expect(world.server.errors).not.toBe('');
   expectClean(world.server.errors);

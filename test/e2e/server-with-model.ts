@@ -1,4 +1,4 @@
-/** A server under test together with the scripted model it talks to, and the questions every test asks of them. */
+/** A server under test with its scripted model, and common requests of the tests. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminalEvent, type Run, type RunEvent, type RunStatus } from '@talaria/protocol';
@@ -33,12 +33,12 @@ export class ServerWithModel implements AsyncDisposable {
     this.#key = key;
   }
 
-  /** For where the server listens now: a restarted one has another port. */
+  /** For the server's present address: a restarted one has another port. */
   get api(): Api {
     return new Api(this.server.url, this.#key);
   }
 
-  /** Where a file of the run's workspace lies on this machine. */
+  /** The path of a workspace file on this machine. */
   workspaceFile(runId: string, name = ''): string {
     return join(this.server.dataDir, 'workspaces', `t-${runId}`, name);
   }
@@ -59,14 +59,14 @@ export function names(frames: readonly Frame[]): string[] {
   return frames.map(({ event }) => event.event);
 }
 
-/** Everything shown of the answer, in one piece. */
+/** Everything shown of the answer, joined. */
 export function shownText(frames: readonly Frame[]): string {
   return ofKind(frames, 'message.delta')
     .map(({ delta }) => delta)
     .join('');
 }
 
-/** The whole stream of a finished run, checked for what holds of every one. */
+/** The whole stream of a finished run, with the checks that apply to every one. */
 export async function wholeStream(api: Api, runId: string): Promise<Frame[]> {
   const { frames, clean } = await api.stream(runId);
   expect(clean).toBe(true);

@@ -1,4 +1,4 @@
-/** Sessions over their life: they outlive runs and restarts, are fitted to the model, and go when nobody uses them. */
+/** The life of sessions: they outlive runs and restarts, are cut to fit the model, and are deleted when unused. */
 import type { Session, SessionMessageList } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
@@ -14,7 +14,7 @@ async function say(api: Api, session_id: string, input: string): Promise<string>
   return runId;
 }
 
-/** What the model was given each time it was asked to play the script in `prompt`, without the system prompt. */
+/** What the model got each time it played the script in `prompt`, without the system prompt. */
 function given(world: ServerWithModel, prompt: string): string[][] {
   const id = /id=(\S+)/.exec(prompt)?.[1];
   return world.model.requests.filter(({ scriptId }) => scriptId === id).map(textsOf);
@@ -29,7 +29,7 @@ async function transcript(api: Api, sessionId: string): Promise<unknown[]> {
   return (await api.get<SessionMessageList>(path)).body.data.map(({ content }) => content);
 }
 
-test('a conversation goes on over a restart, and when its runs are long gone', async () => {
+test('a conversation continues over a restart, and when its runs are long gone', async () => {
   await using world = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
   const prompts = ['one', 'two', 'three', 'four', 'five'].map((text) => script([{ text }]));
   for (const [i, prompt] of prompts.entries()) {
@@ -48,7 +48,7 @@ test('a conversation goes on over a restart, and when its runs are long gone', a
   expect(await transcript(world.api, 'talk')).toEqual(said);
 });
 
-test('a turn that was cut off by a restart is in the transcript once, and its tools with it', async () => {
+test('a turn that a restart interrupted is in the transcript once, with its tools', async () => {
   await using world = await ServerWithModel.start();
   const first = script([{ tools: [terminal('echo hello')] }, { gate: 'cut', text: 'done' }]);
   const runId = await world.api.create(first, { session_id: 'talk' });
@@ -61,7 +61,7 @@ test('a turn that was cut off by a restart is in the transcript once, and its to
   expect(body.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
 });
 
-describe('what is too long for the model', () => {
+describe('a conversation that is too long for the model', () => {
   /** Room for the tools and the system prompt, which take about 4000, and some turns of 1000. */
   const CONTEXT_TOKENS = 12_000;
   const LONG = 'word '.repeat(800);
@@ -73,7 +73,7 @@ describe('what is too long for the model', () => {
 
   const turn = (text: string) => `${LONG}\n${script([{ text }])}`;
 
-  /** The beginning of the conversation is replaced by one line that counts what is missing. */
+  /** One line that counts the missing messages replaces the beginning of the conversation. */
   function expectCut(sent: string[], whole: string[], omitted: number): void {
     expect(sent).toEqual([
       `[${omitted} earlier messages were left out here: the conversation is longer than the model's context.]`,
@@ -81,7 +81,7 @@ describe('what is too long for the model', () => {
     ]);
   }
 
-  test('is left out from the oldest on, is counted in the run, and stays in the transcript', async () => {
+  test('loses its oldest messages, counts them in the run, and stays in the transcript', async () => {
     const said: string[] = [];
     let omitted = 0;
     for (let i = 0; i < 12; i++) {
@@ -99,7 +99,7 @@ describe('what is too long for the model', () => {
     expect(await transcript(world.api, 'long')).toEqual(said);
   });
 
-  test('is left out in the same way by whoever goes on with the run', async () => {
+  test('is cut in the same way by the next owner of the run', async () => {
     for (let i = 0; i < 10; i++) await say(world.api, 'killed', turn(`answer ${i}`));
     const prompt = `${LONG}\n${script([{ tools: [terminal('true')] }, { gate: 'killed', text: 'done' }])}`;
     const runId = await world.api.create(prompt, { session_id: 'killed' });
@@ -117,7 +117,7 @@ describe('what is too long for the model', () => {
     expect((await world.api.run(runId)).omitted_messages).toBe(omitted_messages);
   });
 
-  test('is halved when the provider says so, until it is taken', async () => {
+  test('is halved when the provider refuses it, until it is accepted', async () => {
     const said: string[] = [];
     for (let i = 0; i < 4; i++) {
       const prompt = turn(`answer ${i}`);
@@ -134,7 +134,7 @@ describe('what is too long for the model', () => {
     expectCut(sent[1]!, whole, 5);
     expectCut(sent[2]!, whole, 7);
     expect((await world.api.run(runId)).omitted_messages).toBe(7);
-    // The next turn begins with everything again: what was refused once may be taken by another model.
+    // The next turn begins with everything again: another model may accept what was refused once.
     const next = script([{ text: 'next' }]);
     await say(world.api, 'refused', next);
     expect(given(world, next)).toEqual([[...whole, 'taken', next]]);
@@ -149,7 +149,7 @@ describe('what is too long for the model', () => {
   });
 });
 
-test('a session that nobody uses goes, with what was approved for it; one in use stays', async () => {
+test('an unused session is deleted, with its grants; one in use stays', async () => {
   await using world = await ServerWithModel.start({ TALARIA_SESSION_RETENTION_SECONDS: '2' });
   const { api } = world;
   const gated = () => script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
@@ -168,7 +168,7 @@ test('a session that nobody uses goes, with what was approved for it; one in use
   await endsAs(api, busy, 'run.completed');
 });
 
-test('a chat that is asked for again after a crash is told by the same run, with what its session is told', async () => {
+test("a chat that is repeated after a crash gets the same run, with its session's prompt", async () => {
   await using world = await ServerWithModel.start();
   const { api, model, server } = world;
   const id = 'told-again';

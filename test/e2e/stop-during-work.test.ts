@@ -84,7 +84,7 @@ describe('during a model call', () => {
 });
 
 describe('during a tool', () => {
-  test('the whole process tree dies, also what left the session and ignores signals', async () => {
+  test('the whole process tree dies, including what left the session and ignores signals', async () => {
     const { command: sleep, marker } = markedSleep();
     const command = `setsid ${sleep} & nohup ${sleep} >/dev/null 2>&1 & (trap '' TERM INT HUP; ${sleep}) & ${sleep}`;
     const runId = await api.create(script([{ tools: [terminal(command)] }, { text: 'unsaid' }]));
@@ -116,7 +116,7 @@ describe('during an approval wait', () => {
 });
 
 describe('more than one stop', () => {
-  test('while stopping it says the same again; after the end there is nothing to stop', async () => {
+  test('while stopping it gives the same answer again; after the end there is nothing to stop', async () => {
     const runId = await api.create(script([{ hang: 'before' }]));
     const answers = await Promise.all([api.stop(runId), api.stop(runId), api.stop(runId)]);
     for (const answer of answers) {
@@ -141,7 +141,7 @@ describe('more than one stop', () => {
   });
 });
 
-test('right at the end: a stop that is accepted is never followed by a completion', async () => {
+test('right at the end: an accepted stop is never followed by a completion', async () => {
   async function stopAfter(ms: number) {
     const gate = `end-${ms}`;
     const runId = await api.create(script([{ chunks: ['almost ', { gate }, 'done'] }]));

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-test('a queued run is cancelled without ever reaching the model; the ones around it are not touched', async () => {
+test('a queued run is cancelled without ever reaching the model; the others are not affected', async () => {
   const { api, model } = world;
   const first = await api.create(script([{ gate: 'first', text: 'first' }]));
   await model.waitingAt('first');
@@ -30,7 +30,7 @@ test('a queued run is cancelled without ever reaching the model; the ones around
   expect(model.requests.filter(({ scriptId }) => stoppedPrompt.includes(`id=${scriptId} `))).toEqual([]);
 });
 
-test('stopping the one that runs lets the next one go', async () => {
+test('stopping the running one starts the next', async () => {
   const { api, model } = world;
   const wedged = await api.create(script([{ gate: 'never', text: 'unsaid' }]));
   await model.waitingAt('never');
@@ -40,7 +40,7 @@ test('stopping the one that runs lets the next one go', async () => {
   expect((await endsAs(api, next, 'run.completed')).output).toBe('my turn');
 });
 
-test('a run that waits behind its session is cancelled at once, and the session goes on', async () => {
+test('a run that waits behind its session is cancelled at once, and the session continues', async () => {
   const { api, model } = world;
   const session = { session_id: 'stop-in-queue' };
   const first = await api.create(script([{ gate: 'session', text: 'one' }]), session);

@@ -30,7 +30,7 @@ function evicted(runId: string): Promise<boolean> {
   );
 }
 
-test('a response outlives its run and can be gone on from; its events do not', async () => {
+test('a response outlives its run and can be continued; its events do not', async () => {
   const input = script([{ text: 'Look.', tools: [terminal(`echo ${SECRET}`)] }, { text: 'There.' }]);
   const response = await create(input, { metadata: { order: '7' } });
   expect(JSON.stringify(response.output)).not.toContain(SECRET);
@@ -52,14 +52,14 @@ test('a response outlives its run and can be gone on from; its events do not', a
   expect(body.messages.slice(1).map((message) => [message.role, textOf(message)])).toEqual([
     ['user', input],
     ['assistant', 'Look.'],
-    // The model sees what was there; only what is shown is masked.
+    // The model sees the original text; only what is shown is masked.
     ['tool', expect.stringContaining(SECRET)],
     ['assistant', 'There.'],
     ['user', next],
   ]);
 });
 
-test('a response that failed or was cancelled is kept as that', async () => {
+test('a failed or cancelled response is kept as such', async () => {
   const failing = script([{ chunks: ['half', ' of it'], disconnect: 'mid' }]);
   const { id, run_id } = await create(failing, { background: true });
   await evicted(run_id!);
@@ -74,7 +74,7 @@ test('a response that failed or was cancelled is kept as that', async () => {
   expect((await world.api.post(`${PATH}/${cancelled.id}/cancel`)).status).toBe(200);
 });
 
-test('of more than are kept the oldest finished go, and none that is unfinished', async () => {
+test('of more than the limit the oldest finished ones are deleted, and no unfinished one', async () => {
   const waiting = await create(script([{ hang: 'before' }]), { background: true });
   const ids: string[] = [];
   for (let i = 0; i < 4; i += 1) ids.push((await create(script([{ text: `answer ${i}` }]))).id);

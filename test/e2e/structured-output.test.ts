@@ -1,4 +1,4 @@
-/** Answers of a set form: checked against the client's schema, tried again, or failed. */
+/** Answers with a requested format: checked against the client's schema, retried, or failed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
@@ -22,7 +22,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const start = (prompt: string, schema: unknown = PERSON) => api.create(prompt, { output_schema: schema });
 
-test('an answer that satisfies the schema is there as text and as a value', async () => {
+test('an answer that satisfies the schema is available as text and as a value', async () => {
   const runId = await start(script([{ text: '{"name": "Ada", "age": 36}' }]));
   const end = await endsAs(api, runId, 'run.completed');
   expect(end).toMatchObject({
@@ -34,12 +34,12 @@ test('an answer that satisfies the schema is there as text and as a value', asyn
   expect(JSON.stringify(world.model.requests.at(-1)!.body.messages[0])).toContain('additionalProperties');
 });
 
-test('a code fence around it is taken off', async () => {
+test('a code fence around it is removed', async () => {
   const runId = await start(script([{ text: '```json\n{"name": "Ada", "age": 36}\n```' }]));
   expect(await endsAs(api, runId, 'run.completed')).toMatchObject({ output: '{"name": "Ada", "age": 36}' });
 });
 
-test('one that does not is tried again, with what was wrong, and never shown', async () => {
+test('one that does not is retried, with the problem, and never shown', async () => {
   const runId = await start(
     script([
       { tools: [terminal('echo hi')], text: 'Let me look' },
@@ -57,7 +57,7 @@ test('one that does not is tried again, with what was wrong, and never shown', a
   expect(usage.total_tokens).toBe(4 * 15);
 });
 
-test('after two more tries the run has failed, and says what is wrong', async () => {
+test('after two retries the run has failed, and says what is wrong', async () => {
   const runId = await start(script([{ text: 'no' }, { text: 'no' }, { text: 'no' }, { text: '{}' }]));
   const { error_code, error } = await endsAs(api, runId, 'run.failed');
   expect(error_code).toBe('invalid_output');
@@ -70,7 +70,7 @@ test('a regular expression that would run for hours fails the answer, and nothin
   expect(await endsAs(api, runId, 'run.failed')).toMatchObject({ error_code: 'invalid_output' });
 });
 
-test.each([['x'], [7], [[]], [{ type: 'string', pattern: '(' }]])('%j is no schema', async (schema) => {
+test.each([['x'], [7], [[]], [{ type: 'string', pattern: '(' }]])('%j is not a schema', async (schema) => {
   const answer = await api.post('/v1/runs', { input: 'hi', output_schema: schema });
   expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_output_schema' } } });
 });

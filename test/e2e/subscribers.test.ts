@@ -1,4 +1,4 @@
-/** Every listener sees everything, early, late or after the end; one that stalls costs nobody anything. */
+/** Every subscriber sees everything, early, late or after the end; one that stalls costs nobody anything. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -63,7 +63,7 @@ test('fifty subscribers, early, in the middle and after the end, each get everyt
   for (const { frames } of await Promise.all(resumed)) expect(frames).toEqual(whole.slice(1));
 });
 
-test('disconnecting is not stopping: a run nobody watches any more goes on', async () => {
+test('disconnecting is not stopping: a run that nobody watches any more continues', async () => {
   const runId = await api.create(script([{ chunks: ['first ', { gate: 'alone' }, 'second'] }]));
   const { frames } = await api.stream(runId, { until: ({ event }) => event.event === 'message.delta' });
   await waitFor(
@@ -92,7 +92,7 @@ test('ten thousand events are replayed complete and in order', async () => {
   expect(tail.frames).toEqual(whole.slice(9_991));
 });
 
-test('streams that are asked for on one connection come one after the other, and cost nothing while they wait', async () => {
+test('streams requested on one connection come one after the other, and cost nothing while they wait', async () => {
   const runId = await api.create(script([{ chunks: ['open', { gate: 'pipelined' }, 'closed'] }]));
   await world.model.waitingAt('pipelined');
   const { hostname, port } = new URL(api.baseUrl);
@@ -111,7 +111,7 @@ test('streams that are asked for on one connection come one after the other, and
   socket.destroy();
 });
 
-/** A subscriber that asks for the stream and then reads nothing until told to. */
+/** A subscriber that requests the stream and then reads nothing until told to. */
 class StalledReader {
   readonly #socket: Socket;
   #text = '';
@@ -121,7 +121,7 @@ class StalledReader {
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
     socket.write(`GET /v1/runs/${runId}/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
-    // The head is read, so that the subscription is known to exist; from then on nothing is.
+    // The head is read, so that the subscription is known to exist; after that nothing is.
     await once(socket, 'readable');
     return new StalledReader(socket);
   }
@@ -139,7 +139,7 @@ class StalledReader {
     });
     await closed;
     const frames: Frame[] = [];
-    // Chunk headers of the transfer encoding stand between frames, never inside a line of one.
+    // Chunk headers of the transfer encoding are between frames, never inside a line of one.
     for (const [, id, data] of this.#text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)) {
       frames.push({ id: id!, event: JSON.parse(data!) });
     }
@@ -178,7 +178,7 @@ describe('a reader that stalls', () => {
       expect(clean).toBe(true);
       expect(frames).toEqual(whole);
     }
-    // Eight megabytes went to each of six readers; what is kept for them must not come near that.
+    // Eight megabytes went to each of six readers; what is kept for them must be far less.
     most = Math.max(most, (await detailed()).memory.rss_bytes);
     expect(most - before).toBeLessThan(150 * MEGABYTE);
 
@@ -192,13 +192,13 @@ describe('a reader that stalls', () => {
     expect([...had, ...rest]).toEqual(whole);
   });
 
-  test('forty that come late and stall hold up nobody who reads', { timeout: 300_000 }, async () => {
+  test('forty that come late and stall delay nobody who reads', { timeout: 300_000 }, async () => {
     const pieces = Array.from({ length: 200 }, (_, n) => `${n} ${'y'.repeat(20_000)} `);
     const runId = await api.create(script([{ chunks: pieces, delayMs: 2 }]));
     await api.finish(runId);
     const whole = await api.stream(runId);
     const stalled = await Promise.all(Array.from({ length: 40 }, () => StalledReader.open(runId)));
-    // Each has been sent the beginning. A slow machine may have let go of the first ones by now, which is right, too.
+    // Each has got the beginning. A slow machine may have disconnected the first ones by now, which is right, too.
     expect((await api.stream(runId)).frames).toEqual(whole.frames);
     for (const reader of stalled) reader.destroy();
   });

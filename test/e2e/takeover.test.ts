@@ -1,8 +1,8 @@
 /**
- * With its default settings, a service of several servers has the runs of one that was killed going again within ten
- * seconds. Both times are read from one clock, that of this machine: when the server was killed, and when the event
- * that says so was recorded. What a slow machine adds has more than a second to spare: a lease ends at most 7 s after
- * the last heartbeat, and is found by a look that comes every second.
+ * With its default settings, a service of several servers continues the runs of a killed server within ten seconds.
+ * Both times are read from one clock, that of this machine: when the server was killed, and when the event that shows
+ * the continuation was recorded. A slow machine has more than a second to spare: a lease ends at most 7 s after the
+ * last heartbeat, and a poll every second finds it.
  */
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
@@ -16,7 +16,7 @@ import { endsAs, ofKind, shownText } from './server-with-model.ts';
 const TAKEOVER_S = 10;
 const RUNS = 4;
 
-test('the runs of a server that was killed go on within ten seconds', async () => {
+test('the runs of a killed server continue within ten seconds', async () => {
   await using cleanup = new AsyncDisposableStack();
   const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
   cleanup.defer(() => postgres.stop());

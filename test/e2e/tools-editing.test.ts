@@ -1,4 +1,4 @@
-/** The model edits files: what fits is done, what does not is explained to it and changes nothing. */
+/** The model edits files: edits that fit are made, others are explained to it and change nothing. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, inTurn, play } from './played-run.ts';
@@ -29,7 +29,7 @@ test('a piece is replaced, and the preview is the path', async () => {
   expect(read(runId, 'src/a.py')).toBe('DEBUG = False\nprint(DEBUG)\n');
 });
 
-test('a patch over several files is made whole; its preview names them', async () => {
+test('a patch over several files is applied completely; its preview names them', async () => {
   const { runId, started, told } = await play(
     world,
     ...inTurn(

@@ -1,4 +1,4 @@
-/** Commands in the background and stateful ones, as a model uses them over several steps of a run. */
+/** Background and stateful commands, as a model uses them over several steps of a run. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -26,7 +26,7 @@ const process = (action: string, args: Record<string, unknown> = {}) =>
   call('process', { action, id: ID, ...args });
 const background = (command: string) => terminal(command, { background: true });
 
-/** Tells its port, serves a word on it, and says what it reads. */
+/** Prints its port, serves a word on it, and prints what it reads. */
 const SERVER = `import socket, sys, threading
 server = socket.create_server(("127.0.0.1", 8765))
 def serve():
@@ -78,7 +78,7 @@ describe('a server in the background', () => {
   });
 });
 
-describe('what runs in the background ends with the run', () => {
+describe('background processes end with the run', () => {
   const keepRunning = (sleep: string) =>
     background(`setsid ${sleep} & nohup ${sleep} >/dev/null & exec ${sleep}`);
 
@@ -127,7 +127,7 @@ describe('what runs in the background ends with the run', () => {
 });
 
 describe('stateful commands', () => {
-  test('go on from each other; others do not', async () => {
+  test('continue from each other; others do not', async () => {
     const stateful = (command: string) => terminal(command, { stateful: true });
     const { told } = await play(
       world,
@@ -158,7 +158,7 @@ describe('stateful commands', () => {
 });
 
 describe('approvals', () => {
-  test('input for a shell asks, and shows the program with its input; refused, it never arrives', async () => {
+  test('input for a shell asks, and shows the program with its input; if refused, it never arrives', async () => {
     const prompt = script([
       ...inTurn(
         background('exec bash'),

@@ -1,4 +1,4 @@
-/** The model searches its workspace; whatever it searches for, the server goes on. */
+/** The model searches its workspace; whatever it searches for, the server keeps working. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processorWaits } from '../support/processor-waits.ts';
 import { call, inTurn, play } from './played-run.ts';
@@ -13,7 +13,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const search = (pattern: string, more: Record<string, unknown> = {}) =>
   call('search_files', { pattern, ...more });
 
-test('lines and files are found; the preview is what was looked for', async () => {
+test('lines and files are found; the preview is the pattern', async () => {
   const { started, completed, told } = await play(
     world,
     ...inTurn(

@@ -1,4 +1,4 @@
-/** The plan of a run is part of its conversation: it is there again after `kill -9`. */
+/** The plan of a run is part of its conversation: it survives `kill -9`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { call, inTurn, play, toldOf } from './played-run.ts';
@@ -72,7 +72,7 @@ test('two runs have two plans', async () => {
   expect(told[0]!.content).toBe('The plan is empty.');
 });
 
-test('the plan is there after kill -9', async () => {
+test('the plan survives kill -9', async () => {
   const gate = 'after the kill';
   const prompt = script([
     { tools: [todo(PLAN)] },

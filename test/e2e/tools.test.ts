@@ -1,4 +1,4 @@
-/** What a model does wrong with its tools is answered to the model; what it does right happens and is shown. */
+/** Wrong tool calls are explained to the model; right ones happen and are shown. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ScriptedTool, Step } from '../support/model-server.ts';
@@ -45,7 +45,7 @@ describe.concurrent('a call that cannot be made is answered to the model, and th
 });
 
 describe.concurrent('files', () => {
-  test('what was written is read back, by the next call and by a command', async () => {
+  test('a written file is read back, by the next call and by a command', async () => {
     const content = 'first line\n  “second” — ünï\n\nlast without newline';
     const { runId, completed, told } = await play(
       { tools: [{ name: 'write_file', arguments: { path: 'deep/er/file.txt', content } }] },
@@ -73,7 +73,7 @@ describe.concurrent('files', () => {
 });
 
 describe.concurrent('commands', () => {
-  test('more of them in one step than may be are not all run, and the model is told which', async () => {
+  test('only the allowed number of calls of one step runs, and the model is told which', async () => {
     const calls = Array.from({ length: 70 }, (_, n) => terminal(`echo ${n} >> ran`));
     const { runId, output, started, completed, told } = await play(...use(...calls));
     expect(output).toBe('I see');
@@ -84,13 +84,13 @@ describe.concurrent('commands', () => {
     expect(ran.sort((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n));
   });
 
-  test('one that fails is marked, with its exit code, and the model sees both outputs', async () => {
+  test('a failed command is marked, with its exit code, and the model sees both outputs', async () => {
     const { completed, told } = await play(...use(terminal('echo out; echo err >&2; exit 7')));
     expect(completed).toMatchObject([{ error: true, exit_code: 7 }]);
     expect(told[0]!.content).toMatch(/out[\s\S]*err[\s\S]*7/);
   });
 
-  test('one that works has exit code 0 and a duration', async () => {
+  test('a successful command has exit code 0 and a duration', async () => {
     const { completed } = await play(...use(terminal('sleep 0.2; echo fine')));
     expect(completed).toMatchObject([{ error: false, exit_code: 0, preview: 'fine\n' }]);
     expect(completed[0]!.duration).toBeGreaterThanOrEqual(0.2);
@@ -124,7 +124,7 @@ describe.concurrent('commands', () => {
   });
 });
 
-describe.concurrent('what is shown is bounded, what is done and told is not', () => {
+describe.concurrent('shown text is bounded; what is executed and what the model gets is not', () => {
   test('a long output: a preview of 500 characters for people, far more for the model', async () => {
     const { completed, told } = await play(...use(terminal('seq 1 5000')));
     expect(completed[0]!.preview.length).toBeLessThanOrEqual(500);
@@ -140,7 +140,7 @@ describe.concurrent('what is shown is bounded, what is done and told is not', ()
     );
   });
 
-  test('long arguments: shown in part, executed whole', async () => {
+  test('long arguments: shown in part, executed completely', async () => {
     const content = 'z'.repeat(200_000);
     const { runId, started, completed } = await play(
       ...use({ name: 'write_file', arguments: { path: 'long', content } }),
@@ -159,7 +159,7 @@ describe.concurrent('what is shown is bounded, what is done and told is not', ()
   });
 });
 
-test('a call id that comes again, in a later step or in the same one, still names one call', async () => {
+test('a repeated call id, in a later step or in the same one, still names one call', async () => {
   const again = (command: string) => ({ ...terminal(command), id: 'call_0' });
   const { started, completed, told } = await play(
     { tools: [again('echo one')] },

@@ -1,4 +1,4 @@
-/** Traces: a run is one trace, whoever works on it, and a receiver that fails costs a run nothing. */
+/** Traces: a run is one trace, whoever works on it, and a failing receiver costs a run nothing. */
 import { afterEach, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
@@ -26,7 +26,7 @@ async function start(
   return { receiver, world };
 }
 
-/** The spans of a run, once its own has come: it leaves last. */
+/** The spans of a run, when its own has come: it is sent last. */
 async function traceOf(receiver: OtlpReceiver, runId: string): Promise<ReceivedSpan[]> {
   const root = await waitFor('the span of the run', () =>
     receiver.spans.find(({ attributes }) => attributes['talaria.run.id'] === runId),
@@ -38,7 +38,7 @@ function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan[] {
   return spans.filter((span) => span.name === name);
 }
 
-test('a run with steps, tools and an approval, by the conventions, without a word of what was said', async () => {
+test('a run with steps, tools and an approval follows the conventions, without any text of the run', async () => {
   const { receiver, world } = await start({
     OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${HEADER_SECRET}`,
     OTEL_SERVICE_NAME: 'garden',
@@ -116,7 +116,7 @@ test('a run with steps, tools and an approval, by the conventions, without a wor
   for (const word of [SECRET, HEADER_SECRET, 'echo', 'rm -rf']) expect(receiver.text).not.toContain(word);
 });
 
-test('a run is part of the trace of whoever asked for it, also after it waited in the queue through a restart', async () => {
+test('a run belongs to the trace of whoever requested it, also after it waited in the queue through a restart', async () => {
   const { receiver, world } = await start({ TALARIA_MAX_CONCURRENT_RUNS: '1' });
   const { model, server } = world;
   const busy = await world.api.create(script([{ chunks: ['a ', { gate: 'go' }, 'b'] }]));
@@ -145,7 +145,7 @@ test('a run is part of the trace of whoever asked for it, also after it waited i
   expect(receiver.text).not.toContain(unsampled);
 });
 
-test('a run that goes on after kill -9 goes on in the same trace', async () => {
+test('a run that continues after kill -9 continues in the same trace', async () => {
   const { receiver, world } = await start();
   const runId = await world.api.create(
     script([{ tools: [terminal('echo hi')] }, { chunks: ['a ', { gate: 'go' }, 'b'] }]),
@@ -223,7 +223,7 @@ test('a receiver that is down costs a run nothing, and the log one line; when it
   expect(server.errors).not.toContain(HEADER_SECRET);
 });
 
-test('a server that ends sends what is left, and does not wait for a receiver that is gone', async () => {
+test('a server that ends sends the rest, and does not wait for a receiver that is gone', async () => {
   const { receiver, world } = await start();
   const runId = await world.api.create('hello');
   await endsAs(world.api, runId, 'run.completed');
@@ -236,7 +236,7 @@ test('a server that ends sends what is left, and does not wait for a receiver th
   expect(await world.server.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 });
 
-test('without an endpoint nothing of it is loaded', async () => {
+test('without an endpoint none of it is loaded', async () => {
   await using world = await ServerWithModel.start({ NODE_DEBUG: 'module' }, { program: FROM_SOURCE });
   await endsAs(world.api, await world.api.create('hello'), 'run.completed');
   expect(world.server.errors).toContain('prom-client');

@@ -1,4 +1,4 @@
-/** What a server does not use it does not load: each part costs every start its time. */
+/** A server does not load what it does not use: each part costs every start its time. */
 import { mkdtempDisposableSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The programs of docs/webhooks.md, as they stand there: one starts a run, the others are told how it ended. */
+/** The programs of docs/webhooks.md, unchanged: one starts a run, the others hear how it ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Completion webhooks: who is told what and how, and that a receiver can do no harm. */
+/** Completion webhooks: who gets which message and how, and that a receiver can do no harm. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -59,7 +59,7 @@ const about = (receiver: WebhookReceiver, runId: string) =>
   receiver.received.filter(({ message }) => message.data.run_id === runId);
 
 describe('a webhook of a run', () => {
-  test('hears how the run ended, signed, in the words of the stream', async () => {
+  test('gets the end of the run, signed, in the form of the stream', async () => {
     const webhook = { url: own.url, secret: OWN_SECRET };
     const runId = await api.create(said('hello'), { webhook, session_id: 'a session' });
     const { frames } = await endsAs(api, runId, 'run.completed');
@@ -78,7 +78,7 @@ describe('a webhook of a run', () => {
     expect(received!.headers['user-agent']).toMatch(/^talaria\/\d/);
   });
 
-  test('hears of an approval that is needed, and can be what leads to its answer', async () => {
+  test('gets a pending approval, and can answer it', async () => {
     const runId = await api.create(asking(), { webhook: { url: own.url } });
     await own.receives(1);
     const { message, headers } = own.received[0]!;
@@ -90,7 +90,7 @@ describe('a webhook of a run', () => {
     expect(own.received.map((each) => each.message.type)).toEqual(['approval.request', 'run.completed']);
   });
 
-  test('hears of a failure and of a stop', async () => {
+  test('gets a failure and a stop', async () => {
     const webhook = { url: own.url };
     const failing = await api.create(script([{ error: { status: 400, message: 'no' } }]), { webhook });
     await endsAs(api, failing, 'run.failed');
@@ -103,7 +103,7 @@ describe('a webhook of a run', () => {
     expect(own.received[2]!.message).toMatchObject({ type: 'run.cancelled', data: { run_id: stopped } });
   });
 
-  test('takes the place of the default, and null switches that off', async () => {
+  test('replaces the default, and null switches that off', async () => {
     const plain = await api.create(said('plain'));
     const other = await api.create(said('other'), { webhook: { url: own.url } });
     const silent = await api.create(said('silent'), { webhook: null });
@@ -120,7 +120,7 @@ describe('a webhook of a run', () => {
     expect(about(standard, silent)).toEqual([]);
   });
 
-  test('gets the message again when it fails, and once when it is well', async () => {
+  test('gets the message again when it fails, and once when it works', async () => {
     own.behaviour = 500;
     const runId = await api.create(said('again'), { webhook: { url: own.url, secret: OWN_SECRET } });
     await api.finish(runId);
@@ -186,7 +186,7 @@ describe('a receiver', () => {
     },
   );
 
-  test('is not followed elsewhere', async () => {
+  test('is not redirected', async () => {
     await using elsewhere = await WebhookReceiver.start();
     own.behaviour = { redirect: elsewhere.url };
     const runId = await api.create(said('redirected'), { webhook: { url: own.url } });
@@ -208,13 +208,13 @@ describe('a message outlives', () => {
     const heard = own.received.length;
     await mortal.server.start({ TALARIA_FAILPOINTS: '' });
     expect((await settled(runId, mortal.api)).webhook).toMatchObject({ delivered: 1 });
-    // Twice, if it died between sending and noting that; then with the same id.
+    // Twice, if it died between sending and recording that; then with the same id.
     expect(own.received.length).toBeLessThanOrEqual(heard + 1);
     expect(new Set(own.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     await verified(own.received.at(-1)!, OWN_SECRET);
   });
 
-  test('kill -9 between its delivery and the note of it: it comes twice, with the same id', async () => {
+  test('kill -9 between its delivery and the record of it: it comes twice, with the same id', async () => {
     await using mortal = await ServerWithModel.start({ ...ALLOW, TALARIA_FAILPOINTS: 'webhook.after-send' });
     const runId = await mortal.api.create(said('twice'), { webhook: { url: own.url } });
     expect(await mortal.server.exited()).toMatchObject({ signal: 'SIGKILL' });
@@ -273,7 +273,7 @@ describe('a message outlives', () => {
 const openssl = spawnSync('openssl', ['version']).status === 0;
 const why = openssl ? '' : ' (skipped: no openssl on this machine, to make a certificate)';
 
-test.skipIf(!openssl)(`a receiver by TLS is told, if somebody vouches for it${why}`, async () => {
+test.skipIf(!openssl)(`a TLS receiver gets the message if its certificate is trusted${why}`, async () => {
   await using stack = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-'));
   stack.defer(() => rmSync(directory, { recursive: true }));

@@ -1,7 +1,7 @@
 /**
- * With snapshots the files of a run move along when another server goes on with it, as far as they were kept: and how far
- * that is, the model and the clients are told. Each test has a database of its own and two servers, the second of which
- * starts when the first is about to be lost.
+ * With snapshots the files of a run move along when another server continues it, as far as they were stored; the model
+ * and the clients are told how far that is. Each test has its own database and two servers; the second starts when the
+ * first is about to be lost.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -18,7 +18,7 @@ import { endsAs, ofKind, terminal, waitForApproval } from './server-with-model.t
 
 const TEST_LIMIT_MS = 90_000;
 
-/** All that a command can see of the files in the workspace, but for whose they are. */
+/** Everything that a command can see of the files in the workspace, except their owner. */
 const DESCRIBE =
   "find . -mindepth 1 ! -path './.talaria*' -printf '%P %y %l %m %TY-%Tj %TH:%TM:%.6TS\\n' | sort; cat $(find . -type f ! -path './.talaria*' | sort)";
 
@@ -80,7 +80,7 @@ class MovingRun implements AsyncDisposable {
     return new Api(this.server.url);
   }
 
-  /** What the model is given for this step: what its tools have printed, and what else it was told. */
+  /** What the model got for this step: the output of its tools, and other notices. */
   async toldBefore(step: number): Promise<{ printed: string[]; said: string }> {
     const { body } = await model.waitForRequest(
       (request) => request.scriptId === this.#scriptId && request.step === step && request.ended,
@@ -104,7 +104,7 @@ class MovingRun implements AsyncDisposable {
   }
 }
 
-describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () => {
+describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, () => {
   test('after kill -9 has its files, links, modes and times', async () => {
     const gate = randomUUID();
     const make =
@@ -134,7 +134,7 @@ describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () 
     });
   });
 
-  test('handed over with SIGTERM has what a call of a step that is not over has made', async () => {
+  test('handed over with SIGTERM has what a call of an unfinished step has made', async () => {
     await using run = await MovingRun.start([
       { tools: [terminal('echo made > file'), terminal('rm -rf build; echo removed')] },
       { tools: [terminal('cat file')] },
@@ -152,7 +152,7 @@ describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () 
     expect((await run.toldBefore(2)).printed.at(-1)).toBe('made\n');
   });
 
-  test('that has files of it from an earlier time does not take those', async () => {
+  test('does not use outdated files of an earlier time', async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     await using run = await MovingRun.start([
       { tools: [terminal('echo early > file')] },
@@ -179,7 +179,7 @@ describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () 
     expect((await run.toldBefore(3)).printed.at(-1)).toBe('late\n');
   });
 
-  test('has the files of the snapshot before when the last one was cut off, and is told', async () => {
+  test('has the files of the snapshot before when the last one was interrupted, and is told', async () => {
     await using run = await MovingRun.start(
       [
         { tools: [terminal('echo one > one')] },
@@ -202,7 +202,7 @@ describe('a run that goes on on another server', { timeout: TEST_LIMIT_MS }, () 
     expect(said).toContain('without what your last completed tool call that worked with files changed');
   });
 
-  test('has older files, or none, when they became too many to be kept', async () => {
+  test('has older files, or none, when they became too many to store', async () => {
     const gate = randomUUID();
     const large = 'head -c 5000 /dev/zero > large';
     await using run = await MovingRun.start(

@@ -1,5 +1,5 @@
 /**
- * What somebody gets who installs the client: it type-checks, runs on the oldest Node it names, is small, and does what
+ * What a user gets who installs the client: it type-checks, runs on the oldest Node it names, is small, and does what
  * docs/client.md says.
  */
 import { gzipSync } from 'node:zlib';
@@ -17,7 +17,7 @@ const BUNDLE_MAX_BYTES = 12 * 1024;
 /** Reading every declaration of the schema library takes a while on a busy machine. */
 const CHECK_LIMIT_MS = 120_000;
 
-/** Uses what is typed in a way that only compiles when the types are there and right. */
+/** Uses the types in a way that only compiles when they are present and right. */
 const CONSUMER = `
 import { APIError, type Run, RateLimitError, type RunEvent, Talaria } from '@talaria/client';
 import { isTerminalEvent } from '@talaria/protocol';
@@ -77,12 +77,12 @@ beforeAll(async () => {
 }, CHECK_LIMIT_MS);
 afterAll(() => project?.[Symbol.dispose]());
 
-test.each(['@talaria/protocol', '@talaria/client'])('%s holds what is built and nothing else', (name) => {
+test.each(['@talaria/protocol', '@talaria/client'])('%s holds only built files', (name) => {
   expectPackage(project, name);
   expect(project.manifestOf(name)).toMatchObject({ sideEffects: false, engines: { node: '>=20' } });
 });
 
-test('the client depends on the protocol alone', () => {
+test('the client depends only on the protocol', () => {
   expect(project.manifestOf('@talaria/client').dependencies).toEqual({
     '@talaria/protocol': expect.any(String),
   });
@@ -99,7 +99,7 @@ describe.each([
     'it type-checks under strict with %s',
     async (_, libraries) => {
       const target = 'es2022';
-      // Once also every declaration that is installed, which is slow for the schema library.
+      // Once also every installed declaration, which is slow for the schema library.
       const skipLibCheck = moduleResolution !== 'bundler' || libraries.types.length > 0;
       const strict = { skipLibCheck, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
       project.write('consumer.ts', CONSUMER);
@@ -158,7 +158,7 @@ describe('the examples of docs/client.md', () => {
     await plain?.[Symbol.asyncDispose]();
   });
 
-  test('use every method there is', () => {
+  test('use every existing method', () => {
     const code = examples.map((example) => example.code).join('');
     const missing = methodsOf('client', new Talaria() as unknown as Methods).filter(
       (name) => !code.includes(`${name}(`) && !code.includes(`${name.replace('client.runs.', '')}(`),
@@ -166,7 +166,7 @@ describe('the examples of docs/client.md', () => {
     expect(missing).toEqual([]);
   });
 
-  /** Type-checks them and those of the READMEs, and makes JavaScript of them, which Node 20 runs too. */
+  /** Type-checks them and those of the READMEs, and compiles them to JavaScript, which Node 20 runs too. */
   let compiling: Promise<void> | undefined;
   function compile(): Promise<void> {
     const others = ['README.md', 'packages/client/README.md'].flatMap(readExamples);
@@ -199,7 +199,7 @@ describe('the examples of docs/client.md', () => {
   });
 });
 
-/** Whether the server has that part of the API; what it does not have is played by the plain one. */
+/** Whether the server has that part of the API; the plain server plays what it does not have. */
 async function has(url: string, part: string): Promise<boolean> {
   const paths: Record<string, string> = {
     jobs: 'api/jobs',

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 export interface Example {
-  /** The heading it stands under, and which one it is there. */
+  /** Its heading, and its number under that heading. */
   title: string;
   code: string;
   prints: string[];

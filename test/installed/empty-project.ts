@@ -1,5 +1,5 @@
 /**
- * The packages as somebody gets them: packed by npm from a copy of the repository (packing rewrites package.json for a
+ * The packages as a user gets them: packed by npm from a copy of the repository (packing rewrites package.json for a
  * moment, which nobody else should see), and installed into an empty project, without a network.
  */
 import { execFile, execFileSync } from 'node:child_process';
@@ -36,7 +36,7 @@ interface Manifest {
 export class EmptyProject implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'talaria-installed-'));
 
-  /** Installs `wanted`, and with that what it depends on. `names` are the packages of ours that takes. */
+  /** Installs `wanted` with its dependencies. `names` are our packages that this needs. */
   static async install(names: readonly string[], wanted: readonly string[]): Promise<EmptyProject> {
     const project = new EmptyProject();
     project.write('package.json', JSON.stringify({ private: true, type: 'module' }));
@@ -68,7 +68,7 @@ export class EmptyProject implements Disposable {
     return JSON.parse(readFileSync(join(this.directory, 'node_modules', name, 'package.json'), 'utf8'));
   }
 
-  /** Compiles files of the project; throws with what the compiler says. */
+  /** Compiles files of the project; throws with the compiler's output. */
   async compile(files: readonly string[], compilerOptions: object): Promise<void> {
     this.write(
       'tsconfig.json',
@@ -83,7 +83,7 @@ export class EmptyProject implements Disposable {
     return path;
   }
 
-  /** Runs a program in the project and returns what it prints; throws with that when it fails. */
+  /** Runs a program in the project and returns its output; throws with the output when it fails. */
   async run(program: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
     const options = { cwd: this.directory, env: { PATH: process.env.PATH, ...env }, timeout: 120_000 };
     try {
@@ -99,7 +99,7 @@ export class EmptyProject implements Disposable {
   }
 }
 
-/** The Node that this machine has apart from the project's own, and the PATH on which it is found. */
+/** The machine's own Node, apart from the project's, and its PATH. */
 export function outsideNode(): { path: string; version: string; searchPath: string } {
   const directories = (process.env.PATH ?? '')
     .split(delimiter)
@@ -127,7 +127,7 @@ function copyRepository(copy: string, names: readonly string[]): void {
 
 async function npm(cwd: string, args: readonly string[]): Promise<void> {
   const options = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  // Nothing of the machine's settings leads to another registry or through a proxy.
+  // No setting of the machine leads to another registry or through a proxy.
   const alone = [`--userconfig=${join(cwd, 'no-npmrc')}`, '--noproxy=127.0.0.1', '--fetch-retries=0'];
   await execute('npm', [...args, ...options, ...alone], {
     cwd,

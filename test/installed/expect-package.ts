@@ -1,4 +1,4 @@
-/** What every package of ours has in common once it is installed: what is built, and nothing else. */
+/** Checks of every installed package of ours: it holds built files, and nothing else. */
 import { expect } from 'vitest';
 import type { EmptyProject } from './empty-project.ts';
 

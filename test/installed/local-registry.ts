@@ -1,6 +1,6 @@
 /**
  * The registry of an installation without a network: the packages of this repository as npm packed them, and everything
- * else that is installed in it, in the versions that are there.
+ * else that is installed in it, in the installed versions.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -67,7 +67,8 @@ export class LocalRegistry implements AsyncDisposable {
       return;
     }
     const folder = basename(path);
-    // What is installed inside a package is no part of it. Not compressed: npm takes it, and one is a whole Node.
+    // What is installed inside a package is not part of it. Not compressed: npm accepts that, and one of them is a
+    // whole Node.
     const words = ['-c', `--exclude=${folder}/node_modules`, '-C', dirname(path), folder];
     spawn('tar', words, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.pipe(response);
   }

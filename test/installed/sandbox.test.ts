@@ -1,4 +1,4 @@
-/** What somebody gets who installs the sandbox alone: it type-checks, and runs commands without a server. */
+/** What a user gets who installs only the sandbox: it type-checks, and runs commands without a server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   openTestDaemon,
@@ -12,7 +12,7 @@ import { expectPackage } from './expect-package.ts';
 
 const INSTALL_LIMIT_MS = 600_000;
 
-/** Holds a slot, runs a batch in it and gives it back; in TypeScript that is JavaScript, too. */
+/** Holds a slot, runs a batch in it and releases it; TypeScript that is also JavaScript. */
 const PROGRAM = `
 import { mkdtempSync } from 'node:fs';
 import { SandboxError } from '@talaria/sandbox';
@@ -37,7 +37,7 @@ await backend.stop({ purge: true });
 `;
 const PRINTS = 'true 0 42\nfalse 3 \nfalse undefined \ngone SandboxError\n';
 
-/** Only compiles when the types are there and right. */
+/** Only compiles when the types are present and right. */
 const TYPED = `
 import type { ExecutionResult, Slot, ToolBackend } from '@talaria/sandbox';
 import { ToolExecutor } from '@talaria/sandbox';
@@ -87,7 +87,7 @@ beforeAll(async () => {
 }, INSTALL_LIMIT_MS);
 afterAll(() => project?.[Symbol.dispose]());
 
-test('it holds what is built, depends on nothing, and brings the program that runs in containers', () => {
+test('it holds built files, depends on nothing, and brings the program that runs in containers', () => {
   expectPackage(project, '@talaria/sandbox');
   expect(project.manifestOf('@talaria/sandbox')).toMatchObject({ engines: { node: '>=24' } });
   expect(project.manifestOf('@talaria/sandbox')).not.toHaveProperty('dependencies');

@@ -1,4 +1,6 @@
-/** What somebody gets who installs the server: the command, on the Node it brings along, and a library to start it with. */
+/**
+ * What a user gets who installs the server: the command, on the Node it brings along, and a library to start it with.
+ */
 import { mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { Talaria } from '@talaria/client';
@@ -45,7 +47,7 @@ afterAll(() => project?.[Symbol.dispose]());
 
 const readme = () => readExamples('packages/server/README.md')[0]!.code;
 
-test('it holds what is built and the command', () => {
+test('it holds built files and the command', () => {
   expectPackage(project, '@talaria/server', ['bin/talaria.js']);
   expect(project.manifestOf('@talaria/server')).toMatchObject({
     bin: { talaria: 'bin/talaria.js' },
@@ -84,7 +86,7 @@ describe(`npx talaria, where Node is ${machine.version || 'missing'}`, () => {
     return project.run('npx', ['--offline', 'talaria', ...words], env);
   };
 
-  test('says its version and what it can do', async () => {
+  test('prints its version and its help', async () => {
     expect(await npx('--version')).toBe(`${project.manifestOf('@talaria/server').version}\n`);
     expect(await npx('--help')).toContain('talaria <command>');
     expect(await npx('help', 'serve')).toContain('--port');
@@ -100,7 +102,7 @@ describe(`npx talaria, where Node is ${machine.version || 'missing'}`, () => {
     expect(checks.map((check: { name: string }) => check.name)).toContain('sandbox');
   });
 
-  test('serve works on runs, and goes on with them after kill -9', async () => {
+  test('serve works on runs, and continues them after kill -9', async () => {
     await using server = await ServerProcess.start({
       program: [join(project.directory, 'node_modules', '.bin', 'talaria')],
       env: { PATH: searchPath },

@@ -1,10 +1,11 @@
 /**
- * `npm run schemathesis`: requests that schemathesis (from PyPI) makes up from the OpenAPI document of a server, sent to that
- * server. Whatever it finds fails: an answer that the document does not have, a bad request that is accepted, a method that is
- * not refused with 405, a missing key that is not noticed, any 5xx. Its settings are in schemathesis.toml.
+ * `npm run schemathesis`: sends a server the requests that schemathesis (from PyPI) generates from its OpenAPI
+ * document. Whatever it finds fails: an answer that the document does not have, a bad request that is accepted, a
+ * method that is not refused with 405, a missing key that is not noticed, any 5xx. Its settings are in
+ * schemathesis.toml.
  *
  * The requests are the same each time and take half a minute. Each phase has a limit, 120 s in all, after which it is
- * interrupted: what it found by then counts, and that a machine is slow is no finding.
+ * interrupted: what it found by then counts, and a slow machine is not a finding.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,7 @@ import { environment, isInstalled, pinnedVersion } from '../compat/python/enviro
 import { startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
-/** Each by itself: one that takes long takes no time from the others. */
+/** Each separately: a slow phase takes no time from the others. */
 const PHASES = [
   { names: 'examples,coverage', limitMs: 60_000 },
   { names: 'fuzzing', limitMs: 30_000 },
@@ -47,7 +48,7 @@ const model = resources.use(await startModelServer());
 const server = resources.use(
   await ServerProcess.start({
     modelUrl: model.url,
-    // Two keys: with one alone nothing could belong to somebody else. Room for every run that is asked for.
+    // Two keys: with one alone nothing could belong to somebody else. Room for every requested run.
     env: { API_SERVER_KEYS: `ada:${KEY},bob:sk-schemathesis-0000000002`, TALARIA_MAX_QUEUED_RUNS: '10000' },
   }),
 );

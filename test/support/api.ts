@@ -25,13 +25,13 @@ export interface Frame {
 export interface Streamed {
   frames: Frame[];
   comments: string[];
-  /** The server ended the stream in good order. */
+  /** The server ended the stream normally. */
   clean: boolean;
 }
 
 export interface StreamOptions {
   after?: number;
-  /** Stop reading (and disconnect) once this says so. */
+  /** Stop reading (and disconnect) when this returns true. */
   until?: (frame: Frame, frames: Frame[]) => boolean;
   signal?: AbortSignal;
   onFrame?: (frame: Frame) => void;

@@ -1,4 +1,7 @@
-/** The program that makes what bundled-command.ts finds: `node bundle-command.ts ROOT DIRECTORY PROGRAM COMPILE_CACHE`. */
+/**
+ * The program that makes the bundle of bundled-command.ts: `node bundle-command.ts ROOT DIRECTORY PROGRAM
+ * COMPILE_CACHE`.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
@@ -13,7 +16,7 @@ import { startModelServer } from './model-server.ts';
 
 const [root, directory, path, compileCache] = process.argv.slice(2) as [string, string, string, string];
 await bundle(root, directory);
-// Where the server does not start, the tests that start it say why.
+// If the server does not start, the tests that start it say why.
 await compile({ path, compileCache }).catch(() => {});
 
 async function bundle(root: string, directory: string): Promise<void> {
@@ -36,8 +39,8 @@ async function bundle(root: string, directory: string): Promise<void> {
 }
 
 /**
- * Starts the server on each store, lets it work on a run and ends it in good order: then it leaves its compiled code for
- * the servers of tests, which are killed and leave none.
+ * Starts the server on each store, lets it work on a run and ends it normally: so it leaves its compiled code for the
+ * servers of tests, which are killed and leave none.
  */
 async function compile(command: Command): Promise<void> {
   const postgres = await startPostgres();

@@ -3,8 +3,8 @@
  * From source a server loads a thousand modules; from here it takes half the processor time to start, and the tests start
  * hundreds. `test/installed` and `packages/server/src/cli/bin.test.ts` start the command as users do.
  *
- * The first test that needs the bundle makes it, and the others wait. Every state of the source has its own, so a test
- * never starts what another state left behind.
+ * The first test that needs the bundle makes it, and the others wait. Every state of the source has its own bundle, so
+ * a test never starts outdated code.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,16 +29,16 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUNDLER = fileURLToPath(new URL('./bundle-command.ts', import.meta.url));
 const BUNDLES = join(ROOT, 'node_modules/.cache/command');
-/** In a bundle that is whole. */
+/** Present in a complete bundle. */
 const READY = 'ready';
-/** A bundle that no test has started for so long is removed. */
+/** A bundle that no test has started for this long is removed. */
 const UNUSED_MS = 60 * 60_000;
 const LOCK_LIMIT_MS = 100_000;
 
 export interface Command {
   /** The program for Node. */
   path: string;
-  /** What NODE_COMPILE_CACHE has to be for it. */
+  /** The value of NODE_COMPILE_CACHE for it. */
   compileCache: string;
 }
 
@@ -61,7 +61,7 @@ function isReady(directory: string): boolean {
   return existsSync(join(directory, READY));
 }
 
-/** Changes with every file that the bundle is made of. */
+/** Changes with every file of the bundle. */
 function stateOfSource(): string {
   const hash = createHash('sha256');
   const files = globSync('packages/*/{package.json,bin/*,src/**/*.ts}', { cwd: ROOT });

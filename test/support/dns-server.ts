@@ -1,4 +1,4 @@
-/** The smallest DNS server: A records it is given, no such name for all others, or silence. */
+/** A minimal DNS server: the given A records, "no such name" for all others, or silence. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 

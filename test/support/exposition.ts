@@ -1,6 +1,6 @@
 /**
- * A strict reader of Prometheus' text format: whatever is not exactly as the format wants it is an error, so that what a
- * test reads here is what a real scrape would get.
+ * A strict reader of Prometheus' text format: any deviation from the format is an error, so that a test reads what a
+ * real scrape would get.
  */
 export interface Metric {
   help: string;
@@ -56,7 +56,7 @@ function parseLabels(text: string): Record<string, string> {
   return labels;
 }
 
-/** The value of the one sample with these labels; undefined where there is none. */
+/** The value of the one sample with these labels; undefined if there is none. */
 export function sampleOf(
   metrics: ReadonlyMap<string, Metric>,
   name: string,

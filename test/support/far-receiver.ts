@@ -1,6 +1,6 @@
 /**
- * A server to which a connection takes its time: its process is stopped, and the kernel has no place left for another
- * connection until it goes on.
+ * A server that is slow to connect to: its process is stopped, and the kernel has no room for another connection until
+ * it continues.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const SERVER = `
 `;
 /** More than fit into that backlog. */
 const FILLING = 4;
-/** More than Node, unless told otherwise, gives an address of a name that has several. */
+/** More than Node's default for each address of a name with several. */
 const FAR_MS = 300;
 
 export class FarReceiver implements Disposable {
@@ -47,7 +47,7 @@ export class FarReceiver implements Disposable {
       { address: '::1', family: 6 },
     ]);
 
-  /** Lets it be reached. Nothing shows that a network is slow but the time that passes. */
+  /** Makes it reachable. Only elapsed time shows that a network is slow. */
   async arrive(): Promise<void> {
     await delay(FAR_MS);
     this.#process.kill('SIGCONT');

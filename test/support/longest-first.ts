@@ -1,10 +1,10 @@
 /**
- * The order of the test files in a clone that has not run them yet: the long ones first, so that no worker is left with
- * one when the others have nothing to do. Without this, large files come first, and the contract suites are in small ones.
+ * The order of the test files in a clone that has not run them yet: the long ones first, so that none runs alone at the
+ * end. Without this, large files come first, and the contract suites are in small ones.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Those that take a worker longest, in `npm test` or in the soak tests. */
+/** Those that keep a worker busy longest, in `npm test` or in the soak tests. */
 const LONG = [
   'packages/sandbox/src/docker/docker-backend.test.ts',
   'packages/sandbox/src/docker/gvisor.test.ts',

@@ -1,18 +1,18 @@
 /**
  * The script language of the test model: what a prompt can make the model do.
  *
- * The script travels inside the prompt and the position in it is counted from the conversation (assistant
- * messages after the prompt), so the model server keeps no conversation state: a restarted server under test,
- * two servers sharing the model, or a test that knows only a base URL all see the same answers. The one thing
- * that cannot be derived is how often a step was already tried; that is counted per script id and step.
+ * The script travels inside the prompt, and its position is counted from the conversation (assistant messages after the
+ * prompt), so the model server keeps no conversation state: a restarted server under test, two servers sharing the
+ * model, or a test that knows only a base URL all see the same answers. Only the number of attempts of a step cannot be
+ * derived; it is counted per script id and step.
  */
 import { randomBytes } from 'node:crypto';
 
 export interface ScriptedTool {
   name: string;
   /**
-   * An object is sent as JSON; a string is sent as it is, so that a test can send malformed arguments. `{{found …}}` in
-   * them stands for the last match of that regular expression in the results of tools: what a model has learned.
+   * An object is sent as JSON; a string is sent unchanged, so that a test can send malformed arguments. `{{found …}}`
+   * in them stands for the last match of that regular expression in the tool results: what a model has learned.
    */
   arguments: Record<string, unknown> | string;
   id?: string;
@@ -55,7 +55,7 @@ export interface Step {
   hang?: 'before' | 'mid';
   /** Destroys the connection, before the headers or after the first piece. */
   disconnect?: 'before' | 'mid';
-  /** Ends the response in good order after the first piece, but without a finish reason. */
+  /** Ends the response normally after the first piece, but without a finish reason. */
   truncated?: boolean;
   /** A chunk that is not JSON after the first piece. */
   malformed?: boolean;
@@ -76,7 +76,7 @@ export function script(steps: Step[]): string {
   return `SCRIPT id=${randomBytes(6).toString('hex')} ${JSON.stringify(steps)}`;
 }
 
-/** Where a conversation stands in the most recent script it contains. */
+/** The position of a conversation in its most recent script. */
 export function findPosition(messages: readonly WireMessage[]): ScriptPosition | undefined {
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i];
@@ -91,7 +91,7 @@ export function findPosition(messages: readonly WireMessage[]): ScriptPosition |
   return undefined;
 }
 
-/** The step as its n-th try (zero-based) plays it: without its faults once `times` is used up. */
+/** The step as its n-th attempt (zero-based) plays it: without its faults when `times` is used up. */
 export function stepForTry(step: Step, tries: number): Step {
   if (step.times === undefined || tries < step.times) return step;
   const played = { ...step };
@@ -109,7 +109,7 @@ export function textOf(message: WireMessage): string {
   return (message.content ?? []).map((part) => part.text ?? '').join('');
 }
 
-/** The arguments of a call, with what the conversation has told so far. */
+/** The arguments of a call, with what the conversation has shown so far. */
 export function argumentsOf(tool: ScriptedTool, messages: readonly WireMessage[]): string {
   const text = typeof tool.arguments === 'string' ? tool.arguments : JSON.stringify(tool.arguments);
   return text.replace(/\{\{found (.+?)\}\}/g, (whole, pattern: string) => {

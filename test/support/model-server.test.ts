@@ -1,4 +1,4 @@
-/** The rules tests rely on; what the stream looks like to a client is tested with the adapter that reads it. */
+/** The rules that tests rely on; the adapter that reads the stream tests its form. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -67,7 +67,7 @@ describe('which step is played', () => {
   });
 });
 
-test('the pieces of text are the ones asked for, and a character is never cut', async () => {
+test('the pieces of text are the requested ones, and a character is never cut', async () => {
   const pieces = async (step: Step) =>
     (await frames(await post([user(script([step]))]))).flatMap(
       (frame) => frame.choices[0]?.delta.content || [],
@@ -89,7 +89,7 @@ test('arguments of a tool call come in several pieces, and usage comes last', as
   expect(all.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 7 } });
 });
 
-test('a call can name what the results of tools have told', async () => {
+test('a call can use what tool results have shown', async () => {
   const tool = { name: 't', arguments: { id: '{{found id_[0-9]+}}', other: '{{found nothing}}' } };
   const all = await frames(
     await post([
@@ -132,7 +132,7 @@ test('a gate holds a step before its start, or in the middle, until it is opened
   expect((await middle.text()).includes('two')).toBe(true);
 });
 
-test('a request the client closes is recorded as aborted, one the script ends is not', async () => {
+test('a request that the client closes is recorded as aborted, one that the script ends is not', async () => {
   const abort = new AbortController();
   const prompt = script([{ hang: 'mid', text: 'x' }]);
   const response = await post([user(prompt)], { signal: abort.signal });
@@ -151,7 +151,7 @@ test('a request the client closes is recorded as aborted, one the script ends is
   expect(ended.aborted).toBe(false);
 });
 
-test('waiting for a request that does not come fails with what was waited for', async () => {
+test('waiting for a request that does not come fails with its description', async () => {
   await expect(server.waitForRequest(() => false, 20)).rejects.toThrow(/matching request/);
 });
 

@@ -4,7 +4,7 @@
  * - `POST /v1/chat/completions` (streaming only) plays the script found in the prompt, see model-server-script.ts.
  *   Past the end of a script it says `done`; without a script it says `You said: <prompt>`.
  * - Every request is recorded, with whether the client closed it before its end.
- * - A gate is a latch: what waits at it goes on when it is opened, and so does whatever comes later.
+ * - A gate is a latch: what waits at it continues when it is opened, and so does whatever comes later.
  * - Standalone, for tests that kill processes: `node test/support/model-server.ts --port N` prints the base URL;
  *   `POST /_gate/<name>` opens a gate, `GET /_gate/<name>` tells how many wait, `GET /_requests` shows the records.
  */
@@ -31,7 +31,7 @@ export {
   script,
 } from './model-server-script.ts';
 
-/** What a step reports when it does not say; tests may rely on the numbers. */
+/** The usage of a step that sets none; tests may rely on the numbers. */
 const DEFAULT_USAGE = { input: 10, output: 5 };
 
 /** Benchmarks send many requests with long bodies; only the latest are kept. */
@@ -59,7 +59,7 @@ export interface RecordedRequest {
   tries: number;
   /** The client closed the connection before the answer was complete. */
   aborted: boolean;
-  /** The answer was sent to its end (a scripted error or disconnect counts as an end). */
+  /** The response was sent to its end (a scripted error or disconnect counts as an end). */
   ended: boolean;
 }
 
@@ -206,7 +206,7 @@ interface Playing {
   gates: Gates;
   closed: AbortSignal;
   idPrefix: string;
-  /** Called before the server itself ends the response, so that a scripted end is not taken for an abort. */
+  /** Called before the server itself ends the response, so that a scripted end does not count as an abort. */
   end: () => void;
 }
 

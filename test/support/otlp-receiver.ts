@@ -1,4 +1,4 @@
-/** A receiver of OpenTelemetry traces over HTTP, in the JSON form of its protocol: what a collector would be sent. */
+/** A receiver of OpenTelemetry traces over HTTP, in the JSON form of its protocol: what a collector would get. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -51,9 +51,9 @@ export interface OtlpReceiver extends AsyncDisposable {
   readonly requests: readonly { path: string; headers: IncomingHttpHeaders }[];
   /** Of the last request. */
   readonly resource: Record<string, unknown>;
-  /** Everything that was sent, as it came. */
+  /** Everything that was sent, unchanged. */
   readonly text: string;
-  /** What requests are answered with from now on. */
+  /** The response to requests from now on. */
   answer(status: number): void;
 }
 

@@ -1,9 +1,9 @@
-/** A request whose answer is a stream of server-sent events, as they come. */
+/** A request whose response is a stream of server-sent events. */
 import { createSseParser } from '@talaria/protocol';
 import { type Api, isConnectionLoss } from './api.ts';
 
 export interface PostedFrame {
-  /** Empty where the frame has no name. */
+  /** Empty if the frame has no name. */
   event: string;
   data: string;
 }
@@ -13,7 +13,7 @@ export interface PostedStream {
   headers: Headers;
   frames: PostedFrame[];
   comments: string[];
-  /** The server ended the stream in good order. */
+  /** The server ended the stream normally. */
   clean: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface PostedStreamOptions {
   headers?: Record<string, string>;
   onHead?: (headers: Headers) => void;
   onFrame?: (frame: PostedFrame) => void;
-  /** Stop reading (and disconnect) once this says so. */
+  /** Stop reading (and disconnect) when this returns true. */
   until?: (frame: PostedFrame) => boolean;
 }
 

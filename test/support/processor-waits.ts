@@ -1,10 +1,10 @@
 /**
- * How long something on this machine has waited for a processor, so that a test which has to bound a time can leave out
- * what a busy machine added to it. 0 where the system does not tell.
+ * How long something on this machine has waited for a processor, so that a test that bounds a time can subtract what a
+ * busy machine added. 0 if the system does not report it.
  */
 import { readFileSync } from 'node:fs';
 
-/** Begins to count; the answer is in milliseconds since then. */
+/** Starts counting; the result is in milliseconds since then. */
 export function processorWaits(): () => number {
   const before = totalMs();
   return () => totalMs() - before;

@@ -1,4 +1,4 @@
-/** Given to a process with `--import`, it notes each module that is loaded in the file `RECORD_MODULES` names. */
+/** Loaded into a process with `--import`, it records each loaded module in the file that `RECORD_MODULES` names. */
 import { appendFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats: a test that fails says its seed. */
+/** Random choices that a seed repeats: a failing test prints its seed. */
 export class SeededRandom {
   #state: number;
 

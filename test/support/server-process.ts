@@ -1,6 +1,6 @@
 /**
- * A real server in a process of its own, on a free port and a data directory of its own, which can be killed and
- * started again on the same data.
+ * A real server in a separate process, on a free port and with its own data directory, which can be killed and
+ * restarted on the same data.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundledCommand } from './bundled-command.ts';
 
-/** The command as it is in this repository, for a server that reads its own source. */
+/** The command in this repository, for a server that reads its own source. */
 export const FROM_SOURCE: readonly string[] = [
   process.execPath,
   fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url)),
@@ -23,7 +23,7 @@ export interface ServerProcessOptions {
   /** Further settings, as environment variables. */
   env?: Record<string, string>;
   dataDir?: string;
-  /** What starts the command, in place of this repository's bundle. */
+  /** What starts the command, instead of this repository's bundle. */
   program?: readonly string[];
   /** Words before its command line. */
   wrapper?: readonly string[];
@@ -91,7 +91,7 @@ export class ServerProcess {
     await ready;
   }
 
-  /** Starts it and waits for its end, for starts that are meant to fail. */
+  /** Starts it and waits for its end, for starts that should fail. */
   async startAndExit(
     env: Record<string, string> = {},
   ): Promise<{ code: number | null; signal: string | null }> {

@@ -1,6 +1,6 @@
 /**
- * The store that the servers under test have. Which one it is, is the vitest project's to say (see vitest.config.ts):
- * SQLite, or a database of its own in the one Postgres that is started for the whole project.
+ * The store of the servers under test. The vitest project decides which one it is (see vitest.config.ts): SQLite, or a
+ * new database in the one Postgres that is started for the whole project.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';

@@ -1,6 +1,6 @@
 /**
- * A program in a real terminal of its own, driven through tmux: what it draws is what a person would see, keys are keys,
- * and the window can change its size.
+ * A program in a real terminal, driven through tmux: it draws what a person would see, keys are keys, and the window
+ * can change its size.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
 
-/** The reason for the title of a test that needs tmux; empty where it is there. */
+/** The reason for the title of a test that needs tmux; empty if it is installed. */
 export const noTmux = spawnSync('tmux', ['-V']).status === 0 ? '' : ' (skipped: tmux is not installed)';
 
 export interface TmuxOptions {
@@ -28,9 +28,9 @@ export class TmuxTerminal implements AsyncDisposable {
   static async start(command: readonly string[], options: TmuxOptions = {}): Promise<TmuxTerminal> {
     const terminal = new TmuxTerminal();
     const { columns = 100, rows = 30, env = {} } = options;
-    // The shell keeps the terminal open after the program, and is not ended by keys that are for the program.
+    // The shell keeps the terminal open after the program, and ignores keys meant for the program.
     const shell = `trap : INT QUIT; "$@"; echo $? > ${quote(terminal.#codeFile)}; exec sleep 3600`;
-    // A server of its own, with the environment the program is to have.
+    // A tmux server of its own, with the environment of the program.
     await terminal.#tmux(
       ['set-option', '-g', 'history-limit', '10000', ';', 'new-session', '-d', '-x', String(columns), '-y'],
       [String(rows), ['sh', '-c', shell, 'sh', ...command].map(quote).join(' ')],
@@ -45,7 +45,7 @@ export class TmuxTerminal implements AsyncDisposable {
     return (await this.#tmux(['capture-pane', ...flags])).trimEnd();
   }
 
-  /** Waits for the text and answers with the whole screen. */
+  /** Waits for the text and returns the whole screen. */
   shows(text: RegExp, limitMs?: number): Promise<string> {
     return this.#until((screen) => text.test(screen), `${text} on the screen`, limitMs);
   }
@@ -108,7 +108,7 @@ export class TmuxTerminal implements AsyncDisposable {
   ): Promise<string> {
     const socket = join(this.#directory, 'tmux');
     const { stdout } = await run('tmux', ['-u', '-f', '/dev/null', '-S', socket, ...words, ...more], {
-      // The shell of an account may be one that runs nothing.
+      // The account's own shell may be one that runs nothing.
       env: {
         PATH: process.env.PATH,
         SHELL: '/bin/sh',

@@ -1,10 +1,9 @@
 /**
- * A network between a client and a server that is as bad as it is told to be: connections break off, are refused,
- * stop for a while, and bytes of answers are damaged. What goes wrong follows from a seed, and from how the bytes happen
- * to be cut into chunks.
+ * A configurable bad network between a client and a server: connections break off, are refused, stall, and bytes of
+ * responses are damaged. The faults follow from a seed, and from how the bytes happen to be cut into chunks.
  *
- * Only answers are damaged. A damaged request gets a true answer to a question that nobody asked. And a byte becomes
- * one that cannot stand in JSON or UTF-8: a letter that becomes another letter is beyond what any reader can see.
+ * Only responses are damaged. A damaged request would get a valid answer to a question that nobody asked. And a damaged
+ * byte becomes one that JSON or UTF-8 cannot contain: no reader could notice a letter that becomes another letter.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +27,7 @@ export class UnreliableProxy implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#serve(socket));
 
-  /** `target` is asked for each connection, so that a server may come back at another port. */
+  /** `target` is called for each connection, so that a server may come back at another port. */
   static async start(target: () => string, seed: number, faults: Faults = {}): Promise<UnreliableProxy> {
     const proxy = new UnreliableProxy(target, seed, faults);
     proxy.#server.listen(0, '127.0.0.1');

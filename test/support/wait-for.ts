@@ -1,6 +1,6 @@
 /**
- * Waits for a condition, never for a time; `check` returns what was waited for, or undefined or false. What does not come
- * soon is asked for less often: most checks are requests, and the machine is busy with what is waited for.
+ * Waits for a condition, never for a time; `check` returns the awaited value, or undefined or false. The longer it
+ * waits, the less often it checks: most checks are requests, and the machine is busy with the awaited work.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 

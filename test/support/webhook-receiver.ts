@@ -1,4 +1,4 @@
-/** A receiver of webhooks that can be told how to behave, and keeps what it was sent. */
+/** A receiver of webhooks with configurable behaviour, which records what it got. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,15 +11,15 @@ export type Behaviour =
   | { redirect: string }
   /** Does not answer. */
   | 'hang'
-  /** Answers 200 and then says a byte now and then, for ever. */
+  /** Answers 200 and then sends a byte now and then, forever. */
   | 'trickle'
   /** Closes the connection without an answer. */
   | 'close'
   /** Answers 200 with a body that has no end. */
   | 'flood'
-  /** Answers with what is not HTTP. */
+  /** Answers with something that is not HTTP. */
   | 'garbage'
-  /** Wants to go on in another protocol. */
+  /** Asks to switch to another protocol. */
   | 'upgrade';
 
 const UPGRADE = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
@@ -32,9 +32,9 @@ export interface Received {
 
 export class WebhookReceiver implements AsyncDisposable {
   behaviour: Behaviour = 204;
-  /** Every request that arrived whole, whatever the answer was. */
+  /** Every request that arrived completely, whatever the answer was. */
   readonly received: Received[] = [];
-  /** Bytes of a flood that somebody took. */
+  /** Bytes of an endless response that somebody read. */
   flooded = 0;
   readonly #server: Server;
   readonly #hanging: ServerResponse[] = [];
@@ -64,13 +64,13 @@ export class WebhookReceiver implements AsyncDisposable {
     return `${this.origin}/hook?token=of-the-query`;
   }
 
-  /** Waits for so many requests. */
+  /** Waits for this many requests. */
   async receives(count: number, limitMs?: number): Promise<Received[]> {
     await waitFor(`${count} messages`, () => this.received.length >= count, limitMs);
     return this.received;
   }
 
-  /** Answers, at last, those that it let hang. */
+  /** Finally answers those that it left hanging. */
   answerHanging(status: number): void {
     for (const response of this.#hanging.splice(0)) response.writeHead(status).end();
   }
@@ -109,7 +109,7 @@ function trickle(response: ServerResponse): void {
   response.once('close', () => clearInterval(timer));
 }
 
-/** Tests of the transport alone send what is no message. */
+/** Tests of the transport alone send bodies that are not messages. */
 function parse(body: string): WebhookMessage {
   return (body.startsWith('{') ? JSON.parse(body) : {}) as WebhookMessage;
 }

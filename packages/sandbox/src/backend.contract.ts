@@ -1,5 +1,5 @@
 /**
- * What every ToolBackend must do, as a suite each driver runs. It sees a backend through its contract alone: what a
+ * What every ToolBackend must do, as a suite that each driver runs. It sees a backend only through its contract: what a
  * command did is asked of another command or of the file tools.
  */
 import { randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ import type { ContractPart, ContractTools } from './testing/contract-tools.ts';
 export { CONTRACT_LIMITS, describeLimitsContract } from './contract/limits.contract.ts';
 
 export interface BackendUnderTest {
-  /** A new backend, not started yet. All of them work on the same workspaces: the next is the last one restarted. */
+  /** A new backend, not started yet. All of them work on the same workspaces: each is the last one, restarted. */
   create(): ToolBackend;
   /** Frees what the tests used; called after the last backend is stopped. */
   dispose(): Promise<void>;
@@ -30,8 +30,8 @@ export interface ContractSize {
   /** In the soak test; a backend that starts commands slowly needs fewer to show the same in a minute. */
   timedOutCommands?: number;
   /**
-   * Which artifacts are looked at. The host reads them in the same way under every isolation, and those of containers, too:
-   * large ones and many say nothing new there.
+   * Which artifacts are tested. The host reads them in the same way under every isolation, and those of containers,
+   * too: large ones and many show nothing new there.
    */
   artifacts?: 'all' | 'small' | 'none';
   /**
@@ -51,7 +51,7 @@ export function describeBackendContract(
 ): void {
   describe(`ToolBackend contract: ${name}`, () => {
     let underTest: BackendUnderTest;
-    /** One for all tests: starting may take long. A test that stops it leaves that to be undone. */
+    /** One for all tests: starting may take long. A test that stops it must start it again. */
     let backend: ToolBackend;
     let slot: Slot;
     let trajectory: string;
@@ -137,13 +137,13 @@ export function describeBackendContract(
         expect(await bash('cat; read -r line; echo "[$line]"')).toMatchObject({ output: '[]\n' });
       });
 
-      test('a command may end every process it can see, and is still answered', async () => {
+      test('a command may kill every process it can see, and still gets an answer', async () => {
         if (backend.stats().isolation.kind === 'none') return;
         expect(await bash('sleep 60 & kill -KILL -1; kill -KILL $$')).toMatchObject({ success: false });
         expect(await bash('echo alive')).toMatchObject({ success: true });
       });
 
-      test('a command that is no shell syntax is a failed command', async () => {
+      test('a command with a syntax error is a failed command', async () => {
         const result = await bash('if then');
         expect(result.success).toBe(false);
         expect(result.output).toContain('syntax error');
@@ -155,7 +155,7 @@ export function describeBackendContract(
         expect(result.output).toBe(`${text}\n`);
       });
 
-      test('a batch answers in the order of its requests, and a failure spoils no other result', async () => {
+      test('a batch answers in the order of its requests, and a failure does not affect other results', async () => {
         const other = await backend.acquire('other');
         const results = await backend.executeBatch([
           [slot, 'bash', { command: 'sleep 0.3; echo first' }],
@@ -218,7 +218,7 @@ export function describeBackendContract(
         ['bash', { command: 'ls', env: { A: 1 } }, 'env.A'],
         ['bash', { command: 'ls', workdir: '../x' }, '../x'],
         ['bash', { command: 'ls', comand: 'ls' }, 'comand'],
-        // What a command may reach is the operator's to say.
+        // The operator decides what a command may reach.
         ['bash', { command: 'ls', allow_network: true }, 'allow_network'],
         ['bash', { command: 'ls', network: 'host' }, 'network'],
         ['bash', { command: 'ls', isolation: 'none' }, 'isolation'],
@@ -278,7 +278,7 @@ export function describeBackendContract(
         expect((await bash('ls /proc/self/fd')).output).toBe('0\n1\n2\n3\n');
       });
 
-      test('temporary files outlive a command and are gone after a reset', async () => {
+      test('temporary files outlive a command and are deleted by a reset', async () => {
         await bash('echo kept > "$TMPDIR/note"');
         expect((await bash('cat "$TMPDIR/note"')).output).toBe('kept\n');
         await backend.release(slot, { resetWorkspace: true });
@@ -389,13 +389,13 @@ export function describeBackendContract(
         }
       });
 
-      test('bytes that are no UTF-8 are replaced', async () => {
+      test('bytes that are not UTF-8 are replaced', async () => {
         expect((await bash(`printf 'a\\377b'`)).output).toBe('a\ufffdb');
       });
     });
 
     describe('files', when('files'), () => {
-      test('what is written is read, by the tools and by commands', async () => {
+      test('a written file is read, by the tools and by commands', async () => {
         const content = 'first\nsecond ünï\n\nlast without end';
         const written = await call('write_file', { path: 'a/b/c.txt', content });
         expect(written).toMatchObject({ success: true, error: '' });
@@ -419,7 +419,7 @@ export function describeBackendContract(
         expect((await bash('cat run.sh; stat -c %a run.sh; ls -A')).output).toBe('echo new\n750\nrun.sh\n');
       });
 
-      test('a part of a file says which part and how much there is', async () => {
+      test('a part of a file says which part it is and how much there is', async () => {
         await bash('seq 1 100 > numbers');
         const result = await call('read_file', { path: 'numbers', offset: 10, limit: 3 });
         expect(result.success).toBe(true);
@@ -442,7 +442,7 @@ export function describeBackendContract(
         expect(lines).toEqual(Array.from({ length: 20_000 }, (_, index) => String(index + 1)));
       });
 
-      test('a binary file is said to be one, and not shown', async () => {
+      test('a binary file is reported as such, and not shown', async () => {
         await bash('printf "text first\\nthen\\0not\\n" > mixed');
         for (const window of [{}, { offset: 1, limit: 1 }]) {
           const result = await call('read_file', { path: 'mixed', ...window });
@@ -453,7 +453,7 @@ export function describeBackendContract(
         expect((await call('read_file', { path: 'latin' })).output).toContain('not UTF-8');
       });
 
-      test('a file that is missing is a failure that names it', async () => {
+      test('a missing file is a failure that names it', async () => {
         const result = await call('read_file', { path: 'no/such.txt' });
         expect(result.success).toBe(false);
         expect(result.error).toContain('does not exist');
@@ -501,7 +501,7 @@ export function describeBackendContract(
         expect((await bash('cat note')).output).toBe('mine\n');
       });
 
-      test('every trajectory id has a workspace of its own, whatever it is made of', async () => {
+      test('every trajectory id has its own workspace, whatever its characters', async () => {
         const ids = [
           'a',
           '../a',
@@ -528,18 +528,18 @@ export function describeBackendContract(
         expect(slots.map((each) => each.trajectoryId)).toEqual(ids);
       });
 
-      test.each([null, 5, {}])('%j names no trajectory', async (trajectoryId) => {
+      test.each([null, 5, {}])('%j is not a trajectory id', async (trajectoryId) => {
         await expect(backend.acquire(trajectoryId as never)).rejects.toMatchObject({
           code: 'invalid_request',
         });
       });
 
-      test('acquiring a trajectory that is held gives the slot that holds it', async () => {
+      test('acquiring a held trajectory returns the slot that holds it', async () => {
         const again = await Promise.all([backend.acquire(trajectory), backend.acquire(trajectory)]);
         expect(again.map(({ slotId }) => slotId)).toEqual([slot.slotId, slot.slotId]);
       });
 
-      test('whoever gave up before a slot was there holds none', async () => {
+      test('a caller that gave up before it got a slot holds none', async () => {
         const reason = new Error('no longer needed');
         const given = backend.acquire('given up', { signal: AbortSignal.abort(reason) });
         await expect(given).rejects.toBe(reason);
@@ -555,7 +555,7 @@ export function describeBackendContract(
         await backend.release(two);
       });
 
-      test('a slot tells its state', async () => {
+      test('a slot shows its state', async () => {
         expect(slot.state).toBe('acquired');
         const running = bash('until [ -e go ]; do sleep 0.01; done');
         expect(slot.state).toBe('executing');
@@ -574,13 +574,13 @@ export function describeBackendContract(
         expect(await running).toMatchObject({ success: false, metadata: { failure: 'aborted' } });
       });
 
-      test('releasing at once ends what was just begun', async () => {
+      test('releasing at once ends what has just begun', async () => {
         const running = Promise.all(Array.from({ length: 10 }, () => bash('sleep 60')));
         await backend.release(slot);
         expect((await running).map(({ metadata }) => metadata.failure)).toEqual(Array(10).fill('aborted'));
       });
 
-      test('a slot that was released can do nothing, and releasing it again is harmless', async () => {
+      test('a released slot can do nothing, and releasing it again is harmless', async () => {
         await backend.release(slot);
         const next = await backend.acquire(trajectory);
         await backend.release(slot, { resetWorkspace: true });
@@ -600,20 +600,20 @@ export function describeBackendContract(
         expect((await bash('ls -A; ls /etc | wc -l')).output).toMatch(/^[1-9]\d*\n$/);
       });
 
-      test('a workspace whose owner took its rights away can be acquired again', async () => {
+      test('a workspace without permissions can be acquired again', async () => {
         await bash('echo mine > note; chmod 0000 .');
         await backend.release(slot);
         slot = await backend.acquire(trajectory);
         expect((await bash('cat note')).output).toBe('mine\n');
       });
 
-      test('every workspace whose id its name can hold is listed, held or not, until it is discarded', async () => {
+      test('every workspace with a readable id is listed, held or not, until it is discarded', async () => {
         const [kept, held] = [`kept-${randomUUID()}`, `held-${randomUUID()}`];
         await backend.release(await backend.acquire(kept));
         const holding = await backend.acquire(held);
         const listed = await backend.listWorkspaces();
         expect(listed).toEqual(expect.arrayContaining([kept, held]));
-        // That of the slot every test has is of an id with a space in it.
+        // The slot of every test has an id with a space in it.
         expect(listed).not.toContain(trajectory);
         expect(new Set(listed).size).toBe(listed.length);
         await backend.discard(kept);
@@ -640,7 +640,7 @@ export function describeBackendContract(
     }
 
     describe('lifecycle', when('lifecycle'), () => {
-      test('stop ends what runs and answers it', async () => {
+      test('stop ends what runs and answers its calls', async () => {
         const running = bash('sleep 60');
         await expect.poll(() => slot.state).toBe('executing');
         await backend.stop();

@@ -9,7 +9,7 @@ test.each([
   { outputLimitBytes: -5 },
   { outputLimitBytes: 1.5 },
   { spoolLimitBytes: -1 },
-])('%j makes no backend', (options) => {
+])('%j is refused', (options) => {
   const [name] = Object.keys(options);
   for (const create of [
     () => new LocalBackend({ workspacesDir: '/nowhere', ...options }),

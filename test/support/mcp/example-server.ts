@@ -1,6 +1,6 @@
 /**
- * A real MCP server with tools for every case of the tests. Its tools are listed in pages of five, so that whoever uses
- * it has to follow the cursor.
+ * A real MCP server with tools for every case of the tests. It lists its tools in pages of five, so that its users have
+ * to follow the cursor.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ const HANDLERS: Record<string, Handler> = {
   refuse: () => {
     throw new Error('no such thing');
   },
-  /** Says in a file that it has begun, and whether it was told to stop. */
+  /** Records in a file that it has begun, and whether it was told to stop. */
   wait: async ({ file, ms }, signal) => {
     appendFileSync(String(file), 'begun\n');
     try {
@@ -70,7 +70,7 @@ const HANDLERS: Record<string, Handler> = {
     process.stderr.write('Error: I was told to\n    at some line of a stack\n');
     process.exit(Number(code));
   },
-  /** Gets a further tool, and says so. */
+  /** Adds a further tool, and says so. */
   learn: async ({ name }, _signal, server) => {
     learned.add(String(name));
     await server.sendToolListChanged();

@@ -41,7 +41,7 @@ export async function startHttpMcpServer(kind: HttpKind, port = 0): Promise<Http
   };
 }
 
-/** A plain HTTP server, for answers that are none of MCP. */
+/** A plain HTTP server, for responses that are not MCP. */
 export async function listen(
   listener: RequestListener,
   port = 0,

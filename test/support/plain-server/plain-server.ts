@@ -1,7 +1,7 @@
 /**
- * A small server of the Hermes API in its older dialect, for clients: everything in memory, events without numbers and
- * given to one reader only, no idempotency keys for runs, errors flat or as plain text, no lists, no steering, no files.
- * Beside the runs it has the routes for chat, responses and jobs, which answer without a model.
+ * A small server of the Hermes API in its older dialect, for clients: everything in memory, unnumbered events that only
+ * one reader gets, no idempotency keys for runs, errors flat or as plain text, no lists, no steering, no files. In
+ * addition to runs it has the routes for chat, responses and jobs, which answer without a model.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -55,7 +55,7 @@ export class PlainServer implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The run that was created last, for the test to play. */
+  /** The last created run, for the test to play. */
   get lastRun(): PlainRun | undefined {
     return this.#runs.all.at(-1);
   }

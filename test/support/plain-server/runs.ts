@@ -19,7 +19,7 @@ export class PlainRun {
     return this.#reader !== undefined;
   }
 
-  /** Sends to the one reader, or keeps for it. What a reader was sent is gone. */
+  /** Sends to the one reader, or keeps for it. What a reader got is gone. */
   emit(event: string, fields: Record<string, unknown> = {}): void {
     const json = JSON.stringify({ event, run_id: this.runId, timestamp: Date.now() / 1000, ...fields });
     this.#queue.push(`data: ${json}\n\n`);
@@ -37,7 +37,7 @@ export class PlainRun {
     this.#flush();
   }
 
-  /** Loses the connection of the reader. */
+  /** Cuts the connection of the reader. */
   cut(): void {
     this.#reader?.destroy();
   }

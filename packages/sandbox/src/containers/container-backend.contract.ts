@@ -12,7 +12,10 @@ import type { ContractPart } from '../testing/contract-tools.ts';
 import { ContainerBackend } from './container-backend.ts';
 import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
 
-/** What containers decide: the way to the server inside, and where workspaces are. The rest the local backend in them shows. */
+/**
+ * What containers decide: the way to the server inside, and where workspaces are. The local backend in them shows the
+ * rest.
+ */
 const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly ContractPart[]> = {
   container: [
     'results',

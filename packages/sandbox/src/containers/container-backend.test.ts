@@ -1,4 +1,4 @@
-/** What becomes of slots and workspaces when a container dies, on containers that are processes. */
+/** What happens to slots and workspaces when a container dies, on containers that are processes. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ async function start(
   };
 }
 
-// A process of Node is started for each container, which may have to wait for a processor.
+// Each container starts a Node process, which may have to wait for a processor.
 describe('a container that dies', { timeout: 60_000 }, () => {
   test.each([
     ['keeps a workspace on the host', 'host', 'socket', 'saved\nnew\n'],
@@ -95,7 +95,7 @@ test('a call that is too large to be sent is refused, and the container lives', 
 describe('without namespaces inside', { timeout: 60_000 }, () => {
   const noNesting = 'this driver has none';
 
-  test('a container is for one slot, and the workspace is kept all the same', async () => {
+  test('a container is for one slot, and the workspace is still kept', async () => {
     for (const workspacesOn of ['host', 'container'] as const) {
       await using fixture = await start({ workspacesOn, noNesting });
       const { backend, bash } = fixture;

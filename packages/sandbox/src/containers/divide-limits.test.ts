@@ -3,7 +3,7 @@ import { divideLimits } from './divide-limits.ts';
 
 const ABLE = { memoryBytes: true, processes: true, cpus: true } as const;
 
-test('memory, processes and processors are for the container, the rest for the server inside', () => {
+test('the container limits memory, processes and processors, the server inside the rest', () => {
   const limits = { memoryBytes: 1, processes: 2, cpus: 3, fileSizeBytes: 4 };
   expect(divideLimits({ limits, preferredLimits: { workspaceBytes: 5 } }, ABLE)).toEqual({
     container: { memoryBytes: 1, processes: 2, cpus: 3 },
@@ -12,11 +12,11 @@ test('memory, processes and processors are for the container, the rest for the s
   });
 });
 
-test('none where nothing is wanted', () => {
+test('sets no limits if none are wanted', () => {
   expect(divideLimits({}, ABLE).container).toEqual({});
 });
 
-test('what the container cannot enforce is refused where it has to hold, and told where it need not', () => {
+test('refuses a required limit that the container cannot enforce, and reports an optional one', () => {
   const unable = { ...ABLE, memoryBytes: 'it is out of order' };
   expect(() => divideLimits({ limits: { memoryBytes: 1024 } }, unable)).toThrow(
     /1024 bytes, not enforced.*out of order/,
@@ -28,6 +28,6 @@ test('what the container cannot enforce is refused where it has to hold, and tol
   });
 });
 
-test('a limit that is none is refused', () => {
+test('refuses an invalid limit', () => {
   expect(() => divideLimits({ limits: { processes: -1 } }, ABLE)).toThrow(/processes/);
 });

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
-/** As the server inside would have laid it out. */
+/** As the server inside would have created it. */
 async function newContainer(name: string): Promise<ContainerDirectory> {
   const created = new ContainerDirectory(join(base, name));
   await created.create(user);
@@ -60,7 +60,7 @@ test('a workspace and its temporary files are in one place at a time', async () 
   expect((await container.notes()).size).toBe(0);
 });
 
-test("what the container makes is taken out like what it was given, and nobody's is deleted", async () => {
+test('what the container creates is taken out like what it got, and a workspace of nobody is deleted', async () => {
   for (const [name, nobodys] of [
     ['t-new', false],
     ['t-slot', true],
@@ -76,7 +76,7 @@ test("what the container makes is taken out like what it was given, and nobody's
 });
 
 test.skipIf(!isRoot)(
-  'a workspace that a local slot had in between, with a user of its own, belongs to the container again (needs root)',
+  'a workspace that a local slot used in between, with its own user, belongs to the container again (needs root)',
   async () => {
     await newWorkspace('t-a', 'mine');
     await places.putIn({ name: 't-a', note: KEPT }, { directory: container });
@@ -88,7 +88,7 @@ test.skipIf(!isRoot)(
   },
 );
 
-test('a workspace without rights moves, and is private again', async () => {
+test('a workspace without permissions moves, and is private again', async () => {
   await newWorkspace('t-a', 'mine');
   await chmod(workspaces.at('t-a').dir, 0);
   await places.putIn({ name: 't-a', note: KEPT }, { directory: container });
@@ -97,7 +97,7 @@ test('a workspace without rights moves, and is private again', async () => {
   expect(await read('t-a')).toBe('mine');
 });
 
-test('after a crash at any step the notes lead to what has to be taken out', async () => {
+test('after a crash at any step the notes show what has to be taken out', async () => {
   await newWorkspace('t-noted', 'never put in');
   await container.note('t-noted', KEPT);
   await newWorkspace('t-in', 'put in');
@@ -135,7 +135,7 @@ test('links and forgeries in the directory of a container lead nowhere', async (
   await rm(outside, { recursive: true });
 });
 
-test('the state of a container that could write to it itself is left behind', async () => {
+test('shell state that the container could have written itself is left behind', async () => {
   await newWorkspace('t-a', 'mine');
   await places.putIn(
     { name: 't-a', note: { nobodys: false, trustedState: false } },

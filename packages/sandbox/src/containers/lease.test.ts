@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-test('a lease is held until it is released, wherever its directory goes', async () => {
+test('a lease is held until it is released, wherever its directory moves', async () => {
   const [here, there] = [join(dir, 'here'), join(dir, 'there')];
   await mkdir(here);
   const lease = await holdLease(join(here, 'lease'));
@@ -24,14 +24,14 @@ test('a lease is held until it is released, wherever its directory goes', async 
   expect(await isLeaseHeld(join(there, 'lease'))).toBe(false);
 });
 
-test('one that was never held, or is something else, is not', async () => {
+test('a lease that was never held, or is something else, is not held', async () => {
   await writeFile(join(dir, 'file'), '');
   expect(await isLeaseHeld(join(dir, 'missing'))).toBe(false);
   expect(await isLeaseHeld(join(dir, 'no/such/directory'))).toBe(false);
   expect(await isLeaseHeld(join(dir, 'file'))).toBe(false);
 });
 
-test('a path longer than a socket may have', async () => {
+test('works with a path longer than a socket may have', async () => {
   const deep = join(dir, 'x'.repeat(100), 'y'.repeat(100));
   await mkdir(deep, { recursive: true });
   const lease = await holdLease(join(deep, 'lease'));
@@ -39,7 +39,7 @@ test('a path longer than a socket may have', async () => {
   await lease.release();
 });
 
-test('a process holds it while it is stopped, and not when it was killed', async () => {
+test('a stopped process still holds it, a killed one does not', async () => {
   const path = join(dir, 'lease');
   const module = new URL('./lease.ts', import.meta.url).pathname;
   const program = `

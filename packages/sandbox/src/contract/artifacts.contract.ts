@@ -1,4 +1,4 @@
-/** The part of the contract suite that is about taking files out of a workspace (artifacts.ts). */
+/** The part of the contract suite about reading files out of a workspace (artifacts.ts). */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ export interface ArtifactContractContext {
   backend(): ToolBackend;
   slot(): Slot;
   trajectory(): string;
-  /** Whether there are tests of large files, many files and deep trees. */
+  /** Whether to test large files, many files and deep trees. */
   large: boolean;
   bash(command: string, more?: Record<string, unknown>, options?: ExecuteOptions): Promise<ExecutionResult>;
 }
@@ -22,7 +22,7 @@ export interface ArtifactContractContext {
 const HOST_FILE = '/etc/passwd';
 const HOST_TEXT = 'root:';
 const MEGABYTE = 1_000_000;
-/** Archives are looked at with the programs people use; a zip only where there is one for it. */
+/** Archives are checked with the usual programs; a zip only if there is one for it. */
 const FORMATS = ARCHIVE_FORMATS.filter(
   (format) => format !== 'zip' || spawnSync('unzip', ['-v']).status === 0,
 );
@@ -43,7 +43,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
   const paths = async (path?: string, options = {}) =>
     (await list(path, options)).entries.map((entry) => entry.path);
 
-  /** Every call that takes a path, as a promise of everything it would give away. */
+  /** Every call that takes a path, as a promise of everything it would reveal. */
   const calls: [string, (path: string) => Promise<string>][] = [
     ['readArtifact', async (path) => (await read(path)).content],
     ['listArtifacts', async (path) => JSON.stringify((await list(path, { recursive: true })).entries)],
@@ -121,7 +121,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         expect(await part(4, 4)).toBe('');
       });
 
-      test('a file that grows is as long as it was, one that shrinks fails, one that changes fails its digest', async () => {
+      test('a file that grows keeps its length, one that shrinks fails, one that changes fails its digest', async () => {
         await run('head -c 1000000 /dev/zero > file');
         const open = async () => (await reader()).open('file');
         const grows = await open();
@@ -177,7 +177,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         });
       });
 
-      test('a limit gives the first of them and says that there is more', async () => {
+      test('a limit returns the first entries and says that there are more', async () => {
         await run('mkdir many; cd many; touch $(seq -w 1 600); mkdir 0; touch 0/below');
         expect(await list('many', { maxEntries: 3 })).toMatchObject({ truncated: true });
         expect(await paths('many', { maxEntries: 3 })).toEqual(['many/0', 'many/001', 'many/002']);
@@ -261,7 +261,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         for (const digit of '123456') expect(all).toContain(`${digit}\n`);
       });
 
-      test('limits fail the call: half an archive is none', async () => {
+      test('limits fail the call: there are no partial archives', async () => {
         await run('mkdir t; touch t/1 t/2 t/3; head -c 300000 /dev/urandom > t/4');
         for (const archiveFormat of FORMATS) {
           await expect(archive('t', { archiveFormat, maxEntries: 3 })).rejects.toMatchObject({
@@ -292,7 +292,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
 
     if (large)
       describe('large and many', { tags: ['soak'] }, () => {
-        test('a tree deeper than is looked is listed as far as it goes, and says so', async () => {
+        test('a tree that is too deep is listed as far as possible, and says so', async () => {
           await run('for i in $(seq 150); do mkdir d && cd d; done; touch bottom');
           const listing = await list('.', { recursive: true });
           expect(listing.truncated).toBe(true);
@@ -316,7 +316,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
           expect(names).toHaveLength(10 * 51);
         });
 
-        test.each(FORMATS)('%s of a file much larger than what it takes of memory', async (format) => {
+        test.each(FORMATS)('%s of a file much larger than the memory it takes', async (format) => {
           const size = 250 * MEGABYTE;
           await run(`truncate -s ${size} huge`);
           const stream = await (await reader()).archive('huge', { format });
@@ -332,7 +332,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
           expect(highest - before).toBeLessThan(120 * MEGABYTE);
         });
 
-        test('a reader that waits is waited for, and one that leaves lets go of everything', async () => {
+        test('waits for a slow reader, and releases everything when a reader leaves', async () => {
           await run('mkdir t; truncate -s 300M t/huge; cd t; touch $(seq 100)');
           const before = openDescriptors();
           for (const format of FORMATS) {
@@ -395,7 +395,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         expect((await list()).entries).toContainEqual(expect.objectContaining({ path: type, type }));
       });
 
-      test('what is missing is not found by any call', async () => {
+      test('no call finds a missing path', async () => {
         for (const path of ['missing', 'missing/deeper', '.hidden']) {
           for (const [name, call] of calls) {
             await expect(call(path), name).rejects.toMatchObject({ code: 'artifact_not_found' });
@@ -403,7 +403,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         }
       });
 
-      test('a directory is no file', async () => {
+      test('a directory is not a file', async () => {
         await run('mkdir d');
         for (const path of ['d', '.', '']) {
           await expect(read(path)).rejects.toMatchObject({ code: 'invalid_path' });
@@ -422,7 +422,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
           'mkdir real; echo mine > real/passwd; while :; do mv -T real target; mv -T target real; ln -s /etc target; rm target; done',
         ],
       ];
-      test.each(swaps)('%s that take turns give nothing of the host away', async (_, path, command) => {
+      test.each(swaps)('%s that take turns reveal nothing of the host', async (_, path, command) => {
         const stop = new AbortController();
         const swapping = bash(command, {}, { signal: stop.signal });
         let seen = 0;
@@ -447,7 +447,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
       });
     });
 
-    describe('who may ask', () => {
+    describe('access', () => {
       test('a workspace is open by its trajectory while a slot holds it, after its release and after a restart', async () => {
         await run('echo kept > file');
         const content = async () => {
@@ -479,7 +479,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         await expect(kept.open('file')).rejects.toMatchObject({ code: 'artifact_not_found' });
       });
 
-      test('a slot that was released can take nothing out', async () => {
+      test('a released slot can read nothing', async () => {
         await run('echo x > file');
         await backend().release(slot());
         for (const call of [() => read('file'), () => list(), () => archive()]) {
@@ -493,7 +493,7 @@ export function describeArtifacts({ backend, slot, trajectory, large, bash }: Ar
         await expect(backend().openWorkspace(trajectory())).rejects.toMatchObject({ code: 'backend_down' });
       });
 
-      test('a call that takes longer than it may fails in time', async () => {
+      test('a call that takes too long fails in time', async () => {
         await run('truncate -s 20G huge');
         const options = { timeoutS: 0.3, maxBytes: 1 };
         await expect(read('huge', { ...options, includeSha256: true })).rejects.toMatchObject({

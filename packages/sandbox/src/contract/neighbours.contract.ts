@@ -1,4 +1,4 @@
-/** The contract between slots: nothing of one shows in another, and nothing is left for the next who gets one. */
+/** The contract between slots: nothing of one is visible in another, and nothing is left for the next holder. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
@@ -10,7 +10,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
   const run = async (on: Slot, command: string, more: Record<string, unknown> = {}) =>
     call('bash', { command, ...more }, {}, on);
 
-  /** Leaves a trace of this name wherever a command can leave one, and a process that keeps it up. */
+  /** Leaves a trace of this name wherever a command can leave one, and a process that keeps it alive. */
   async function leaveTraces(mark: string, seconds: string): Promise<void> {
     // Without isolation shared memory is the host's, and stays.
     const shared = isolated() ? `touch /dev/shm/${mark}; ipcmk -M 64; ` : '';
@@ -24,7 +24,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
     await run(slot(), `export ${mark}=1`, { stateful: true });
   }
 
-  /** Everything that has the name in it, as far as a command can look. The brackets keep it from finding itself. */
+  /** Everything that has the name in it, as far as a command can see. The brackets keep it from finding itself. */
   function lookFor(mark: string): string {
     const pattern = `[${mark[0]}]${mark.slice(1)}`;
     return [
@@ -41,7 +41,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
       const mark = newMark();
       const seconds = uniqueSeconds();
       await leaveTraces(mark, seconds);
-      // Else looking shows nothing.
+      // Otherwise the check shows nothing.
       const { workspaceDir } = slot();
       const tmpDir = (await run(slot(), 'printf %s "$TMPDIR"')).output;
       const own = (await run(slot(), lookFor(mark))).output.split('\n').filter(Boolean).sort();
@@ -57,7 +57,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
       await backend().release(other);
     });
 
-    test('what listens in a slot is reached from no other, where perl is there to listen', async () => {
+    test('a port of a slot cannot be reached from another, if perl is installed', async () => {
       if (!isolated() || !(await run(slot(), 'perl -e 1')).success) return;
       const name = newMark();
       const port = 20_000 + Math.floor(Math.random() * 10_000);
@@ -89,7 +89,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
     test.each([
       ['reset', true],
       ['kept', false],
-    ])('a slot whose workspace is %s leaves nothing to whoever comes next', async (_, resetWorkspace) => {
+    ])('a slot whose workspace is %s leaves nothing to the next holder', async (_, resetWorkspace) => {
       const mark = newMark();
       const seconds = uniqueSeconds();
       await leaveTraces(mark, seconds);

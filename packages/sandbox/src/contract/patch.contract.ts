@@ -16,7 +16,7 @@ export function describePatch({ call, bash, slot, when }: ContractTools): void {
       expect((await bash('cat run.sh; stat -c %a run.sh; ls -A')).output).toBe("one\nit's $2\n750\nrun.sh\n");
     });
 
-    test('refuses what is not there, or there more than once', async () => {
+    test('refuses a piece that is missing or occurs more than once', async () => {
       await write('f', 'a\nb\nb\n');
       const several = await call('patch', { path: 'f', old_string: 'b', new_string: 'c' });
       expect(several).toMatchObject({ success: false, output: '' });
@@ -78,7 +78,7 @@ export function describePatch({ call, bash, slot, when }: ContractTools): void {
       expect((await bash('cat u d taken; ls -A')).output).toBe('1\nx\nthere\nd\ntaken\nu\n');
     });
 
-    test('changes no file when they cannot all stand together', async () => {
+    test('changes no file when the changes contradict each other', async () => {
       await write('u', '1\n');
       for (const [first, second] of [
         ['a', 'a/b'],
@@ -91,7 +91,7 @@ export function describePatch({ call, bash, slot, when }: ContractTools): void {
       expect((await bash('cat u; find . -type f')).output).toBe('1\n./u\n');
     });
 
-    test('edits of one file at the same time all happen', async () => {
+    test('concurrent edits of one file all happen', async () => {
       const names = Array.from({ length: 20 }, (_, index) => `line ${index};`);
       await write('f', `${names.join('\n')}\n`);
       const results = await Promise.all(

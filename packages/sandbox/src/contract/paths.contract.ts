@@ -1,4 +1,4 @@
-/** The contract of every tool that takes a path: it stays in the workspace, whatever lies there and whoever moves it. */
+/** The contract of every tool that takes a path: it stays in the workspace, whatever is there and whoever moves it. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ type PathCall = (path: string) => Promise<ExecutionResult>;
 /** What only the host has in a file. */
 const HOST_TEXT = 'only the host has this';
 const RACE_MS = 1_500;
-/** On a busy machine a tool may find the file at its place only now and then. */
+/** On a busy machine a tool may find the file at its path only now and then. */
 const RACE_LIMIT_MS = 20_000;
 
 export function describePaths({ call, bash, backend, when }: ContractTools): void {
@@ -62,7 +62,7 @@ export function describePaths({ call, bash, backend, when }: ContractTools): voi
       expect((await bash('ls -A; cat own')).output).toBe('own\nmine\n');
     });
 
-    test.each(['', '.', 'd'])('%j is no file, and no tool takes it for one', async (path) => {
+    test.each(['', '.', 'd'])('%j is not a file for any tool', async (path) => {
       await bash('echo mine > own; mkdir d');
       for (const [name, make] of calls.filter(([name]) => !name.startsWith('search_files'))) {
         expect(await make(path), name).toMatchObject({ success: false, output: '' });
@@ -123,11 +123,11 @@ export function describePaths({ call, bash, backend, when }: ContractTools): voi
         writeFileSync(join(outside, 'file'), `mine\n${HOST_TEXT}\n`);
         const stop = new AbortController();
         const swapping = bash(swap(outside), {}, { signal: stop.signal });
-        // Unisolated, a search is a command like the one that swaps, and may follow where that one leads.
+        // Without isolation, a search is a command like the one that swaps, and may follow its link.
         const isolated = backend().stats().isolation.kind !== 'none';
         const raced = calls.filter(([name]) => isolated || !name.startsWith('search_files'));
         const succeeded = new Set<string>();
-        // Else the tools never met the file at its place, and nothing is shown.
+        // Otherwise the tools never found the file at its path, and nothing was shown.
         const met = () => ['read_file', 'write_file'].every((name) => succeeded.has(name));
         try {
           for (const startedAt = Date.now(); Date.now() < startedAt + (met() ? RACE_MS : RACE_LIMIT_MS); ) {
@@ -144,7 +144,7 @@ export function describePaths({ call, bash, backend, when }: ContractTools): voi
         }
         expect(readdirSync(outside)).toEqual(['file']);
         expect(readFileSync(join(outside, 'file'), 'utf8')).toBe(`mine\n${HOST_TEXT}\n`);
-        // Else the tools never met the file at its place, and nothing was shown.
+        // Otherwise the tools never found the file at its path, and nothing was shown.
         expect([...succeeded]).toEqual(expect.arrayContaining(['read_file', 'write_file']));
         rmSync(outside, { recursive: true });
       },

@@ -5,7 +5,7 @@ import type { ContractTools } from '../testing/contract-tools.ts';
 
 const MAX_RUNNING = 32;
 
-/** Serves one word to everybody, at a port that it tells. */
+/** Serves one word to everybody, at a port that it prints. */
 const SERVER = `exec python3 -uc '
 import socket
 server = socket.create_server(("127.0.0.1", 0))
@@ -36,7 +36,7 @@ export function describeProcesses({
     return processOf(result).id;
   }
 
-  /** Everything that a call and polls after it give until this has come. */
+  /** The output of a call and of polls after it until this text has come. */
   async function collect(first: ExecutionResult, wanted: string): Promise<string> {
     const { id } = processOf(first);
     let seen = newOutput(first);
@@ -58,7 +58,7 @@ export function describeProcesses({
     return process as ProcessDescription;
   }
 
-  /** Whatever writes this file shows by it that it is alive. */
+  /** Whatever writes this file shows that it is alive. */
   const beat = (file: string) =>
     `while :; do date +%s%N > ${file}.new; mv ${file}.new ${file}; sleep 0.01; done`;
 
@@ -72,7 +72,7 @@ export function describeProcesses({
   }
 
   describe('background processes', when('background processes'), () => {
-    test('starting answers with an id while the process goes on', async () => {
+    test('starting returns an id while the process keeps running', async () => {
       const result = await start(beat('beat'));
       expect(processOf(result)).toMatchObject({ id: expect.stringMatching(/^proc_\w+$/), status: 'running' });
       expect(result.output).toContain(processOf(result).id);
@@ -82,9 +82,9 @@ export function describeProcesses({
       expect(slot().state).toBe('acquired');
     });
 
-    test('what fails at once is told in the first answer', async () => {
+    test('an immediate failure is in the first answer', async () => {
       let result: ExecutionResult | undefined;
-      // On a machine with much else to do it may not come in time; the next one does.
+      // On a busy machine it may not come in time; then the next answer has it.
       const tryAgain = async () => {
         result = await start('echo to stdout; no_such_command; exit 3');
         return processOf(result).status;
@@ -95,7 +95,7 @@ export function describeProcesses({
       expect(result?.output).toContain('no_such_command');
     });
 
-    test('poll gives what is new, once', async () => {
+    test('poll returns new output, once', async () => {
       const first = await start('echo one; until [ -e go ]; do sleep 0.01; done; echo two; exec sleep 60');
       const { id } = processOf(first);
       expect(await collect(first, 'one\n')).toBe('one\n');
@@ -133,7 +133,7 @@ export function describeProcesses({
       );
     });
 
-    test('wait answers when the process ends, or when its own time is over', async () => {
+    test('wait returns when the process ends, or at its own timeout', async () => {
       const id = await started('until [ -e go ]; do sleep 0.01; done; echo done; exit 4');
       const early = await act('wait', id, { timeout: 0.2 });
       expect(early).toMatchObject({ success: true, metadata: { timed_out: false } });
@@ -148,7 +148,7 @@ export function describeProcesses({
       expect(processOf(await act('wait', id)).status).toBe('exited');
     });
 
-    test('stopping to wait leaves the process alone', async () => {
+    test('aborting a wait does not affect the process', async () => {
       const id = await started(beat('beat'));
       const controller = new AbortController();
       const waiting = call('process', { action: 'wait', id }, { signal: controller.signal });
@@ -207,7 +207,7 @@ export function describeProcesses({
       expect((await bash('cat copy')).output).toBe('through /dev/stdin');
     });
 
-    test('a process that does not read blocks nobody and is told of', async () => {
+    test('a process that does not read blocks nobody, and the answer says so', async () => {
       const id = await started('until [ -e go ]; do sleep 0.01; done; wc -c');
       const full = await act('write', id, { data: 'x'.repeat(300_000) });
       expect(full.success).toBe(true);
@@ -223,7 +223,7 @@ export function describeProcesses({
       expect((await act('write', closed, { data: 'x' })).metadata.failure).toBeUndefined();
     });
 
-    test('kill asks first, and then leaves nothing alive', async () => {
+    test('kill first asks, and then leaves nothing alive', async () => {
       const polite = await started('trap "echo bye; exit 5" TERM; echo up; while :; do sleep 0.01; done');
       await pollUntilOutput(polite, 'up');
       const asked = await act('kill', polite);
@@ -253,7 +253,7 @@ export function describeProcesses({
       await expectDead('beat');
     });
 
-    test('a timeout of its own ends it; there is no other', async () => {
+    test('its own timeout ends it, and no other', async () => {
       const id = await started(`${beat('beat')}`, { timeout: 1 });
       const end = await act('wait', id);
       expect(processOf(end).status).toBe('timed_out');
@@ -261,7 +261,7 @@ export function describeProcesses({
       await expectDead('beat');
     });
 
-    test('list shows what there is, in the order of their starts', async () => {
+    test('list shows all processes, in the order of their starts', async () => {
       expect(await call('process', { action: 'list' })).toMatchObject({
         success: true,
         output: 'There are no background processes.',
@@ -281,7 +281,7 @@ export function describeProcesses({
       expect(output).toContain(one);
     });
 
-    test('a process that nobody knows is answered with those that there are', async () => {
+    test('an unknown process is answered with the known ones', async () => {
       const id = await started('sleep 60');
       for (const action of ['poll', 'log', 'wait', 'kill']) {
         const result = await act(action, 'proc_other');
@@ -356,7 +356,7 @@ export function describeProcesses({
       expect((await act('log', id)).output).toContain(`\n${slot().workspaceDir}/d b c\n`);
     });
 
-    test('a port of a process is reached by later commands of its slot and by no other', async ({ skip }) => {
+    test("later commands of a slot reach a process's port, and no others do", async ({ skip }) => {
       if (!(await bash('command -v python3')).success)
         skip('there is no python3 in the sandbox to serve a port');
       const result = await start(SERVER);
@@ -402,7 +402,7 @@ export function describeProcesses({
       expect(results.map(({ output }) => output.trim() === network)).toEqual([true, true, !isolated]);
     });
 
-    test('processes end with the release of their slot, and the next owner knows nothing of them', async () => {
+    test('processes end with the release of their slot, and the next holder sees none of them', async () => {
       const id = await started(`setsid bash -c '${beat('beat')}' & ${beat('other')}`);
       await expectAlive('beat');
       await acquireAgain();
@@ -463,7 +463,7 @@ export function describeProcesses({
       return port as string;
     }
 
-    /** Its output may have come with the first answer already. */
+    /** Its output may already be in the first answer. */
     async function pollUntilOutput(id: string, wanted: string): Promise<void> {
       await expect.poll(async () => (await act('log', id)).output).toContain(wanted);
     }

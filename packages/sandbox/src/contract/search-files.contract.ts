@@ -9,7 +9,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
     const files = (pattern: string, more: Record<string, unknown> = {}) =>
       search(pattern, { target: 'files', ...more });
 
-    test('lines that match come sorted, with path and number, and with how many there are', async () => {
+    test('matching lines are sorted, with path and number, and with the total', async () => {
       await bash('mkdir -p b/c; printf "one\\ntwo 2\\n" > b/c/f; printf "two 22\\nthree\\n" > "a b"');
       expect(await search('two \\d+$')).toMatchObject({
         success: true,
@@ -23,7 +23,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
       expect((await search('-e', { path: 'b' })).output).toBe('[no matches]');
     });
 
-    test('a glob narrows it, and finds files by name', async () => {
+    test('a glob limits the search, and finds files by name', async () => {
       await bash(
         'mkdir -p src/deep .git node_modules/p; for d in . src src/deep .git node_modules/p; do echo x > $d/f.ts; echo x > $d/f.tsx; echo x > "$d/.hid"; done',
       );
@@ -37,7 +37,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
       expect((await files('f.[!t]*')).output).toBe('[no files]');
     });
 
-    test('a window of many says which part it is, and reading on misses nothing', async () => {
+    test('a window of many results says which part it is, and continuing misses nothing', async () => {
       await bash('for i in $(seq 250); do echo "hit $i"; done > f');
       const seen: string[] = [];
       for (let offset: number | undefined = 0; offset !== undefined; ) {
@@ -65,7 +65,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
       );
     });
 
-    test('links, loops, FIFOs, devices, binary files and unreadable places do not disturb it', async () => {
+    test('links, loops, FIFOs, devices, binary files and unreadable places do no harm', async () => {
       await bash(
         [
           'echo "root:x:0:0 here" > f; ln -s . loop; ln -s /etc etc; ln -s /etc/passwd passwd; mkfifo pipe',
@@ -100,7 +100,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
       );
     });
 
-    test('more results than are counted are at least as many', async () => {
+    test('more results than are counted are reported as at least that many', async () => {
       await bash('yes "a line that is found again and again" | head -n 1000000 > f');
       const { success, output, metadata } = await search('found', { limit: 5 });
       expect(success).toBe(true);
@@ -135,7 +135,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
       expect(result.error).toContain(named);
     });
 
-    test('nothing of a pattern, glob or path is run', async () => {
+    test('nothing in a pattern, glob or path is executed', async () => {
       const hostile = `'; touch ran; echo '$(touch ran)\`touch ran\``;
       await bash(`mkdir d; echo x > d/f`);
       await search(hostile);

@@ -1,4 +1,4 @@
-/** The part of the contract suite that is about taking a workspace along to another machine (snapshots.ts). */
+/** The part of the contract suite about moving a workspace to another machine (snapshots.ts). */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +7,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../backend.ts';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
-/** Everything about the files that a command can see of them, but for their owners and what a link's rights are. */
+/** Everything about the files that a command can see, except their owners and the permissions of links. */
 const DESCRIBE = `find . -mindepth 1 ! -path './.talaria*' \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;
 find . -type f ! -path './.talaria*' -exec cksum {} + | sort`;
 
 export function describeSnapshots({ bash, call, backend, slot, when }: ContractTools): void {
-  /** A trajectory that has nothing yet, as on another machine. */
+  /** A trajectory without a workspace yet, as on another machine. */
   let elsewhere: string;
   let restored: Slot | undefined;
 
@@ -62,7 +62,7 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
       await run('chmod 700 d');
     });
 
-    test('it takes the place of everything that was there, and an empty one is a workspace too', async () => {
+    test('it replaces everything that was there, and an empty one is a workspace too', async () => {
       await there('echo old > old; mkdir only-here');
       await backend().release(restored!);
       restored = undefined;
@@ -71,13 +71,13 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
       await expect(restore(await take())).rejects.toMatchObject({ code: 'slot_held' });
     });
 
-    test('what cannot be kept is counted', async () => {
+    test('counts entries that cannot be stored', async () => {
       await run('echo kept > file; mkfifo pipe');
       expect(await restore(await take())).toEqual({ entries: 1, omitted: 1 });
       expect((await there('ls')).output).toBe('file\n');
     });
 
-    test('one that is damaged, or not all there, changes nothing', async () => {
+    test('a damaged or incomplete one changes nothing', async () => {
       await run('head -c 200000 /dev/urandom > file');
       await there('echo old > old');
       await backend().release(restored!);
@@ -92,7 +92,7 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
       expect((await there('ls')).output).toBe('old\n');
     });
 
-    test('a restore that is given up changes nothing, nor does one whose source fails', async () => {
+    test('an aborted restore changes nothing, nor does one whose source fails', async () => {
       await run('head -c 200000 /dev/urandom > file');
       const snapshot = await take();
       async function* broken() {
@@ -107,18 +107,18 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
       expect(await backend().openWorkspace(elsewhere)).toBeUndefined();
     });
 
-    test('over the limit there is none', async () => {
+    test('fails over the limit', async () => {
       await run('head -c 200000 /dev/urandom > file');
       await expect(take({ maxBytes: 199_999 })).rejects.toMatchObject({ code: 'artifact_too_large' });
       await take({ maxBytes: 200_000 });
     });
 
-    test('of no workspace there is none', async () => {
+    test('is undefined without a workspace', async () => {
       expect(await backend().snapshotWorkspace(elsewhere)).toBeUndefined();
       expect(await backend().surveyWorkspace(elsewhere)).toBeUndefined();
     });
 
-    test('a fingerprint is the same until something changes, whatever hides it', async () => {
+    test('a fingerprint is the same until something changes, even if the change is hidden', async () => {
       await run('mkdir d; echo one > d/file; ln -s a link');
       const changes = [
         'touch -r d/file /tmp/then; echo two > d/file; touch -r /tmp/then d/file',
@@ -140,7 +140,7 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
       }
     });
 
-    test('a survey counts what is there, and ends at its limit', async () => {
+    test('a survey counts the entries, and ends at its limit', async () => {
       await run('mkdir d; head -c 1000 /dev/zero > d/a; head -c 500 /dev/zero > b; ln -s b link');
       expect(await backend().surveyWorkspace(trajectory())).toMatchObject({ bytes: 1500, entries: 4 });
       const limited = await backend().surveyWorkspace(trajectory(), { maxEntries: 2 });
@@ -162,7 +162,7 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
         let taken = 0;
         const until = performance.now() + 600;
         while (performance.now() < until) {
-          // A tree that changes under it may end a snapshot; one that did not end is restored.
+          // A tree that changes meanwhile may end a snapshot; one that completed is restored.
           const snapshot = await take().catch(() => undefined);
           if (!snapshot) continue;
           taken++;

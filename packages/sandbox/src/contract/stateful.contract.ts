@@ -1,4 +1,4 @@
-/** The contract of stateful commands: what a shell leaves is there for the next one. */
+/** The contract of stateful commands: the next shell has what the last one left. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
@@ -14,7 +14,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
   }
 
   describe('stateful commands', when('stateful commands'), () => {
-    /** Functions, arrays and options are bash's; where there is none, only what sh has carries over. */
+    /** Functions, arrays and options are bash's; without it, only what sh has carries over. */
     let isBash: boolean;
     beforeEach(async () => {
       isBash = (await bash('echo "$BASH_VERSION"')).output !== '\n';
@@ -66,7 +66,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect(await outputOf(show)).toBe(expected);
     });
 
-    test('read-only variables stay so, and functions may have any name', async () => {
+    test('read-only variables stay read-only, and functions may have any name', async () => {
       if (!isBash) return;
       await stateful(
         'readonly FIXED=1; my-fn() { echo dash; }; a.b() { echo dot; }; function x=y { :; }; function ! { :; }; 日本() { echo far; }',
@@ -97,7 +97,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect(await outputOf('echo "$PWD $KEPT"')).toBe('/usr yes\n');
     });
 
-    test('a command with an EXIT trap of its own leaves its state if it returns, or is told that it does not', async () => {
+    test('a command with its own EXIT trap leaves its state if it returns, or says that it does not', async () => {
       expect(await outputOf('trap "echo bye" EXIT; export KEPT=one')).toBe('bye\n');
       expect(await outputOf('echo "$KEPT"')).toBe('one\n');
       const result = await stateful('trap "echo bye" EXIT; export KEPT=two; exit 0');
@@ -109,7 +109,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect((await stateful('exec echo replaced')).output).toMatch(/^replaced\n\[.+ does not see .+\]\n$/);
     });
 
-    test('options of set hold for their own call, and nothing of ours shows in a trace', async () => {
+    test('options of set apply to their own call, and nothing of ours shows in a trace', async () => {
       const { output } = await stateful('set -eux; echo one');
       expect(output.split('\n').filter((line) => !/^\++ /.test(line))).toEqual(['one', '']);
       expect(output).not.toContain('talaria');
@@ -123,7 +123,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect((await stateful('if then')).output).toContain('syntax error'.slice(1));
     });
 
-    test('a command that is ended leaves the state as it was', async () => {
+    test('a command that is ended leaves the state unchanged', async () => {
       await stateful('export KEPT=before; cd /usr');
       const timedOut = await stateful('export KEPT=after; cd /; sleep 60', { timeout: 0.5 });
       expect(timedOut.metadata.failure).toBe('timeout');
@@ -141,7 +141,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect((await call('search_files', { pattern: 'KEPT' })).output).toBe('[no matches]');
     });
 
-    test('a directory that is gone is replaced by the workspace, in words', async () => {
+    test('a missing directory is replaced by the workspace, with a note', async () => {
       await stateful('mkdir -p a/b; cd a/b; export KEPT=yes');
       await bash('rm -r a');
       expect(await outputOf('echo "$PWD $KEPT"')).toBe(
@@ -171,7 +171,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect([await first, await second].map(({ success }) => success)).toEqual([true, true]);
     });
 
-    test('waiting for its turn counts as time of a call, and can be stopped', async () => {
+    test('waiting for its turn counts towards the timeout of a call, and can be aborted', async () => {
       const first = stateful('export N=1; until [ -e go ]; do sleep 0.01; done');
       const controller = new AbortController();
       const late = stateful('touch ran', { timeout: 0.2 });
@@ -185,7 +185,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect((await last).output).toBe('1\ngo\n');
     });
 
-    test('a state over the limit is not kept, and the last one stays', async () => {
+    test('a state over the limit is not stored, and the last one stays', async () => {
       if (!isBash) return;
       await stateful('export KEPT=yes');
       const result = await stateful('KEPT=no; data=$(head -c 5000000 /dev/zero | tr "\\0" "b")');
@@ -203,7 +203,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect((await stateful('echo "$KEPT $PWD"')).output).toContain(` ${slot().workspaceDir}\n`);
     });
 
-    test('what a command puts in the place of its state harms nobody', async () => {
+    test('a forged state harms nobody', async () => {
       if (!isBash) return;
       await stateful('export KEPT=yes');
       const left = '$(trap -p EXIT | grep -o "[^\' ]*/.talaria-shell-[^\' ]*" | head -n 1)';
@@ -226,7 +226,7 @@ export function describeStateful({ call, bash, slot, acquireAgain, restart, when
       expect(await outputOf('ls -A "$TMPDIR" | wc -l')).toBe('1\n');
     });
 
-    test('what a command leaves running is ended with it, also after an earlier one', async () => {
+    test("a command's leftover processes end with it, also after an earlier one", async () => {
       const seconds = uniqueSeconds();
       await stateful('export A=1');
       const daemon = `setsid sleep ${seconds} > /dev/null 2>&1 < /dev/null`;

@@ -1,6 +1,6 @@
 /**
- * What is left of very many commands that time out, each holding on in a way of its own: nothing. They run in lanes,
- * one for each of some slots, so that many are started and ended at the same time.
+ * Very many commands that time out, each clinging to life in another way, leave nothing behind. They run in lanes, one
+ * for each of some slots, so that many are started and ended at the same time.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,10 +10,10 @@ import type { ContractTools } from '../testing/contract-tools.ts';
 import { processesWith, uniqueSeconds, zombieChildren } from '../testing/host-processes.ts';
 
 const LANES = 20;
-/** Enough on a quiet machine for a command to start what it starts; where it was not, the next ones get twice as long. */
+/** Enough on a quiet machine for a command to start its processes; if it was not, the next ones get twice as long. */
 const TIMEOUT_S = 0.4;
 const TIMEOUT_MAX_S = 5;
-/** Three in a lane, ten in each way of holding on. */
+/** Three in a lane, ten for each way. */
 const FEW = 60;
 const LIMIT_MS = 180_000;
 const LOOK_MS = 50;
@@ -50,8 +50,8 @@ export function describeTimeouts({ backend, call, when }: ContractTools, many: n
 
     async function timeOut(count: number): Promise<void> {
       const seconds = uniqueSeconds();
-      // Whoever lives on sees the file `go` when it is there, and says so. It waits by reading from a pipe of its own,
-      // because thousands of processes that sleep for a moment are what this test would spend most of its time on.
+      // A survivor sees the file `go` when it exists, and says so. It waits by reading from a pipe of its own, because
+      // thousands of briefly sleeping processes would take most of the test's time.
       const late = `bash -c "exec 3<> <(:); until [ -e go ]; do read -rt 0.1 -u 3; done; echo late >> late"`;
       const command = (index: number) => {
         const hold = HOLDS[index % HOLDS.length] as (typeof HOLDS)[number];
@@ -82,7 +82,7 @@ export function describeTimeouts({ backend, call, when }: ContractTools, many: n
       const wait = { command: 'touch go; sleep 0.5; ls' } as const;
       const after = await backend().executeBatch(slots.map((slot) => [slot, 'bash', wait]));
       expect(after.map(({ output }) => output)).toEqual(slots.map(() => 'go\n'));
-      // Else nothing was shown: the commands were there to be seen, and every way of holding on was reached.
+      // Otherwise nothing was shown: the commands must have been visible, and every way must have been tried.
       expect(seen).toBeGreaterThan(0);
       expect([...up].sort()).toEqual(HOLDS.map((_, index) => index));
       await Promise.all(slots.map((slot) => backend().release(slot, { resetWorkspace: true })));

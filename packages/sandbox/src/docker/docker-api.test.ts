@@ -1,4 +1,4 @@
-/** How the daemon is spoken to, with one that is played: what the real one does is in docker-backend.test.ts. */
+/** How the client talks to the daemon, with a fake one; docker-backend.test.ts uses the real one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ describe('the version', () => {
 describe('answers', () => {
   const VERSION = { ApiVersion: '1.41' };
 
-  test('a refusal is told in the words of the daemon', async () => {
+  test("a refusal has the daemon's message", async () => {
     const api = await play(VERSION, (_, response) => {
       response.statusCode = 409;
       response.end('{"message":"no room left"}');
@@ -73,7 +73,7 @@ describe('answers', () => {
     expect(refused).toMatchObject({ status: 409, message: 'Docker refused: no room left' });
   });
 
-  test('what is gone already is removed', async () => {
+  test('removing something that is gone succeeds', async () => {
     const api = await play(VERSION, (_, response) => {
       response.statusCode = 404;
       response.end('{"message":"No such container"}');
@@ -82,7 +82,7 @@ describe('answers', () => {
     expect(requests).toContain('DELETE /v1.41/containers/gone?force=1&v=1');
   });
 
-  test('what another is removing is waited for', async () => {
+  test('waits for what another is removing', async () => {
     let left = 2;
     const api = await play(VERSION, (request, response) => {
       if (request.method === 'DELETE') response.statusCode = --left > 0 ? 409 : 404;
@@ -115,7 +115,7 @@ test.each([
     /does not answer at unix:.*\(ENOENT\).*start it.*DOCKER_HOST/,
   ],
   ['a port where nobody listens', 'tcp://127.0.0.1:1', /does not answer at tcp:.*\(ECONNREFUSED\)/],
-])('%s is told with what to do', async (_, host, message) => {
+])('%s is reported with what to do', async (_, host, message) => {
   await expect(new DockerApi(host).info()).rejects.toMatchObject({
     code: 'backend_down',
     message: expect.stringMatching(message),

@@ -18,6 +18,6 @@ test.each([
   'ssh://a@b',
   'tcp://',
   'tcp://host:1/path',
-])('%j is refused, and what is allowed is said', (host) => {
+])('%j is refused, with the allowed forms', (host) => {
   expect(() => parseDockerHost(host)).toThrow(/unix:\/\/\/path\/to\/docker.sock or tcp:\/\/host:port/);
 });

@@ -74,7 +74,7 @@ test('the first call goes out at once, those that follow within the window go ou
   expect(batches[2]?.tools).toEqual(['second', 'third']);
 });
 
-test('a container nobody has called for a window is called at once again', async () => {
+test('a container that was not called for a window is called at once again', async () => {
   const { batches, batcher } = createBatcher(1);
   for (let round = 1; round <= 3; round++) {
     batcher.send([slot(), `round ${round}`, {}], 5).catch(() => {});
@@ -96,7 +96,7 @@ test('a result does not wait for the rest of its batch', async () => {
   expect((await slow).output).toBe('slow');
 });
 
-test('a call that was aborted before it went out is answered and not sent', async () => {
+test('a call that is aborted before it is sent gets an answer and is not sent', async () => {
   const { batches, batcher } = createBatcher(0);
   const controller = new AbortController();
   const call = batcher.send([slot(), 'a', {}, { signal: controller.signal }], 5);

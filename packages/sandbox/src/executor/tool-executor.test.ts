@@ -7,7 +7,7 @@ import { SandboxError } from '../errors.ts';
 import { LocalBackend } from '../local/local-backend.ts';
 import { ToolExecutor } from './tool-executor.ts';
 
-/** A local backend that tells what was asked of it, and whose slots can be waited for or refused. */
+/** A local backend that records its calls, and whose slots can be delayed or refused. */
 class WatchedBackend extends LocalBackend {
   readonly acquired: (string | undefined)[] = [];
   readonly batches: { tools: string[]; timeoutS: number | undefined }[] = [];
@@ -54,7 +54,7 @@ const waitForGo = 'until [ -e go ]; do sleep 0.02; done; echo gone';
 const never = (signal: AbortSignal | undefined) =>
   new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 
-test('a backend that fails altogether is a result as well', async () => {
+test('a backend that fails altogether gives a result as well', async () => {
   backend.beforeExecute = () => {
     throw new Error('no descriptors left');
   };
@@ -126,7 +126,7 @@ describe('trajectories', () => {
     expect((await waiting).metadata.failure).toBe('aborted');
   });
 
-  test('stopping gives every slot back and takes no more calls', async () => {
+  test('stopping releases every slot and accepts no more calls', async () => {
     const running = bash('a', 'sleep 60');
     await expect.poll(() => backend.stats().slots.executing).toBe(1);
     await executor.stop();
@@ -183,7 +183,7 @@ describe('calls', () => {
     expect((await bash('a', 'ls', { signal: controller.signal })).metadata.failure).toBe('aborted');
   });
 
-  test('that are aborted while they wait for a slot leave it to those who still do', async () => {
+  test('that are aborted while they wait for a slot leave it to the others', async () => {
     let arrive = () => {};
     backend.beforeAcquire = () =>
       new Promise((resolve) => {
@@ -199,7 +199,7 @@ describe('calls', () => {
     expect(backend.acquired).toEqual(['a']);
   });
 
-  test('that all gave up give up the slot too, and the next call gets one', async () => {
+  test('that are all aborted give up the slot too, and the next call gets one', async () => {
     backend.beforeAcquire = never;
     const signal = AbortSignal.timeout(10);
     const results = await Promise.all([bash('a', 'ls', { signal }), bash('a', 'ls', { signal })]);
@@ -208,7 +208,7 @@ describe('calls', () => {
     expect(await bash('a', 'echo next')).toMatchObject({ success: true, output: 'next\n' });
   });
 
-  test('whose slot is gone are not run again; the next gets a new slot with the workspace as it was', async () => {
+  test('whose slot is gone are not run again; the next gets a new slot with the same workspace', async () => {
     const first = await bash('a', 'echo one >> log');
     await backend.release({ slotId: first.slotId } as Slot);
     const lost = await Promise.all([bash('a', 'echo two >> log'), bash('a', 'echo two >> log')]);
@@ -227,7 +227,7 @@ describe('calls', () => {
     ['write_file', { path: 'x', content: '', network: true }, 'network'],
     ['patch', { patch: '*** Begin Patch\n*** End Patch', allow_network: true }, 'allow_network'],
     ['search_files', { pattern: 'x', allow_network: true }, 'allow_network'],
-  ])('%s with %j is refused: the network is not for a call to open', async (tool, args, named) => {
+  ])('%s with %j is refused: a call cannot open the network', async (tool, args, named) => {
     const result = await executor.execute('a', tool, args);
     expect(result).toMatchObject({ success: false, metadata: { failure: 'invalid_request' } });
     expect(result.error).toContain(named);

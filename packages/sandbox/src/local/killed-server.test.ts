@@ -48,7 +48,7 @@ for (const isolation of KINDS) {
         Array.from({ length: OTHERS_SLOTS }, (_, i) => `note of held-${i}`),
       );
       await other.kill();
-      // It sweeps what the other left where nothing dies with its server.
+      // It sweeps what the other left, where processes do not die with their server.
       const swept = new LocalBackend({ workspacesDir: othersDir, isolation });
       await swept.start();
       await expect.poll(() => count(others)).toBe(0);

@@ -1,4 +1,6 @@
-/** The contract suites on one isolation of the local backend. Each has a test file of its own, so that they run side by side. */
+/**
+ * The contract suites on one isolation of the local backend. Each has its own test file, so that they run side by side.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +38,7 @@ export async function describeLocalContract(
 ): Promise<void> {
   const reason = await whyUnavailable(isolation);
   const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
-  // As a server has it: with limits, where this machine can enforce them.
+  // Like a server: with limits, if this machine can enforce them.
   const setUp = async (preferredLimits: SandboxLimits) => {
     const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-sandbox-test-'));
     return {
@@ -47,7 +49,7 @@ export async function describeLocalContract(
   const best = await bestIsolation();
   const artifacts = isolation === best ? 'all' : 'none';
   const ownParts = isolation === best ? undefined : PARTS_OF_ISOLATION;
-  // A server has the best one, or none. What is between them is for the soak tests.
+  // A server has the best one, or none. The soak tests cover those in between.
   const tags = isolation === best || isolation === 'none' ? [] : ['soak'];
   describe.skipIf(reason !== undefined)(title, { tags }, () => {
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), {

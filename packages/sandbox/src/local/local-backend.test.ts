@@ -25,7 +25,7 @@ for (const kind of KINDS) {
 }
 describeFiles();
 
-test('two starts at once are one, and a stop undoes it whole', async () => {
+test('two concurrent starts are one, and a stop undoes it completely', async () => {
   const workspacesDir = await temporaryDirectory();
   const backend = new LocalBackend({ workspacesDir, isolation: 'none' });
   const open = () => readdirSync('/proc/self/fd').length;
@@ -66,7 +66,7 @@ describe.skipIf((await whyUnavailable('unshare')) !== undefined)('where namespac
     await rm(workspacesDir, { recursive: true });
   });
 
-  test('a backend that has to be isolated does not start', async () => {
+  test('a backend that must be isolated does not start', async () => {
     const workspacesDir = await temporaryDirectory();
     const server = await startServer({ workspacesDir, isolation: 'unshare' }, 'echo works', { wrapper });
     expect(await server.errors).toContain('No isolation by unshare: ');
@@ -86,7 +86,7 @@ function describeHost(kind: Isolation['kind']): void {
       ['a double fork', (sleep: string) => `( ( ${sleep} & ) & );`],
       ['setsid after a double fork', (sleep: string) => `( ( setsid ${sleep} & ) & );`],
       ['the output held open', (sleep: string) => `( trap "" TERM HUP INT; ${sleep} ) &`],
-    ])('no process is left when the result is there: %s', async (_, background) => {
+    ])('no process is left when the result arrives: %s', async (_, background) => {
       const seconds = uniqueSeconds();
       const command = background(`sleep ${seconds}`);
       const timedOut = await bash(`${command} echo up; sleep ${seconds}`, { timeout: 0.5 });
@@ -134,9 +134,9 @@ function describeHost(kind: Isolation['kind']): void {
           { signal },
         );
         expect(results.filter((result) => result.success)).toHaveLength(20);
-        // One that has just ended is waited for in a moment.
+        // One that has just ended is reaped in a moment.
         await expect.poll(zombieChildren).toEqual([]);
-        // With it goes the stock of pipes, which is of no fixed size.
+        // The stock of pipes, which has no fixed size, is closed with it.
         await backend.stop();
       };
       await runMany();
@@ -160,13 +160,13 @@ function describeHost(kind: Isolation['kind']): void {
       await expect.poll(() => processesWith(seconds)).toEqual([]);
     });
 
-    test('a workspace that vanished is a failure of the backend, not of the command', async () => {
+    test('a missing workspace is a failure of the backend, not of the command', async () => {
       await rm(context().workspacePath, { recursive: true });
       const result = await bash('echo ran');
       expect(result).toMatchObject({ success: false, output: '', metadata: { failure: 'backend_down' } });
     });
 
-    /** Without isolation the sweep of the next start does what the kernel does with it. */
+    /** Without isolation the sweep of the next start does what the kernel does with isolation. */
     async function startAnother(): Promise<void> {
       const another = new LocalBackend({ workspacesDir: context().workspacesDir, isolation: kind });
       await another.start();
@@ -180,7 +180,7 @@ function describeFiles(): void {
   describe('files on the host', () => {
     const { context, bash, call } = useBackend({});
 
-    test('of a long output no more is kept than may be', async () => {
+    test('no more of a long output is stored than allowed', async () => {
       const result = await bash('yes | head -c 100M');
       const kept = 64 * 1024 * 1024;
       expect(result.output).toContain(`its first ${kept} bytes are in`);
@@ -188,7 +188,7 @@ function describeFiles(): void {
       expect(size.output).toBe(`${kept}\n`);
     });
 
-    test('an output that cannot be kept is still returned, and nothing is written through a link', async () => {
+    test('an output that cannot be stored is still returned, and nothing is written through a link', async () => {
       const outside = await temporaryDirectory();
       await symlinkInWorkspace('.talaria', outside);
       const result = await bash('seq 1 100000');
@@ -268,7 +268,7 @@ function describeFiles(): void {
   });
 }
 
-/** What only isolation can promise. */
+/** What only isolation can guarantee. */
 function describeIsolation(kind: Isolation['kind']): void {
   describe('isolation', () => {
     const { context, bash } = useBackend({ isolation: kind });
@@ -300,7 +300,7 @@ function describeIsolation(kind: Isolation['kind']): void {
       expect(result.output).toBe('/workspace\n/tmp\n/dev/shm\n');
     });
 
-    test('/dev/shm is no way around a limit on memory', async () => {
+    test('/dev/shm does not bypass a limit on memory', async () => {
       const { output } = await bash('df -k --output=size /dev/shm | tail -1');
       expect(Number(output)).toBe(256 * 1024);
     });
@@ -405,7 +405,7 @@ function describeIsolation(kind: Isolation['kind']): void {
     });
   });
 
-  test('the names of its directories may hold anything', async () => {
+  test('the names of its directories may contain any characters', async () => {
     const parent = await temporaryDirectory();
     const workspacesDir = join(parent, `it's a "strange" \\040 näme #1`);
     const backend = new LocalBackend({ workspacesDir, isolation: kind });
@@ -475,7 +475,10 @@ interface ServerOptions {
   wrapper?: string[];
 }
 
-/** A process of its own that runs one command in a backend of its own, and prints what isolates it, its output and what it is itself. */
+/**
+ * A separate process that runs one command in its own backend, and prints what isolates it, its output and data about
+ * itself.
+ */
 async function startServer(
   options: LocalBackendOptions,
   command: string,

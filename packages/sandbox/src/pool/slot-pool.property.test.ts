@@ -1,4 +1,7 @@
-/** Whatever callers, containers and time do to a pool, its rules hold. The driver itself refuses what must never be asked. */
+/**
+ * Whatever callers, containers and time do to a pool, its rules hold. The driver itself rejects requests that must
+ * never happen.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
@@ -96,7 +99,7 @@ interface Call {
   outcome: 'pending' | 'served' | 'failed';
 }
 
-/** A pool, what its callers have of it, and a driver that fails and takes its time as it is told to. */
+/** A pool, what its callers hold, and a driver whose failures and delays are controlled. */
 class World {
   readonly clock = new FakeClock();
   readonly driver: FakeDriver;
@@ -107,9 +110,9 @@ class World {
   readonly #fails = new Set<Operation>();
   readonly #seconds = new Map<Operation, number>();
   readonly #discarding = new Set<string>();
-  /** Trajectories whose files must be somewhere. */
+  /** Trajectories whose files must exist somewhere. */
   readonly #written = new Set<string>();
-  /** Ids of slots in which somebody works whose container is not known to be dead. */
+  /** Ids of slots in which somebody works and whose container is not known to be dead. */
   readonly #working: string[] = [];
   readonly #broken: string[] = [];
 
@@ -191,7 +194,7 @@ class World {
     for (const written of this.#written) {
       expect(this.driver.kept.has(written) || this.driver.holderOf(written) !== undefined).toBe(true);
     }
-    // Nobody waits beside a free slot, except for what is still in another.
+    // Nobody waits while a slot is free, except for a trajectory that is still in another slot.
     const { waiting, slots } = this.pool.stats();
     const blocked = this.calls.filter(
       (call) => call.outcome === 'pending' && this.#isBlocked(call.trajectoryId),
@@ -199,7 +202,7 @@ class World {
     if (slots.available > 0) expect(waiting).toBeLessThanOrEqual(blocked.length);
   }
 
-  /** Every call settles when things work again, or its time is over, and nothing is left in the end. */
+  /** Every call settles when things work again, or its time is over, and nothing is left at the end. */
   async end(): Promise<void> {
     this.#heal();
     await this.clock.advanceS(100);
@@ -285,7 +288,7 @@ class World {
     const passed = pending
       .slice(0, turn)
       .filter((call) => call.trajectoryId !== undefined && !this.#isBlocked(call.trajectoryId));
-    // A caller hears a moment later that it failed, and one that failed was not passed.
+    // A caller hears a moment later that it failed; a failed caller was not overtaken.
     void atRest().then(() => {
       const wronged = passed.find(({ outcome }) => outcome !== 'failed');
       if (wronged) this.#broken.push(`${trajectoryId} was served before ${wronged.trajectoryId}`);

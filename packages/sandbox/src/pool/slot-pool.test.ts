@@ -51,7 +51,7 @@ function createGate() {
   return { wait: () => promise, open: resolve };
 }
 
-/** What became of a promise so far. */
+/** The state of a promise so far. */
 function watch<T>(promise: Promise<T>) {
   const state: { value?: T; error?: Error; settled: boolean } = { settled: false };
   promise.then(
@@ -122,7 +122,7 @@ describe('lifecycle', () => {
     expect(driver.containers.size).toBe(0);
   });
 
-  test('stop fails those who wait, also for a slot that is being opened, and leaves no container behind', async () => {
+  test('stop rejects waiting callers, also for a slot that is being opened, and leaves no container behind', async () => {
     const { pool, driver } = await startPool({ maxContainers: 1, slotsPerContainer: 1 });
     const gate = createGate();
     driver.before.open = gate.wait;
@@ -136,7 +136,7 @@ describe('lifecycle', () => {
     expect(driver.kept).toEqual(new Set(['a']));
   });
 
-  test('a container whose start ends well although it was given up is ended', async () => {
+  test('a container whose start succeeds although it was given up is ended', async () => {
     const { pool, driver } = await startPool();
     const gate = createGate();
     driver.startContainer = async () => {
@@ -184,13 +184,13 @@ describe('lifecycle', () => {
     [{ acquireTimeoutS: 0 }, 'acquireTimeoutS'],
     [{ idleContainerS: Number.NaN }, 'idleContainerS'],
     [{ healthIntervalS: 3_000_000 }, 'healthIntervalS'],
-  ])('%j is refused with a word on %s', (limits, named) => {
+  ])('%j is refused with a message about %s', (limits, named) => {
     expect(() => createPool(limits)).toThrow(named);
   });
 });
 
 describe('affinity', () => {
-  test('a trajectory that is held gives the slot that holds it, also to those who ask at the same time', async () => {
+  test('a held trajectory gives the slot that holds it, also to concurrent callers', async () => {
     const { pool, driver } = await startPool();
     const [one, two] = await Promise.all([pool.acquire('a'), pool.acquire('a')]);
     const three = await pool.acquire('a');
@@ -204,7 +204,7 @@ describe('affinity', () => {
     expect(new Set(slots.map(({ slotId }) => slotId)).size).toBe(3);
   });
 
-  test('a trajectory that comes back gets a new slot, in the container where it was if that has room', async () => {
+  test('a trajectory that comes back gets a new slot, in its last container if that has room', async () => {
     const { pool } = await startPool({ minContainers: 2 });
     const first = await pool.acquire('a');
     const second = await pool.acquire('b');
@@ -225,7 +225,7 @@ describe('affinity', () => {
     expect((await pool.acquire('a')).containerId).not.toBe(first.containerId);
   });
 
-  test('a trajectory whose slot is being released waits for it, and is passed by those who need not', async () => {
+  test('a trajectory whose slot is being released waits for it, and callers that need not wait pass it', async () => {
     const { pool, driver } = await startPool({ maxContainers: 1 });
     const gate = createGate();
     const slot = await pool.acquire('a');
@@ -259,7 +259,7 @@ describe('waiting', () => {
     expect(driver.opened).toEqual(['first', 'a', 'b', undefined, 'c']);
   });
 
-  test('whoever gives up gets nothing and keeps nothing from the others', async () => {
+  test('a caller that gives up gets nothing and delays nobody', async () => {
     const { pool, driver, clock } = await startPool({ maxContainers: 1, slotsPerContainer: 1 });
     const held = await pool.acquire('held');
     const controller = new AbortController();
@@ -280,7 +280,7 @@ describe('waiting', () => {
     await expect(pool.acquire('d', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
-  test('whoever gives up while the slot is being opened gets nothing, and the slot is free again', async () => {
+  test('a caller that gives up while the slot is being opened gets nothing, and the slot is free again', async () => {
     const { pool, driver } = await startPool({ maxContainers: 1, slotsPerContainer: 1 });
     const gate = createGate();
     driver.before.open = gate.wait;
@@ -297,7 +297,7 @@ describe('waiting', () => {
     expect(driver.kept).toEqual(new Set(['a']));
   });
 
-  test('of several who wait for one trajectory the rest is served when one gives up', async () => {
+  test('when one of several callers for a trajectory gives up, the others are still served', async () => {
     const { pool, driver } = await startPool();
     const gate = createGate();
     driver.before.open = gate.wait;
@@ -313,7 +313,7 @@ describe('waiting', () => {
     expect(driver.opened).toEqual(['a']);
   });
 
-  test('the container whose start nobody waits for any more serves the next', async () => {
+  test('a container whose start nobody waits for any more serves the next caller', async () => {
     const { pool, driver } = await startPool();
     const gate = createGate();
     driver.before.start = gate.wait;
@@ -356,7 +356,7 @@ describe('waiting', () => {
     gate.open();
   });
 
-  test('whose time is over learns what there is and what to change', async () => {
+  test('a caller whose time is over learns the state and what to change', async () => {
     const { pool, clock } = await startPool({ maxContainers: 2, slotsPerContainer: 2 });
     await Promise.all(['a', 'b', 'c', 'd'].map((id) => pool.acquire(id)));
     const caller = watch(pool.acquire('e'));
@@ -368,7 +368,7 @@ describe('waiting', () => {
     );
   });
 
-  test('whose time is over while a container starts learns that, and the last failure', async () => {
+  test('a caller whose time is over while a container starts learns that, and the last failure', async () => {
     const { pool, driver, clock } = await startPool({ slotsPerContainer: 1, acquireTimeoutS: 3 });
     await pool.acquire('held');
     driver.before.start = () => {
@@ -383,7 +383,7 @@ describe('waiting', () => {
   });
 });
 
-test('whose trajectory is stuck in a container that does not end learns which', async () => {
+test('a caller whose trajectory is stuck in a container that does not end learns which', async () => {
   const { pool, driver, clock } = await startPool();
   await pool.acquire('a');
   const container = only(driver.containers);
@@ -411,7 +411,7 @@ describe('scaling', () => {
     for (const caller of callers.slice(8)) caller.catch(() => {});
   });
 
-  test('several who wait for one trajectory ask for one slot', async () => {
+  test('several callers for one trajectory need one slot', async () => {
     const { pool, driver } = await startPool({ slotsPerContainer: 1 });
     const gate = createGate();
     driver.before.start = gate.wait;
@@ -421,7 +421,7 @@ describe('scaling', () => {
     await Promise.all(callers);
   });
 
-  test('warm slots are there before anybody asks, and are made up for when they are taken', async () => {
+  test('warm slots exist before anybody asks, and are replaced when they are taken', async () => {
     const { pool } = await startPool({ warmSlots: 2, maxContainers: 3 });
     await atRest();
     expect(pool.stats()).toMatchObject({ containers: { ready: 1 }, slots: { available: 2 } });
@@ -434,7 +434,7 @@ describe('scaling', () => {
     expect(pool.stats()).toMatchObject({ containers: { ready: 3 }, slots: { available: 3 } });
   });
 
-  test('what is empty for long goes, but neither the minimum nor the warm slots', async () => {
+  test('containers that are empty for long are ended, but neither the minimum nor the warm slots', async () => {
     const { pool, driver, clock } = await startPool({ minContainers: 1, warmSlots: 3, maxContainers: 4 });
     const slots = await Promise.all(Array.from({ length: 8 }, () => pool.acquire()));
     expect(pool.stats().containers.ready).toBe(4);
@@ -460,7 +460,7 @@ describe('scaling', () => {
     expect((await pool.acquire('a')).state).toBe('acquired');
   });
 
-  test('new slots spread over the containers that are needed, so that the others empty', async () => {
+  test('new slots fill the needed containers, so that the others become empty', async () => {
     const { pool, clock } = await startPool({ slotsPerContainer: 4, minContainers: 2, maxContainers: 4 });
     const many = await Promise.all(Array.from({ length: 16 }, () => pool.acquire()));
     await Promise.all(many.map((slot) => pool.release(slot)));
@@ -473,7 +473,7 @@ describe('scaling', () => {
 });
 
 describe('starts that fail', () => {
-  test('fail those who wait at once when nothing could serve them', async () => {
+  test('reject waiting callers at once when nothing could serve them', async () => {
     const { pool, driver, troubles } = await startPool({ maxContainers: 2 });
     driver.before.start = () => {
       throw new Error('exec format error');
@@ -489,7 +489,7 @@ describe('starts that fail', () => {
     expect(troubles).toContain('A container did not start: exec format error');
   });
 
-  test('leave those waiting whom a running container can serve', async () => {
+  test('leave callers waiting that a running container can serve', async () => {
     const { pool, driver, clock } = await startPool({ slotsPerContainer: 1 });
     const held = await pool.acquire('held');
     driver.before.start = () => {
@@ -503,7 +503,7 @@ describe('starts that fail', () => {
     expect(caller.value?.trajectoryId).toBe('a');
   });
 
-  test('leave those waiting for whom another container still starts', async () => {
+  test('leave callers waiting for which another container still starts', async () => {
     const { pool, driver } = await startPool({ slotsPerContainer: 1 });
     const gate = createGate();
     driver.before.start = () => {
@@ -518,7 +518,7 @@ describe('starts that fail', () => {
     expect(callers[0]?.value?.trajectoryId).toBe('a');
   });
 
-  test('are tried again one at a time, after pauses that grow', async () => {
+  test('are retried one at a time, after growing pauses', async () => {
     const { pool, driver, clock } = await startPool({
       maxContainers: 4,
       slotsPerContainer: 1,
@@ -551,7 +551,7 @@ describe('starts that fail', () => {
     expect(callers.map(({ value }) => value?.state)).toEqual(['acquired', 'acquired', 'acquired']);
   });
 
-  test('are also those of containers that die before they served anybody', async () => {
+  test('include containers that die before they served anybody', async () => {
     const { pool, driver, clock, troubles } = await startPool({ acquireTimeoutS: 20 });
     driver.before.open = (container) => {
       container.alive = false;
@@ -568,7 +568,7 @@ describe('starts that fail', () => {
     expect(troubles).toHaveLength(driver.starts);
   });
 
-  test('make those who come meanwhile wait for the next attempt', async () => {
+  test('make new callers wait for the next attempt', async () => {
     const { pool, driver, clock } = await startPool();
     driver.before.start = () => {
       throw new Error('the daemon is down');
@@ -673,7 +673,7 @@ describe('containers that die', () => {
     expect(again.value?.trajectoryId).toBe('a');
   });
 
-  test('give those who waited for a slot in them their places back', async () => {
+  test('return callers that waited for a slot in them to their positions', async () => {
     const { pool, driver, clock } = await startPool({ maxContainers: 1, slotsPerContainer: 1 });
     const dying = createGate();
     driver.before.open = (container) => (container.containerId === 'container_1' ? dying.wait() : undefined);
@@ -713,7 +713,7 @@ describe('containers that die', () => {
     expect((await pool.acquire('a')).slotId).not.toBe(slot.slotId);
   });
 
-  test('that cannot be ended are tried again, and count until then', async () => {
+  test('that cannot be ended are retried, and count until then', async () => {
     const { pool, driver, clock, troubles } = await startPool({ maxContainers: 1 });
     await pool.acquire('a');
     driver.before.stop = () => {
@@ -731,7 +731,7 @@ describe('containers that die', () => {
 });
 
 describe('slots that fail', () => {
-  test('one that could not be opened fails its callers alone', async () => {
+  test('one that could not be opened fails only its callers', async () => {
     const { pool, driver } = await startPool();
     driver.before.open = (_, { trajectoryId }) => {
       if (trajectoryId === 'broken') throw new Error('the workspace is damaged');
@@ -745,7 +745,7 @@ describe('slots that fail', () => {
     expect(pool.stats()).toMatchObject({ containers: { ready: 1 }, slots: { available: 1, acquired: 1 } });
   });
 
-  test('one that could not be cleaned is never given out: its container drains and goes', async () => {
+  test('one that could not be cleaned is never given out: its container drains and ends', async () => {
     const { pool, driver, troubles } = await startPool({ maxContainers: 1 });
     const dirty = await pool.acquire('dirty');
     const other = await pool.acquire('other');
@@ -774,7 +774,7 @@ describe('slots that fail', () => {
     expect(driver.kept.has('dirty')).toBe(false);
   });
 
-  test('a drained container is replaced at once where there may be another', async () => {
+  test('a drained container is replaced at once if there may be another', async () => {
     const { pool, driver } = await startPool({ minContainers: 1 });
     const slots = await Promise.all([pool.acquire('a'), pool.acquire('b')]);
     driver.before.close = () => {
@@ -807,7 +807,7 @@ describe('releasing', () => {
     expect(driver.kept).toEqual(new Set(['a']));
   });
 
-  test('a release ends the work in its slot, and the container is left alone until it has ended', async () => {
+  test('a release ends the work in its slot, and the container is not touched until it has ended', async () => {
     const { pool, driver } = await startPool({ singleUse: true, slotsPerContainer: 1 });
     const slot = await pool.acquire();
     const answer = createGate();
@@ -855,7 +855,7 @@ describe('releasing', () => {
 });
 
 describe('containers for a single use', () => {
-  test('are ended with their slot and replaced, whatever there was in it', async () => {
+  test('are ended with their slot and replaced, whatever was in it', async () => {
     const { pool, driver } = await startPool({ singleUse: true, slotsPerContainer: 1, warmSlots: 1 });
     const slot = await pool.acquire('a');
     const used = pool.containerOf(slot);
@@ -879,7 +879,7 @@ describe('discarding', () => {
     expect(driver.discarded).toEqual(['a']);
   });
 
-  test('a trajectory is given to nobody while its workspace is deleted', async () => {
+  test('nobody gets a trajectory while its workspace is deleted', async () => {
     const { pool, driver } = await startPool();
     const gate = createGate();
     driver.before.discard = gate.wait;

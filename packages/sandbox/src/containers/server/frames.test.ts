@@ -29,7 +29,7 @@ test('values arrive as they were sent, however the bytes are cut', async () => {
   );
 });
 
-test('a line over the limit is refused before it is whole, and one that is no JSON', async () => {
+test('refuses a line over the limit before it is complete, and one that is not JSON', async () => {
   let taken = 0;
   function* endless(): Generator<Buffer> {
     for (;;) {
@@ -42,11 +42,11 @@ test('a line over the limit is refused before it is whole, and one that is no JS
   await expect(read([Buffer.from('{"a":1}\n{oops}\n')])).rejects.toThrow(ProtocolError);
 });
 
-test('a value that was cut off is none', async () => {
+test('a value that was cut off is ignored', async () => {
   expect(await read([Buffer.from('{"a":1}\n{"b":')])).toEqual([{ a: 1 }]);
 });
 
-test('a writer waits for a reader that is slow, and not for one that is gone', async () => {
+test('a writer waits for a slow reader, and not for one that is gone', async () => {
   const stream = new PassThrough({ highWaterMark: 10 });
   let sent = false;
   const sending = writeFrame(stream, { text: 'x'.repeat(100) }).then(() => {

@@ -75,12 +75,12 @@ describe('a client and its server', () => {
     await client.close(slotId);
   });
 
-  test('what cannot be opened says why', async () => {
+  test('a slot that cannot be opened says why', async () => {
     await backend.stop();
     await expect(client.open('one')).rejects.toThrow('not started');
   });
 
-  test('results come as they are there, and one call can be ended alone', async () => {
+  test('results come as they are ready, and one call can be ended alone', async () => {
     const { slotId } = await client.open('one');
     const controller = new AbortController();
     const order: number[] = [];
@@ -107,7 +107,7 @@ describe('a client and its server', () => {
     await expect.poll(() => backend.stats().slots.executing).toBe(0);
   });
 
-  test('a call of 8 MB goes through, and a connection that breaks the protocol spoils no other', async () => {
+  test('a call of 8 MB works, and a connection that violates the protocol does not affect others', async () => {
     const { slotId } = await client.open('one');
     for (const nonsense of [
       'nonsense\n',
@@ -134,7 +134,7 @@ describe('a client and its server', () => {
     expect(size?.output).toBe(`${content.length}\n`);
   });
 
-  /** What the server says to these bytes until it closes the connection. */
+  /** What the server answers to these bytes until it closes the connection. */
   async function answerTo(bytes: string): Promise<string> {
     const connection = connect(path);
     connection.on('error', () => {});
@@ -146,7 +146,7 @@ describe('a client and its server', () => {
   }
 });
 
-describe('a client and a server that is not to be trusted', () => {
+describe('a client and an untrusted server', () => {
   const ATTACHED = '{"isolation":{"kind":"none","description":"x."},"limits":[]}';
   let dir: string;
   const servers: Server[] = [];
@@ -160,7 +160,7 @@ describe('a client and a server that is not to be trusted', () => {
     await rm(dir, { recursive: true });
   });
 
-  /** A server that says these lines to the first line of a call. */
+  /** A server that answers the first line of a call with these lines. */
   async function serve(
     answers: Record<string, string | ((connection: Socket) => void)>,
   ): Promise<() => Socket> {
@@ -187,7 +187,7 @@ describe('a client and a server that is not to be trusted', () => {
     ['a failure nobody knows', result({ failure: 'bored' })],
     ['a time that is none', result({ duration_s: '1' })],
     ['no object', '17'],
-  ])('%s in place of a result loses the server', async (_, line) => {
+  ])('%s instead of a result loses the server', async (_, line) => {
     const client = await SandboxClient.attach(await serve({ attach: ATTACHED, execute: line }), never);
     const results: ToolResult[] = [];
     await client.execute(calls, undefined, (each) => results.push(each));
@@ -195,7 +195,7 @@ describe('a client and a server that is not to be trusted', () => {
     expect(client.lost.aborted).toBe(true);
   });
 
-  test('metadata that nobody asked for is left out', async () => {
+  test('unrequested metadata is left out', async () => {
     const answer = (connection: Socket) => connection.end(`${result({ more: 'x', exit_code: 0 })}\n`);
     const client = await SandboxClient.attach(await serve({ attach: ATTACHED, execute: answer }), never);
     const results: ToolResult[] = [];
@@ -221,14 +221,14 @@ describe('a client and a server that is not to be trusted', () => {
     expect(client.lost.aborted).toBe(true);
   });
 
-  test('a server that leaves pings unanswered is lost, and with it what waits for it', async () => {
+  test('a server that leaves pings unanswered is lost, and so are the calls that wait for it', async () => {
     const answers = { attach: ATTACHED, execute: () => {} };
     const client = await SandboxClient.attach(await serve(answers), never, { pingEveryMs: 20 });
     await client.execute(calls, undefined, () => expect.unreachable());
     expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not answer') });
   });
 
-  /** Takes its owner, and answers every ping. */
+  /** Accepts its owner, and answers every ping. */
   const wellBehaved = (connection: Socket) => {
     connection.write(`${ATTACHED}\n`);
     connection.on('data', (data) => connection.write(data.toString().replaceAll('ping', 'pong')));
@@ -244,7 +244,7 @@ describe('a client and a server that is not to be trusted', () => {
     expect(client.lost.aborted).toBe(true);
   });
 
-  test('a server that answers pings but no call that had to be over is lost', async () => {
+  test('a server that answers pings but not an overdue call is lost', async () => {
     const connect = await serve({ attach: wellBehaved, execute: () => {} });
     const client = await SandboxClient.attach(connect, never, { pingEveryMs: 5 });
     const [call] = calls;
@@ -252,7 +252,7 @@ describe('a client and a server that is not to be trusted', () => {
     expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not end a call') });
   });
 
-  test('a server that does not end what it is told to end is lost, however long that might take', async () => {
+  test('a server that does not end an aborted call is lost, whatever its timeout', async () => {
     const controller = new AbortController();
     const execute = () => controller.abort();
     const connect = await serve({ attach: wellBehaved, execute });
@@ -298,7 +298,7 @@ describe('a client and a server that is not to be trusted', () => {
     }
   });
 
-  test('one that does not take its owner is given up when the caller wants it', async () => {
+  test('a server that does not accept its owner is given up when the caller aborts', async () => {
     const signal = AbortSignal.timeout(50);
     await expect(SandboxClient.attach(await serve({ attach: () => {} }), signal)).rejects.toMatchObject({
       name: 'TimeoutError',

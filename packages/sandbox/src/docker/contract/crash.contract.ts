@@ -31,7 +31,7 @@ export function describeCrash(daemon: () => TestDaemon): void {
       await once(server, 'exit');
       expect(before).toHaveLength(1 + SLOTS / SLOTS_PER_CONTAINER);
 
-      // Without anybody's help: a container ends with the connection of its owner.
+      // By itself: a container ends with the connection of its owner.
       const running = async () => (await listContainers(daemon())).filter(({ State }) => State.Running);
       await expect.poll(async () => (await running()).length).toBe(1);
 
@@ -52,7 +52,7 @@ export function describeCrash(daemon: () => TestDaemon): void {
       expect(names).toEqual([]);
     });
 
-    test('a second server on the same directory, or on a copy of it, leaves the first alone', async () => {
+    test('a second server on the same directory, or on a copy of it, does not touch the first', async () => {
       await using first = await startTest(daemon(), { warmSlots: 0 });
       const slot = await first.backend.acquire(newTrajectory());
       await first.bash(slot, 'echo first > note');
@@ -71,7 +71,7 @@ export function describeCrash(daemon: () => TestDaemon): void {
   });
 }
 
-/** A process of its own that holds its slots, each with a file and a command that runs on, until it is killed. */
+/** A separate process that holds its slots, each with a file and a running command, until it is killed. */
 async function startServer(options: DockerBackendOptions) {
   const module = new URL('../docker-backend.ts', import.meta.url).pathname;
   const program = `

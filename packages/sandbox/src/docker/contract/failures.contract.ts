@@ -1,4 +1,7 @@
-/** A container or a daemon that dies under its slots: an answer in bounded time, nothing lost, and the next acquire works. */
+/**
+ * A container or a daemon that dies while its slots are in use: an answer in bounded time, nothing lost, and the next
+ * acquire works.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Slot } from '../../backend.ts';
 import { callDocker, type TestDaemon } from '../testing/docker-daemon.ts';
@@ -56,7 +59,7 @@ export function describeFailures(daemon: () => TestDaemon): void {
       await expectReplaced();
     });
 
-    test('what runs in a slot that is released is aborted, also when its container is frozen and dies of it', async () => {
+    test('what runs in a released slot is aborted, even if its container is frozen and dies of it', async () => {
       const running = docker.bash(slot, 'echo started > started; sleep 600', { timeout: 600 });
       await expect.poll(async () => (await docker.bash(slot, 'cat started')).output).toBe('started\n');
       await container('pause');
@@ -103,9 +106,7 @@ export function describeFailures(daemon: () => TestDaemon): void {
       await expectReplaced();
     });
 
-    test('a daemon that is down for the stop leaves nothing that the next start does not find', async ({
-      skip,
-    }) => {
+    test('the next start finds everything that a stop left while the daemon was down', async ({ skip }) => {
       const { own } = daemon();
       if (!own) return skip('the daemon is not this test’s own');
       await own.stop();

@@ -1,4 +1,4 @@
-/** What a command in a container finds of the host, of other slots and of those who were there before: nothing. */
+/** A command in a container finds nothing of the host, of other slots and of earlier holders. */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -106,7 +106,7 @@ export function describeIsolation(daemon: () => TestDaemon): void {
       await docker.backend.release(after, { resetWorkspace: true });
     });
 
-    test('a container is hardened, as Docker tells it', async () => {
+    test('Docker reports the container as hardened', async () => {
       const details = await inspectContainer(daemon(), slot.containerId);
       expect(details?.Config.User).toMatch(/^[1-9]\d*:[1-9]\d*$/);
       expect(details?.HostConfig).toMatchObject({

@@ -7,7 +7,7 @@ const MEGABYTE = 1024 * 1024;
 
 export function describeSharedLimits(daemon: () => TestDaemon): void {
   describe('shared limits', () => {
-    test('a memory hog is ended, and neither the command of another slot nor the container', async () => {
+    test('a memory hog is ended, but neither the command of another slot nor the container', async () => {
       await using docker = await startTest(daemon(), {
         slotsPerContainer: 2,
         limits: { memoryBytes: 128 * MEGABYTE },
@@ -24,7 +24,7 @@ export function describeSharedLimits(daemon: () => TestDaemon): void {
       expect(docker.troubles).toEqual([]);
     });
 
-    test('a command that has the server ended in its place is told so, and its container is replaced', async () => {
+    test('a command that gets the server killed is told so, and its container is replaced', async () => {
       await using docker = await startTest(daemon(), { limits: { memoryBytes: 64 * MEGABYTE } });
       const trajectory = newTrajectory();
       const slot = await docker.backend.acquire(trajectory);

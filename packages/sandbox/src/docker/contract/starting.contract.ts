@@ -1,4 +1,6 @@
-/** A start that cannot work says why and what to do, and leaves nothing: no container, no directory, no socket. */
+/**
+ * A start that cannot work says why and what to do, and leaves nothing behind: no container, no directory, no socket.
+ */
 import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { importImage, type TestDaemon } from '../testing/docker-daemon.ts';
@@ -23,7 +25,7 @@ export function describeStarting(daemon: () => TestDaemon): void {
       await importImage(daemon().host, NO_DU, noDu.path);
     });
 
-    test('what an image says of its programs holds for commands, and not for the server inside', async () => {
+    test("an image's environment applies to commands, and not to the server inside", async () => {
       await using root = await packTestRoot();
       const image = 'talaria-test:opinionated';
       await importImage(daemon().host, image, root.path, [

@@ -69,7 +69,7 @@ for (const isolation of KINDS) {
       await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
       server.child.kill('SIGKILL');
       await once(server.child, 'exit');
-      // Without isolation the sweep of the next start does what the kernel does with it.
+      // Without isolation the sweep of the next start does what the kernel does with isolation.
       if (isolation === 'none') await (await startBackend(options)).stop();
       await expect.poll(() => processesWith(seconds)).toEqual([]);
     });
@@ -94,7 +94,7 @@ for (const isolation of KINDS) {
       await expect.poll(() => openDescriptors()).toBeLessThanOrEqual(before);
     });
 
-    test.skipIf(isolation === 'none')('a shared network takes nothing from the isolation', async () => {
+    test.skipIf(isolation === 'none')('a shared network does not weaken the isolation', async () => {
       const host = createServer((socket) => socket.end('host')).listen(0, '127.0.0.1');
       await once(host, 'listening');
       const { port } = host.address() as { port: number };
@@ -122,24 +122,21 @@ for (const isolation of KINDS) {
       expect(behind.metadata.process?.status).toBe('exited');
     });
 
-    test.skipIf(isolation === 'none')(
-      'where nsenter is missing the answer says what cannot be had',
-      async () => {
-        const options = { workspacesDir: join(workspacesDir, 'nested'), isolation };
-        const hide = 'mount --bind /dev/null "$(command -v nsenter)" && exec "$@"';
-        const wrapper = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', hide, 'sh'];
-        const server = startServer(options, 'sleep 60', wrapper);
-        const answer = await server.answer();
-        expect(answer).toMatchObject({ success: true, metadata: { process: { status: 'running' } } });
-        expect(answer.output).toContain('[other commands cannot reach its ports: nsenter is not installed]');
-        server.child.kill('SIGKILL');
-        await once(server.child, 'exit');
-      },
-    );
+    test.skipIf(isolation === 'none')('without nsenter the answer says what is not available', async () => {
+      const options = { workspacesDir: join(workspacesDir, 'nested'), isolation };
+      const hide = 'mount --bind /dev/null "$(command -v nsenter)" && exec "$@"';
+      const wrapper = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', hide, 'sh'];
+      const server = startServer(options, 'sleep 60', wrapper);
+      const answer = await server.answer();
+      expect(answer).toMatchObject({ success: true, metadata: { process: { status: 'running' } } });
+      expect(answer.output).toContain('[other commands cannot reach its ports: nsenter is not installed]');
+      server.child.kill('SIGKILL');
+      await once(server.child, 'exit');
+    });
 
     // Once: what reads the output is the same under each isolation.
     if (isolation === 'none') {
-      test('printing 1 GB leaves memory flat, and the log is as long as it may be', {
+      test('printing 1 GB takes constant memory, and the log has its maximum length', {
         timeout: 180_000,
         tags: ['soak'],
       }, async () => {
@@ -171,7 +168,7 @@ function temporaryDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'talaria-background-test-'));
 }
 
-/** A process of its own whose backend runs one command in the background. */
+/** A separate process whose backend runs one command in the background. */
 function startServer(options: LocalBackendOptions, command: string, wrapper: readonly string[] = []) {
   const program = `
     import { LocalBackend } from ${JSON.stringify(new URL('../local-backend.ts', import.meta.url).pathname)};

@@ -62,7 +62,7 @@ test('whenever it is taken, every byte is taken once or counted as left out, and
   );
 });
 
-test('a log that is full, or that cannot be kept, says so and holds up nothing', async () => {
+test('a log that is full, or that cannot be stored, says so and delays nothing', async () => {
   const { output, path } = await openOutput(10, 15);
   for (const part of ['0123456789', 'abcdefghij', 'x']) await output.write(Buffer.from(part));
   expect(output.logGap).toBe('the log holds only the first 15 of 21 bytes');

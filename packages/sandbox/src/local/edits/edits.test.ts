@@ -17,7 +17,7 @@ function hunksOf(...body: string[]): Hunk[] {
 const apply = (text: string, ...body: string[]) => applyHunks(text, hunksOf(...body));
 
 describe('occurrences', () => {
-  test('are those a search place by place finds', () => {
+  test('are those that a naive search finds', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 30 });
     fc.assert(
       fc.property(text, text, (where, what) => {
@@ -135,7 +135,7 @@ describe('the patch format', () => {
     ['*** Begin Patch\n*** Update File: a\n@@\n stays\n*** End Patch', /changes nothing/],
     ['*** Begin Patch\n*** Update File: a\n@@\nx\n*** End Patch', /Line 4 .*"x".*starts with ' '/],
     ['*** Begin Patch\n*** Delete File: a\n*** End Patch\nand so on', /Line 4 .*"and so on".*after/],
-  ])('%j is refused with words', (text, words) => {
+  ])('%j is refused with a reason', (text, words) => {
     expect(() => parsePatch(text)).toThrow(PatchFormatError);
     expect(() => parsePatch(text)).toThrow(words);
   });
@@ -171,13 +171,13 @@ describe('the patch format', () => {
 describe('applying hunks', () => {
   const text = 'one\ntwo\nthree\n\nfour\ntwo\nfive\n';
 
-  test('each where its lines stand', () => {
+  test('each where its lines match', () => {
     expect(apply(text, '@@', ' one', '-two', '+2', '@@', ' two', '-five', '+5', '+6')).toBe(
       'one\n2\nthree\n\nfour\ntwo\n5\n6\n',
     );
   });
 
-  test('an anchor chooses between places, and places an addition', () => {
+  test('an anchor chooses between places, and positions an addition', () => {
     expect(apply(text, '@@ four', '-two', '+2')).toBe('one\ntwo\nthree\n\nfour\n2\nfive\n');
     expect(apply(text, '@@ four', '+4½')).toBe('one\ntwo\nthree\n\nfour\n4½\ntwo\nfive\n');
     expect(apply(text, '@@ three', '@@ two', '+2½')).toBe('one\ntwo\nthree\n\nfour\ntwo\n2½\nfive\n');
@@ -189,7 +189,7 @@ describe('applying hunks', () => {
     expect(apply('', '+first')).toBe('first\n');
   });
 
-  test('white space at the end of a line is passed over, and what stays is left as it is', () => {
+  test('ignores white space at the end of a line, and leaves kept lines unchanged', () => {
     expect(apply('keep  \nold\t\nlast', ' keep', '-old', '+new')).toBe('keep  \nnew\nlast');
   });
 
@@ -209,7 +209,7 @@ describe('applying hunks', () => {
     [['+2'], /only adds lines/],
     [['-  two', '+2'], /does not apply/],
     [['-two', '+2', '*** End of File'], /at the end of the file/],
-  ])('%j is refused with words', (body, words) => {
+  ])('%j is refused with a reason', (body, words) => {
     expect(() => apply(text, ...body)).toThrow(EditError);
     expect(() => apply(text, ...body)).toThrow(words);
   });

@@ -82,7 +82,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
     rmSync(workspacesDir, { recursive: true, force: true });
   });
 
-  test('the backend tells what holds', () => {
+  test('the backend reports what holds', () => {
     const holds = backend.stats().isolation.hardening?.map((each) => [each.name, each.holds]);
     expect(holds).toEqual([
       ['system calls', true],
@@ -119,7 +119,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
 
   test('the devices of the host can be used and not be changed', async () => {
     const before = lstatSync('/dev/full');
-    // To the rights it has: where that works nothing is changed.
+    // To its present permissions: where that works nothing is changed.
     const rights = (before.mode & 0o777).toString(8);
     const { output } = await bash(
       `chmod ${rights} /dev/full 2>/dev/null && echo changed; ${isRoot ? 'touch -c /dev/null 2>/dev/null && echo touched' : ''}
@@ -129,7 +129,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
     expect(lstatSync('/dev/full').ctimeMs).toBe(before.ctimeMs);
   });
 
-  test('what only root may read of the kernel is not there to be read', async () => {
+  test('kernel data that only root may read is hidden', async () => {
     const { output } = await bash(
       'for f in slabinfo vmallocinfo kpagecount kpageflags timer_list pagetypeinfo; do head -c 1 /proc/$f 2>/dev/null; done',
     );
@@ -159,7 +159,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
     expect([output, sizes]).toEqual([expect.any(String), `${64 * MB}\n0\n`]);
   });
 
-  test('what the server writes belongs to the command, in new directories too', async () => {
+  test('files that the server writes belong to the command, also in new directories', async () => {
     await on(slot, 'write_file', { path: 'made/by/server', content: 'one\n' });
     const { output, error } = await bash(
       'echo two >> made/by/server && : > made/by/other && cat made/by/server',
@@ -167,7 +167,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
     expect([output, error]).toEqual(['one\ntwo\n', '']);
   });
 
-  test('what a command keeps to itself the server reads', async () => {
+  test("the server can read a command's private files", async () => {
     await bash('umask 077; mkdir private; echo mine > private/note; chmod 700 .');
     expect((await on(slot, 'read_file', { path: 'private/note' })).output).toContain('mine');
     const { content } = await backend.readArtifact(slot, 'private/note');

@@ -22,7 +22,7 @@ test('a namespace with one user has none to give', () => {
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  'a workspace keeps its user, and changes hands when another slot has that (needs root)',
+  'a workspace keeps its user, and gets another when a slot has that user (needs root)',
   async () => {
     const dir = mkdtempSync(join(tmpdir(), 'talaria-users-test-'));
     onTestFinished(() => rmSync(dir, { recursive: true }));

@@ -14,7 +14,7 @@ async function build(): Promise<string> {
 }
 
 test.for(['/etc/os-release', '/etc/protocols', '/etc/ssl/openssl.cnf'])(
-  '%s is a copy and no link, where the machine has it',
+  '%s is a copy and not a link, if the machine has it',
   async (path, { skip }) => {
     if (!existsSync(path)) skip(`this machine has no ${path}`);
     const copy = join(await build(), path);
@@ -23,7 +23,7 @@ test.for(['/etc/os-release', '/etc/protocols', '/etc/ssl/openssl.cnf'])(
   },
 );
 
-test('nothing else of /etc comes along', async () => {
+test('nothing else of /etc is visible', async () => {
   const rootDir = await build();
   for (const path of ['/etc/shadow', '/etc/ssl/private', '/etc/resolv.conf']) {
     expect(existsSync(join(rootDir, path))).toBe(false);

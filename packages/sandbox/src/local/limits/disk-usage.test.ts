@@ -20,7 +20,7 @@ test('files without content take space, each once however many names it has', as
   expect(used).toBeLessThan(600 * FILE_BYTES);
 });
 
-test('what has content takes its blocks and no more, in several directories together', async () => {
+test('files with content take only their blocks, in several directories together', async () => {
   const usage = await findDiskUsage();
   const dirs = [directory(), directory()];
   const before = await usage(dirs);

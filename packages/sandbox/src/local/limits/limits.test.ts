@@ -35,7 +35,7 @@ async function start(options: Partial<LocalBackendOptions>): Promise<LocalBacken
   return backend;
 }
 
-/** Where nothing holds a limit, the reason is what the backend says about it. */
+/** If nothing enforces a limit, the reason is what the backend says about it. */
 const found = await (async () => {
   const backend = await start({ preferredLimits: LIMITS });
   const { limits } = backend.stats();
@@ -51,18 +51,18 @@ test.each([
   { processes: 1.5 },
   { cpus: Number.NaN },
   { fileSizeBytes: Number.POSITIVE_INFINITY },
-])('%j is no limit', async (limits) => {
+])('%j is not a limit', async (limits) => {
   await expect(start({ limits })).rejects.toMatchObject({ code: 'invalid_request' });
   await expect(start({ preferredLimits: limits })).rejects.toMatchObject({ code: 'invalid_request' });
 });
 
-test('without limits there is nothing to tell', async () => {
+test('without limits there is nothing to report', async () => {
   const backend = await start({ limits: {}, preferredLimits: { memoryBytes: undefined } });
   expect(backend.stats().limits).toEqual([]);
   await backend.stop();
 });
 
-test('a limit that has to hold comes before one that may', async () => {
+test('a required limit comes before an optional one', async () => {
   const backend = await start({
     limits: { fileSizeBytes: 10 * MB },
     preferredLimits: { fileSizeBytes: 20 * MB },
@@ -82,7 +82,7 @@ const canHide = spawnSync(hidden[0] as string, [...hidden.slice(1), 'true']).sta
 const whyNotHidden = canHide ? '' : ' (missing: a namespace in which they can be hidden)';
 
 describe.skipIf(!canHide)(`where control groups are out of reach${whyNotHidden}`, () => {
-  test('a limit that only they can hold is refused, with what is missing', async () => {
+  test('a limit that only they can enforce is refused, with what is missing', async () => {
     const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, hidden);
     expect(await server.line()).toEqual({
       code: 'limit_unenforceable',
@@ -91,7 +91,7 @@ describe.skipIf(!canHide)(`where control groups are out of reach${whyNotHidden}`
     await server.ended;
   });
 
-  test('a limit that may hold is told not to, and commands run', async () => {
+  test('an optional limit is reported as not enforced, and commands run', async () => {
     const server = startServer(
       { workspacesDir: await temporaryDirectory(), preferredLimits: LIMITS },
       hidden,
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)(unlessMissing('control groups'), () => {
     expect(await groupsOf(processToken())).toEqual(before);
   });
 
-  test('a start removes those of a server that was killed, and none of one that lives', async () => {
+  test('a start removes those of a killed server, and none of a living one', async () => {
     const [killed, living] = await Promise.all([startHolding(), startHolding()]);
     for (const server of [killed, living]) expect(await groupsOf(server.token)).toHaveLength(1);
     killed.kill('SIGKILL');
@@ -200,7 +200,7 @@ describe.skipIf(unified.dir === undefined)(`a control group of version 2${whyNot
     await server.ended;
   });
 
-  test('is left as it was where others are in it', async () => {
+  test('is left unchanged if others are in it', async () => {
     const stranger = spawn('sh', [...inGroup().slice(1), 'sleep', '600']);
     const members = () => readFileSync(join(dir, 'cgroup.procs'), 'utf8').trim().split('\n').map(Number);
     await expect.poll(members).toEqual([stranger.pid]);
@@ -226,7 +226,7 @@ async function groupsOf(token: string): Promise<string[]> {
   return [...new Set(names)].filter((name) => !name.endsWith('-server')).sort();
 }
 
-/** What a server tells of itself when it has run a command. */
+/** What a server reports about itself when it has run a command. */
 interface Line {
   token: string;
   stats: BackendStats;

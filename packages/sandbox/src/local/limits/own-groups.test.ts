@@ -34,7 +34,7 @@ test('a container that sees its part of the hierarchy finds itself in it', () =>
   expect(ownGroups('0::/docker/c10\n', mounts).v2).toBeUndefined();
 });
 
-test('a group outside the namespace or without a mount is none', () => {
+test('ignores a group outside the namespace or without a mount', () => {
   expect(ownGroups('0::/../other\n', parseMounts(UNIFIED)).v2).toBeUndefined();
   expect(ownGroups('4:memory:/a\n', parseMounts(UNIFIED)).v1.size).toBe(0);
   expect(ownGroups('', parseMounts(UNIFIED))).toEqual({ v1: new Map(), v2: undefined });

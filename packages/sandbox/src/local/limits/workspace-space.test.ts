@@ -41,7 +41,7 @@ test('a new workspace is not measured until it could be over its limit', async (
   expect(disk.measured).toBe(1);
 });
 
-test('files without content are looked for as if they had a block each', async () => {
+test('files without content count as if they had a block each', async () => {
   const { disk, space } = setUp();
   await space.usedIfOver();
   disk.files -= 1;
@@ -49,7 +49,7 @@ test('files without content are looked for as if they had a block each', async (
   expect(await space.usedIfOver()).toBe(FILE_BYTES);
 });
 
-test('one that was there before is measured first', async () => {
+test('an existing workspace is measured first', async () => {
   const { disk, space } = setUp({ isNew: false });
   disk.used = 500;
   expect(await space.usedIfOver()).toBeUndefined();
@@ -57,7 +57,7 @@ test('one that was there before is measured first', async () => {
   expect(disk.measured).toBe(1);
 });
 
-test('what others write is told apart by measuring, once for each time it could have been this one', async () => {
+test('a measurement tells what others wrote, once for each time it could have been this one', async () => {
   const { disk, space } = setUp();
   await space.usedIfOver();
   disk.free -= 5000;
@@ -100,7 +100,7 @@ test('space that is taken without writing counts', async () => {
   expect(await space.usedIfOver()).toBe(1200);
 });
 
-test('what is to be added counts', async () => {
+test('bytes that are about to be added count', async () => {
   const { disk, space, write } = setUp();
   await space.usedIfOver();
   write(800);
@@ -110,7 +110,7 @@ test('what is to be added counts', async () => {
   expect(await space.usedIfOver()).toBeUndefined();
 });
 
-test('whoever watches is called when it is over, and not before', async () => {
+test('a watcher is called when it is over the limit, and not before', async () => {
   const { disk, space, write } = setUp();
   await space.usedIfOver();
   const { promise: over, resolve } = Promise.withResolvers<number>();
@@ -125,7 +125,7 @@ test('whoever watches is called when it is over, and not before', async () => {
   space.unwatch(watcher);
 });
 
-test('what writes is ended also when it is another call that finds the workspace full', async () => {
+test('a writer is ended even if another call finds the workspace full', async () => {
   const { space, write } = setUp();
   await space.usedIfOver();
   const ended: number[] = [];
@@ -162,7 +162,7 @@ test.skipIf(!hasPython).each([
   },
 );
 
-test('what began in a full workspace is ended when that grows on', async () => {
+test('what began in a full workspace is ended when the workspace grows', async () => {
   const { space, write } = setUp();
   await space.usedIfOver();
   write(100 * MB);
@@ -179,7 +179,7 @@ test('what began in a full workspace is ended when that grows on', async () => {
   space.unwatch(watcher);
 });
 
-test('a walk that takes long is no cover for who writes after it', async () => {
+test('a slow walk does not hide what is written after it', async () => {
   const { promise: walked, resolve: endWalk } = Promise.withResolvers<void>();
   const { space, write } = setUp({ isNew: false, walk: () => walked });
   const ended: number[] = [];

@@ -34,7 +34,7 @@ async function startMaker() {
   return { child, ended, paths: JSON.parse(line) as string[] };
 }
 
-test('what a process left that was killed is removed, and nothing of one that lives', async () => {
+test('removes what a killed process left, and nothing of a living one', async () => {
   const [killed, living] = await Promise.all([startMaker(), startMaker()]);
   killed.child.kill('SIGKILL');
   await killed.ended;
@@ -48,7 +48,7 @@ test('what a process left that was killed is removed, and nothing of one that li
   expect(living.paths.map(existsSync)).toEqual([false, false]);
 });
 
-test('what an earlier version left is removed once it is old, and nothing that is called otherwise', () => {
+test('removes what an earlier version left when it is old, and nothing with another name', () => {
   const made = (name: string) =>
     inMemoryOr(tmpdir(), (dir) => {
       const path = join(dir, name);

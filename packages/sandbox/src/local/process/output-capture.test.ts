@@ -42,7 +42,7 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1 });
 
-test('an output up to the limit comes back as it was, in whatever chunks it came', async () => {
+test('an output up to the limit comes back unchanged, in whatever chunks it came', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 60 }), sizes, async (text, chunkSizes) => {
       const bytes = Buffer.from(text);
@@ -87,7 +87,7 @@ test('the disk holds no more than its limit, and the text says so', async () => 
   expect(result.text).toContain('its first 300 bytes are in');
 });
 
-test('a spool that fails costs the whole output, not the head and tail', async () => {
+test('a spool that fails loses the whole output, but not the head and tail', async () => {
   const output = new OutputCapture({ limitBytes: 10, spoolLimitBytes: 100 }, async () => {
     throw new Error('no space');
   });
@@ -100,7 +100,7 @@ test('a spool that fails costs the whole output, not the head and tail', async (
   );
 });
 
-test('bytes that are no UTF-8 do not confuse the cut', async () => {
+test('bytes that are not UTF-8 do not confuse the cut', async () => {
   const result = await capture([Buffer.alloc(100, 0x80)], 20);
   expect(result.text.startsWith('\ufffd'.repeat(10))).toBe(true);
   expect(result.totalBytes).toBe(100);

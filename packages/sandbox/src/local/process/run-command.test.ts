@@ -8,12 +8,12 @@ import { type Launch, runCommand } from './run-command.ts';
 /** Longer than anybody waits for the rest of an output. */
 const LONG_MS = 1_200;
 
-test('an output that came while the event loop was busy is not lost', async () => {
+test('output that came while the event loop was busy is not lost', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'talaria-run-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const [go, said] = [join(dir, 'go'), join(dir, 'said')];
 
-  /** Nothing is read meanwhile, until the command has said it and the time to wait for that is over. */
+  /** Nothing is read until the command has printed it and the time to wait for it is over. */
   function beBusy(): void {
     const until = performance.now() + LONG_MS;
     writeFileSync(go, '');

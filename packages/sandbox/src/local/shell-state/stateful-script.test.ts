@@ -7,7 +7,7 @@ import { shellArguments } from '../isolation/shell.ts';
 import { NO_LIMITS } from '../limits/launch-limits.ts';
 import { renderStatefulScript } from './stateful-script.ts';
 
-/** The contract suite shows bash; this is what is left of it where the machine has only sh. */
+/** The contract suite tests bash; this tests what is left if the machine has only sh. */
 const NO_FUNCTIONS = '[there is no bash here: functions do not carry over to the next stateful command]\n';
 
 let dir: string;
@@ -49,7 +49,7 @@ two \\$lines"; plain=1; exit 3`),
   expect(run('pwd').output).toBe('/\n');
 });
 
-test('a plain sh goes on without a state that does not parse, and without a directory that is gone', () => {
+test('a plain sh continues without a state that does not parse, and without a directory that is gone', () => {
   state = Buffer.from('if then\n');
   expect(run('mkdir d; cd d; rmdir ../d')).toEqual({
     output: '[not all that the last stateful command left could be restored]\n',

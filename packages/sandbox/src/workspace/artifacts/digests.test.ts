@@ -20,7 +20,7 @@ async function ask(digests: Digests, signal?: AbortSignal): Promise<string> {
   return await digests.of(file, await file.stat({ bigint: true }), 'file', signal);
 }
 
-test('one who leaves does not take the answer from the others', async () => {
+test('a caller that leaves does not take the answer from the others', async () => {
   const digests = new Digests();
   const leaving = new AbortController();
   const asked = [ask(digests, leaving.signal), ask(digests), ask(digests)];
@@ -29,7 +29,7 @@ test('one who leaves does not take the answer from the others', async () => {
   expect(await Promise.all(asked.slice(1))).toEqual([expected, expected]);
 });
 
-test('one who comes right after the last has left gets an answer', async () => {
+test('a caller that comes right after the last one left gets an answer', async () => {
   const digests = new Digests();
   for (let i = 0; i < 20; i++) {
     const leaving = new AbortController();
@@ -41,7 +41,7 @@ test('one who comes right after the last has left gets an answer', async () => {
   expect(await ask(digests)).toBe(expected);
 });
 
-test('a file that is closed while its digest is on its way gives its own or none', async () => {
+test('a file that is closed while its digest is computed gives its own digest or none', async () => {
   const digests = new Digests();
   for (let i = 0; i < 20; i++) {
     const file = await open(path);

@@ -26,7 +26,7 @@ function move(): void {
   place = next;
 }
 
-test('a workspace that is moved again and again is read all the same', async () => {
+test('a workspace that is moved again and again can still be read', async () => {
   let moving = true;
   const mover = (async () => {
     for (; moving; await new Promise(setImmediate)) move();
@@ -42,7 +42,7 @@ test('a workspace that is moved again and again is read all the same', async () 
   await mover;
 });
 
-test('an archive under way goes on when the workspace is moved, and fails when it is deleted', async () => {
+test('an archive in progress continues when the workspace is moved, and fails when it is deleted', async () => {
   await truncate(join(place, 'deep/file'), 20_000_000);
   const moved = (await reader.archive('.', { format: 'tar' }))[Symbol.asyncIterator]();
   await moved.next();

@@ -41,7 +41,7 @@ test('all changes are made', async () => {
   expect((await readdir(root)).sort()).toEqual(['a', 'c']);
 });
 
-test('a change that fails takes those before it back', async () => {
+test('a failed change takes back those before it', async () => {
   const [a, b] = [await see('a'), await see('b')];
   const remove = { kind: 'delete', components: ['b'], before: b } as const;
   // The second time there is nothing left to delete.

@@ -28,7 +28,7 @@ async function read(content: string | Buffer, window: Partial<LineWindow> = {}) 
   return await readLines(file, { ...WHOLE, ...window });
 }
 
-test('a window is the lines it names', async () => {
+test('a window contains the requested lines', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ unit: 'grapheme' }).map((line) => line.replaceAll('\n', ''))),
@@ -70,7 +70,7 @@ test('the byte limit cuts between lines, and in a line only if it stands alone',
   });
 });
 
-test('the search gives up where it is told to', async () => {
+test('the search gives up at its limit', async () => {
   const content = 'x\n'.repeat(200_000);
   const result = await read(content, { firstLine: 190_000, maxLines: 1, maxScanBytes: 65_536 });
   expect(result).toMatchObject({ text: '', reached: false, totalLines: undefined });

@@ -1,4 +1,4 @@
-/** What a snapshot can hold that no quiet workspace would: of a tree that changed under it, or made by somebody else. */
+/** Contents of a snapshot that no quiet workspace has: taken of a changing tree, or made by somebody else. */
 import {
   chmodSync,
   existsSync,
@@ -50,7 +50,7 @@ async function restore(...made: Made[]) {
   return await restoreTree(root, packed());
 }
 
-test('what stands below a link is left out, and nothing is written where the link leads', async () => {
+test('entries below a link are left out, and nothing is written where the link leads', async () => {
   const outcome = await restore(
     { name: 'dir', type: 'symlink', text: '../outside' },
     { name: 'dir/file', type: 'file', text: 'escaped' },
@@ -63,7 +63,7 @@ test('what stands below a link is left out, and nothing is written where the lin
   expect(readFileSync(join(root, 'after'), 'utf8')).toBe('kept');
 });
 
-test('of a name that comes twice the first stays', async () => {
+test('of a repeated name the first entry stays', async () => {
   const outcome = await restore(
     { name: 'a', type: 'directory', mode: 0o755 },
     { name: 'a', type: 'symlink', text: '../outside' },
@@ -88,12 +88,12 @@ test.each(['../escaped', '/tmp/escaped', 'a/../../escaped', '', '.', 'a//b', 'nu
   },
 );
 
-test('no right beyond those of reading, writing and running is given', async () => {
+test('no permission beyond reading, writing and executing is given', async () => {
   await restore({ name: 'program', type: 'file', mode: 0o106755 });
   expect(lstatSync(join(root, 'program')).mode & 0o7777).toBe(0o755);
 });
 
-test('a directory without rights has what was in it', async () => {
+test('a directory without permissions has its content', async () => {
   await restore(
     { name: 'closed', type: 'directory', mode: 0o000 },
     { name: 'closed/file', type: 'file', text: 'x', mode: 0o000 },

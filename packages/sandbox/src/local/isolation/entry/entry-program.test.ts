@@ -39,17 +39,17 @@ test.skipIf(!architecture)(
   },
 );
 
-test.skipIf(!architecture)('a program that is not there is told, with code 125', () => {
+test.skipIf(!architecture)('reports a missing program, with code 125', () => {
   expect(run(make({}), ['/does/not/exist'])).toEqual({ status: 125, stdout: '', stderr: REFUSED });
 });
 
-test.skipIf(!architecture)('a step that is refused ends it before the program begins', () => {
+test.skipIf(!architecture)('ends before the program begins when a step is refused', () => {
   const mount = { paths: ['/does/not/exist'], options: [] };
   const { status, stdout, stderr } = run(make({ readOnly: mount }), ['/bin/sh', '-c', 'echo began']);
   expect([status, stdout, stderr]).toEqual([125, '', REFUSED]);
 });
 
-test.skipIf(!architecture || process.getuid?.() !== 0)('it changes its user for good (needs root)', () => {
+test.skipIf(!architecture || process.getuid?.() !== 0)('changes its user permanently (needs root)', () => {
   const user = 2_000_000_123;
   const script =
     'id -u; cat /proc/self/uid_map; grep -E "^(CapEff|Groups):" /proc/self/status; ls /proc/self/fd';
@@ -63,7 +63,7 @@ test.skipIf(!architecture || process.getuid?.() !== 0)('it changes its user for 
   expect(rest).toContain('CapEff: 0000000000000000');
 });
 
-test('the program for arm64 goes through the same steps (where qemu-aarch64 is there)', ({ skip }) => {
+test('the program for arm64 takes the same steps (if qemu-aarch64 is installed)', ({ skip }) => {
   const qemu = spawnSync('qemu-aarch64', ['--version']);
   if (qemu.status !== 0) skip('qemu-aarch64 is not installed');
   const { status, stderr } = run('qemu-aarch64', ['-strace', make({}, 'arm64'), '/does/not/exist']);

@@ -16,7 +16,7 @@ interface Call {
   args?: readonly number[];
 }
 
-/** What the kernel would do: its packet filter machine, as far as our filters use it. */
+/** A model of the kernel's packet filter machine, as far as our filters use it. */
 function judge(filter: Buffer, { number, architecture = 0, args = [] }: Call): string {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);
@@ -86,13 +86,13 @@ describe.for(['x64', 'arm64'] as const)('on %s', (architecture) => {
     expect(askFor('socket', 38)).toBe('errno 97');
   });
 
-  test('space is given back and not reserved', () => {
+  test('space can be given back but not reserved', () => {
     const [KEEP_SIZE, PUNCH_HOLE] = [1, 2];
     expect(askFor('fallocate', 5, KEEP_SIZE + PUNCH_HOLE)).toBe(ALLOW);
     for (const mode of [0, KEEP_SIZE, 0x10, 0x40]) expect(askFor('fallocate', 5, mode)).toBe('errno 95');
     const FS_IOC_RESVSP64 = 0x4030582a;
     expect(askFor('ioctl', 5, FS_IOC_RESVSP64)).toBe('errno 95');
-    // The kernel looks at the lower half alone.
+    // The kernel compares only the lower half.
     expect(askFor('ioctl', 5, 2 ** 32 + FS_IOC_RESVSP64)).toBe('errno 95');
   });
 
