@@ -134,7 +134,7 @@ test('a server that shuts down tells waiting clients which run continues; a retr
   await waitFor('three runs', async () => (await world.api.list('?status=running')).data.length === 3);
   await world.server.kill('SIGTERM');
 
-  const draining = { error: { code: 'gateway_draining', message: expect.stringContaining('goes on') } };
+  const draining = { error: { code: 'gateway_draining', message: expect.stringContaining('continues') } };
   const [one, two, three] = await Promise.all([keyed, unkeyed, streamed]);
   expect(one).toMatchObject({ status: 503, body: draining });
   expect(one.headers.get('x-talaria-run-id')).toBe(run_id);

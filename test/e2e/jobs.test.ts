@@ -92,7 +92,7 @@ test('a key cannot have more jobs than allowed', async () => {
   const [first] = [await create(), await create()];
   expect(await create()).toMatchObject({
     status: 409,
-    body: { error: expect.stringContaining('as many jobs') },
+    body: { error: expect.stringContaining('limit of jobs') },
   });
   await world.api.request('DELETE', `/api/jobs/${first!.body.job.id}`);
   expect((await create()).status).toBe(200);

@@ -78,7 +78,7 @@ it('a commit that the standby never got is not confused with another one of the 
       id = BigInt(row!.xid);
       tx.send('CREATE TABLE lost ()');
     });
-    const unknown = expect(lost).rejects.toThrow(/not known/);
+    const unknown = expect(lost).rejects.toThrow(/is unknown/);
     await expect.poll(() => proxy.cuts).toBe(1);
     await proxy.stop();
     await primary.kill();
