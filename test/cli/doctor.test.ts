@@ -1,4 +1,4 @@
-/** What `doctor` finds, on the real things: directories, databases, sockets, a model that answers or does not. */
+/** What `doctor` finds, with real directories, databases, sockets, and a model that answers or does not. */
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -59,7 +59,7 @@ async function listen(handler: RequestListener) {
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-test('a machine that has everything: nothing is left behind, and the words say what to do next', async () => {
+test('on a complete machine it leaves nothing behind and says what to do next', async () => {
   await using model = await startModelServer();
   const env = {
     TALARIA_DATA_DIR: directory,
@@ -79,7 +79,7 @@ test('a machine that has everything: nothing is left behind, and the words say w
 });
 
 describe('the data directory', () => {
-  test('that is not there yet will be made, and is not made by looking', async () => {
+  test('that does not exist yet will be created, and checking does not create it', async () => {
     const path = join(directory, 'new', 'data');
     const { ok, check } = await doctor({ TALARIA_DATA_DIR: path });
     expect(ok).toBe(true);
@@ -140,7 +140,7 @@ describe('the database', () => {
 describe('Docker', () => {
   const env = { TALARIA_BACKEND: 'docker', TALARIA_DOCKER_IMAGE: 'no-such-image:none' };
 
-  test('that is not used is no failure where it is not there', async () => {
+  test('that is not used and not there is no failure', async () => {
     const { check } = await doctor({ DOCKER_HOST: 'unix:///nonexistent/docker.sock' });
     expect(check.docker).toMatchObject({
       status: 'ok',
@@ -148,7 +148,7 @@ describe('Docker', () => {
     });
   });
 
-  test('that is used and does not answer is one', async () => {
+  test('that is used and does not answer is a failure', async () => {
     const { code, check } = await doctor({ ...env, DOCKER_HOST: 'unix:///nonexistent/docker.sock' });
     expect(code).toBe(1);
     expect(check.docker).toMatchObject({ status: 'failed', fix: expect.stringContaining('Start Docker') });
@@ -184,7 +184,7 @@ describe('Docker', () => {
         expect(check.sandbox).toMatchObject({ status: 'failed' });
       });
 
-      test('runs a command, and nothing of that is left', async () => {
+      test('runs a command, and leaves nothing behind', async () => {
         const { code, check } = await doctor({
           ...env,
           DOCKER_HOST: daemon.host,
@@ -215,7 +215,7 @@ describe('the sandbox', () => {
 });
 
 describe('the model', () => {
-  test('that is none is a warning', async () => {
+  test('without isolation is a warning', async () => {
     const { ok, check } = await doctor();
     expect(ok).toBe(true);
     expect(check.model).toMatchObject({
@@ -230,7 +230,7 @@ describe('the model', () => {
     expect(check.model).toMatchObject({ status: 'failed', fix: expect.stringContaining('OPENAI_BASE_URL') });
   });
 
-  test('that refuses the key is one, and the key is not shown', async () => {
+  test('that refuses the key is a failure, and the key is not shown', async () => {
     const { server, port } = await listen((_, response) => {
       response.writeHead(401, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: 'Incorrect API key: sk-secret-0123456789' } }));
@@ -248,7 +248,7 @@ describe('the model', () => {
     }
   });
 
-  test('without its key is a mistake in the settings', async () => {
+  test('without its key is a configuration error', async () => {
     const { check } = await doctor({ TALARIA_MODEL: 'anthropic/claude-sonnet-5' });
     expect(check.model).toMatchObject({
       status: 'failed',
@@ -331,7 +331,7 @@ describe('MCP servers', () => {
 });
 
 describe('the port', () => {
-  test('that a server of ours has is fine, and says how that one is', async () => {
+  test('that one of our servers has is fine, and its state is shown', async () => {
     await using world = await ServerWithModel.start({ API_SERVER_KEY: 'a-key-of-the-server' });
     const { port } = new URL(world.server.url);
     const env = { API_SERVER_PORT: port, TALARIA_DATA_DIR: world.server.dataDir };
@@ -369,7 +369,7 @@ describe('the port', () => {
   });
 });
 
-test('settings that are wrong are told as everywhere, with 2', async () => {
+test('invalid settings are reported as everywhere, with exit code 2', async () => {
   const { code, stderr } = await talaria('http://127.0.0.1:1', ['doctor', '--prot', '1']);
   expect(code).toBe(2);
   expect(stderr).toContain('unknown flag --prot; did you mean --port?');

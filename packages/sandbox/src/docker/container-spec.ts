@@ -1,14 +1,14 @@
 /**
- * What a container is made with. Pure: the settings and places in, the body of Docker's `create` call out.
+ * How a container is created. Pure: takes settings and paths, returns the body of Docker's `create` call.
  *
- * Always: no capability, no new privileges, a user that is not root, a read-only root file system, a bounded log, no
- * network unless it is allowed, nothing of the host but the program it runs and its own directory. Memory, processes and
- * processor time are bounded unless the operator wants them not to be.
+ * Always: no capabilities, no new privileges, a user that is not root, a read-only root file system, a bounded log, no
+ * network unless it is allowed, nothing of the host but the program it runs and its own directory. Memory, processes
+ * and processor time are limited unless the operator disables that.
  *
- * `nested` decides who separates the commands. With it they run in namespaces that the server in the container makes for
- * each (local/isolation), which needs our seccomp profile in place of Docker's and a /proc without covered paths: the
- * kernel lets nobody mount a second /proc that shows more than the first. Without it a container is all there is
- * between a command and the host, so it keeps Docker's own profiles.
+ * `nested` decides who separates the commands. If true, they run in namespaces that the server in the container creates
+ * for each (local/isolation). That needs our seccomp profile instead of Docker's and a /proc without covered paths: the
+ * kernel lets nobody mount a second /proc that shows more than the first. If false, only the container is between a
+ * command and the host, so it keeps Docker's own profiles.
  */
 import type { ContainerRequest } from '../containers/container-driver.ts';
 import { SOCKET_NAME } from '../containers/container-socket.ts';
@@ -29,18 +29,21 @@ export const INSIDE = {
 } as const;
 
 const MEGABYTE = 1024 * 1024;
-/** Of what the server and programs that insist on /tmp put there; it counts as memory. */
+/** For files that the server, and programs that insist on /tmp, put there; it counts as memory. */
 const TMP_BYTES = 64 * MEGABYTE;
-/** The kernel's own default: a daemon may have no right to give more than it has. */
+/** The kernel's own default: a daemon may have no permission to give more than it has. */
 const OPEN_FILES = 4_096;
-/** For the server in the container, beyond what its commands may use: its own memory, its threads, and what starts a command. */
+/**
+ * For the server in the container, in addition to what its commands may use: its memory, its threads, and the start of
+ * a command.
+ */
 const SERVER_MEMORY_BYTES = 128 * MEGABYTE;
 const SERVER_PROCESSES = 64;
 
 /** The exit code of a container whose server was killed; one that is killed as a whole has the signal's. */
 export const SERVER_KILLED = 99;
 
-/** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
+/** Waits for the server as its parent and so reaps every orphan of the container, which node would leave as zombies. */
 const FIRST_PROCESS = ['/bin/sh', '-c', `"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
 
 export interface ContainerPlan extends ContainerRequest {
@@ -67,13 +70,13 @@ export function containerSpec(plan: ContainerPlan): object {
     User: `${user.uid}:${user.gid}`,
     Entrypoint: [...FIRST_PROCESS, INSIDE.node, `${INSIDE.package}/${entry}`, JSON.stringify(server)],
     Cmd: [],
-    // The image's own stay, except for what is meant for a Node of its own.
+    // The image's own variables stay, except those meant for a Node of its own.
     Env: ['NODE_OPTIONS='],
     WorkingDir: '/',
     Hostname: 'sandbox',
     Labels: plan.labels,
     Healthcheck: { Test: ['NONE'] },
-    // There is nothing to say good-bye for, and a first process ignores what it does not expect.
+    // There is nothing to shut down, and a first process ignores signals that it does not handle.
     StopSignal: 'SIGKILL',
     HostConfig: {
       Runtime: plan.runtime.name,
@@ -101,7 +104,7 @@ export function containerSpec(plan: ContainerPlan): object {
 
 function limitOptions({ limits, slots, daemon, runtime }: ContainerPlan): object {
   const { memoryBytes, cpus, processes } = limits;
-  // Both the same: no swap beyond it.
+  // Both the same: no swap in addition.
   const memory =
     memoryBytes === undefined ? undefined : memoryBytes + SERVER_MEMORY_BYTES + kernelMemory(runtime);
   const counted = processes === undefined ? undefined : processes * slots + SERVER_PROCESSES;
@@ -123,14 +126,14 @@ function limitOptions({ limits, slots, daemon, runtime }: ContainerPlan): object
 function securityOptions(plan: ContainerPlan): string[] {
   const options = ['no-new-privileges'];
   if (plan.nested) options.push(`seccomp=${seccompProfile()}`);
-  // Docker's profile for AppArmor forbids every mount, also those in a namespace of one's own.
+  // Docker's AppArmor profile forbids every mount, also in a namespace of one's own.
   if (plan.nested && hasSecurityOption(plan.daemon, 'apparmor')) options.push('apparmor=unconfined');
   // The workspaces carry the host's label, which a confined container may not touch.
   if (hasSecurityOption(plan.daemon, 'selinux')) options.push('label=disable');
   return options;
 }
 
-/** Not a `Bind`: for that Docker would make a missing source itself. */
+/** Not a `Bind`: for that Docker would create a missing source itself. */
 function bind(source: string, target: string, readOnly: boolean): object {
   return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
 }

@@ -1,14 +1,17 @@
 /**
- * Docker's HTTP API, as far as it is needed to run containers. Every call ends in bounded time. A daemon that cannot be
- * reached is a `SandboxError` with the code `backend_down` that says what to do; what the daemon refuses is a
- * `DockerRefusal` in its own words.
+ * Docker's HTTP API, as far as it is needed to run containers. Every call ends in bounded time. An unreachable daemon
+ * is a `SandboxError` with the code `backend_down` that says what to do; a refusal of the daemon is a `DockerRefusal`
+ * with the daemon's message.
  */
 import { type IncomingMessage, request } from 'node:http';
 import { SandboxError } from '../errors.ts';
 import { type DockerEndpoint, parseDockerHost } from './docker-host.ts';
 import { plainLog } from './log-frames.ts';
 
-/** Docker 20.10's, which has all that is used here. A daemon that has dropped it is spoken to in its oldest. */
+/**
+ * The version of Docker 20.10, which has everything used here. With a daemon that has dropped it, its oldest version is
+ * used.
+ */
 const API_VERSION = '1.41';
 const QUICK_MS = 10_000;
 /** On a busy machine the storage and the kernel take their time. */
@@ -115,7 +118,7 @@ export class DockerApi {
     }
   }
 
-  /** Kills it, whatever state it is in, and deletes it; resolves too if there is none. `id` may be its name. */
+  /** Kills it, whatever its state, and deletes it; also resolves if there is none. `id` may be its name. */
   async removeContainer(id: string): Promise<void> {
     const options = { query: { force: '1', v: '1' }, timeoutMs: SLOW_MS };
     for (;;) {
@@ -135,7 +138,7 @@ export class DockerApi {
     return State;
   }
 
-  /** Resolves when the container does not run any more. The only call without a time limit: the caller aborts it. */
+  /** Resolves when the container does not run any more. The only call without a timeout: the caller aborts it. */
   async waitForExit(id: string, signal: AbortSignal): Promise<void> {
     accept(await this.#versioned('POST', `/containers/${id}/wait`, { timeoutMs: 0, signal }));
   }
@@ -148,7 +151,7 @@ export class DockerApi {
     return plainLog(answer.body);
   }
 
-  /** Also those that do not run. */
+  /** Including stopped ones. */
   listContainers(label: string): Promise<ContainerSummary[]> {
     const filters = JSON.stringify({ label: [label] });
     return this.#json('GET', '/containers/json', { query: { all: '1', filters } });
@@ -193,9 +196,9 @@ export class DockerApi {
           ...this.#endpoint,
           method,
           path: path + search,
-          // The daemon looks at the name of the host although there is only the socket.
+          // The daemon requires a host name although there is only the socket.
           headers: { host: 'docker', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-          // One connection per call: a daemon that was restarted is found at once.
+          // One connection per call: a restarted daemon is found at once.
           agent: false,
           signal: AbortSignal.any(signals),
         },
@@ -214,7 +217,7 @@ export class DockerApi {
     const down = (text: string) => new SandboxError('backend_down', text, { cause: error });
     if (limit?.aborted) {
       return down(
-        `Docker at ${this.#host} did not answer within ${timeoutMs / 1000} s; see whether the daemon is well.`,
+        `Docker at ${this.#host} did not answer within ${timeoutMs / 1000} s; check that the daemon is healthy.`,
       );
     }
     if (error.code === 'EACCES' || error.code === 'EPERM') {

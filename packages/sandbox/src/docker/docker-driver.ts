@@ -15,7 +15,7 @@ import { type ContainerPlan, containerSpec, INSIDE, SERVER_KILLED } from './cont
 import type { DaemonInfo, DockerApi } from './docker-api.ts';
 import { tryRuntime } from './runtime-trial.ts';
 
-/** By what the daemon says that the kernel can do it. */
+/** Whether the kernel supports it, according to the daemon. */
 const BY_CONTAINER = {
   memoryBytes: 'MemoryLimit',
   processes: 'PidsLimit',
@@ -23,7 +23,7 @@ const BY_CONTAINER = {
 } as const satisfies Partial<Record<LimitName, keyof DaemonInfo>>;
 const NO_GROUP = 'Docker says that this kernel has no control group for it; see docker info';
 
-/** Nobody's on every system we know of: below it are accounts, above it the number that stands for nobody. */
+/** Unused on every system we know of: below it are accounts, above it the number that means nobody. */
 const SANDBOX_USER: Owner = { uid: 65_533, gid: 65_533 };
 
 /** Docker's own, about which its daemon tells all there is to know. Any other is tried out. */
@@ -67,7 +67,7 @@ export class DockerDriver implements ContainerDriver {
     if (!this.#prepared) throw new Error('the driver is not prepared');
     const { owner: user } = this.workspaces;
     const spec = containerSpec({ ...request, ...this.#prepared, image: this.#image, user });
-    // Not given up half-way: the daemon might go on with it, and nobody would know of what it made.
+    // Not aborted half-way: the daemon might continue, and nobody would know of the container.
     const id = await this.#api.createContainer(request.name, spec);
     signal.throwIfAborted();
     await this.#api.startContainer(id, signal);
@@ -110,7 +110,10 @@ function failures(limits: DriverLimits): DriverLimits {
   return Object.fromEntries(Object.entries(limits).filter(([, held]) => held !== true));
 }
 
-/** The server's own user, so that it can read what commands wrote; unless that is root, which no command may be. */
+/**
+ * The server's own user, so that it can read what commands wrote; if that is root, another one, because no command may
+ * be root.
+ */
 function containerUser(): Owner {
   const uid = process.getuid?.() ?? 0;
   const gid = process.getgid?.() ?? 0;

@@ -36,7 +36,7 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
     });
     afterAll(() => docker[Symbol.asyncDispose]());
 
-    test('several slots in a container are refused, and what to change is said', async () => {
+    test('several slots in a container are refused, with what to change', async () => {
       await using refused = await createTest(daemon(), { ...options, slotsPerContainer: 2 });
       await expect(refused.backend.start()).rejects.toMatchObject({
         code: 'isolation_unavailable',
@@ -93,14 +93,14 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
         expect(result).toMatchObject({ output: 'begun\n', metadata: { failure: 'aborted' } });
     });
 
-    test('a container that is let go of while it is checked is not taken for dead', async () => {
+    test('a container that is released while it is checked does not count as dead', async () => {
       await using checked = await startTest(daemon(), { ...options, healthIntervalS: 0.001 });
       for (let round = 0; round < 3; round++)
         await checked.backend.release(await checked.backend.acquire(), { resetWorkspace: true });
       expect(checked.troubles).toEqual([]);
     });
 
-    test('a daemon out of reach keeps no release waiting, and ends the container when it is back', async () => {
+    test('an unreachable daemon delays no release, and the container is ended when it is back', async () => {
       await using between = new DaemonInBetween(daemon().host);
       await between.open();
       await using docker = await startTest(daemon(), {
@@ -121,7 +121,7 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
       expect(await inspectContainer(daemon(), slot.containerId)).toBeUndefined();
     });
 
-    test('a command that ends everything in its container loses its slot alone', async () => {
+    test('a command that kills everything in its container loses only its own slot', async () => {
       const trajectory = newTrajectory();
       const slot = await docker.backend.acquire(trajectory);
       await docker.bash(slot, 'echo kept > note');
@@ -134,7 +134,7 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
       await docker.backend.release(next, { resetWorkspace: true });
     });
 
-    test('files beside the workspace count as files of it, and go with the container', async () => {
+    test('files beside the workspace count towards its limit, and are deleted with the container', async () => {
       await using limited = await startTest(daemon(), {
         ...options,
         warmSlots: 0,
@@ -162,7 +162,7 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
       await docker.backend.release(slot);
     });
 
-    test('what a container makes of its directories reaches neither other workspaces nor the host', async () => {
+    test('what a container makes of its directories affects neither other workspaces nor the host', async () => {
       const [mine, theirs] = [newTrajectory(), newTrajectory()];
       const before = await readdir(docker.workspacesDir);
       const slot = await docker.backend.acquire(mine);
