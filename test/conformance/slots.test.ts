@@ -160,7 +160,7 @@ describe('a batch', () => {
     const parser = createSseParser({
       onMessage({ event, data }) {
         frames.push({ event, data: JSON.parse(data) });
-        // The second call goes on only because the result of the first is here.
+        // The second call continues only because the result of the first has arrived.
         if (frames.length === 1) void execute(ada(), [bash(slot, 'touch go')]);
       },
     });
@@ -174,7 +174,7 @@ describe('a batch', () => {
     for (const { data } of frames.slice(0, 2)) expectShape(schemas.SlotResultEventSchema, data);
   });
 
-  it('ends with its client', async () => {
+  it('ends when its client leaves', async () => {
     const slot = await acquire(ada());
     const leaving = new AbortController();
     const request = fetch(`${server.url}/v1/slots/execute`, {
@@ -426,7 +426,7 @@ describe('a short wait and a short idle time', () => {
     await release(api(), again.id, { reset_workspace: true });
   });
 
-  it('a server that shuts down takes no new work, and lets a batch end', async () => {
+  it('a server that shuts down accepts no new work, and lets a batch end', async () => {
     const slot = await acquireInTime('drained');
     const wait = 'touch begun; until [ -e go ]; do sleep 0.05; done; echo done';
     const batch = execute(api(), [bash(slot, wait)]);

@@ -1,4 +1,4 @@
-/** Several servers on one Postgres are one service: any of them answers for any run, and outlives the others. */
+/** Several servers on one Postgres are one service: any of them serves any run, and survives the others. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -60,7 +60,7 @@ async function activeRuns(server: ServerProcess): Promise<number> {
   return body.active_agents;
 }
 
-/** The server that works on the one run there is, and another. */
+/** The server that works on the only run, and another. */
 async function ownerOf(): Promise<{ owner: ServerProcess; other: ServerProcess }> {
   const owner = await waitFor('a server to work on the run', async () => {
     for (const server of servers) if ((await activeRuns(server)) === 1) return server;
@@ -77,7 +77,7 @@ describe('two servers', () => {
   });
   afterAll(end);
 
-  test('stream, show and list a run that is worked on by the other', async () => {
+  test('stream, show and list a run that the other works on', async () => {
     const steps = [
       { tools: [terminal('echo hello')] },
       { text: 'All of it is done.', chunks: 5, delayMs: 30 },
@@ -98,7 +98,7 @@ describe('two servers', () => {
     }
   });
 
-  test('stop a run that is worked on by the other, with its processes', async () => {
+  test('stop a run that the other works on, with its processes', async () => {
     const { command, marker } = markedSleep();
     const runId = await apiOf(servers[0]!).create(script([{ tools: [terminal(command)] }, { text: 'late' }]));
     const { other } = await ownerOf();
@@ -108,7 +108,7 @@ describe('two servers', () => {
     expect(processesWith(marker)).toEqual([]);
   });
 
-  test('answer and steer a run that is worked on by the other', async () => {
+  test('answer and steer a run that the other works on', async () => {
     const steps = [{ tools: [terminal('rm -rf build; echo gone')] }, { text: 'done' }];
     const runId = await apiOf(servers[0]!).create(script(steps));
     const { other } = await ownerOf();
@@ -120,7 +120,7 @@ describe('two servers', () => {
     expect(ofKind(frames, 'run.steered')).toMatchObject([{ input: 'and be quick' }]);
   });
 
-  test('make one run of one idempotency key', async () => {
+  test('create one run for one idempotency key', async () => {
     const input = script([{ text: 'once' }]);
     const headers = { 'idempotency-key': 'k' };
     const created = await Promise.all(
@@ -161,7 +161,7 @@ describe('two servers, one of which ends,', () => {
   });
   afterEach(end);
 
-  test('go on with the runs of one that was killed, and repeat no call of unknown outcome', async () => {
+  test('continue the runs of a killed one, and repeat no call of unknown outcome', async () => {
     const { command, marker } = markedSleep();
     const steps = [
       { tools: [terminal('echo kept > file')] },
@@ -186,7 +186,7 @@ describe('two servers, one of which ends,', () => {
     expect(shownText(frames)).toBe('Wait. That was cut off.');
   });
 
-  test('hand over at once what one of them has to let go of', async () => {
+  test('hand over at once what one of them has to release', async () => {
     const gate = `gate-${randomUUID()}`;
     const runId = await apiOf(servers[0]!).create(
       script([{ gate, tools: [terminal('true')] }, { text: 'done' }]),
@@ -205,7 +205,7 @@ describe('servers on a database of their own', () => {
   beforeEach(begin);
   afterEach(end);
 
-  test('an answer is waited for at another server than the first, and when nobody waits anywhere the run is stopped', async () => {
+  test('a client may wait for an answer at another server than the first; when nobody waits anywhere the run is stopped', async () => {
     const env = { TALARIA_INLINE_GRACE_SECONDS: '1', TALARIA_LOG_LEVEL: 'debug' };
     const [first, second] = await Promise.all([startServer(env), startServer(env)]);
     const gate = `gate-${randomUUID()}`;
@@ -235,7 +235,7 @@ describe('servers on a database of their own', () => {
     await endsAs(apiOf(first), run!.run_id, 'run.cancelled');
   });
 
-  test('a server ends the processes of a run that another has by now, also when it has nothing to write', async () => {
+  test('a server ends the processes of a run that another server has taken over, even if it has nothing to write', async () => {
     const server = await startServer();
     const { command, marker } = markedSleep();
     const runId = await apiOf(server).create(script([{ tools: [terminal(command)] }, { text: 'done' }]));
@@ -250,7 +250,7 @@ describe('servers on a database of their own', () => {
     expect((await apiOf(server).run(runId)).status).toBe('running');
   });
 
-  test('a restart of the database in the middle of a run loses and doubles nothing, and is told', async () => {
+  test('a restart of the database in the middle of a run loses and repeats nothing, and is logged', async () => {
     const server = await startServer();
     const api = apiOf(server);
     const steps = [{ tools: [terminal('echo one')] }, { text: 'x'.repeat(200), chunks: 40, delayMs: 50 }];

@@ -1,6 +1,6 @@
 /**
- * A batch of requests carried out in containers: one connection per container, and an answer to every request whatever
- * becomes of its container.
+ * Runs a batch of requests in containers: one connection per container, and an answer to every request whatever happens
+ * to its container.
  *
  * A request is answered by the server inside. Where that cannot be, the answer is made here: `aborted` when the slot was
  * released under it, `gone` when the slot or its container is, `oom` when the container died for want of memory,
@@ -89,7 +89,7 @@ export class ContainerCalls {
     }
   }
 
-  /** Up to its first wait it has put the request into the batch of its container, or answered it. */
+  /** Before its first await it has put the request into the batch of its container, or answered it. */
   async #call(
     container: RunningContainer,
     { gone, released }: SlotEnds,
@@ -109,7 +109,7 @@ export class ContainerCalls {
     batch.push({ call: { ...call, slotId: innerSlotId }, settle });
     const answer = await promise;
     if (answer) return answer;
-    // Whatever became of the container afterwards: whoever released its slot wanted the call to end.
+    // Whatever happened to the container afterwards: whoever released its slot wanted the call to end.
     if (released.aborted) return fail('aborted', 'The slot was released.');
     if ((await this.#slots.endOf(container))?.outOfMemory) {
       return fail('oom', 'The container of this slot ran out of memory and died; acquire again.');
@@ -118,7 +118,7 @@ export class ContainerCalls {
     return fail('gone', `The container of this slot died; acquire again. (${reason.message})`);
   }
 
-  /** A tool takes no longer than the default, or than it is told to by the argument that tells it. */
+  /** A tool takes no longer than the default, or than its timeout argument says. */
   #longestS({ args }: CheckedCall): number {
     return Math.max(('timeout' in args && args.timeout) || 0, this.#defaultTimeoutS);
   }
@@ -133,14 +133,14 @@ async function send(
   try {
     await client.execute(sent, timeoutS, ({ index, ...answer }) => calls[index]?.settle(answer));
   } finally {
-    // Those that were answered stay so.
+    // Answered requests keep their answers.
     for (const { settle } of calls) settle(undefined);
   }
 }
 
 type Fail = (failure: FailureReason, error: string) => Answer;
 
-/** Makes answers that no container gave. */
+/** Makes the answers that no container gave. */
 function failing(): Fail {
   const startedAt = performance.now();
   return (failure, error) => ({

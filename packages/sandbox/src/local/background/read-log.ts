@@ -1,4 +1,4 @@
-/** Lines of a background process's log: those asked for, or the last ones. */
+/** Lines of a background process's log: the requested ones, or the last ones. */
 
 import { pathComponents } from '../../workspace/files/path-components.ts';
 import { readLines } from '../../workspace/files/read-lines.ts';

@@ -1,11 +1,10 @@
 /**
  * Opening files of a workspace from outside the sandbox, while commands may be changing it.
  *
- * No path is ever resolved by the kernel from its text: each component is opened by name inside the directory
- * opened before it (`/proc/self/fd/<directory>/<name>`), never following a link. So a link swapped in at any
- * moment makes the call fail; it cannot lead it outside. The last component is opened as a mere reference first
- * (O_PATH), looked at, and opened for reading only if it is a regular file: a FIFO would block and a device may
- * act on being opened.
+ * The kernel never resolves a whole path: each component is opened by name inside the directory opened before it
+ * (`/proc/self/fd/<directory>/<name>`), never following a link. So a link swapped in at any moment makes the call fail;
+ * it cannot lead outside. The last component is first opened as a mere reference (O_PATH), examined, and opened for
+ * reading only if it is a regular file: a FIFO would block, and opening a device may have an effect.
  */
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
@@ -17,7 +16,7 @@ const O_PATH = 0o10000000;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** A component of a path; as bytes where it was found on disk and may be no UTF-8. */
+/** A component of a path; as bytes if it was found on disk and may not be UTF-8. */
 export type Name = string | Buffer;
 
 /** Calls `use` with the regular file at this place, open for reading. */
@@ -35,7 +34,7 @@ export async function withFile<T>(
   return await use(file, stats);
 }
 
-/** What stands at this place: a directory or a regular file; anything else is an error. */
+/** What is at this path: a directory or a regular file; anything else is an error. */
 export async function kindAt(root: string, components: readonly string[]): Promise<'directory' | 'file'> {
   const name = components.at(-1);
   if (name === undefined) return 'directory';
@@ -46,7 +45,7 @@ export async function kindAt(root: string, components: readonly string[]): Promi
   return 'file';
 }
 
-/** Whatever has this name, opened to be looked at and not to be used: this blocks on nothing and sets nothing off. */
+/** Whatever has this name, opened only to examine it: this never blocks and has no effect. */
 export function openReference(
   directory: FileHandle,
   name: Name,
@@ -55,7 +54,7 @@ export function openReference(
   return openInside(directory, name, O_PATH | constants.O_NOFOLLOW, components);
 }
 
-/** The very file a reference leads to, for reading; only for one that is known to be a regular file. */
+/** The file that a reference points to, for reading; only if it is known to be a regular file. */
 export function openReferenced(reference: FileHandle, components: readonly Name[]): Promise<FileHandle> {
   return describeErrors(components, () => open(`/proc/self/fd/${reference.fd}`, 'r'));
 }
@@ -83,7 +82,7 @@ export async function createInside(
   }
 }
 
-/** Only a server that is root makes what is not its commands' own. */
+/** Only a server that runs as root creates files that do not belong to its commands. */
 async function giveToOwnerOf(directory: FileHandle, made: FileHandle): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await directory.stat();
@@ -91,8 +90,8 @@ async function giveToOwnerOf(directory: FileHandle, made: FileHandle): Promise<v
 }
 
 /**
- * Puts content in the place of a regular file or of nothing, in one step: a reader sees the old or the new whole.
- * The rename replaces whatever has the name by then, even a link, and follows nothing.
+ * Replaces a regular file, or creates it, in one step: a reader sees the old or the new content completely. The rename
+ * replaces whatever has the name by then, even a link, and follows nothing.
  */
 export async function replaceFile(
   root: string,
@@ -138,7 +137,7 @@ export async function openDirectory(
   return directory;
 }
 
-/** False where it was there already. */
+/** False if it existed already. */
 async function makeDirectory(path: Name, components: readonly Name[]): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o755 });
