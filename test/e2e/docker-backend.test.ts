@@ -28,6 +28,7 @@ describe.skipIf(reason !== undefined)(title, () => {
     DOCKER_HOST: daemon.host,
     TALARIA_WARM_SLOTS: '0',
     TALARIA_APPROVALS_ISOLATED: 'skip',
+    TALARIA_SLOTS: 'true',
   });
 
   beforeAll(async () => {
@@ -94,6 +95,30 @@ describe.skipIf(reason !== undefined)(title, () => {
     );
     const after = (await listContainers(daemon)).map(({ Id }) => Id);
     expect(after.filter((id) => before.includes(id))).toEqual([]);
+  });
+
+  test('slots of clients are in containers, and keep the files of their trajectory after kill -9', async () => {
+    const acquire = async () =>
+      (await world.api.post<{ id: string }>('/v1/slots', { trajectory_id: 'task' })).body.id;
+    const execute = (slotId: string, command: string) => {
+      const requests = [{ slot_id: slotId, tool: 'bash', args: { command } }];
+      return world.api.post<{ results: { output: string }[] }>('/v1/slots/execute', { requests });
+    };
+    const first = await acquire();
+    const { body } = await execute(first, 'echo kept > note; pwd; ls /talaria 2>/dev/null; id -u');
+    expect(body.results).toMatchObject([{ output: '/workspace\n1000\n' }]);
+    const cutOff = execute(first, 'echo started > started; sleep 600').catch((error: unknown) => error);
+    await waitFor('the command to run', async () => {
+      const { body } = await execute(first, 'cat started');
+      return body.results[0]?.output === 'started\n';
+    });
+    await world.server.kill();
+    expect(await cutOff).toBeInstanceOf(TypeError);
+    await world.server.start();
+    expect((await execute(first, 'cat note')).status).toBe(404);
+    const again = await acquire();
+    expect((await execute(again, 'cat note')).body.results).toMatchObject([{ output: 'kept\n' }]);
+    await world.api.post(`/v1/slots/${again}/release`, { reset_workspace: true });
   });
 
   test('a server that cannot start its containers says why, and does not start', async () => {
