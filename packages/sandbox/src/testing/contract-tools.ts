@@ -36,6 +36,6 @@ export interface ContractTools {
   backend(): ToolBackend;
   /** Releases the slot and acquires its trajectory again. */
   acquireAgain(options?: { resetWorkspace?: boolean }): Promise<void>;
-  /** Stops the backend and goes on with a new one on the same workspaces, in the same trajectory. */
+  /** Stops the backend and continues with a new one on the same workspaces, in the same trajectory. */
   restart(): Promise<void>;
 }

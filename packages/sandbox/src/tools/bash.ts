@@ -1,4 +1,4 @@
-/** A shell command: `bash` for whoever holds a slot, `terminal` for a model. */
+/** A shell command: `bash` for the holder of a slot, `terminal` for a model. */
 import { canBeInWorkspace } from '../workspace/files/path-components.ts';
 import { defineTool, type Refusal } from './define-tool.ts';
 import { NOT_BLANK } from './schema.ts';

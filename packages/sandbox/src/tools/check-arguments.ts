@@ -1,15 +1,15 @@
 /**
- * Checks what a model, or a client, passed to a tool against the schema of that tool. It finds everything that is wrong at
- * once, in words that say what was expected and what came.
+ * Checks what a model, or a client, passed to a tool against the schema of that tool. It reports everything that is
+ * wrong at once, with what was expected and what came.
  */
 import type { NumberSchema, ObjectSchema, PropertySchema, StringSchema } from './schema.ts';
 
-/** A call that can never work as it is; the message is for whoever made it. */
+/** A call that can never work; the message is for whoever made it. */
 export class InvalidArguments extends Error {
   override readonly name = 'InvalidArguments';
 }
 
-/** Appends what is wrong to `problems`. Returns the arguments without those that are null: models write that for nothing. */
+/** Appends what is wrong to `problems`. Returns the arguments without nulls, which models write for absent values. */
 export function checkArguments(
   schema: ObjectSchema,
   value: unknown,

@@ -1,7 +1,7 @@
 /**
- * The one definition of a tool: what a model is told about it, and which arguments it takes. Everybody who is to refuse a
- * call asks `check`: an agent before anybody is asked for approval, a backend before it runs the call. So a wrong call is
- * refused in the same words everywhere.
+ * The one definition of a tool: what a model is told about it, and which arguments it takes. Every part that may refuse
+ * a call uses `check`: an agent before it asks for approval, a backend before it runs the call. So a wrong call is
+ * refused with the same message everywhere.
  */
 import { checkArguments, InvalidArguments } from './check-arguments.ts';
 import type { ArgumentsOf, ObjectSchema, ToolTerms } from './schema.ts';
@@ -10,7 +10,7 @@ export interface ToolDefinition<Name extends string = string, Arguments = unknow
   readonly name: Name;
   readonly description: string;
   readonly schema: ObjectSchema;
-  /** The arguments without those that are null. Throws `InvalidArguments` for any others. */
+  /** The arguments without nulls. Throws `InvalidArguments` for invalid ones. */
   check(args: unknown): Arguments;
 }
 

@@ -3,7 +3,7 @@ import { defineTool } from './define-tool.ts';
 
 const PATH = { type: 'string', minLength: 1, description: 'Path, relative to the workspace' } as const;
 
-/** Lines come without numbers: what is read is copied into edits, and numbers would come along. */
+/** Lines come without numbers: models copy what they read into edits, and would copy the numbers too. */
 export const readFile = defineTool({
   name: 'read_file',
   description:

@@ -1,4 +1,4 @@
-/** `process`: looks after what `bash` left in the background. */
+/** `process`: manages what `bash` left in the background. */
 import { defineTool, type Refusal } from './define-tool.ts';
 import { NOT_BLANK } from './schema.ts';
 

@@ -20,13 +20,13 @@ export type SandboxArguments<Name extends SandboxToolName> = ReturnType<
   (typeof SANDBOX_TOOLS)[Name]['check']
 >;
 
-/** A call whose arguments are right. */
+/** A call with valid arguments. */
 export interface CheckedCall<Name extends SandboxToolName = SandboxToolName> {
   tool: Name;
   args: SandboxArguments<Name>;
 }
 
-/** Throws `InvalidArguments`, also for a tool that there is not. */
+/** Throws `InvalidArguments`, also for an unknown tool. */
 export function checkCall(tool: string, args: unknown): CheckedCall {
   if (isSandboxTool(tool)) return { tool, args: SANDBOX_TOOLS[tool].check(args) };
   throw new InvalidArguments(`Unknown tool ${tool}; there are ${Object.keys(SANDBOX_TOOLS).join(', ')}.`);

@@ -3,10 +3,10 @@
  * from the schema.
  */
 
-/** `pattern` for a text that says something. */
+/** A `pattern` for text that is not blank. */
 export const NOT_BLANK = '\\S';
 
-/** What a description may have to tell that is a setting and not part of the tool. */
+/** Settings that a description may mention. */
 export interface ToolTerms {
   maxTimeoutS: number;
 }

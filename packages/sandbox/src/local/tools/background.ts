@@ -1,4 +1,4 @@
-/** Starts a command in the background and answers with its id, and with what it says or does at once. */
+/** Starts a command in the background and returns its id, with its first output. */
 import { posix } from 'node:path';
 import { createFile } from '../../workspace/files/workspace-path.ts';
 import { describeLog, report } from '../background/describe.ts';

@@ -1,6 +1,6 @@
 /**
- * `bash`: runs a command in the workspace, in a shell of its own or in one that goes on from the last stateful one, and
- * waits for its end or leaves it in the background.
+ * `bash`: runs a command in the workspace, in a new shell or in one that continues from the last stateful command. It
+ * waits for the end of the command, or leaves it in the background.
  */
 import { posix } from 'node:path';
 import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
@@ -14,7 +14,7 @@ import { LONGEST_TIMEOUT_S, type Run, type ToolContext } from './tool.ts';
 export interface BashRequest {
   command: string;
   timeoutS: number;
-  /** As commands see it; undefined where the call names none. */
+  /** As commands see it; undefined if the call names none. */
   workdir: string | undefined;
   env: Readonly<Record<string, string>>;
 }

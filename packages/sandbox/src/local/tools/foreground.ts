@@ -1,4 +1,4 @@
-/** Runs a script in the workspace while its call waits, and puts its end into words. */
+/** Runs a script in the workspace while its call waits, and describes its end in text. */
 import { posix } from 'node:path';
 import { createFile } from '../../workspace/files/workspace-path.ts';
 import type { LimitHit } from '../limits/limit-hits.ts';
@@ -42,8 +42,8 @@ export async function runInForeground(
 }
 
 /**
- * Under the workspace, so that the model can reach the rest of a long output with its own tools. It is the server that
- * writes it, whom no rlimit keeps from that in a full one.
+ * Under the workspace, so that the model can read the rest of a long output with its own tools. The server writes it,
+ * which no rlimit stops in a full workspace.
  */
 async function openSpool(context: ToolContext): Promise<Spool> {
   const { executionId, isolation, workspace, limits } = context;

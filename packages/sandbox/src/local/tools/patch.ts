@@ -1,7 +1,7 @@
 /**
  * `patch`: edits text files of the workspace, by replacing a piece of one or by a patch over several. Everything is
- * read and worked out before anything is written, so a call that fails has changed nothing; it names everything that
- * does not fit at once.
+ * read and computed before anything is written, so a failed call has changed nothing; it reports all mismatches at
+ * once.
  */
 
 import { InvalidArguments } from '../../tools/check-arguments.ts';
@@ -21,7 +21,7 @@ import { type FilePatch, PatchFormatError, parsePatch } from '../edits/parse-pat
 import { replaceText } from '../edits/replace-text.ts';
 import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
-/** Edits are worked out on the server's thread. */
+/** Edits are computed on the server's thread. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Each holds a directory open while the files are put in place. */
 const MAX_FILES = 200;

@@ -1,4 +1,4 @@
-/** `process`: looks after what `bash` started in the background. */
+/** `process`: manages what `bash` started in the background. */
 import { inputOf } from '../../tools/process.ts';
 import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
 import type { BackgroundProcess } from '../background/background-process.ts';
@@ -11,7 +11,7 @@ import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 type Arguments = SandboxArguments<'process'>;
 type Action = (process: BackgroundProcess, args: Arguments, context: ToolContext) => Promise<ToolOutcome>;
 
-/** How long a write waits for the process to take it; the rest waits for the process. */
+/** How long a write waits until the process has read it; the rest stays in the pipe. */
 const WRITE_PATIENCE_MS = 1_000;
 
 export const process: Run<'process'> = async (args, context) => {

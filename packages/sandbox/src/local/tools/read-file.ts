@@ -7,7 +7,7 @@ import { withFile } from '../../workspace/files/workspace-path.ts';
 import type { Run } from './tool.ts';
 
 const DEFAULT_LINES = 2000;
-/** Beyond this a file is read by its beginning only; a sparse file may claim to be a thousand times larger. */
+/** Of a larger file only this much is read; a sparse file may claim to be a thousand times larger. */
 const MAX_SCAN_BYTES = 64 * 1024 * 1024;
 
 const SNIFFED_BYTES = 8_192;
@@ -40,7 +40,7 @@ export const readFile: Run<'read_file'> = async (args, context) => {
   });
 };
 
-/** As grep decides it: text has no NUL. The start of the file counts too, whichever part was asked for. */
+/** As in grep: text has no NUL. The start of the file counts too, whichever part was requested. */
 async function isBinary(file: FileHandle, { text }: Lines): Promise<boolean> {
   if (text.includes('\0')) return true;
   const start = Buffer.alloc(SNIFFED_BYTES);

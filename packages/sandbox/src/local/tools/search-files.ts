@@ -113,7 +113,7 @@ function summary(window: SearchWindow, offset: number, unfinished: boolean, sear
   return `[${what} ${offset + 1} to ${offset + shown} of ${many}${where}${next}]`;
 }
 
-/** What could not be looked at. Paths in it are relative to where the search began. */
+/** What could not be searched. Paths in it are relative to where the search began. */
 function complaintsIn({ trailer }: RecordReader): string[] {
   const lines = trailer.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return [];

@@ -1,6 +1,6 @@
 /**
- * A command that goes on from what the last stateful one left, and leaves its own. The time it may take counts from
- * its call, so that waiting for its turn cannot make the call last longer.
+ * A command that continues from the state of the last stateful one, and leaves its own. Its timeout counts from its
+ * call, so that waiting for its turn cannot make the call last longer.
  */
 import { posix } from 'node:path';
 import { dropLeft, keepState, leftStateName, loadState } from '../shell-state/shell-state.ts';
@@ -30,7 +30,9 @@ export async function runStateful(request: BashRequest, context: ToolContext): P
   }
 }
 
-/** For the background: it starts from the state of its turn, and leaves none. An outcome where its turn never came. */
+/**
+ * For the background: it starts from the state at its turn, and leaves none. Returns an outcome if its turn never came.
+ */
 export async function renderWithState(
   request: BashRequest,
   context: ToolContext,

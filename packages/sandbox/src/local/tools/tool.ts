@@ -8,7 +8,7 @@ import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 
-/** What setTimeout can count; a longer timeout would fire at once. */
+/** The longest time that setTimeout can count; a longer timeout would fire at once. */
 export const LONGEST_TIMEOUT_S = 2_147_483;
 
 /** What a tool works with: one execution in one workspace. */
@@ -23,16 +23,16 @@ export interface ToolContext {
   limits: OutputLimits;
   /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */
   slotLimits: SlotLimits;
-  /** Used where the call names no timeout of its own. */
+  /** Used if the call names no timeout of its own. */
   defaultTimeoutS: number;
-  /** No timeout of a call goes beyond it. */
+  /** The longest timeout that a call may name. */
   maxTimeoutS: number;
   signal: AbortSignal;
 }
 
 export interface ToolOutcome {
   output: string;
-  /** Empty when the tool did what it was asked. */
+  /** Empty when the tool succeeded. */
   error: string;
   metadata: Omit<ExecutionMetadata, 'duration_s' | 'timed_out' | 'truncated'> &
     Partial<Pick<ExecutionMetadata, 'timed_out' | 'truncated'>>;

@@ -1,6 +1,6 @@
 /**
- * `process`: looks after what `terminal` left in the background. Only a write can make something run that nobody has
- * looked at yet, so it is gated as the command that it amounts to: its program with that input.
+ * `process`: manages what `terminal` left in the background. Only a write can make something run that nobody has judged
+ * yet, so it is gated as the equivalent command: its program with that input.
  */
 import { inputOf, process } from '@talaria/sandbox/tools';
 import { agentTool } from './agent-tool.ts';

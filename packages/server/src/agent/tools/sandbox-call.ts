@@ -1,4 +1,4 @@
-/** Calls a tool of the sandbox for a run and puts the result into words for the model. */
+/** Calls a tool of the sandbox for a run and turns the result into text for the model. */
 import type { ExecutionResult, ToolExecutor } from '@talaria/sandbox';
 import type { ToolOutcome } from './tool.ts';
 

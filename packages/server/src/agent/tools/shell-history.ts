@@ -1,17 +1,17 @@
 /**
- * What earlier calls of a run mean for the one that is to be judged: a shell that goes on from others, and input for a
- * program that an earlier call started. Neither can be read from its own text alone: `f` may be a function that an
- * earlier command defined, and `y` goes to whatever waits for it. All of it is in the conversation, so it survives
- * what the run survives.
+ * What earlier calls of a run mean for the call that is judged: a shell that continues from others, and input for a
+ * program that an earlier call started. Neither can be judged from its own text alone: `f` may be a function that an
+ * earlier command defined, and `y` goes to whatever waits for it. Everything needed is in the conversation, so it
+ * survives whatever the run survives.
  */
 import { inputOf } from '@talaria/sandbox/tools';
 import type { PastCall, PreparedCall } from './tool.ts';
 
 type Judged = NonNullable<PreparedCall['judged']>;
 
-/** Of what was written to a process before; a statement that goes on for longer is judged by its end. */
+/** How much of earlier input to a process is read; a longer statement is judged by its end. */
 const INPUT_CHARS = 100_000;
-/** Taken for a process that no call of this run is known to have started. */
+/** Assumed for a process that no known call of this run started. */
 const UNKNOWN_PROCESS = 'bash';
 
 interface TerminalArguments {
@@ -21,8 +21,8 @@ interface TerminalArguments {
 }
 
 /**
- * The readings of a stateful command. One that failed may have left something or nothing, so it is judged with those
- * and without.
+ * The readings of a stateful command. An earlier command that failed may have left something or nothing, so the command
+ * is judged with it and without it.
  */
 export function judgeStateful(command: string, before: readonly PastCall[]): Judged {
   const stateful = before
@@ -38,7 +38,7 @@ export function judgeStateful(command: string, before: readonly PastCall[]): Jud
   ];
 }
 
-/** A write as the command that it amounts to, and how else to read it. */
+/** A write as its equivalent command, with its other readings. */
 export function judgeInput(
   id: string,
   data: string,
@@ -47,7 +47,7 @@ export function judgeInput(
   const program = programOf(id, before);
   const earlier = before.map((call) => (call.failed ? '' : writtenTo(id, call))).join('');
   const recent = earlier.slice(-INPUT_CHARS);
-  // A statement ends with a semicolon, a line with its end: what came before that has been judged.
+  // A statement ends with a semicolon or a line end: what came before that was judged already.
   const statement = recent.slice(recent.lastIndexOf(';') + 1) + data;
   const line = recent.slice(recent.lastIndexOf('\n') + 1) + data;
   return {
@@ -56,7 +56,7 @@ export function judgeInput(
   };
 }
 
-/** Processes in the background of which no answer says that they have ended, with what they run. */
+/** Background processes that no answer reports as ended, with their commands. */
 export function runningProcesses(calls: readonly PastCall[]): { id: string; command: string }[] {
   const started = calls.flatMap((call) => {
     const args = terminalArguments(call);

@@ -1,7 +1,6 @@
 /**
- * `todo`: the plan of a run. It is kept nowhere but in the conversation: the plan is what the calls of `todo` so far,
- * without those that failed, make of an empty one. So it is in the journal like everything else, and a run that goes
- * on after a crash has it again.
+ * `todo`: the plan of a run. It is stored only in the conversation: the plan is the result of all successful `todo`
+ * calls so far. So it is in the journal like everything else, and a run that continues after a crash has it again.
  */
 import { defineTool, InvalidArguments, NOT_BLANK, wrongCall } from '@talaria/sandbox/tools';
 import { agentTool } from './agent-tool.ts';
@@ -89,7 +88,7 @@ export function planOf(calls: readonly PastCall[]): Todo[] {
   return plan;
 }
 
-/** Throws `InvalidArguments` for entries that are not whole or come twice. */
+/** Throws `InvalidArguments` for entries that are incomplete or repeated. */
 export function applyTodos(plan: readonly Todo[], { todos, merge }: TodoArguments): Todo[] {
   if (todos === undefined) return [...plan];
   const entries = new Map(merge ? plan.map((entry) => [entry.id, entry]) : []);

@@ -1,6 +1,6 @@
 /**
  * A tool as the agent sees it. A tool that fails is an outcome, not an exception: `execute` rejects only when
- * the server itself cannot go on.
+ * the server itself cannot continue.
  */
 import { InvalidArguments } from '@talaria/sandbox/tools';
 import type { ToolDefinition } from '../model/model.ts';
@@ -16,14 +16,14 @@ export interface ToolOutcome {
 export interface PreparedCall {
   /** One line for people: the command, path or query. It is masked and cut before it is shown. */
   preview: string;
-  /** The shell command the call would run, for the gate and for the person it asks; absent where there is none. */
+  /** The shell command that the call would run, for the gate and for the person it asks; absent if there is none. */
   command?: string;
   /**
-   * How else the gate reads it: other texts that it amounts to, with what ran before in the same shell. With
-   * `dangersOnly` a text is perhaps no command: what it would do counts, not that it cannot be told.
+   * Other readings for the gate: equivalent texts, with what ran before in the same shell. With `dangersOnly` a text
+   * may not be a command: then only known dangers count, not that it cannot be understood.
    */
   judged?: readonly { text: string; after?: readonly string[]; dangersOnly?: boolean }[];
-  /** Asks a person whatever the gate makes of the call: what they read, and what a lasting answer is kept under. */
+  /** Asks a person whatever the gate decides: the question, and the key under which a lasting answer is stored. */
   question?: { text: string; key: string };
   execute(signal: AbortSignal): Promise<ToolOutcome>;
 }
@@ -49,19 +49,19 @@ export interface PastCall {
 export interface Tool {
   readonly definition: ToolDefinition;
   /**
-   * Checks the arguments; throws `InvalidArguments` with words for the model. `callsBefore` tells of the calls of this
+   * Checks the arguments; throws `InvalidArguments` with text for the model. `callsBefore` returns the calls of this
    * run that come before this one in the conversation.
    */
   prepare(args: Record<string, unknown>, callsBefore: () => PastCall[]): PreparedCall;
-  /** What these calls have left that does not survive a restart of the server, in words for the model. */
+  /** What these calls have left that does not survive a restart of the server, as text for the model. */
   lostInRestart?(calls: readonly PastCall[]): string | undefined;
 }
 
-/** Tools that come and go while a run goes on. Their names never clash with those of the others. */
+/** Tools that come and go during a run. Their names never clash with those of the others. */
 export interface FurtherTools {
   /** Those that can be called now. */
   list(): readonly Tool[];
-  /** Why the tool of this name cannot be called now; undefined for a name that is none of theirs. */
+  /** Why the tool of this name cannot be called now; undefined for any other name. */
   whyMissing(name: string): string | undefined;
 }
 
@@ -70,7 +70,7 @@ const NO_FURTHER_TOOLS: FurtherTools = { list: () => [], whyMissing: () => undef
 export class ToolSet {
   readonly #tools: readonly Tool[];
   readonly #further: FurtherTools;
-  /** Tools the client runs itself. One takes the place of a tool of the server that has the same name. */
+  /** Tools that the client runs. One replaces a server tool of the same name. */
   readonly #client: readonly ToolDefinition[];
 
   constructor(
@@ -83,7 +83,7 @@ export class ToolSet {
     this.#client = client;
   }
 
-  /** The same, and these of the client. */
+  /** The same tools, and these of the client. */
   with(client: readonly ToolDefinition[]): ToolSet {
     return new ToolSet(this.#tools, this.#further, client);
   }
@@ -96,7 +96,7 @@ export class ToolSet {
     return this.#client.some((definition) => definition.name === name);
   }
 
-  /** What there is now: a step is given this, and the next one may be given something else. */
+  /** The present tools: a step gets these, and the next one may get others. */
   get definitions(): ToolDefinition[] {
     return [...this.#present().map((tool) => tool.definition), ...this.#client];
   }
@@ -104,7 +104,7 @@ export class ToolSet {
   /** Throws `InvalidArguments` also for an unknown tool and for arguments that are not a JSON object. */
   prepare(name: string, argumentsJson: string, callsBefore: () => PastCall[]): PreparedCall | ClientCall {
     if (this.isOfClient(name)) {
-      // Whether they are the right ones is for whoever runs the tool to say.
+      // Whoever runs the tool checks whether they are right.
       const args = parseArguments(argumentsJson);
       return { preview: oneLine(JSON.stringify(args)), client: { arguments: args } };
     }
@@ -118,7 +118,7 @@ export class ToolSet {
     return tool.prepare(parseArguments(argumentsJson), () => this.#ofServer(callsBefore()));
   }
 
-  /** What the model has to know when the run goes on after a restart. */
+  /** What the model has to know when the run continues after a restart. */
   lostInRestart(calls: readonly PastCall[]): string[] {
     const ofServer = this.#ofServer(calls);
     const losses = this.#present().map((tool) => tool.lostInRestart?.(ofServer));
@@ -130,7 +130,7 @@ export class ToolSet {
     return all.filter(({ definition }) => !this.isOfClient(definition.name));
   }
 
-  /** What a client's `terminal` has done says nothing about the processes here. */
+  /** The calls of a client's `terminal` say nothing about the processes here. */
   #ofServer(calls: readonly PastCall[]): PastCall[] {
     return calls.filter(({ ofClient }) => ofClient !== true);
   }

@@ -1,4 +1,4 @@
-/** The built-in tools in groups, by the names Hermes has for them; a test compares them with the tools there are. */
+/** The built-in tools in groups, under Hermes's names; a test compares them with the existing tools. */
 
 export const TOOLSETS = [
   {

@@ -250,7 +250,7 @@ describe('every query finds its rows by an index', () => {
     expect(slow(plans)).toEqual([]);
   });
 
-  it('all of a response that is created, gone on from, pushed out, kept and deleted do', () => {
+  it('all of a response that is created, continued, pushed out, kept and deleted do', () => {
     const response = (n: number, previous?: string) =>
       newRun({
         runId: `run_${n}`,
