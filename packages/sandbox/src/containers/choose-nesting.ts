@@ -50,6 +50,7 @@ async function tryNested(title: string, slots: ContainerSlots): Promise<NestingC
 
 async function choosePlain(title: string, slots: ContainerSlots, reason: string): Promise<NestingChoice> {
   const { limits } = await slots.prepare();
-  const description = `${title}: every slot has a container of its own, which ends with it. Inside it commands are not isolated further (${reason})`;
+  const why = reason.replace(/\.$/, '');
+  const description = `${title}: every slot has a container of its own, which ends with it. Inside it commands are not isolated further (${why}).`;
   return { slots, limits, nested: false, isolation: { kind: 'container', description } };
 }

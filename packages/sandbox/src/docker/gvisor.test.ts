@@ -1,7 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { describeBackendContract } from '../backend.contract.ts';
 import { describeGvisorStart, describeGvisorWalls, GVISOR } from './contract/gvisor.contract.ts';
 import { describePlain } from './contract/plain.contract.ts';
-import { openTestDaemon, type TestDaemon } from './testing/docker-daemon.ts';
+import { DockerBackend } from './docker-backend.ts';
+import { openTestDaemon, TEST_IMAGE, type TestDaemon } from './testing/docker-daemon.ts';
 import { findRunsc } from './testing/runsc.ts';
 
 const runsc = await findRunsc();
@@ -14,6 +19,18 @@ const RUNTIMES = {
   [GVISOR.noGroups]: { path, runtimeArgs: ['--host-uds=all', '--ignore-cgroups'] },
 };
 
+/** What another kernel may answer differently. The rest is shown by other backends, or is the work of the server outside. */
+const PARTS_OF_KERNEL = [
+  'results',
+  'environment',
+  'ending',
+  'output',
+  'stateful commands',
+  'lifecycle',
+] as const;
+/** They look for processes on the machine, where gVisor's do not show, or take 50 slots, which would be 50 containers. */
+const PARTS_OF_MACHINE = ['timeouts', 'neighbours', 'batches'] as const;
+
 // Starting and ending containers is the work of other processes, which may have to wait for a processor.
 describe.skipIf(path === '')(title, { tags: ['soak'] }, () => {
   let daemon: TestDaemon;
@@ -25,4 +42,20 @@ describe.skipIf(path === '')(title, { tags: ['soak'] }, () => {
   describeGvisorStart(() => daemon);
   describeGvisorWalls(() => daemon);
   describePlain(() => daemon, { runtime: GVISOR.whole });
+
+  describeBackendContract(
+    'docker with gVisor',
+    async () => {
+      const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+      return {
+        create: () =>
+          new DockerBackend({
+            ...{ workspacesDir, image: TEST_IMAGE, dockerHost: daemon.host, runtime: GVISOR.whole },
+            ...{ maxContainers: 16, warmSlots: 2, acquireTimeoutS: 120 },
+          }),
+        dispose: () => rm(workspacesDir, { recursive: true, force: true }),
+      };
+    },
+    { artifacts: 'none', ownParts: PARTS_OF_KERNEL, notParts: PARTS_OF_MACHINE },
+  );
 });
