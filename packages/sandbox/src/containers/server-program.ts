@@ -14,5 +14,8 @@ export const SERVER_PROGRAM = {
   /** Relative to the package. */
   entry: ENTRY.pathname.slice(PACKAGE.pathname.length),
   nodePath: realpathSync(process.execPath),
-  version: JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8')).version as string,
+  /** Read only where it is needed: a server bundled into one file has no package. */
+  get version(): string {
+    return JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8')).version;
+  },
 };
