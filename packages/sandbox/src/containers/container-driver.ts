@@ -33,6 +33,8 @@ export interface ContainerDriver {
   readonly workspacesDir: string;
   /** Why commands cannot have namespaces inside; undefined if they may, which the first container then shows. */
   readonly noNesting?: string | undefined;
+  /** How long a container that was started may take until its server is ready. Half a minute where nothing is said. */
+  readonly readyWithinMs?: number | undefined;
 
   /** Checks what runs the containers, before the first one is started; rejects with what to change. */
   prepare(): Promise<DriverLimits>;

@@ -211,9 +211,11 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
   /** The attached server, or an error as soon as it is clear that there will be none. */
   async #untilReady(request: ContainerRequest, signal: AbortSignal): Promise<Held> {
     const decided = new AbortController();
-    const limit = AbortSignal.timeout(READY_WITHIN_MS);
+    const { driver } = this.#options;
+    const { readyWithinMs = READY_WITHIN_MS } = driver;
+    const limit = AbortSignal.timeout(readyWithinMs);
     const any = AbortSignal.any([signal, limit, decided.signal]);
-    const ended = this.#options.driver.ended(request.name, any).then(() => {
+    const ended = driver.ended(request.name, any).then(() => {
       throw new Error('its server ended');
     });
     const holding = this.#hold(request, any);
@@ -221,7 +223,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
       return await Promise.race([holding, ended]);
     } catch (error) {
       holding.then(letGo, () => {});
-      throw limit.aborted ? new Error(`its server was not ready within ${READY_WITHIN_MS / 1000} s`) : error;
+      throw limit.aborted ? new Error(`its server was not ready within ${readyWithinMs / 1000} s`) : error;
     } finally {
       decided.abort();
       ended.catch(() => {});

@@ -12,6 +12,7 @@
  */
 import type { ContainerRequest } from '../containers/container-driver.ts';
 import { SOCKET_NAME } from '../containers/container-socket.ts';
+import { FIRST_PROCESS } from '../containers/first-process.ts';
 import type { ContainerServerConfig } from '../containers/server/main.ts';
 import { SERVER_PROGRAM } from '../containers/server-program.ts';
 import type { Owner } from '../workspace/workspaces.ts';
@@ -39,12 +40,6 @@ const OPEN_FILES = 4_096;
  */
 const SERVER_MEMORY_BYTES = 128 * MEGABYTE;
 const SERVER_PROCESSES = 64;
-
-/** The exit code of a container whose server was killed; one that is killed as a whole has the signal's. */
-export const SERVER_KILLED = 99;
-
-/** Waits for the server as its parent and so reaps every orphan of the container, which node would leave as zombies. */
-const FIRST_PROCESS = ['/bin/sh', '-c', `"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
 
 export interface ContainerPlan extends ContainerRequest {
   image: string;

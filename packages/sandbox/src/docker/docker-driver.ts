@@ -8,10 +8,11 @@ import type {
   Reached,
 } from '../containers/container-driver.ts';
 import { reachSocket } from '../containers/container-socket.ts';
+import { SERVER_KILLED } from '../containers/first-process.ts';
 import type { LimitName } from '../limits.ts';
 import type { Owner } from '../workspace/workspaces.ts';
 import { checkDaemon, type Wanted } from './check-daemon.ts';
-import { type ContainerPlan, containerSpec, INSIDE, SERVER_KILLED } from './container-spec.ts';
+import { type ContainerPlan, containerSpec, INSIDE } from './container-spec.ts';
 import type { DaemonInfo, DockerApi } from './docker-api.ts';
 import { tryRuntime } from './runtime-trial.ts';
 
