@@ -6,6 +6,8 @@ import { LongestFirst } from './test/support/longest-first.ts';
 
 /** Without it, test/compat/installed.test.ts says by name what is skipped. */
 const compatIsInstalled = existsSync(new URL('test/compat/node_modules', import.meta.url));
+/** Without it, test/backends/modal/installed.test.ts says by name what is skipped. */
+const modalIsInstalled = existsSync(new URL('test/backends/modal/node_modules', import.meta.url));
 
 export default defineConfig({
   test: {
@@ -34,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'all',
           include: ['packages/*/src/**/*.test.ts', 'scripts/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/compat/**', 'test/installed/**', '**/node_modules/**'],
+          exclude: ['test/compat/**', 'test/backends/modal/**', 'test/installed/**', '**/node_modules/**'],
         },
       },
       {
@@ -44,6 +46,17 @@ export default defineConfig({
           name: 'compat',
           include: ['test/compat/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...(compatIsInstalled ? [] : ['test/compat/javascript/**'])],
+          isolate: true,
+        },
+      },
+      {
+        // Modal's SDK, and the fake of its service.
+        extends: true,
+        test: {
+          name: 'modal',
+          include: modalIsInstalled
+            ? ['test/backends/modal/*.test.ts']
+            : ['test/backends/modal/installed.test.ts'],
           isolate: true,
         },
       },

@@ -1,0 +1,168 @@
+/**
+ * Sandboxes of Modal as containers. This machine and a sandbox share nothing, so workspaces travel, and the server inside is
+ * reached through a relay: one command in the sandbox whose streams carry every connection.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type {
+  ContainerDriver,
+  ContainerRequest,
+  DriverLimits,
+  Examined,
+  ListedContainer,
+  Reached,
+} from '../containers/container-driver.ts';
+import { SERVER_KILLED } from '../containers/first-process.ts';
+import { reachByRelay } from '../containers/relay/reach-by-relay.ts';
+import { SandboxError } from '../errors.ts';
+import type { ConnectedModal } from './connect-modal.ts';
+import { ExecStream } from './exec-stream.ts';
+import { INSIDE, imageLayer } from './image-layer.ts';
+import type { ModalImage, ModalSandbox } from './modal-sdk.ts';
+import { programFiles } from './program-files.ts';
+import { RELAY_COMMAND, type SandboxSettings, sandboxParams } from './sandbox-params.ts';
+import { labelled, labelTags } from './tags.ts';
+import { within } from './within.ts';
+
+/** A first build pulls the image. */
+const BUILD_WITHIN_MS = 15 * 60_000;
+const CREATE_WITHIN_MS = 5 * 60_000;
+const ANSWER_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 500;
+const PRINTED_CHARACTERS = 4_000;
+
+export interface ModalDriverOptions extends SandboxSettings {
+  appName: string;
+  image: string;
+  connect(): Promise<ConnectedModal>;
+}
+
+interface Prepared extends ConnectedModal {
+  image: ModalImage;
+}
+
+/** A sandbox that this process has started. */
+interface Started {
+  sandbox: ModalSandbox;
+  printed: string;
+}
+
+export class ModalDriver implements ContainerDriver {
+  readonly name = 'modal';
+  readonly title = 'Modal';
+  readonly source: string;
+  readonly workspaces = { on: 'container' } as const;
+  readonly workspacesDir = INSIDE.workspaces;
+  readonly readyWithinMs = CREATE_WITHIN_MS;
+  readonly #options: ModalDriverOptions;
+  readonly #started = new Map<string, Started>();
+  #prepared: Prepared | undefined;
+
+  constructor(options: ModalDriverOptions) {
+    this.#options = options;
+    this.source = `the image ${options.image}`;
+  }
+
+  async prepare(): Promise<DriverLimits> {
+    try {
+      const connected = this.#prepared ?? (await this.#options.connect());
+      const base = connected.client.images.fromRegistry(this.#options.image);
+      const layered = base.dockerfileCommands(imageLayer(programFiles()));
+      const image = await within(BUILD_WITHIN_MS, 'build the image', layered.build(connected.app));
+      this.#prepared = { ...connected, image };
+    } catch (error) {
+      if (error instanceof SandboxError) throw error;
+      const message = `Modal cannot be used: ${(error as Error).message}`;
+      throw new SandboxError('backend_down', message, { cause: error });
+    }
+    return { memoryBytes: true, cpus: true };
+  }
+
+  async start(request: ContainerRequest, signal: AbortSignal): Promise<string> {
+    const { client, app, image } = this.#ready;
+    const params = sandboxParams(request, this.#options);
+    // Not given up half-way: the service might go on with it, and nobody would know of what it made.
+    const sandbox = await within(
+      CREATE_WITHIN_MS,
+      'create a sandbox',
+      client.sandboxes.create(app, image, params),
+    );
+    const started: Started = { sandbox, printed: '' };
+    this.#started.set(request.name, started);
+    void listen(started);
+    signal.throwIfAborted();
+    return sandbox.sandboxId;
+  }
+
+  async reach({ name }: ContainerRequest, signal: AbortSignal): Promise<Reached> {
+    const sandbox = await this.#find(name);
+    if (!sandbox) throw new Error(`there is no sandbox ${name}`);
+    const relay = await sandbox.exec(RELAY_COMMAND, { mode: 'binary', stderr: 'ignore' });
+    return await reachByRelay(new ExecStream(relay), signal);
+  }
+
+  async ended(name: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const sandbox = await this.#find(name);
+      if (!sandbox || (await sandbox.poll()) !== null) return;
+      await delay(LOOK_EVERY_MS, undefined, { signal });
+    }
+  }
+
+  async examine(name: string): Promise<Examined> {
+    const started = this.#started.get(name);
+    if (!started) throw new Error(`there is no sandbox ${name}`);
+    const code = await within(ANSWER_WITHIN_MS, 'look at a sandbox', started.sandbox.poll());
+    return { outOfMemory: code === SERVER_KILLED, printed: started.printed };
+  }
+
+  async list(label: string, value: string): Promise<ListedContainer[]> {
+    const { client, app } = this.#ready;
+    const found: ListedContainer[] = [];
+    const tags = labelTags({ [label]: value });
+    for await (const sandbox of client.sandboxes.list({ appId: app.appId, tags })) {
+      const container = labelled(await sandbox.getTags());
+      if (container) found.push(container);
+    }
+    return found;
+  }
+
+  async remove(name: string): Promise<void> {
+    const sandbox = await this.#find(name);
+    if (!sandbox) return;
+    await within(ANSWER_WITHIN_MS, 'end a sandbox', sandbox.terminate({ wait: true }));
+    sandbox.detach();
+    this.#started.delete(name);
+  }
+
+  get #ready(): Prepared {
+    if (!this.#prepared) throw new Error('the driver is not prepared');
+    return this.#prepared;
+  }
+
+  /** Undefined where none of that name runs, unless this process has started it. */
+  async #find(name: string): Promise<ModalSandbox | undefined> {
+    const started = this.#started.get(name);
+    if (started) return started.sandbox;
+    const { sdk, client } = this.#ready;
+    try {
+      return await within(
+        ANSWER_WITHIN_MS,
+        'find a sandbox',
+        client.sandboxes.fromName(this.#options.appName, name),
+      );
+    } catch (error) {
+      if (error instanceof sdk.NotFoundError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Its last words are wanted when it has ended, and then nobody may have them any more. */
+async function listen(started: Started): Promise<void> {
+  try {
+    for await (const text of started.sandbox.stderr)
+      started.printed = (started.printed + text).slice(-PRINTED_CHARACTERS);
+  } catch {
+    // What was heard until then is what there is.
+  }
+}

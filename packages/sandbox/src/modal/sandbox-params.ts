@@ -1,0 +1,64 @@
+/**
+ * What a sandbox is made with. Pure: the settings and the request in, the parameters of the SDK out.
+ *
+ * Always: no network unless it is allowed, an end of its life even if everybody forgets it, no secret, no volume, no port.
+ */
+import type { ContainerRequest } from '../containers/container-driver.ts';
+import { SOCKET_NAME } from '../containers/container-socket.ts';
+import { FIRST_PROCESS } from '../containers/first-process.ts';
+import type { ContainerServerConfig } from '../containers/server/main.ts';
+import { SERVER_PROGRAM } from '../containers/server-program.ts';
+import type { SandboxLimits } from '../limits.ts';
+import { INSIDE } from './image-layer.ts';
+import type { ModalSandboxParams } from './modal-sdk.ts';
+import { tagsOf } from './tags.ts';
+
+const MEGABYTE = 1024 * 1024;
+/** For the server inside, beyond what its commands may use. */
+const SERVER_MEMORY_MB = 128;
+
+const SOCKET = `${INSIDE.run}/${SOCKET_NAME}`;
+/** What an image says to a Node of its own is not for this one. */
+const PROGRAM = ['/usr/bin/env', 'NODE_OPTIONS=', INSIDE.node, `${INSIDE.package}/${SERVER_PROGRAM.entry}`];
+
+export const RELAY_COMMAND = [...PROGRAM, 'relay', SOCKET];
+
+export interface SandboxSettings {
+  regions: readonly string[];
+  /** Processors and megabytes of memory that are reserved. */
+  cpus: number;
+  memoryMb: number;
+  lifetimeS: number;
+}
+
+export function sandboxParams(request: ContainerRequest, settings: SandboxSettings): ModalSandboxParams {
+  const server: ContainerServerConfig = {
+    socketPath: SOCKET,
+    multiplexed: true,
+    backend: { ...request.backend, workspacesDir: INSIDE.workspaces },
+    version: SERVER_PROGRAM.version,
+  };
+  return {
+    name: request.name,
+    tags: tagsOf(request.name, request.labels),
+    command: [...FIRST_PROCESS, ...PROGRAM, JSON.stringify(server)],
+    timeoutMs: settings.lifetimeS * 1000,
+    blockNetwork: !request.allowNetwork,
+    ...(settings.regions.length > 0 ? { regions: [...settings.regions] } : {}),
+    ...resources(request.limits, settings),
+  };
+}
+
+/** Nothing is reserved beyond its limit. */
+function resources(
+  { memoryBytes, cpus }: SandboxLimits,
+  settings: SandboxSettings,
+): Partial<ModalSandboxParams> {
+  const most = memoryBytes === undefined ? undefined : Math.ceil(memoryBytes / MEGABYTE) + SERVER_MEMORY_MB;
+  return {
+    cpu: Math.min(settings.cpus, cpus ?? Number.POSITIVE_INFINITY),
+    ...(cpus === undefined ? {} : { cpuLimit: cpus }),
+    memoryMiB: Math.min(settings.memoryMb, most ?? Number.POSITIVE_INFINITY),
+    ...(most === undefined ? {} : { memoryLimitMiB: most }),
+  };
+}

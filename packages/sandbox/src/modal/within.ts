@@ -1,0 +1,10 @@
+/** The SDK waits for its service for as long as that takes; nobody here may. */
+export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`Modal took more than ${ms / 1000} s to ${what}`)), ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
