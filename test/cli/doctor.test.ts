@@ -69,7 +69,7 @@ test('on a complete machine it leaves nothing behind and says what to do next', 
   };
   const { code, stdout } = await talaria('http://127.0.0.1:1', ['doctor'], { env });
   expect(code).toBe(0);
-  for (const name of ['node', 'data', 'database', 'docker', 'sandbox', 'model', 'mcp', 'port']) {
+  for (const name of ['node', 'data', 'database', 'docker', 'modal', 'sandbox', 'model', 'mcp', 'port']) {
     expect(stdout).toMatch(new RegExp(`^[✓!] ${name} +\\S`, 'm'));
   }
   expect(stdout).toMatch(/✓ model +\S*scripted answered in [\d.]+s/);
@@ -134,6 +134,25 @@ describe('the database', () => {
       status: 'failed',
       detail: expect.stringMatching(/newer version/),
     });
+  });
+});
+
+describe('Modal', () => {
+  test('that is not used needs nothing', async () => {
+    const { check } = await doctor({});
+    expect(check.modal).toMatchObject({ status: 'ok', detail: 'not used: TALARIA_BACKEND is local' });
+  });
+
+  test('that is used needs its SDK, and the check says which', async () => {
+    const env = { TALARIA_BACKEND: 'modal', MODAL_TOKEN_ID: 'ak-1', MODAL_TOKEN_SECRET: 'as-kept-to-itself' };
+    const { code, check } = await doctor(env);
+    expect(code).toBe(1);
+    expect(check.modal).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('npm install modal@0.11.1'),
+      fix: expect.stringContaining('docs/modal.md'),
+    });
+    expect(JSON.stringify(check)).not.toContain('as-kept-to-itself');
   });
 });
 

@@ -1,6 +1,5 @@
 /**
- * The events of a run, each once and in order, over as many connections as needed. Those that arrive together come
- * together.
+ * The events of a run, each once and in order, over as many connections as needed.
  *
  *   connecting ──▶ reading ──the terminal event──▶ done (or at once: 204 says that nothing follows the cursor)
  *       ▲             │ lost, ended early, silent, damaged, or an event missing
@@ -10,13 +9,13 @@
  * ends the stream: there is never a silent gap. A stream that cannot be resumed (the server does not number its events,
  * or does not come back in time) ends with a `StreamInterruptedError`.
  */
-import type { RunEvent, SseMessage } from '@talaria/protocol';
+import type { RunEvent } from '@talaria/protocol';
 import { sleep } from './abort.ts';
 import type { Connection } from './connection.ts';
 import { type APIError, ConnectionError } from './errors.ts';
 import { EventSequence, NO_NUMBERS } from './event-sequence.ts';
 import { isTransient, retryAfterMs } from './retry.ts';
-import { readBatches } from './sse-messages.ts';
+import { readMessages } from './sse-messages.ts';
 import { NO_CONTENT } from './transport.ts';
 
 /** The state of the connection a stream reads from. */
@@ -51,7 +50,7 @@ const WAIT_MAX_MS = 60_000;
 /** How often a server may say that a stream is over without having sent one event of it. */
 const EMPTY_STREAMS_MAX = 3;
 
-export async function* followEvents(options: FollowOptions): AsyncGenerator<RunEvent[], void, undefined> {
+export async function* followEvents(options: FollowOptions): AsyncGenerator<RunEvent, void, undefined> {
   const { signal, reconnectMs } = options;
   const sequence = new EventSequence(options.runId, options.after);
   let connections = 0;
@@ -76,7 +75,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
         return;
       }
       openedAt = performance.now();
-      const batches = readBatches(connection, options.stallMs, {
+      const messages = readMessages(connection, options.stallMs, {
         onOpen: () => options.onConnection?.({ state: 'open' }),
         onComment: (text) => {
           closed ||= text === 'stream closed';
@@ -85,11 +84,10 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
           retryMs = ms;
         },
       });
-      for await (const messages of batches) {
-        const { events, damage } = takeAll(sequence, messages, connections);
-        progress ||= events.length > 0;
-        if (events.length > 0) yield events;
-        if (damage !== undefined) throw damage.error;
+      for await (const message of messages) {
+        const event = sequence.take(message, connections);
+        progress ||= event !== undefined;
+        if (event !== undefined) yield event;
         if (sequence.ended) return;
       }
       // Older servers close the stream of a stopped run cleanly but without a terminal event.
@@ -124,25 +122,6 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
     options.onConnection?.({ state: 'lost', attempt: retries, retryInMs: delayMs, error: failure });
     await sleep(delayMs, signal);
   }
-}
-
-/** The events up to the first message that is none: what came before it was received. */
-function takeAll(
-  sequence: EventSequence,
-  messages: readonly SseMessage[],
-  connections: number,
-): { events: RunEvent[]; damage?: { error: unknown } } {
-  const events: RunEvent[] = [];
-  for (const message of messages) {
-    try {
-      const event = sequence.take(message, connections);
-      if (event !== undefined) events.push(event);
-      if (sequence.ended) break;
-    } catch (error) {
-      return { events, damage: { error } };
-    }
-  }
-  return { events };
 }
 
 function before(cursor: number | undefined): number | undefined {

@@ -53,32 +53,6 @@ describe('reading', () => {
     expect(await client.runs.streamEvents(RUN).text()).toBe('ab');
   });
 
-  it('gives what arrived together in one batch, each event once, and the rest to the methods', async () => {
-    const first = Array.from({ length: 500 }, (_, seq) => delta(seq, '.')).join('');
-    const { client } = await serve((response) => end(response, first + completed(500)));
-    const stream = client.runs.streamEvents(RUN);
-    const batches: number[][] = [];
-    for await (const batch of stream.batches()) {
-      batches.push(batch.map(({ seq }) => seq));
-      expect(stream.cursor).toBe(batch.at(-1)!.seq);
-    }
-    expect(batches.flat()).toEqual(Array.from({ length: 501 }, (_, seq) => seq));
-    expect(batches.length).toBeLessThan(100);
-    expect(await stream.result()).toMatchObject({ event: 'run.completed' });
-    expect(await stream.text()).toBe('.'.repeat(500));
-    await expect(stream.batches().next()).rejects.toThrow('already read');
-
-    const left = client.runs.streamEvents(RUN);
-    for await (const [only] of left.batches()) {
-      expect(only!.seq).toBe(0);
-      break;
-    }
-    // Whoever leaves between events continues after the last one read, not after the last one received.
-    const looped = client.runs.streamEvents(RUN);
-    for await (const { seq } of looped) if (seq === 3) break;
-    expect(looped.cursor).toBe(3);
-  });
-
   it('can be finished by a method inside the loop', async () => {
     const { client } = await serve((response) => end(response, delta(0, 'a') + delta(1, 'b') + completed(2)));
     const stream = client.runs.streamEvents(RUN);

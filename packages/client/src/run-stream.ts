@@ -23,12 +23,8 @@ export class RunStream extends Reading<RunEvent> {
   #cursor: number | undefined;
   #terminal: TerminalEvent | undefined;
 
-  readonly #arrived: RunEvent[];
-
   constructor(options: FollowOptions) {
-    const arrived: RunEvent[] = [];
-    super(oneByOne(followEvents(options), arrived));
-    this.#arrived = arrived;
+    super(followEvents(options));
     this.runId = options.runId;
     this.#cursor = options.after;
   }
@@ -36,18 +32,6 @@ export class RunStream extends Reading<RunEvent> {
   /** The `seq` of the last event read: another stream of this run can begin `after` it. */
   get cursor(): number | undefined {
     return this.#cursor;
-  }
-
-  /**
-   * The events in groups: all that have arrived by the time they are asked for, at least one. For pages that show a long
-   * run from its beginning: a turn of the loop for each of 100 000 events would take seconds.
-   */
-  async *batches(): AsyncGenerator<RunEvent[], void, undefined> {
-    for await (const first of this) {
-      const others = this.#arrived.splice(0);
-      for (const event of others) this.observe(event);
-      yield [first, ...others];
-    }
   }
 
   /** The event that ended the run, after reading the rest. */
@@ -71,16 +55,5 @@ export class RunStream extends Reading<RunEvent> {
     this.#text.add(event);
     this.#cursor = event.seq;
     if (isTerminalEvent(event.event)) this.#terminal = event as TerminalEvent;
-  }
-}
-
-/** `arrived` holds what was received with the last event and has not been read. */
-async function* oneByOne(
-  batches: AsyncIterable<RunEvent[]>,
-  arrived: RunEvent[],
-): AsyncGenerator<RunEvent, void, undefined> {
-  for await (const batch of batches) {
-    arrived.push(...batch);
-    for (let event = arrived.shift(); event !== undefined; event = arrived.shift()) yield event;
   }
 }

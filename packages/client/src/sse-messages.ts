@@ -11,16 +11,8 @@ export interface MessageHandlers extends Omit<SseHandlers, 'onMessage'> {
 export async function* readMessages(
   connection: Connection,
   idleMs: number,
-): AsyncGenerator<SseMessage, void, undefined> {
-  for await (const messages of readBatches(connection, idleMs)) yield* messages;
-}
-
-/** The same, with all messages of a piece of the response together. */
-export async function* readBatches(
-  connection: Connection,
-  idleMs: number,
   { onOpen, ...handlers }: MessageHandlers = {},
-): AsyncGenerator<SseMessage[], void, undefined> {
+): AsyncGenerator<SseMessage, void, undefined> {
   const messages: SseMessage[] = [];
   const decoder = createSseDecoder({ ...handlers, onMessage: (message) => messages.push(message) });
   try {
@@ -33,7 +25,7 @@ export async function* readBatches(
       } catch (error) {
         throw damaged(error);
       }
-      if (messages.length > 0) yield messages.splice(0);
+      yield* messages.splice(0);
     }
   } finally {
     connection.close();

@@ -19,6 +19,10 @@ export const BACKENDS = {
     where: 'in Docker containers (docs/docker.md)',
     fix: 'See docs/docker.md, or use TALARIA_BACKEND=local',
   },
+  modal: {
+    where: 'in sandboxes of Modal (docs/modal.md)',
+    fix: 'See docs/modal.md, or use TALARIA_BACKEND=local',
+  },
 } as const satisfies Record<string, BackendFacts>;
 
 export type BackendName = keyof typeof BACKENDS;
@@ -26,7 +30,7 @@ export type BackendName = keyof typeof BACKENDS;
 export const BACKEND_NAMES = Object.keys(BACKENDS) as BackendName[];
 
 /** Planned and not built yet: the error for these names says so. */
-export const PLANNED_BACKENDS: readonly string[] = ['nomad', 'modal'];
+export const PLANNED_BACKENDS: readonly string[] = ['nomad'];
 
 export function whereToolsRun(): string {
   const places = Object.values<BackendFacts>(BACKENDS).map(({ where }) => where);

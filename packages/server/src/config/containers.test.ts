@@ -61,4 +61,18 @@ describe('a backend with containers', () => {
       'DOCKER_HOST is "ssh://somebody@somewhere"; allowed: unix:///path/to/docker.sock or tcp://host:port',
     ]);
   });
+
+  it('takes both halves of a token for Modal, or neither', () => {
+    const modal = { TALARIA_BACKEND: 'modal' };
+    expect(load({ env: modal }).config).toMatchObject({ backend: 'modal', modalImage: 'debian:13' });
+    const whole = { ...modal, MODAL_TOKEN_ID: 'ak-1', MODAL_TOKEN_SECRET: 'as-1' };
+    expect(load({ env: whole }).config).toMatchObject({ modalTokenId: 'ak-1', modalTokenSecret: 'as-1' });
+    expect(problemsOf({ env: { ...modal, MODAL_TOKEN_ID: 'ak-1' } })).toEqual([
+      'MODAL_TOKEN_ID is set and MODAL_TOKEN_SECRET is not; set both, or neither to use ~/.modal.toml',
+    ]);
+    expect(problemsOf({ env: { ...modal, MODAL_TOKEN_SECRET: 'as-1' } })).toEqual([
+      'MODAL_TOKEN_SECRET is set and MODAL_TOKEN_ID is not; set both, or neither to use ~/.modal.toml',
+    ]);
+    expect(load({ env: { MODAL_TOKEN_ID: 'ak-1' } }).config.backend).toBe('local');
+  });
 });

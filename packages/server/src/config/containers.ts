@@ -7,6 +7,8 @@ export const CONTAINER_SETTINGS = [
   'backend',
   'dockerImage',
   'dockerHost',
+  'modalTokenId',
+  'modalTokenSecret',
   'slotsPerContainer',
   'minContainers',
   'maxContainers',
@@ -40,7 +42,21 @@ export function checkBackend(values: Values, label: Label): Found {
       const { problems, warnings } = checkContainers(values, label);
       return { problems: [...checkDocker(values, label), ...problems], warnings };
     }
+    case 'modal': {
+      const { problems, warnings } = checkContainers(values, label);
+      return { problems: [...checkModal(values, label), ...problems], warnings };
+    }
   }
+}
+
+/** Half a token would be completed from a file that has another. */
+function checkModal({ modalTokenId, modalTokenSecret }: Values, label: Label): string[] {
+  if ((modalTokenId === undefined) === (modalTokenSecret === undefined)) return [];
+  const [given, missing] =
+    modalTokenId === undefined
+      ? (['modalTokenSecret', 'modalTokenId'] as const)
+      : (['modalTokenId', 'modalTokenSecret'] as const);
+  return [`${label(given)} is set and ${label(missing)} is not; set both, or neither to use ~/.modal.toml`];
 }
 
 function checkDocker({ dockerImage, dockerHost }: Values, label: Label): string[] {

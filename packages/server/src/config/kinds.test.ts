@@ -87,9 +87,9 @@ describe('choices', () => {
     expect(load({ env: { TALARIA_LOG_LEVEL: 'WARN' } }).config.logLevel).toBe('warn');
   });
 
-  it.each(['nomad', 'modal'])('say that %s is not supported yet', (backend) => {
-    expect(problemsOf({ argv: ['--backend', backend] })).toEqual([
-      `--backend is "${backend}": not supported yet in this version; allowed: local or docker`,
+  it('say that nomad is not supported yet', () => {
+    expect(problemsOf({ argv: ['--backend', 'nomad'] })).toEqual([
+      '--backend is "nomad": not supported yet in this version; allowed: local, docker or modal',
     ]);
   });
 });

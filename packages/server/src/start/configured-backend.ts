@@ -17,6 +17,14 @@ export async function configuredBackend(
     allowNetwork: config.allowNetwork,
     ...configuredLimits(config),
   };
+  const pooling = {
+    slotsPerContainer: config.slotsPerContainer,
+    minContainers: config.minContainers,
+    maxContainers: config.maxContainers,
+    warmSlots: config.warmSlots,
+    acquireTimeoutS: config.acquireTimeoutSeconds,
+    onTrouble,
+  };
   switch (config.backend) {
     case 'local': {
       const { LocalBackend } = await import('@talaria/sandbox/local');
@@ -31,16 +39,27 @@ export async function configuredBackend(
       const { DockerBackend } = await import('@talaria/sandbox/docker');
       return new DockerBackend({
         ...common,
+        ...pooling,
         // The configuration check requires an image.
         image: config.dockerImage ?? '',
         dockerHost: config.dockerHost,
         runtime: config.dockerRuntime,
-        slotsPerContainer: config.slotsPerContainer,
-        minContainers: config.minContainers,
-        maxContainers: config.maxContainers,
-        warmSlots: config.warmSlots,
-        acquireTimeoutS: config.acquireTimeoutSeconds,
-        onTrouble,
+      });
+    }
+    case 'modal': {
+      const { ModalBackend } = await import('@talaria/sandbox/modal');
+      return new ModalBackend({
+        ...common,
+        ...pooling,
+        tokenId: config.modalTokenId,
+        tokenSecret: config.modalTokenSecret,
+        environment: config.modalEnvironment,
+        app: config.modalApp,
+        image: config.modalImage,
+        regions: config.modalRegions?.split(',').map((region) => region.trim()),
+        reservedCpus: config.modalCpus,
+        reservedMemoryMb: config.modalMemoryMb,
+        lifetimeS: config.modalTimeoutSeconds,
       });
     }
   }

@@ -14,6 +14,7 @@ import { checkDataDirectory } from './checks/data-directory.ts';
 import { checkDatabase } from './checks/database.ts';
 import { checkDocker } from './checks/docker.ts';
 import { checkMcpServers } from './checks/mcp.ts';
+import { checkModal } from './checks/modal.ts';
 import { checkModel } from './checks/model.ts';
 import { checkNode } from './checks/node.ts';
 import { checkPeers } from './checks/peers.ts';
@@ -28,6 +29,7 @@ type Check = readonly [name: string, check: (config: Config) => Finding | Promis
 const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
   local: undefined,
   docker: ['docker', checkDocker],
+  modal: ['modal', checkModal],
 };
 
 /** What only a server that works on runs needs. */
