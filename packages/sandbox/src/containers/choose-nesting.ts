@@ -17,15 +17,21 @@ export interface NestingChoice {
 }
 
 const HOW_TO_NEST =
-  'let containers make user namespaces (sysctl user.max_user_namespaces, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0) and have bubblewrap or util-linux in the image';
+  'let containers make user namespaces (sysctl user.max_user_namespaces, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0) and have bubblewrap or util-linux in them';
 
 export async function chooseNesting(
-  { title, noNesting }: ContainerDriver,
+  { title, noNesting, mustNest }: ContainerDriver,
   create: (nested: boolean) => ContainerSlots,
   slotsPerContainer: number,
 ): Promise<NestingChoice> {
   const nested = noNesting === undefined ? await tryNested(title, create(true)) : noNesting;
   if (typeof nested !== 'string') return nested;
+  if (mustNest !== undefined) {
+    throw new SandboxError(
+      'isolation_unavailable',
+      `Commands would not be isolated, because ${mustNest}: ${HOW_TO_NEST}. Found: ${nested}`,
+    );
+  }
   if (slotsPerContainer === 1) return await choosePlain(title, create(false), nested);
   const advice = noNesting === undefined ? `, or ${HOW_TO_NEST}` : '';
   throw new SandboxError(

@@ -1,6 +1,6 @@
 /**
- * The seam between `ContainerBackend`, which knows slots, workspaces and calls, and whatever runs containers: Docker, or a
- * plain process in the tests. A driver starts, reaches, checks, lists and ends containers, and nothing else.
+ * The seam between `ContainerBackend`, which knows slots, workspaces and calls, and whatever runs containers: Docker, Nomad,
+ * or a plain process in the tests. A driver starts, reaches, checks, lists and ends containers, and nothing else.
  *
  * - A container runs one program, the server inside (server/main.ts), and ends with it. The driver hands it a
  *   `ContainerServerConfig`.
@@ -35,6 +35,8 @@ export interface ContainerDriver {
   readonly noNesting?: string | undefined;
   /** How long a container that was started may take until its server is ready. Half a minute where nothing is said. */
   readonly readyWithinMs?: number | undefined;
+  /** Why a container alone isolates nothing, where that is so: without namespaces inside the backend does not start. */
+  readonly mustNest?: string | undefined;
 
   /** Checks what runs the containers, before the first one is started; rejects with what to change. */
   prepare(): Promise<DriverLimits>;

@@ -23,6 +23,10 @@ export const BACKENDS = {
     where: 'in sandboxes of Modal (docs/modal.md)',
     fix: 'See docs/modal.md, or use TALARIA_BACKEND=local',
   },
+  nomad: {
+    where: 'in tasks of a Nomad cluster (docs/nomad.md)',
+    fix: 'See docs/nomad.md, or use TALARIA_BACKEND=local',
+  },
 } as const satisfies Record<string, BackendFacts>;
 
 export type BackendName = keyof typeof BACKENDS;
@@ -30,7 +34,7 @@ export type BackendName = keyof typeof BACKENDS;
 export const BACKEND_NAMES = Object.keys(BACKENDS) as BackendName[];
 
 /** Planned and not built yet: the error for these names says so. */
-export const PLANNED_BACKENDS: readonly string[] = ['nomad'];
+export const PLANNED_BACKENDS: readonly string[] = ['kubernetes'];
 
 export function whereToolsRun(): string {
   const places = Object.values<BackendFacts>(BACKENDS).map(({ where }) => where);

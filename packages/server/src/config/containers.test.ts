@@ -11,6 +11,21 @@ describe('a backend with containers', () => {
     expect(load({ env: DOCKER }).config).toMatchObject({ backend: 'docker', dockerImage: 'debian:stable' });
   });
 
+  it('on Nomad needs an image for the driver docker, one slot per container there, and an address', () => {
+    const nomad = { TALARIA_BACKEND: 'nomad' };
+    expect(problemsOf({ env: nomad })).toEqual([expect.stringContaining('set TALARIA_NOMAD_IMAGE')]);
+    const image = { ...nomad, TALARIA_NOMAD_IMAGE: 'sandbox:1' };
+    expect(load({ env: image }).config).toMatchObject({ backend: 'nomad', nomadDriver: 'docker' });
+    expect(problemsOf({ env: { ...image, TALARIA_SLOTS_PER_CONTAINER: '2' } })).toEqual([
+      expect.stringMatching(/^TALARIA_SLOTS_PER_CONTAINER is 2; allowed: 1/),
+    ]);
+    const plain = { ...nomad, TALARIA_NOMAD_DRIVER: 'raw_exec', TALARIA_SLOTS_PER_CONTAINER: '2' };
+    expect(load({ env: plain }).config.nomadDriver).toBe('raw_exec');
+    expect(problemsOf({ env: { ...plain, NOMAD_ADDR: 'nomad:4646' } })).toEqual([
+      expect.stringMatching(/^NOMAD_ADDR is "nomad:4646"; allowed: http/),
+    ]);
+  });
+
   it('has by default as many containers as its runs need', () => {
     const containers = (env: Record<string, string>) =>
       load({ env: { ...DOCKER, ...env } }).config.maxContainers;

@@ -9,6 +9,9 @@ export const CONTAINER_SETTINGS = [
   'dockerHost',
   'modalTokenId',
   'modalTokenSecret',
+  'nomadDriver',
+  'nomadImage',
+  'nomadAddress',
   'slotsPerContainer',
   'minContainers',
   'maxContainers',
@@ -46,6 +49,10 @@ export function checkBackend(values: Values, label: Label): Found {
       const { problems, warnings } = checkContainers(values, label);
       return { problems: [...checkModal(values, label), ...problems], warnings };
     }
+    case 'nomad': {
+      const { problems, warnings } = checkContainers(values, label);
+      return { problems: [...checkNomad(values, label), ...problems], warnings };
+    }
   }
 }
 
@@ -69,6 +76,29 @@ function checkDocker({ dockerImage, dockerHost }: Values, label: Label): string[
   if (!/^unix:\/\/\/.|^tcp:\/\/[^/]/.test(dockerHost)) {
     problems.push(
       `${label('dockerHost')} is "${dockerHost}"; allowed: unix:///path/to/docker.sock or tcp://host:port`,
+    );
+  }
+  return problems;
+}
+
+function checkNomad(
+  { nomadDriver, nomadImage, nomadAddress, slotsPerContainer }: Values,
+  label: Label,
+): string[] {
+  const problems: string[] = [];
+  if (nomadDriver === 'docker' && nomadImage === undefined) {
+    problems.push(
+      `${label('backend')} is nomad and no image is named; set ${label('nomadImage')} to one that talaria sandbox-image made (docs/nomad.md), or ${label('nomadDriver')} to raw_exec`,
+    );
+  }
+  if (nomadDriver === 'docker' && slotsPerContainer > 1) {
+    problems.push(
+      `${label('slotsPerContainer')} is ${slotsPerContainer}; allowed: 1, because runs in one container of Nomad's docker driver cannot be kept apart`,
+    );
+  }
+  if (!/^https?:\/\/[^/]|^unix:\/\/\/./.test(nomadAddress)) {
+    problems.push(
+      `${label('nomadAddress')} is "${nomadAddress}"; allowed: http://host:port, https://host:port or unix:///path`,
     );
   }
   return problems;

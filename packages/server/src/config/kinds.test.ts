@@ -87,9 +87,9 @@ describe('choices', () => {
     expect(load({ env: { TALARIA_LOG_LEVEL: 'WARN' } }).config.logLevel).toBe('warn');
   });
 
-  it('say that nomad is not supported yet', () => {
-    expect(problemsOf({ argv: ['--backend', 'nomad'] })).toEqual([
-      '--backend is "nomad": not supported yet in this version; allowed: local, docker or modal',
+  it('say that kubernetes is not supported yet', () => {
+    expect(problemsOf({ argv: ['--backend', 'kubernetes'] })).toEqual([
+      '--backend is "kubernetes": not supported yet in this version; allowed: local, docker, modal or nomad',
     ]);
   });
 });

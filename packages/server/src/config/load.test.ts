@@ -90,6 +90,12 @@ it('starts from the documented defaults', () => {
     modalCpus: 0.25,
     modalMemoryMb: 512,
     modalTimeoutSeconds: 86_400,
+    nomadDriver: 'docker',
+    nomadDatacenters: '*',
+    nomadCpuMhz: 100,
+    nomadMemoryMb: 512,
+    nomadAddress: 'http://127.0.0.1:4646',
+    nomadSkipVerify: false,
     slotsPerContainer: 1,
     minContainers: 1,
     maxContainers: 10,
@@ -230,12 +236,12 @@ describe('the configuration file', () => {
 it('reports every problem together', () => {
   const problems = problemsOf({
     argv: ['--prot', '1', '--max-steps', '0'],
-    env: { TALARIA_LOG_LEVEL: 'loud', TALARIA_BACKEND: 'nomad' },
+    env: { TALARIA_LOG_LEVEL: 'loud', TALARIA_BACKEND: 'kubernetes' },
     files: { [FILE]: '{"lease_seconds": "15", "approvals": {"isolated": "maybe", "x": 1}}' },
   });
   expect([...problems].sort()).toEqual([
     '--max-steps is "0"; allowed: an integer from 1 to 1000000',
-    'TALARIA_BACKEND is "nomad": not supported yet in this version; allowed: local, docker or modal',
+    'TALARIA_BACKEND is "kubernetes": not supported yet in this version; allowed: local, docker, modal or nomad',
     'TALARIA_LOG_LEVEL is "loud"; allowed: trace, debug, info, warn, error, fatal or silent',
     `approvals.isolated in ${FILE} is "maybe"; allowed: ask or skip`,
     `lease_seconds in ${FILE} is "15"; allowed: a number of seconds from 1 to 3600`,

@@ -4,6 +4,7 @@
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
+import { nomadOptions } from './nomad-options.ts';
 import { configuredLimits } from './sandbox-limits.ts';
 
 export async function configuredBackend(
@@ -61,6 +62,10 @@ export async function configuredBackend(
         reservedMemoryMb: config.modalMemoryMb,
         lifetimeS: config.modalTimeoutSeconds,
       });
+    }
+    case 'nomad': {
+      const { NomadBackend } = await import('@talaria/sandbox/nomad');
+      return new NomadBackend({ ...common, ...nomadOptions(config), ...pooling });
     }
   }
 }

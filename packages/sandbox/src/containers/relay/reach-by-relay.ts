@@ -46,6 +46,7 @@ function greeted(stream: Duplex, signal: AbortSignal): Promise<void> {
     const abort = () => settle(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     stream.on('readable', read).on('error', settle).on('end', ended).on('close', ended);
+    if (stream.destroyed) settle(stream.errored ?? new Error('the relay ended at once'));
     if (signal.aborted) abort();
   });
 }

@@ -2,8 +2,8 @@
  * A relay, in the container: its standard input and output become a connection to the socket of the server inside, once
  * that is there. It ends with either.
  *
- * Where the machine at the other end just vanished, no input ever ends; so silence ends it, too. The other end's owner
- * pings every few seconds, so silence is no pause.
+ * Some platforms keep the input open when the other end has died, and all do when its machine has just vanished. So silence
+ * ends it, too: the other end pings every two seconds. The cost is that a server which is paused for a minute loses its containers.
  */
 import { lstat } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -12,7 +12,7 @@ import { ignoreMissing } from '../../workspace/files/workspace-path.ts';
 
 const LOOK_EVERY_MS = 5;
 const SOCKET_WITHIN_MS = 60_000;
-const SILENCE_MS = 5 * 60_000;
+const SILENCE_MS = 60_000;
 
 export async function relay(socketPath: string): Promise<void> {
   // Nothing is sent before the server inside has greeted, so nothing is lost here but the end.

@@ -5,11 +5,14 @@
 import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 const OURS = ['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', '_', 'TERM', 'TMPDIR', 'USER', 'LOGNAME'];
+/** What Nomad tells its tasks about themselves. */
+const THEIRS = /^NOMAD_/;
 
 export function imageEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {};
   // What was taken from this process is empty (docker/container-spec.ts).
-  for (const [name, value] of Object.entries(env)) if (value && !OURS.includes(name)) found[name] = value;
+  for (const [name, value] of Object.entries(env))
+    if (value && !OURS.includes(name) && !THEIRS.test(name)) found[name] = value;
   // The programs that build a sandbox are found in any case.
   if (found.PATH) found.PATH = `${found.PATH}:${SYSTEM_PATH}`;
   return found;

@@ -17,6 +17,7 @@ import { checkMcpServers } from './checks/mcp.ts';
 import { checkModal } from './checks/modal.ts';
 import { checkModel } from './checks/model.ts';
 import { checkNode } from './checks/node.ts';
+import { checkNomad } from './checks/nomad.ts';
 import { checkPeers } from './checks/peers.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPostgres } from './checks/postgres.ts';
@@ -30,6 +31,7 @@ const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
   local: undefined,
   docker: ['docker', checkDocker],
   modal: ['modal', checkModal],
+  nomad: ['nomad', checkNomad],
 };
 
 /** What only a server that works on runs needs. */

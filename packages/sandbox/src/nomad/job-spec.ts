@@ -1,0 +1,158 @@
+/**
+ * The job of one container. Pure: the settings and the request in, the body of Nomad's `register` call out.
+ *
+ * One batch job per container, which is placed once and never restarted: a count that is scaled ends the wrong one, and
+ * whoever stops an allocation of it gets another. Under the `docker` driver a container is as strict as those of the Docker
+ * backend (docker/container-spec.ts). `raw_exec` and `exec` leave the isolation to the server inside.
+ */
+import type { ContainerRequest } from '../containers/container-driver.ts';
+import { SOCKET_NAME } from '../containers/container-socket.ts';
+import { IMAGE_PROGRAM } from '../containers/image/image-context.ts';
+import type { ContainerServerConfig } from '../containers/server/main.ts';
+import { SERVER_PROGRAM } from '../containers/server-program.ts';
+import { SYSTEM_PATH } from '../host/system-path.ts';
+
+export const TASK = 'server';
+export const TASK_DRIVERS = ['docker', 'exec', 'raw_exec'] as const;
+export type TaskDriver = (typeof TASK_DRIVERS)[number];
+
+/** The exit code of a task whose server was killed; one that is killed as a whole has the signal's. */
+export const SERVER_KILLED = 99;
+
+const MEGABYTE = 1024 * 1024;
+const TMP_BYTES = 64 * MEGABYTE;
+const OPEN_FILES = 4_096;
+/** For the server inside, beyond what its commands may use. */
+const SERVER_MEMORY_MB = 128;
+const SERVER_PROCESSES = 64;
+const SANDBOX_USER = '65533:65533';
+const NANOSECONDS = 1e9;
+
+/** In the directory that Nomad gives a task, so that the socket's path is short. */
+const IN_TASK_DIR = 'cd "$NOMAD_TASK_DIR" && ';
+/** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
+const FIRST_PROCESS = ['-c', `${IN_TASK_DIR}"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
+const NAME_OF_WORKSPACES = 'workspaces';
+
+export interface JobSettings {
+  driver: TaskDriver;
+  /** Of the `docker` driver: one that `talaria sandbox-image` made. */
+  image?: string | undefined;
+  /** How the sandbox program is started on a node, where it is no image that has it. */
+  program: readonly string[];
+  namespace?: string | undefined;
+  region?: string | undefined;
+  datacenters: readonly string[];
+  nodePool?: string | undefined;
+  /** Each in three words: `node.class = sandbox`. */
+  constraints: readonly string[];
+  /** What a container reserves of a node's processors, in MHz. */
+  cpuMhz: number;
+  /** What a container reserves of a node's memory, where no limit says it. */
+  memoryMb: number;
+  /** What a container reserves of a node's disk. */
+  diskMb: number;
+}
+
+/** Where the server inside has its workspaces; relative to the task's directory where that has a long path. */
+export function workspacesDirOf(driver: TaskDriver): string {
+  return driver === 'raw_exec' ? NAME_OF_WORKSPACES : `/local/${NAME_OF_WORKSPACES}`;
+}
+
+/** On the machine that runs this: right where the nodes have Talaria under the same path. */
+export const OWN_PROGRAM: readonly string[] = [
+  SERVER_PROGRAM.nodePath,
+  `${SERVER_PROGRAM.packageDir}${SERVER_PROGRAM.entry}`,
+];
+
+function programOf({ driver, program }: Pick<JobSettings, 'driver' | 'program'>): readonly string[] {
+  return driver === 'docker' ? [IMAGE_PROGRAM] : program;
+}
+
+/** What is executed in the allocation to reach its server. */
+export function relayCommand(settings: Pick<JobSettings, 'driver' | 'program'>): string[] {
+  return ['/bin/sh', '-c', `${IN_TASK_DIR}exec "$@"`, 'sh', ...programOf(settings), 'relay', SOCKET_NAME];
+}
+
+export function jobSpec(settings: JobSettings, request: ContainerRequest): object {
+  const { namespace, region, datacenters, nodePool, diskMb } = settings;
+  return {
+    ID: request.name,
+    Name: request.name,
+    Type: 'batch',
+    ...(namespace ? { Namespace: namespace } : {}),
+    ...(region ? { Region: region } : {}),
+    ...(nodePool ? { NodePool: nodePool } : {}),
+    Datacenters: datacenters,
+    Constraints: settings.constraints.map(parseConstraint),
+    Meta: request.labels,
+    TaskGroups: [
+      {
+        Name: TASK,
+        Count: 1,
+        RestartPolicy: { Attempts: 0, Mode: 'fail', Interval: 3600 * NANOSECONDS, Delay: NANOSECONDS },
+        ReschedulePolicy: { Attempts: 0, Unlimited: false },
+        EphemeralDisk: { SizeMB: diskMb },
+        Tasks: [taskSpec(settings, request)],
+      },
+    ],
+  };
+}
+
+function taskSpec(settings: JobSettings, request: ContainerRequest): object {
+  const { driver } = settings;
+  const { memoryBytes } = request.limits;
+  return {
+    Name: TASK,
+    Driver: driver,
+    ...(driver === 'docker' ? { User: SANDBOX_USER } : {}),
+    Config: driver === 'docker' ? dockerConfig(settings, request) : plainConfig(settings, request),
+    Resources: {
+      CPU: settings.cpuMhz,
+      MemoryMB:
+        memoryBytes === undefined ? settings.memoryMb : Math.ceil(memoryBytes / MEGABYTE) + SERVER_MEMORY_MB,
+    },
+    // There is nothing to say good-bye for.
+    KillSignal: 'SIGKILL',
+    KillTimeout: NANOSECONDS,
+    LogConfig: { MaxFiles: 1, MaxFileSizeMB: 1 },
+  };
+}
+
+function dockerConfig(settings: JobSettings, request: ContainerRequest): object {
+  const { processes } = request.limits;
+  return {
+    image: settings.image,
+    entrypoint: ['/bin/sh', ...FIRST_PROCESS],
+    args: serverCommand(settings, request),
+    work_dir: '/',
+    ...(request.allowNetwork ? {} : { network_mode: 'none' }),
+    cap_drop: ['all'],
+    security_opt: ['no-new-privileges'],
+    readonly_rootfs: true,
+    ...(processes === undefined ? {} : { pids_limit: processes * request.slots + SERVER_PROCESSES }),
+    ulimit: [{ core: '0', nofile: `${OPEN_FILES}:${OPEN_FILES}` }],
+    mount: [{ type: 'tmpfs', target: '/tmp', tmpfs_options: [{ size: TMP_BYTES, mode: 0o1777 }] }],
+  };
+}
+
+/** What the agent's environment holds is nothing for a sandbox. */
+function plainConfig(settings: JobSettings, request: ContainerRequest): object {
+  const clean = ['/usr/bin/env', '-i', `PATH=${SYSTEM_PATH}`];
+  return { command: '/bin/sh', args: [...FIRST_PROCESS, ...clean, ...serverCommand(settings, request)] };
+}
+
+function serverCommand(settings: JobSettings, { backend }: ContainerRequest): string[] {
+  const config: ContainerServerConfig = {
+    socketPath: SOCKET_NAME,
+    multiplexed: true,
+    backend: { ...backend, workspacesDir: workspacesDirOf(settings.driver) },
+    version: SERVER_PROGRAM.version,
+  };
+  return [...programOf(settings), JSON.stringify(config)];
+}
+
+function parseConstraint(text: string): object {
+  const [, left = '', operand = '', right = ''] = /^(\S+)\s+(\S+)\s*(.*)$/.exec(text.trim()) ?? [];
+  return { LTarget: `\${${left}}`, Operand: operand, RTarget: right };
+}

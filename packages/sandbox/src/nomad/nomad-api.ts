@@ -1,0 +1,268 @@
+/**
+ * Nomad's HTTP API, as far as it is needed to run containers. Every call ends in bounded time. An agent that cannot be
+ * reached is a `SandboxError` with the code `backend_down` that says what to do; what Nomad refuses is a `NomadRefusal` in
+ * its own words. The token is in no message.
+ */
+import { readFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { SandboxError } from '../errors.ts';
+import { openWebSocket, WebSocketRefused } from '../web-socket/web-socket.ts';
+import { ExecStream } from './exec-stream.ts';
+import type { Allocation, Evaluation, JobSummary } from './nomad-types.ts';
+
+const QUICK_MS = 20_000;
+/** How long Nomad may keep an answer until something has changed. */
+const WAIT_S = 30;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const LOG_BYTES = 4_000;
+
+/** Where Nomad is and who asks, as Nomad's own clients read it from the variables of these names. */
+export interface NomadOptions {
+  /** NOMAD_ADDR: `http://host:port`, `https://host:port` or `unix:///path`. */
+  address: string;
+  token?: string | undefined;
+  namespace?: string | undefined;
+  region?: string | undefined;
+  /** Files in PEM. */
+  caCert?: string | undefined;
+  clientCert?: string | undefined;
+  clientKey?: string | undefined;
+  tlsServerName?: string | undefined;
+  skipVerify?: boolean | undefined;
+}
+
+export class NomadRefusal extends SandboxError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    const fix =
+      status === 403
+        ? ' The token needs the policy in docs/nomad.md; set NOMAD_TOKEN and NOMAD_NAMESPACE.'
+        : '';
+    super('backend_down', `Nomad refused: ${message}.${fix}`);
+    this.status = status;
+  }
+}
+
+interface CallOptions {
+  query?: Record<string, string>;
+  body?: object;
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number;
+}
+
+interface Answer {
+  status: number;
+  /** Of what was read; a question with it is answered when there is a later one. */
+  index: number;
+  body: Buffer;
+}
+
+export class NomadApi {
+  readonly #options: NomadOptions;
+  readonly #secure: boolean;
+  readonly #endpoint: Pick<RequestOptions, 'socketPath' | 'host' | 'port'>;
+  #tls: Promise<RequestOptions> | undefined;
+
+  constructor(options: NomadOptions) {
+    this.#options = options;
+    const url = URL.parse(options.address);
+    this.#secure = url?.protocol === 'https:';
+    this.#endpoint = endpointOf(url, options.address);
+  }
+
+  get address(): string {
+    return this.#options.address;
+  }
+
+  /** Answers with the evaluation that looks for a place for it. */
+  async registerJob(job: object): Promise<string> {
+    const { EvalID } = await this.#json<{ EvalID: string }>('PUT', '/v1/jobs', { body: { Job: job } });
+    return EvalID;
+  }
+
+  /** Without `purge` it stays to be looked at. */
+  async stopJob(name: string, { purge }: { purge: boolean }): Promise<void> {
+    const answer = await this.#call('DELETE', `/v1/job/${name}`, { query: { purge: String(purge) } });
+    if (answer.status !== 404) accept(answer);
+  }
+
+  listJobs(prefix: string): Promise<JobSummary[]> {
+    return this.#json('GET', '/v1/jobs', { query: { prefix, meta: 'true' } });
+  }
+
+  /** Whether the agent is there at all, which takes no token. */
+  leader(): Promise<string> {
+    return this.#json('GET', '/v1/status/leader');
+  }
+
+  /** Looks again whenever it has changed, until `done` has an answer. */
+  async untilEvaluation<T>(
+    id: string,
+    done: (evaluation: Evaluation) => T | undefined,
+    signal: AbortSignal,
+  ): Promise<T> {
+    return this.#until(`/v1/evaluation/${id}`, done, signal);
+  }
+
+  async untilAllocations<T>(
+    job: string,
+    done: (allocations: Allocation[]) => T | undefined,
+    signal: AbortSignal,
+  ): Promise<T> {
+    return this.#until(`/v1/job/${job}/allocations`, done, signal);
+  }
+
+  allocations(job: string): Promise<Allocation[]> {
+    return this.#json('GET', `/v1/job/${job}/allocations`);
+  }
+
+  /** The end of what a task printed. The agent answers 200 also where it could not read it. */
+  async taskLog(allocation: string, task: string, type: 'stdout' | 'stderr'): Promise<string> {
+    const query = { task, type, plain: 'true', origin: 'end', offset: String(LOG_BYTES) };
+    const answer = await this.#call('GET', `/v1/client/fs/logs/${allocation}`, { query });
+    accept(answer);
+    return answer.body.toString('utf8').trim();
+  }
+
+  /** Its input and output as one stream. */
+  async exec(
+    allocation: string,
+    task: string,
+    command: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Duplex> {
+    const query = { task, tty: 'false', command: JSON.stringify(command) };
+    const path = this.#path(`/v1/client/allocation/${allocation}/exec`, query);
+    const options = {
+      ...this.#endpoint,
+      ...(await this.#tlsOptions()),
+      path,
+      headers: this.#headers(),
+      signal,
+    };
+    try {
+      return new ExecStream(await openWebSocket({ ...options, secure: this.#secure, sends: 'text' }));
+    } catch (error) {
+      if (error instanceof WebSocketRefused) throw new NomadRefusal(error.status, error.message);
+      throw this.#explain(error as NodeJS.ErrnoException, signal);
+    }
+  }
+
+  async #until<T, Answered>(
+    path: string,
+    done: (answer: Answered) => T | undefined,
+    signal: AbortSignal,
+  ): Promise<T> {
+    for (let index = 0; ; ) {
+      const query = { index: String(index), wait: `${WAIT_S}s` };
+      // Nomad lets up to a sixteenth pass beyond the time it is given.
+      const answer = await this.#call('GET', path, { query, signal, timeoutMs: WAIT_S * 2_000 });
+      accept(answer);
+      const found = done(JSON.parse(answer.body.toString('utf8')) as Answered);
+      if (found !== undefined) return found;
+      // An index that goes back is one of another server, after a restart.
+      index = answer.index < index ? 0 : answer.index;
+    }
+  }
+
+  async #json<T>(method: string, path: string, options?: CallOptions): Promise<T> {
+    const answer = await this.#call(method, path, options);
+    accept(answer);
+    return JSON.parse(answer.body.toString('utf8')) as T;
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    { query = {}, body, signal, timeoutMs = QUICK_MS }: CallOptions = {},
+  ): Promise<Answer> {
+    const limit = AbortSignal.timeout(timeoutMs);
+    const options = {
+      ...this.#endpoint,
+      ...(await this.#tlsOptions()),
+      ...{ method, path: this.#path(path, query), headers: this.#headers() },
+      // One connection per call: an agent that was restarted is found at once.
+      agent: false as const,
+      signal: signal ? AbortSignal.any([limit, signal]) : limit,
+    };
+    return new Promise<Answer>((resolve, reject) => {
+      const fail = (error: NodeJS.ErrnoException) => reject(this.#explain(error, signal, limit));
+      const outgoing = (this.#secure ? httpsRequest : httpRequest)(options, (incoming) => {
+        readAnswer(incoming).then(resolve, fail);
+      });
+      outgoing.on('error', fail);
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  #path(path: string, query: Record<string, string>): string {
+    const { namespace, region } = this.#options;
+    const all = { ...query, ...(namespace ? { namespace } : {}), ...(region ? { region } : {}) };
+    return `${path}?${new URLSearchParams(all)}`;
+  }
+
+  #headers(): Record<string, string> {
+    const { token } = this.#options;
+    return token ? { 'x-nomad-token': token } : {};
+  }
+
+  /** Read once: whoever renews them restarts the server. */
+  #tlsOptions(): Promise<RequestOptions> {
+    this.#tls ??= this.#secure ? readTls(this.#options) : Promise.resolve({});
+    return this.#tls;
+  }
+
+  #explain(error: NodeJS.ErrnoException, signal?: AbortSignal, limit?: AbortSignal): Error {
+    if (signal?.aborted) return signal.reason as Error;
+    if (error instanceof SandboxError) return error;
+    const at = `Nomad at ${this.address}`;
+    const text = limit?.aborted
+      ? `${at} did not answer in time; see whether its servers have a leader.`
+      : `${at} does not answer (${error.code ?? error.message}): start the agent, or name the right address in NOMAD_ADDR.`;
+    return new SandboxError('backend_down', text, { cause: error });
+  }
+}
+
+function endpointOf(url: URL | null, address: string): Pick<RequestOptions, 'socketPath' | 'host' | 'port'> {
+  if (url?.protocol === 'unix:' && url.pathname.length > 1) return { socketPath: url.pathname };
+  if ((url?.protocol === 'http:' || url?.protocol === 'https:') && url.hostname !== '') {
+    const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+    return { host: url.hostname.replace(/^\[|\]$/g, ''), port };
+  }
+  throw new SandboxError(
+    'invalid_request',
+    `NOMAD_ADDR should be http://host:port, https://host:port or unix:///path, not ${address}.`,
+  );
+}
+
+async function readTls({ caCert, clientCert, clientKey, tlsServerName, skipVerify }: NomadOptions) {
+  const read = (path: string | undefined) => (path ? readFile(path) : undefined);
+  const [ca, cert, key] = await Promise.all([read(caCert), read(clientCert), read(clientKey)]);
+  return {
+    ...(ca ? { ca } : {}),
+    ...(cert ? { cert } : {}),
+    ...(key ? { key } : {}),
+    ...(tlsServerName ? { servername: tlsServerName } : {}),
+    rejectUnauthorized: !skipVerify,
+  };
+}
+
+async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
+    chunks.push(chunk);
+  }
+  const index = Number(incoming.headers['x-nomad-index'] ?? 0);
+  return { status: incoming.statusCode ?? 0, index, body: Buffer.concat(chunks) };
+}
+
+function accept({ status, body }: Answer): void {
+  if (status < 400) return;
+  throw new NomadRefusal(status, body.toString('utf8').trim() || `status ${status}`);
+}

@@ -1,0 +1,21 @@
+/** Nomad's own agent, and real tasks. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { describeNomadAcl } from './nomad-acl.contract.ts';
+import { describeNomadDocker } from './nomad-docker.contract.ts';
+import { describeNomadFailures } from './nomad-failures.contract.ts';
+import { NomadAgent, whyNoNomad } from './testing/nomad-agent.ts';
+
+const reason = whyNoNomad();
+const title = reason === undefined ? 'nomad' : `nomad (missing: ${reason})`;
+
+describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, async () => {
+  let agent: NomadAgent;
+  beforeAll(async () => {
+    agent = await NomadAgent.start();
+  });
+  afterAll(() => agent[Symbol.asyncDispose]());
+
+  describeNomadFailures(() => agent);
+  describeNomadAcl();
+  await describeNomadDocker();
+});

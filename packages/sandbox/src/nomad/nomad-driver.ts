@@ -1,0 +1,154 @@
+/**
+ * Containers as batch jobs of a Nomad cluster, anywhere on it: nothing is shared with this machine. Each is reached by the
+ * streams of one `alloc exec`, which needs no port and works without a network.
+ */
+import type {
+  ContainerDriver,
+  ContainerRequest,
+  DriverLimits,
+  Examined,
+  ListedContainer,
+  Reached,
+} from '../containers/container-driver.ts';
+import { reachByRelay } from '../containers/relay/reach-by-relay.ts';
+import { SandboxError } from '../errors.ts';
+import { type JobSettings, jobSpec, relayCommand, SERVER_KILLED, TASK, workspacesDirOf } from './job-spec.ts';
+import type { NomadApi } from './nomad-api.ts';
+import type { Allocation, Evaluation, TaskEvent } from './nomad-types.ts';
+
+/** A node may have to pull the image first. */
+const RUNNING_WITHIN_MS = 5 * 60_000;
+const ENDED_WITHIN_MS = 60_000;
+const PREFIX = 'talaria-';
+const TERMINAL = ['complete', 'failed', 'lost'];
+
+const NO_NESTING =
+  'Nomad’s docker driver covers parts of /proc, so no namespaces can be made in its containers';
+const NO_CPU_LIMIT =
+  'Nomad shares processor time out and does not hold a task to its share; reserve it with TALARIA_NOMAD_CPU_MHZ';
+
+export class NomadDriver implements ContainerDriver {
+  readonly name = 'nomad';
+  readonly title = 'Nomad';
+  readonly source: string;
+  readonly workspaces = { on: 'container' } as const;
+  readonly workspacesDir: string;
+  readonly noNesting: string | undefined;
+  readonly mustNest: string | undefined;
+  readonly #api: NomadApi;
+  readonly #settings: JobSettings;
+  readonly #allocations = new Map<string, string>();
+
+  constructor(api: NomadApi, settings: JobSettings) {
+    const { driver, image } = settings;
+    this.#api = api;
+    this.#settings = settings;
+    this.source = driver === 'docker' ? `the image ${image}` : `the driver ${driver}`;
+    this.workspacesDir = workspacesDirOf(driver);
+    if (driver === 'docker') this.noNesting = NO_NESTING;
+    if (driver === 'raw_exec')
+      this.mustNest = 'a task of Nomad’s raw_exec driver is a plain process of its node';
+  }
+
+  async prepare(): Promise<DriverLimits> {
+    await this.#api.leader();
+    await this.#api.listJobs(PREFIX);
+    if (this.#settings.driver !== 'docker') return {};
+    return { memoryBytes: true, processes: true, cpus: NO_CPU_LIMIT };
+  }
+
+  async start(request: ContainerRequest, signal: AbortSignal): Promise<string> {
+    const evaluation = await this.#api.registerJob(jobSpec(this.#settings, request));
+    const any = AbortSignal.any([signal, AbortSignal.timeout(RUNNING_WITHIN_MS)]);
+    await this.#api.untilEvaluation(evaluation, placed, any);
+    const id = await this.#api.untilAllocations(request.name, running, any);
+    this.#allocations.set(request.name, id);
+    return id;
+  }
+
+  async reach({ name }: ContainerRequest, signal: AbortSignal): Promise<Reached> {
+    const id = this.#allocations.get(name);
+    if (id === undefined) throw new Error(`the container ${name} was not started here`);
+    const stream = await this.#api.exec(id, TASK, relayCommand(this.#settings), signal);
+    return await reachByRelay(stream, signal);
+  }
+
+  async ended(name: string, signal: AbortSignal): Promise<void> {
+    await this.#api.untilAllocations(name, allEnded, signal);
+  }
+
+  async examine(name: string): Promise<Examined> {
+    const allocation = newest(await this.#api.allocations(name));
+    if (!allocation) throw new Error(`Nomad has no allocation of ${name}`);
+    const events = eventsOf(allocation);
+    const outOfMemory = events.some(
+      ({ ExitCode, Details }) => ExitCode === SERVER_KILLED && Details?.oom_killed === 'true',
+    );
+    const log = await this.#api.taskLog(allocation.ID, TASK, 'stderr').catch(() => '');
+    return { outOfMemory, printed: log || describeEvents(events) };
+  }
+
+  async list(label: string, value: string): Promise<ListedContainer[]> {
+    const jobs = await this.#api.listJobs(PREFIX);
+    return jobs
+      .map(({ ID, Meta }) => ({ name: ID, labels: Meta ?? {} }))
+      .filter(({ labels }) => labels[label] === value);
+  }
+
+  /** Purged only when its task has ended: after that nobody could find out whether it still runs. */
+  async remove(name: string): Promise<void> {
+    await this.#api.stopJob(name, { purge: false });
+    await this.#api.untilAllocations(name, allEnded, AbortSignal.timeout(ENDED_WITHIN_MS));
+    await this.#api.stopJob(name, { purge: true });
+    this.#allocations.delete(name);
+  }
+}
+
+/** Throws where there is no place for it: Nomad would wait until there is. */
+function placed({ Status, StatusDescription, FailedTGAllocs }: Evaluation): true | undefined {
+  const failed = Object.values(FailedTGAllocs ?? {})[0];
+  if (failed) {
+    const exhausted = Object.entries(failed.DimensionExhausted ?? {});
+    const filtered = Object.entries(failed.ConstraintFiltered ?? {});
+    const reasons = [
+      ...exhausted.map(([what, nodes]) => `${what} is used up on ${nodes} of them`),
+      ...filtered.map(([what, nodes]) => `${nodes} of them do not have ${what}`),
+    ];
+    const nodes = `${failed.NodesEvaluated ?? 0} nodes were looked at`;
+    throw new SandboxError(
+      'slot_unavailable',
+      `Nomad has no room for another container: ${[nodes, ...reasons].join(', ')}. Add nodes, reserve less, or lower TALARIA_MAX_CONTAINERS.`,
+    );
+  }
+  if (Status === 'complete') return true;
+  if (Status === 'pending' || Status === 'blocked') return undefined;
+  throw new SandboxError('container_failed', `Nomad placed no container: ${StatusDescription || Status}.`);
+}
+
+function running(allocations: Allocation[]): string | undefined {
+  const allocation = newest(allocations);
+  if (allocation?.ClientStatus === 'running') return allocation.ID;
+  if (!allocation || !TERMINAL.includes(allocation.ClientStatus)) return undefined;
+  const said =
+    describeEvents(eventsOf(allocation)) || allocation.ClientDescription || allocation.ClientStatus;
+  throw new SandboxError('container_failed', `its task ended before it ran: ${said}`);
+}
+
+function allEnded(allocations: Allocation[]): true | undefined {
+  return allocations.every(({ ClientStatus }) => TERMINAL.includes(ClientStatus)) || undefined;
+}
+
+function newest(allocations: Allocation[]): Allocation | undefined {
+  return allocations.toSorted((one, other) => other.CreateIndex - one.CreateIndex)[0];
+}
+
+function eventsOf({ TaskStates }: Allocation): TaskEvent[] {
+  return TaskStates?.[TASK]?.Events ?? [];
+}
+
+function describeEvents(events: readonly TaskEvent[]): string {
+  return events
+    .map(({ DisplayMessage }) => DisplayMessage)
+    .filter(Boolean)
+    .join('\n');
+}

@@ -1,0 +1,35 @@
+/** What is read of Nomad's answers. */
+export interface Evaluation {
+  Status: string;
+  StatusDescription?: string;
+  /** Per task group, where no place was found. */
+  FailedTGAllocs?: Record<string, FailedPlacement> | null;
+}
+
+export interface FailedPlacement {
+  NodesEvaluated?: number;
+  /** By what ran out: `memory`, `cpu`. */
+  DimensionExhausted?: Record<string, number> | null;
+  ConstraintFiltered?: Record<string, number> | null;
+}
+
+export interface TaskEvent {
+  Type: string;
+  DisplayMessage?: string;
+  ExitCode?: number;
+  Details?: Record<string, string>;
+}
+
+export interface Allocation {
+  ID: string;
+  CreateIndex: number;
+  /** `pending`, `running`, and then for good `complete`, `failed` or `lost`. */
+  ClientStatus: string;
+  ClientDescription?: string;
+  TaskStates?: Record<string, { State: string; Events?: TaskEvent[] | null }> | null;
+}
+
+export interface JobSummary {
+  ID: string;
+  Meta?: Record<string, string> | null;
+}
