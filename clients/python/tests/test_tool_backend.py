@@ -147,11 +147,16 @@ def test_results_stream_as_they_come() -> None:
         async with Talaria() as client:
             slot = await client.slots.acquire()
             try:
-                calls: list[Dict[str, Any]] = [
-                    {"slot_id": slot["id"], "tool": "bash", "args": {"command": command}}
-                    for command in ("until [ -e go ]; do sleep 0.05; done; echo last", "echo first; touch go")
-                ]
-                seen = [(index, result["output"]) async for index, result in client.slots.stream(calls)]
+
+                def bash(command: str) -> Dict[str, Any]:
+                    return {"slot_id": slot["id"], "tool": "bash", "args": {"command": command}}
+
+                calls = [bash("until [ -e go ]; do sleep 0.05; done; echo last"), bash("echo first")]
+                seen = []
+                async for index, result in client.slots.stream(calls):
+                    seen.append((index, result["output"]))
+                    if index == 1:
+                        await client.slots.execute([bash("touch go")])
                 assert seen == [(1, "first\n"), (0, "last\n")]
             finally:
                 await client.slots.release(slot["id"])
