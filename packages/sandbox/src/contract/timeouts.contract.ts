@@ -42,7 +42,7 @@ export function describeTimeouts({ backend, call, when }: ContractTools, many: n
     test(
       `${many} commands that time out leave nothing either`,
       {
-        timeout: LIMIT_MS,
+        timeout: LIMIT_MS + many * 1_000,
         tags: ['soak'],
       },
       () => timeOut(many),
