@@ -1,5 +1,5 @@
 /**
- * What each isolation costs, measured side by side and written into docs/isolation.md: `npm run docs:isolation`. An
+ * Measures what each isolation costs, one beside the other, and writes it into docs/isolation.md: `npm run docs:isolation`. An
  * isolation that this machine does not have keeps its column empty, with the reason on the terminal.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

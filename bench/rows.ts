@@ -20,7 +20,7 @@ export interface Row {
   ours: number[];
   floor?: { name: string; rounds: number[] };
   aim?: Aim;
-  /** What a reader has to know to interpret the figures. */
+  /** A remark that explains the figures to a reader. */
   note?: string;
 }
 

@@ -126,7 +126,7 @@ if (values.json !== undefined) {
   const report = { machine, rows: rows.map((row) => ({ ...row, ...judgedFields(row) })), missing, failures };
   writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 }
-// What a failed scenario may have left pending must not keep this process alive.
+// A failed scenario may have left timers or sockets, which would keep this process alive.
 process.exit(failures.length > 0 ? 1 : 0);
 
 function judgedFields(row: Row) {

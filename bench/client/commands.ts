@@ -24,12 +24,12 @@ export async function timeOf(action: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Of this many, one after the other. */
+/** Measures the action `count` times, one after the other, and returns the median. */
 export function medianTime(count: number, action: () => Promise<unknown>): Promise<number> {
   return medianTimeWide(1, count, action);
 }
 
-/** Of this many in each of `width` lanes, which run side by side. */
+/** Measures the action `count` times in each of `width` lanes, which run at the same time, and returns the median. */
 export async function medianTimeWide(
   width: number,
   count: number,

@@ -12,7 +12,7 @@ export async function insertRate(url: string, rows: number, atOnce: number): Pro
   const client = new pg.Client(url);
   await client.connect();
   try {
-    // What the journal stores of an event.
+    // These columns are the ones that the journal writes for an event.
     await client.query(`CREATE TABLE IF NOT EXISTS bare_records (
       run bigint NOT NULL, pos integer NOT NULL, seq integer, event text NOT NULL, at bigint NOT NULL, public text,
       private text, PRIMARY KEY (run, pos))`);

@@ -5,7 +5,7 @@
 import { Duplex } from 'node:stream';
 
 const MAX_SAID_BYTES = 2_000;
-/** Of input in one message. */
+/** How much input one message carries. */
 const CHUNK_BYTES = 64 * 1024;
 
 interface Output {
@@ -25,7 +25,7 @@ export class ExecStream extends Duplex {
     this.#messages = messages;
     messages.on('data', (message: Buffer) => this.#receive(message));
     messages.on('error', (error) => this.destroy(error));
-    // It may have failed before anybody listened, and so may this.
+    // The WebSocket may have failed before this stream listened. This stream, too, may fail before somebody listens to it.
     this.on('error', () => {});
     if (messages.errored) this.destroy(messages.errored);
     for (const event of ['end', 'close']) messages.once(event, () => this.destroy());
@@ -36,13 +36,11 @@ export class ExecStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
-    let last = done;
-    for (let start = 0; start < chunk.length; start += CHUNK_BYTES) {
-      const data = chunk.subarray(start, start + CHUNK_BYTES).toString('base64');
-      const isLast = start + CHUNK_BYTES >= chunk.length;
-      this.#messages.write(Buffer.from(JSON.stringify({ stdin: { data } })), isLast ? last : undefined);
-      if (isLast) last = () => {};
+    let start = 0;
+    for (; start + CHUNK_BYTES < chunk.length; start += CHUNK_BYTES) {
+      this.#messages.write(stdin(chunk.subarray(start, start + CHUNK_BYTES)));
     }
+    this.#messages.write(stdin(chunk.subarray(start)), done);
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -59,7 +57,7 @@ export class ExecStream extends Duplex {
     try {
       output = JSON.parse(message.toString('utf8'));
     } catch {
-      this.destroy(new Error('Nomad sent something else than JSON over an exec'));
+      this.destroy(new Error('Nomad sent a message over an exec that is not JSON'));
       return;
     }
     const { stdout, stderr, exited, result } = output;
@@ -70,6 +68,10 @@ export class ExecStream extends Duplex {
     if (code === 0) this.push(null);
     else this.destroy(new Error(`the relay ended with ${code}: ${this.#said.trim() || 'it said nothing'}`));
   }
+}
+
+function stdin(bytes: Buffer): Buffer {
+  return Buffer.from(JSON.stringify({ stdin: { data: bytes.toString('base64') } }));
 }
 
 function decode(data: string): string {

@@ -25,7 +25,7 @@ const REQUEST: ContainerRequest = {
   directory: new ContainerDirectory('/nowhere'),
 };
 
-// What Nomad's types are is none of our business.
+// The test reads Nomad's body without Nomad's types.
 // biome-ignore lint/suspicious/noExplicitAny: read by the test alone
 const taskOf = (spec: object) => (spec as any).TaskGroups[0].Tasks[0];
 

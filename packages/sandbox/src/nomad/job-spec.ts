@@ -36,9 +36,9 @@ const NAME_OF_WORKSPACES = 'workspaces';
 
 export interface JobSettings {
   driver: TaskDriver;
-  /** Of the `docker` driver: one that `talaria sandbox-image` made. */
+  /** The `docker` driver runs it; `talaria sandbox-image` makes it. */
   image?: string | undefined;
-  /** How the sandbox program is started on a node, where it is no image that has it. */
+  /** The command that starts the sandbox program on a node. The `docker` driver takes the one in its image instead. */
   program: readonly string[];
   namespace?: string | undefined;
   region?: string | undefined;
@@ -112,7 +112,7 @@ function taskSpec(settings: JobSettings, request: ContainerRequest): object {
       MemoryMB:
         memoryBytes === undefined ? settings.memoryMb : Math.ceil(memoryBytes / MEGABYTE) + SERVER_MEMORY_MB,
     },
-    // There is nothing to say good-bye for.
+    // The server inside has nothing to save, so it needs no time to shut down.
     KillSignal: 'SIGKILL',
     KillTimeout: NANOSECONDS,
     LogConfig: { MaxFiles: 1, MaxFileSizeMB: 1 },
@@ -136,7 +136,7 @@ function dockerConfig(settings: JobSettings, request: ContainerRequest): object 
   };
 }
 
-/** What the agent's environment holds is nothing for a sandbox. */
+/** Starts from an empty environment: the agent's may hold secrets. */
 function plainConfig(settings: JobSettings, request: ContainerRequest): object {
   const clean = ['/usr/bin/env', '-i', `PATH=${SYSTEM_PATH}`];
   return { command: '/bin/sh', args: [...FIRST_PROCESS, ...clean, ...serverCommand(settings, request)] };
