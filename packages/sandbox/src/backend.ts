@@ -14,7 +14,9 @@
  * - The holder of a slot can read files of its workspace (`readArtifact` and similar, limited in size and time). Files
  *   can also be read by trajectory, without a slot (`openWorkspace`, streamed). artifacts.ts says what holds for both.
  *   They fail with a `SandboxError`.
- * - A snapshot can carry a workspace to another machine; snapshots.ts says what it holds.
+ * - Files can be written by trajectory (`openWriter`), with or without a slot; writing.ts says what holds.
+ * - A capture says what changed in a workspace; captures.ts says what it holds. A snapshot can carry a workspace to another
+ *   machine; snapshots.ts says what it holds.
  */
 import type { Readable } from 'node:stream';
 import type {
@@ -26,14 +28,16 @@ import type {
   ReadArtifactOptions,
   WorkspaceReader,
 } from './artifacts.ts';
-import type { LimitStatus } from './limits.ts';
 import type {
-  RestoredWorkspace,
-  RestoreOptions,
-  SnapshotOptions,
-  SurveyOptions,
-  WorkspaceSurvey,
-} from './snapshots.ts';
+  CapturedFile,
+  CapturedPath,
+  CaptureOptions,
+  ReadFilesOptions,
+  WorkspaceCapture,
+} from './captures.ts';
+import type { LimitStatus } from './limits.ts';
+import type { RestoredWorkspace, RestoreOptions, SnapshotOptions } from './snapshots.ts';
+import type { OpenWriterOptions, WorkspaceWriter } from './writing.ts';
 
 /**
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
@@ -199,8 +203,19 @@ export interface ToolBackend {
    * The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined if there is none.
    */
   openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
-  /** The size of a trajectory's workspace, found without reading a file; undefined if there is none. */
-  surveyWorkspace(trajectoryId: string, options?: SurveyOptions): Promise<WorkspaceSurvey | undefined>;
+  /** For writing into the workspace of a trajectory; undefined if there is none and none is to be created. */
+  openWriter(trajectoryId: string, options?: OpenWriterOptions): Promise<WorkspaceWriter | undefined>;
+  /** What is in a trajectory's workspace, or what changed in it; undefined if there is none. */
+  captureWorkspace(trajectoryId: string, options?: CaptureOptions): Promise<WorkspaceCapture | undefined>;
+  /**
+   * The content of files, in the order of the paths. Paths at which there is no readable file any more are left out, all of
+   * them if there is no workspace.
+   */
+  readFiles(
+    trajectoryId: string,
+    paths: readonly CapturedPath[],
+    options?: ReadFilesOptions,
+  ): AsyncIterable<CapturedFile>;
   /** The workspace of a trajectory as a stream of bytes; undefined if there is none. */
   snapshotWorkspace(trajectoryId: string, options?: SnapshotOptions): Promise<Readable | undefined>;
   /** Creates the workspace of a trajectory that no slot holds from a snapshot, replacing what it had. */

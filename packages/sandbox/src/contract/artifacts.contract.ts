@@ -7,16 +7,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { ARCHIVE_FORMATS, type ArchiveFormat } from '../artifacts.ts';
-import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from '../backend.ts';
-
-export interface ArtifactContractContext {
-  backend(): ToolBackend;
-  slot(): Slot;
-  trajectory(): string;
-  /** Whether to test large files, many files and deep trees. */
-  large: boolean;
-  bash(command: string, more?: Record<string, unknown>, options?: ExecuteOptions): Promise<ExecutionResult>;
-}
+import type { ContractTools } from '../testing/contract-tools.ts';
 
 /** What only the host has in a file. */
 const HOST_FILE = '/etc/passwd';
@@ -27,7 +18,11 @@ const FORMATS = ARCHIVE_FORMATS.filter(
   (format) => format !== 'zip' || spawnSync('unzip', ['-v']).status === 0,
 );
 
-export function describeArtifacts({ backend, slot, trajectory, large, bash }: ArtifactContractContext): void {
+/** `large`: whether to test large files, many files and deep trees. */
+export function describeArtifacts(
+  { backend, slot, trajectory, bash }: ContractTools,
+  { large }: { large: boolean },
+): void {
   const run = async (command: string): Promise<void> => {
     const result = await bash(command);
     expect(result, result.output + result.error).toMatchObject({ success: true });

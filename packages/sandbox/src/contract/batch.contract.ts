@@ -1,34 +1,42 @@
 /** The contract of `executeBatch`: what the requests of one batch have to do with each other, which is nothing. */
-import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ExecutionRequest, ExecutionResult, FailureReason, Slot } from '../backend.ts';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
-export function describeBatches({ backend, slot, when }: ContractTools): void {
-  describe('batches', when('batches'), () => {
-    const waitForGo = { command: 'until [ -e go ]; do sleep 0.02; done; echo gone', timeout: 20 };
+const REQUESTS = 200;
+/** Where each slot has a container of its own, most of it is for their start. */
+const LIMIT_MS = 300_000;
 
-    test('200 requests across 50 slots, bad ones among them: each result is its own, in order', async () => {
-      const slots = await Promise.all(
-        Array.from({ length: 50 }, (_, index) => backend().acquire(`batch ${index} ${randomUUID()}`)),
-      );
-      const planned = Array.from({ length: 200 }, (_, index) => plan(index));
-      const early = new Map<number, ExecutionResult>();
-      const results = await backend().executeBatch(
-        planned.map(({ tool, args }, index): ExecutionRequest => [slots[index % 50] as Slot, tool, args]),
-        { onResult: (result, index) => early.set(index, result) },
-      );
-      for (const [index, { expected }] of planned.entries()) {
-        expect(results[index], `request ${index}`).toMatchObject({
-          ...expected,
-          slotId: slots[index % 50]?.slotId,
-        });
-        expect(early.get(index)).toEqual(results[index]);
-      }
-      expect(results).toHaveLength(200);
-      expect(new Set(results.map(({ executionId }) => executionId)).size).toBe(200);
-      await Promise.all(slots.map((each) => backend().release(each, { resetWorkspace: true })));
-    });
+/** `across` is how many slots a large batch is for. */
+export function describeBatches({ backend, slot, when, withSlots }: ContractTools, across: number): void {
+  describe('batches', when('batches'), () => {
+    const waitForGo = { command: 'until [ -e go ]; do sleep 0.02; done; echo gone', timeout: 100 };
+
+    test(
+      `${REQUESTS} requests across ${across} slots, bad ones among them: each result is its own, in order`,
+      {
+        timeout: LIMIT_MS,
+      },
+      () =>
+        withSlots(across, async (slots) => {
+          const slotOf = (index: number) => slots[index % across] as Slot;
+          const planned = Array.from({ length: REQUESTS }, (_, index) => plan(index));
+          const early = new Map<number, ExecutionResult>();
+          const results = await backend().executeBatch(
+            planned.map(({ tool, args }, index): ExecutionRequest => [slotOf(index), tool, args]),
+            { onResult: (result, index) => early.set(index, result) },
+          );
+          for (const [index, { expected }] of planned.entries()) {
+            expect(results[index], `request ${index}`).toMatchObject({
+              ...expected,
+              slotId: slotOf(index).slotId,
+            });
+            expect(early.get(index)).toEqual(results[index]);
+          }
+          expect(results).toHaveLength(REQUESTS);
+          expect(new Set(results.map(({ executionId }) => executionId)).size).toBe(REQUESTS);
+        }),
+    );
 
     test('a result is there before the rest of its batch', async () => {
       const { promise: first, resolve } = Promise.withResolvers<[ExecutionResult, number]>();

@@ -261,6 +261,24 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect(await bash('echo more > more')).toMatchObject({ success: true });
       });
 
+      test('a file written from outside counts, whether or not a slot holds the workspace', async (context) => {
+        needs(context, 'workspaceBytes');
+        expect(await bash('head -c 30M /dev/zero > a; head -c 30M /dev/zero > b')).toMatchObject({
+          success: true,
+        });
+        const trajectory = slot.trajectoryId!;
+        const write = async (bytes: number) =>
+          (await backend.openWriter(trajectory))!.write('c', content(bytes));
+        await expect(write(30 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
+        await write(1 * MB);
+        expect(await bash('stat -c %s c')).toMatchObject({ output: `${MB}\n` });
+        if (backend.stats().backend !== 'local') return;
+        await backend.release(slot);
+        await expect(write(30 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
+        slot = await backend.acquire(trajectory);
+        expect(await bash('stat -c %s c')).toMatchObject({ output: `${MB}\n` });
+      });
+
       test('a full workspace leaves the others alone', async (context) => {
         needs(context, 'workspaceBytes', ['workspace']);
         const other = await backend.acquire(randomUUID());
@@ -310,4 +328,8 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
 
     test('1 GB of output does, too', { timeout: 180_000, tags: ['soak'] }, () => longOutput(1024));
   });
+}
+
+async function* content(bytes: number): AsyncGenerator<Buffer, void> {
+  for (let left = bytes; left > 0; left -= MB) yield Buffer.alloc(Math.min(left, MB));
 }

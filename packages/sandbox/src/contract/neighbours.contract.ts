@@ -45,9 +45,10 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
       const { workspaceDir } = slot();
       const tmpDir = (await run(slot(), 'printf %s "$TMPDIR"')).output;
       const own = (await run(slot(), lookFor(mark))).output.split('\n').filter(Boolean).sort();
-      expect(own).toEqual(
-        [`${tmpDir}/${mark}`, `${workspaceDir}/.${mark}`, `${workspaceDir}/${mark}`].sort(),
-      );
+      const files = [`${tmpDir}/${mark}`, `${workspaceDir}/.${mark}`, `${workspaceDir}/${mark}`].sort();
+      // The commands of a slot that is a whole container also see each other.
+      const alone = backend().stats().isolation.kind !== 'container';
+      expect(own).toEqual(alone ? files : expect.arrayContaining(files));
 
       const other = await backend().acquire();
       expect((await run(other, lookFor(mark))).output).toBe('');
@@ -61,12 +62,12 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
       if (!isolated() || !(await run(slot(), 'perl -e 1')).success) return;
       const name = newMark();
       const port = 20_000 + Math.floor(Math.random() * 10_000);
-      // With numbers for the names of Linux, which are in a module that may be missing.
+      // With numbers for the names of Linux, which are in a module that may be missing. A path of a socket has 107 bytes at most.
       const listen = `LC_ALL=C perl -e '
         sub serve { my $s; socket($s, $_[0], 1, 0) && bind($s, $_[1]) && listen($s, 1) or die $!; push @kept, $s }
         serve(2, pack("SnNx8", 2, ${port}, 0));
         serve(1, pack("Sxa*", 1, "${name}"));
-        serve(1, pack("Sa*", 1, "$ENV{TMPDIR}/${name}"));
+        chdir($ENV{TMPDIR}); serve(1, pack("Sa*", 1, "${name}")); chdir($ENV{HOME});
         open(F, ">", "up"); close(F); sleep 600'`;
       const reach = [
         `(exec 3<> /dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo port`,
@@ -74,7 +75,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
         `(cd "$TMPDIR" && ls ${name} 2>/dev/null)`,
       ].join('; ');
       const own = await run(slot(), `${listen} & until [ -e up ]; do sleep 0.01; done; ${reach}`, {
-        timeout: 20,
+        timeout: 100,
       });
       // The port too, but where a backend has no loopback.
       expect(own.output).toMatch(new RegExp(`^(port\n)?(${name}\n){3}$`));

@@ -33,7 +33,6 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
     restored ??= await backend().acquire(elsewhere);
     return await call('bash', { command }, {}, restored);
   };
-  const fingerprint = async () => (await backend().surveyWorkspace(trajectory()))!.fingerprint;
 
   describe('snapshots', when('snapshots'), () => {
     beforeEach(() => {
@@ -115,36 +114,6 @@ export function describeSnapshots({ bash, call, backend, slot, when }: ContractT
 
     test('is undefined without a workspace', async () => {
       expect(await backend().snapshotWorkspace(elsewhere)).toBeUndefined();
-      expect(await backend().surveyWorkspace(elsewhere)).toBeUndefined();
-    });
-
-    test('a fingerprint is the same until something changes, even if the change is hidden', async () => {
-      await run('mkdir d; echo one > d/file; ln -s a link');
-      const changes = [
-        'touch -r d/file /tmp/then; echo two > d/file; touch -r /tmp/then d/file',
-        'chmod 600 d/file',
-        'mv d/file d/other',
-        'ln -sfn b link',
-        'mkdir d/empty',
-        'rm -r d',
-      ];
-      let last = await fingerprint();
-      expect(last).toBeDefined();
-      for (const change of changes) {
-        await run('cat d/file d/other link; ls -lR; true');
-        expect(await fingerprint()).toBe(last);
-        await run(change);
-        const next = await fingerprint();
-        expect(next, change).not.toBe(last);
-        last = next;
-      }
-    });
-
-    test('a survey counts the entries, and ends at its limit', async () => {
-      await run('mkdir d; head -c 1000 /dev/zero > d/a; head -c 500 /dev/zero > b; ln -s b link');
-      expect(await backend().surveyWorkspace(trajectory())).toMatchObject({ bytes: 1500, entries: 4 });
-      const limited = await backend().surveyWorkspace(trajectory(), { maxEntries: 2 });
-      expect(limited).toMatchObject({ entries: 3, fingerprint: undefined });
     });
 
     test('a directory that becomes a link while it is read leads nowhere', async () => {

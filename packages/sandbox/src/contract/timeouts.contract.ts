@@ -2,20 +2,20 @@
  * Very many commands that time out, each clinging to life in another way, leave nothing behind. They run in lanes, one
  * for each of some slots, so that many are started and ended at the same time.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../backend.ts';
 import type { ContractTools } from '../testing/contract-tools.ts';
 import { processesWith, uniqueSeconds, zombieChildren } from '../testing/host-processes.ts';
 
-const LANES = 20;
+const LANES_MAX = 20;
 /** Enough on a quiet machine for a command to start its processes; if it was not, the next ones get twice as long. */
 const TIMEOUT_S = 0.4;
 const TIMEOUT_MAX_S = 5;
 /** Three in a lane, ten for each way. */
 const FEW = 60;
-const LIMIT_MS = 180_000;
+/** With what the start of as many containers takes. */
+const LIMIT_MS = 300_000;
 const LOOK_MS = 50;
 
 /** Ways in which something outlives the shell that started it. */
@@ -28,8 +28,12 @@ const HOLDS: ((program: string) => string)[] = [
   (program) => `( trap "" TERM HUP INT QUIT; ${program} ) & trap "" TERM HUP INT QUIT;`,
 ];
 
-/** `many` is their number in the soak test. */
-export function describeTimeouts({ backend, call, when }: ContractTools, many: number): void {
+/** `many` is their number in the soak test, `slots` how many slots there may be at a time. */
+export function describeTimeouts(
+  { backend, call, when, withSlots }: ContractTools,
+  { many, slots: places }: { many: number; slots: number },
+): void {
+  const lanes = Math.min(LANES_MAX, places);
   describe('timeouts', when('timeouts'), () => {
     test(
       `${FEW} commands that time out leave no process, no zombie and no file written later`,
@@ -62,7 +66,7 @@ export function describeTimeouts({ backend, call, when }: ContractTools, many: n
       let seen = 0;
       let timeout = TIMEOUT_S;
       const lane = async (slot: Slot, number: number) => {
-        for (let index = number; index < count; index += LANES) {
+        for (let index = number; index < count; index += lanes) {
           const running = call('bash', { command: command(index), timeout }, {}, slot);
           if (number === 0) seen = Math.max(seen, await mostUntil(running, seconds));
           const result = await running;
@@ -72,20 +76,18 @@ export function describeTimeouts({ backend, call, when }: ContractTools, many: n
         }
         expect(await call('bash', { command: 'echo next' }, {}, slot)).toMatchObject({ output: 'next\n' });
       };
-      const slots = await Promise.all(
-        Array.from({ length: LANES }, () => backend().acquire(`timeouts ${randomUUID()}`)),
-      );
-      await Promise.all(slots.map(lane));
+      await withSlots(lanes, async (slots) => {
+        await Promise.all(slots.map(lane));
 
-      expect(processesWith(seconds)).toEqual([]);
-      await expect.poll(zombieChildren).toEqual([]);
-      const wait = { command: 'touch go; sleep 0.5; ls' } as const;
-      const after = await backend().executeBatch(slots.map((slot) => [slot, 'bash', wait]));
-      expect(after.map(({ output }) => output)).toEqual(slots.map(() => 'go\n'));
-      // Otherwise nothing was shown: the commands must have been visible, and every way must have been tried.
-      expect(seen).toBeGreaterThan(0);
-      expect([...up].sort()).toEqual(HOLDS.map((_, index) => index));
-      await Promise.all(slots.map((slot) => backend().release(slot, { resetWorkspace: true })));
+        expect(processesWith(seconds)).toEqual([]);
+        await expect.poll(zombieChildren).toEqual([]);
+        const wait = { command: 'touch go; sleep 0.5; ls' } as const;
+        const after = await backend().executeBatch(slots.map((slot) => [slot, 'bash', wait]));
+        expect(after.map(({ output }) => output)).toEqual(slots.map(() => 'go\n'));
+        // Otherwise nothing was shown: the commands must have been visible, and every way must have been tried.
+        expect(seen).toBeGreaterThan(0);
+        expect([...up].sort()).toEqual(HOLDS.map((_, index) => index));
+      });
     }
   });
 }

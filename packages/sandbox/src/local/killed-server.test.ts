@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import type { Isolation } from '../backend.ts';
 import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 import { LocalBackend } from './local-backend.ts';
-import { whyUnavailable } from './testing/why-unavailable.ts';
+import { tagsOf, whyUnavailable } from './testing/why-unavailable.ts';
 
 const SLOTS = 50;
 const OTHERS_SLOTS = 3;
@@ -20,7 +20,7 @@ const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
 for (const isolation of KINDS) {
   const reason = await whyUnavailable(isolation);
   const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
-  describe.skipIf(reason !== undefined)(title, () => {
+  describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(isolation) }, () => {
     test(`a start after kill -9 with ${SLOTS} slots in use ends all of it, keeps the workspaces and leaves others alone`, async () => {
       const [own, others] = [uniqueSeconds(), uniqueSeconds()];
       const [dir, othersDir] = [await temporaryDirectory(), await temporaryDirectory()];

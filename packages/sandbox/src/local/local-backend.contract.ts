@@ -9,8 +9,9 @@ import { CONTRACT_LIMITS, describeBackendContract, describeLimitsContract } from
 import type { Isolation } from '../backend.ts';
 import type { SandboxLimits } from '../limits.ts';
 import type { ContractPart } from '../testing/contract-tools.ts';
+import { DISK } from '../testing/disk.ts';
 import { LocalBackend } from './local-backend.ts';
-import { bestIsolation, whyUnavailable } from './testing/why-unavailable.ts';
+import { bestIsolation, tagsOf, whyUnavailable } from './testing/why-unavailable.ts';
 
 const GB = 1024 ** 3;
 const GENEROUS_LIMITS = {
@@ -32,6 +33,9 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'lifecycle',
 ];
 
+/** What a server has to do by itself where no namespace ends the processes of a command. */
+const PARTS_OF_PROCESSES: readonly ContractPart[] = ['environment', 'ending', 'lifecycle'];
+
 export async function describeLocalContract(
   isolation: Isolation['kind'],
   { timedOutCommands }: { timedOutCommands: number },
@@ -39,8 +43,8 @@ export async function describeLocalContract(
   const reason = await whyUnavailable(isolation);
   const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
   // Like a server: with limits, if this machine can enforce them.
-  const setUp = async (preferredLimits: SandboxLimits) => {
-    const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-sandbox-test-'));
+  const setUp = async (preferredLimits: SandboxLimits, base = tmpdir()) => {
+    const workspacesDir = await mkdtemp(join(base, 'talaria-sandbox-test-'));
     return {
       create: () => new LocalBackend({ workspacesDir, isolation, preferredLimits }),
       dispose: () => rm(workspacesDir, { recursive: true, force: true }),
@@ -49,14 +53,16 @@ export async function describeLocalContract(
   const best = await bestIsolation();
   const artifacts = isolation === best ? 'all' : 'none';
   const ownParts = isolation === best ? undefined : PARTS_OF_ISOLATION;
-  // A server has the best one, or none. The soak tests cover those in between.
-  const tags = isolation === best || isolation === 'none' ? [] : ['soak'];
-  describe.skipIf(reason !== undefined)(title, { tags }, () => {
+  const testParts = isolation === best ? undefined : PARTS_OF_PROCESSES;
+  describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(isolation) }, () => {
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), {
       timedOutCommands,
       artifacts,
       ownParts,
+      testParts,
     });
-    describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS));
+    describe('limits', { tags: isolation === best ? [] : ['soak'] }, () => {
+      describeLimitsContract(isolation, () => setUp(CONTRACT_LIMITS, DISK));
+    });
   });
 }

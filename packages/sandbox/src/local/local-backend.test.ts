@@ -11,14 +11,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
 import { processesWith, uniqueSeconds, zombieChildren } from '../testing/host-processes.ts';
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
-import { whyUnavailable } from './testing/why-unavailable.ts';
+import { tagsOf, whyUnavailable } from './testing/why-unavailable.ts';
 
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
 
 for (const kind of KINDS) {
   const reason = await whyUnavailable(kind);
   const title = reason === undefined ? kind : `${kind} (missing: ${reason})`;
-  describe.skipIf(reason !== undefined)(title, () => {
+  describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(kind) }, () => {
     describeHost(kind);
     if (kind !== 'none') describeIsolation(kind);
   });
@@ -199,7 +199,11 @@ function describeFiles(): void {
       await rm(outside, { recursive: true });
     });
 
-    test('a link swapped in during the call never leads a file tool outside', async () => {
+    const swapped = 'a link swapped in during the call never leads a file tool outside';
+    test(`${swapped}: 40 times`, () => swapDuringCalls(40));
+    test(`${swapped}: 200 times`, { tags: ['soak'] }, () => swapDuringCalls(200));
+
+    async function swapDuringCalls(rounds: number): Promise<void> {
       const outside = await temporaryDirectory();
       await writeFile(join(outside, 'file'), 'outside');
       const workspace = context().workspacePath;
@@ -216,7 +220,7 @@ function describeFiles(): void {
       };
       const swapper = swap();
       const outputs = new Set<string>();
-      for (let round = 0; round < 200; round++) {
+      for (let round = 0; round < rounds; round++) {
         const results = await Promise.all([
           call('read_file', { path: 'dir/file' }),
           call('read_file', { path: 'leaf' }),
@@ -224,7 +228,7 @@ function describeFiles(): void {
           call('write_file', { path: 'leaf', content: 'inside' }),
         ]);
         for (const result of results.slice(0, 2)) outputs.add(result.output);
-        if (round % 50 === 0) {
+        if (round % 20 === 0) {
           const { output } = await call('search_files', { pattern: 'outside', path: 'dir' });
           expect(output).not.toContain(':outside');
         }
@@ -244,7 +248,7 @@ function describeFiles(): void {
       expect(await readFile(join(outside, 'file'), 'utf8')).toBe('outside');
       expect(await readdir(outside)).toEqual(['file']);
       await rm(outside, { recursive: true });
-    });
+    }
 
     test('deleting a workspace follows no link', async () => {
       const outside = await temporaryDirectory();

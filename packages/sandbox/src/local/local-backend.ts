@@ -47,6 +47,10 @@ import {
   Workspaces,
   workspaceName,
 } from '../workspace/workspaces.ts';
+import { StagedWriter } from '../workspace/writing/staged-writer.ts';
+import { Staging } from '../workspace/writing/staging.ts';
+import { WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';
+import type { OpenWriterOptions, WorkspaceWriter } from '../writing.ts';
 import { ProcessError } from './background/background-processes.ts';
 import { SharedNetwork } from './background/shared-network.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
@@ -255,6 +259,20 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     );
   }
 
+  async openWriter(
+    trajectoryId: string,
+    { create = false }: OpenWriterOptions = {},
+  ): Promise<WorkspaceWriter | undefined> {
+    checkTrajectoryId(trajectoryId);
+    const name = workspaceName(trajectoryId);
+    const { workspaces } = this.#started();
+    if (create) await this.#inTurn(name, () => this.#started().workspaces.create(name));
+    else if (!(await workspaces.find(name))) return undefined;
+    return new StagedWriter(new Staging(workspaces.stagingDir), (work) =>
+      this.#inTurn(name, () => work(this.#writable(name))),
+    );
+  }
+
   restoreWorkspace(
     trajectoryId: string,
     snapshot: AsyncIterable<Uint8Array>,
@@ -329,7 +347,24 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
 
   #view(workspace: Workspace): WorkspaceView {
     const { isolation } = this.#started();
-    return viewDirectory(() => workspace.dir, isolation.workspaceDir(workspace), this.#digests);
+    const workspaceDir = isolation.workspaceDir(workspace);
+    const { dir } = workspace;
+    return viewDirectory({ place: () => dir, key: dir, workspaceDir, digests: this.#digests });
+  }
+
+  #writable(name: string): WorkspaceDirectory {
+    const { isolation, limits, workspaces } = this.#started();
+    const workspace = workspaces.at(name);
+    const space =
+      this.#holderOf(name)?.limits ??
+      new SlotLimits(limits, { ...workspace, isNew: false }, this.#options.writableDirs);
+    return new WorkspaceDirectory({
+      dir: workspace.dir,
+      workspaceDir: isolation.workspaceDir(workspace),
+      trash: workspaces.trash,
+      admit: (bytes) => space.admit(bytes).catch(nameFullness),
+      usage: limits.space && ((dir) => limits.space!.usage([dir])),
+    });
   }
 
   /** Works on the workspace of a trajectory that no slot holds; until it is done no slot gets it. */
@@ -457,6 +492,11 @@ function describeFailure(error: Error): ToolOutcome {
 function diskIsFull({ cause }: WorkspacePathError): FailureReason | undefined {
   const { code } = (cause ?? {}) as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT' ? 'disk_full' : undefined;
+}
+
+function nameFullness(error: Error): never {
+  if (!(error instanceof WorkspaceFullError)) throw error;
+  throw new SandboxError('workspace_full', error.message, { cause: error });
 }
 
 function failure(reason: FailureReason | undefined, error: string): ToolOutcome {

@@ -2,24 +2,28 @@ import type { TestOptions } from 'vitest';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from '../backend.ts';
 
 /** The parts of the contract suite, by the names of their groups of tests. */
-export type ContractPart =
-  | 'results'
-  | 'arguments'
-  | 'environment'
-  | 'ending'
-  | 'output'
-  | 'files'
-  | 'batches'
-  | 'stateful commands'
-  | 'timeouts'
-  | 'neighbours'
-  | 'background processes'
-  | 'paths'
-  | 'patch'
-  | 'search_files'
-  | 'snapshots'
-  | 'slots'
-  | 'lifecycle';
+export const CONTRACT_PARTS = [
+  'results',
+  'arguments',
+  'environment',
+  'ending',
+  'output',
+  'files',
+  'batches',
+  'stateful commands',
+  'timeouts',
+  'neighbours',
+  'background processes',
+  'paths',
+  'patch',
+  'search_files',
+  'snapshots',
+  'writing',
+  'captures',
+  'slots',
+  'lifecycle',
+] as const;
+export type ContractPart = (typeof CONTRACT_PARTS)[number];
 
 /** What a part of the contract suite works with: tools in a slot of its own for each test. */
 export interface ContractTools {
@@ -34,6 +38,12 @@ export interface ContractTools {
   when(part: ContractPart): TestOptions;
   slot(): Slot;
   backend(): ToolBackend;
+  /** Whose slot it is; no other test uses this trajectory. */
+  trajectory(): string;
+  /** Acquires the trajectory for the rest of the test, after its slot was released or the backend stopped. */
+  acquire(): Promise<void>;
+  /** Works in this many further slots at a time, and releases them however that ends: the next test may need all there are. */
+  withSlots(count: number, work: (slots: Slot[]) => Promise<void>): Promise<void>;
   /** Releases the slot and acquires its trajectory again. */
   acquireAgain(options?: { resetWorkspace?: boolean }): Promise<void>;
   /** Stops the backend and continues with a new one on the same workspaces, in the same trajectory. */

@@ -15,9 +15,17 @@ import type {
   WorkspaceReader,
 } from '../artifacts.ts';
 import type { Slot } from '../backend.ts';
+import type {
+  CapturedFile,
+  CapturedPath,
+  CaptureOptions,
+  ReadFilesOptions,
+  WorkspaceCapture,
+} from '../captures.ts';
 import { SandboxError } from '../errors.ts';
-import type { SnapshotOptions, SurveyOptions, WorkspaceSurvey } from '../snapshots.ts';
+import type { SnapshotOptions } from '../snapshots.ts';
 import { requireCount } from './artifacts/local-workspace-reader.ts';
+import { capturedFiles, noFiles } from './captures/captured-files.ts';
 import { completeLength } from './files/utf8.ts';
 import type { WorkspaceView } from './workspace-view.ts';
 
@@ -86,11 +94,30 @@ export abstract class WorkspaceAccess {
     return (await this.viewOf(trajectoryId))?.reader;
   }
 
-  async surveyWorkspace(
+  async captureWorkspace(
     trajectoryId: string,
-    options: SurveyOptions = {},
-  ): Promise<WorkspaceSurvey | undefined> {
-    return (await this.viewOf(trajectoryId))?.survey(options);
+    options: CaptureOptions = {},
+  ): Promise<WorkspaceCapture | undefined> {
+    return (await this.viewOf(trajectoryId))?.capture(options);
+  }
+
+  async *readFiles(
+    trajectoryId: string,
+    paths: readonly CapturedPath[],
+    options: ReadFilesOptions = {},
+  ): AsyncGenerator<CapturedFile, void> {
+    if (paths.length > 0) yield* capturedFiles(this.readFileBytes(trajectoryId, paths, options));
+  }
+
+  /** `readFiles` in one stream, in the form of captures/read-files.ts. */
+  async *readFileBytes(
+    trajectoryId: string,
+    paths: readonly CapturedPath[],
+    options: ReadFilesOptions = {},
+  ): AsyncGenerator<Uint8Array, void> {
+    const view = await this.viewOf(trajectoryId);
+    if (view) yield* view.readFiles(paths, options);
+    else yield noFiles(paths.length);
   }
 
   async snapshotWorkspace(

@@ -4,7 +4,8 @@
  *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700
  *   <workspacesDir>/.sandbox/root-<…>      the skeleton of the file system that commands of one backend see
  *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
- *   <workspacesDir>/.sandbox/trash/        workspaces on their way out, and those that are being restored
+ *   <workspacesDir>/.sandbox/trash/        workspaces on their way out, those that are being restored, and files on their
+ *                                          way into one
  *
  * A workspace's name depends only on its trajectory id, so a restarted process finds it again. A command owns its
  * workspace and may fill it with anything, so nothing here follows a link in it, and the private directories are
@@ -89,6 +90,11 @@ export class Workspaces {
     return workspaces;
   }
 
+  /** For what is on its way into a workspace; the next start empties it. */
+  get stagingDir(): string {
+    return this.#trashDir;
+  }
+
   /** What only lives as long as a backend does. */
   async close(): Promise<void> {
     await removeTree(this.rootDir);
@@ -147,6 +153,13 @@ export class Workspaces {
       if (trashed) await removeTree(trashed);
     });
   }
+
+  /** Deletes a directory of a workspace; it is gone from there at once, even if deleting takes long. */
+  readonly trash = async (path: string): Promise<void> => {
+    const trashed = join(this.#trashDir, randomUUID());
+    await rename(path, trashed);
+    await removeTree(trashed);
+  };
 
   /** Deletes every workspace, and nothing in the directory that is not one. */
   async removeAll(): Promise<void> {

@@ -10,14 +10,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ExecutionResult, Slot } from '../../backend.ts';
 import { processesWith, uniqueSeconds, zombieChildren } from '../../testing/host-processes.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
-import { whyUnavailable } from '../testing/why-unavailable.ts';
+import { tagsOf, whyUnavailable } from '../testing/why-unavailable.ts';
 
 const KINDS = ['bubblewrap', 'unshare', 'none'] as const;
 
 for (const isolation of KINDS) {
   const reason = await whyUnavailable(isolation);
   const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
-  describe.skipIf(reason !== undefined)(`background processes on the host: ${title}`, () => {
+  const tags = await tagsOf(isolation);
+  describe.skipIf(reason !== undefined)(`background processes: ${title}`, { tags }, () => {
     let workspacesDir: string;
     let backend: LocalBackend;
     let slot: Slot;

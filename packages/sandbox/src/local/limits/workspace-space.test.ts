@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { FILE_BYTES } from './disk-usage.ts';
 import { hasPython, holdDeletedFile } from './testing/hold-deleted-file.ts';
@@ -13,7 +14,7 @@ function setUp({ isNew = true, walk = async () => {} } = {}) {
     freeFiles: disk.files,
     writtenBytes: disk.written,
   });
-  const space = new WorkspaceSpace(['/'], isNew, {
+  const space = new WorkspaceSpace([tmpdir()], isNew, {
     limitBytes: 1000,
     meter: { now: read, recent: read },
     usage: async () => {

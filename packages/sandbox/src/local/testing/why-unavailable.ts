@@ -4,8 +4,17 @@ import { join } from 'node:path';
 import type { Isolation } from '../../backend.ts';
 import { LocalBackend } from '../local-backend.ts';
 
+/** Trying one starts a dozen processes, and many test files ask. */
+const tried = new Map<Isolation['kind'], Promise<string | undefined>>();
+
 /** Why this machine cannot have an isolation; undefined where it can. */
-export async function whyUnavailable(isolation: Isolation['kind']): Promise<string | undefined> {
+export function whyUnavailable(isolation: Isolation['kind']): Promise<string | undefined> {
+  const known = tried.get(isolation) ?? tryToStart(isolation);
+  tried.set(isolation, known);
+  return known;
+}
+
+async function tryToStart(isolation: Isolation['kind']): Promise<string | undefined> {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-isolation-test-'));
   const backend = new LocalBackend({ workspacesDir, isolation });
   try {
@@ -25,4 +34,9 @@ export async function bestIsolation(): Promise<Isolation['kind']> {
     if ((await whyUnavailable(isolation)) === undefined) return isolation;
   }
   return 'none';
+}
+
+/** A server has the best isolation, or none, so `npm test` shows those two. The one in between is for the soak tests. */
+export async function tagsOf(isolation: Isolation['kind']): Promise<string[]> {
+  return isolation === 'none' || isolation === (await bestIsolation()) ? [] : ['soak'];
 }

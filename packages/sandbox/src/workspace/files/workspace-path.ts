@@ -148,7 +148,7 @@ async function makeDirectory(path: Name, components: readonly Name[]): Promise<b
   }
 }
 
-export function openInside(
+function openInside(
   directory: FileHandle,
   name: Name,
   flags: number,

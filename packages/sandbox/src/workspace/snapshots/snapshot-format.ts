@@ -7,7 +7,7 @@ import { SandboxError } from '../../errors.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import { type ByteReader, StreamEndedError } from './byte-reader.ts';
 
-const LENGTH_BYTES = 4;
+export const LENGTH_BYTES = 4;
 /** A path of the longest names that a walk goes down to, and more. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const TYPES: readonly unknown[] = ['file', 'directory', 'symlink'] satisfies TreeEntry['type'][];
@@ -19,7 +19,7 @@ export interface SnapshotEnd {
   omitted: number;
 }
 
-interface EntryHead extends Pick<TreeEntry, 'type' | 'size' | 'mode'> {
+export interface EntryHead extends Pick<TreeEntry, 'type' | 'size' | 'mode'> {
   /** In base64, because a name is bytes. */
   name: string;
   modified_ms: number;
@@ -43,9 +43,7 @@ export async function* encodeSnapshot(
 /** The next entry, or the end. The unread rest of the last content is skipped. */
 export async function decodeNext(bytes: ByteReader): Promise<TreeEntry | SnapshotEnd> {
   await bytes.skipRest();
-  const length = (await bytes.take(LENGTH_BYTES)).readUInt32BE();
-  if (length > MAX_HEAD_BYTES) throw damaged();
-  const head = parseHead(await bytes.take(length));
+  const head = parseHead(await bytes.take(parseLength(await bytes.take(LENGTH_BYTES))));
   if (head.type === 'end') return head;
   const { name, modified_ms: modifiedMs, ...rest } = head;
   bytes.begin(head.size);
@@ -65,14 +63,21 @@ export function damaged(cause?: unknown): SandboxError {
   });
 }
 
-function encodeHead(head: EntryHead | SnapshotEnd): Buffer {
+export function encodeHead(head: EntryHead | SnapshotEnd): Buffer {
   const json = Buffer.from(JSON.stringify(head));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(json.length);
   return Buffer.concat([length, json]);
 }
 
-function parseHead(json: Buffer): EntryHead | SnapshotEnd {
+/** Of the head that follows. */
+export function parseLength(bytes: Buffer): number {
+  const length = bytes.readUInt32BE();
+  if (length > MAX_HEAD_BYTES) throw damaged();
+  return length;
+}
+
+export function parseHead(json: Buffer): EntryHead | SnapshotEnd {
   let head: Record<string, unknown>;
   try {
     head = JSON.parse(json.toString());

@@ -9,11 +9,18 @@ import type { WorkspacePlace } from '../artifacts/workspace-place.ts';
 import { encodeSnapshot } from './snapshot-format.ts';
 
 /** The run waits for it, so it is quick rather than small; the checksum detects damage. */
-const COMPRESSION = {
+export const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
-export function takeSnapshot(place: WorkspacePlace, { maxBytes, signal }: SnapshotOptions): Readable {
+interface TakeOptions extends SnapshotOptions {
+  maxEntries?: number | undefined;
+}
+
+export function takeSnapshot(
+  place: WorkspacePlace,
+  { maxBytes = Infinity, maxEntries = Infinity, signal }: TakeOptions,
+): Readable {
   const stop = new AbortController();
   let omitted = 0;
   const entries = treeEntries(
@@ -25,7 +32,7 @@ export function takeSnapshot(place: WorkspacePlace, { maxBytes, signal }: Snapsh
       },
     },
   );
-  const kept = maxBytes === undefined ? entries : limited(entries, maxBytes);
+  const kept = limited(entries, maxBytes, maxEntries);
   const bytes = fromBytes(gathered(encodeSnapshot(kept, () => omitted)), () => stop.abort());
   // A failure on either side ends both; the reader of the stream gets it.
   const packed = pipeline(bytes, createZstdCompress(COMPRESSION), () => {});
@@ -35,11 +42,13 @@ export function takeSnapshot(place: WorkspacePlace, { maxBytes, signal }: Snapsh
 async function* limited(
   entries: AsyncIterable<TreeEntry>,
   maxBytes: number,
+  maxEntries: number,
 ): AsyncGenerator<TreeEntry, void> {
-  let bytes = 0;
+  let [bytes, count] = [0, 0];
   for await (const entry of entries) {
+    if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} entries`);
     bytes += entry.size;
-    if (bytes > maxBytes) throw tooLarge(`The workspace is over ${maxBytes} bytes`);
+    if (bytes > maxBytes) throw tooLarge(`The files are over ${maxBytes} bytes`);
     yield entry;
   }
 }

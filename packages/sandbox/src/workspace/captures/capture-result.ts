@@ -1,0 +1,68 @@
+/** A capture in the making. */
+import type { OmissionReason, WorkspaceCapture } from '../../captures.ts';
+import { toCapturedPath } from './captured-path.ts';
+import { type CapturedTree, looksLike, type TreeNode, toEntry } from './captured-tree.ts';
+
+/** What a list of omissions names; the others are counted. */
+export const MAX_OMITTED = 1000;
+
+export type CaptureResult = Omit<WorkspaceCapture, 'captureId'> & { tree: CapturedTree };
+
+/** The entries of a directory, before and now. */
+export interface Compared {
+  /** Of their paths: '' in the root, else it ends with a slash. */
+  prefix: string;
+  before: Map<string, TreeNode> | undefined;
+  now: Map<string, TreeNode>;
+}
+
+export class CaptureInProgress {
+  readonly #isWhole: boolean;
+  readonly #changed: WorkspaceCapture['changed'] = [];
+  readonly #removed: WorkspaceCapture['removed'] = [];
+  readonly #omitted: WorkspaceCapture['omitted'] = [];
+  #omittedCount = 0;
+  #bytes = 0;
+  entries = 0;
+
+  constructor(isWhole: boolean) {
+    this.#isWhole = isWhole;
+  }
+
+  add({ prefix, before, now }: Compared, name: string, node: TreeNode): void {
+    now.set(name, node);
+    this.entries++;
+    if (node.type === 'file') this.#bytes += node.size;
+    const earlier = before?.get(name);
+    // What was below it has to go, too.
+    if (earlier?.type === 'directory' && node.type !== 'directory') this.#remove(prefix + name);
+    if (earlier !== node && !looksLike(node, earlier)) this.#changed.push(toEntry(prefix + name, node));
+  }
+
+  /** When all names of a directory are known. */
+  compareNames({ prefix, before, now }: Compared): void {
+    if (before === undefined) return;
+    for (const name of before.keys()) if (!now.has(name)) this.#remove(prefix + name);
+  }
+
+  omit(path: string, reason: OmissionReason): undefined {
+    if (++this.#omittedCount <= MAX_OMITTED) this.#omitted.push({ ...toCapturedPath(path), reason });
+  }
+
+  toCapture(tree: CapturedTree): CaptureResult {
+    return {
+      isWhole: this.#isWhole,
+      changed: this.#changed,
+      removed: this.#removed,
+      omitted: this.#omitted,
+      omittedCount: this.#omittedCount,
+      entries: this.entries,
+      bytes: this.#bytes,
+      tree,
+    };
+  }
+
+  #remove(path: string): void {
+    this.#removed.push(toCapturedPath(path));
+  }
+}

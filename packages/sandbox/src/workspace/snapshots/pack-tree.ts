@@ -1,0 +1,28 @@
+/** Trees that do not come from a workspace, as snapshots that can be restored or merged into one. */
+import { addAbortSignal, pipeline, type Readable } from 'node:stream';
+import { createZstdCompress } from 'node:zlib';
+import { fromBytes, gathered } from '../artifacts/archive.ts';
+import type { TreeEntry } from '../artifacts/archive-entry.ts';
+import { encodeSnapshot } from './snapshot-format.ts';
+import { COMPRESSION, takeSnapshot } from './take-snapshot.ts';
+
+export interface PackOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** The entries come with every directory before what is in it. If they fail, so does the stream. */
+export function packTree(entries: AsyncIterable<TreeEntry>, { signal }: PackOptions = {}): Readable {
+  const bytes = fromBytes(gathered(encodeSnapshot(entries, () => 0)), () => {});
+  const packed = pipeline(bytes, createZstdCompress(COMPRESSION), () => {});
+  return signal === undefined ? packed : addAbortSignal(signal, packed);
+}
+
+export interface PackDirectoryOptions extends PackOptions {
+  maxBytes?: number | undefined;
+  maxEntries?: number | undefined;
+}
+
+/** A directory of this machine, with links as links. Over a limit the stream fails with `artifact_too_large`. */
+export function packDirectory(dir: string, options: PackDirectoryOptions = {}): Readable {
+  return takeSnapshot(() => dir, options);
+}

@@ -1,0 +1,36 @@
+/**
+ * What the main thread and the thread for files say to each other. Each job has an id. Data flows in either direction,
+ * with at most `AHEAD` chunks that the receiver has not taken yet.
+ */
+import type { CaptureLimits, WorkspaceCapture } from '../../captures.ts';
+import type { SandboxErrorCode } from '../../errors.ts';
+import type { RestoredWorkspace } from '../../snapshots.ts';
+
+export const AHEAD = 4;
+
+export type FileJob =
+  | { job: 'capture'; dir: string; owner: string; since: string | undefined; limits: CaptureLimits }
+  /** Paths are those of captures/captured-path.ts. */
+  | { job: 'read'; dir: string; paths: readonly string[] }
+  | { job: 'restore'; dir: string };
+
+export type ToThread =
+  | { id: number; begin: FileJob }
+  /** For `restore`; null is the end. */
+  | { id: number; chunk: Uint8Array | null }
+  /** A chunk of `read` was taken. */
+  | { id: number; taken: true }
+  | { id: number; abort: true };
+
+export interface ThreadFailure {
+  message: string;
+  code?: SandboxErrorCode | undefined;
+  /** The code of a failed system call. */
+  errno?: string | undefined;
+}
+
+export type FromThread =
+  | { id: number; done: WorkspaceCapture | RestoredWorkspace | null }
+  | { id: number; failed: ThreadFailure }
+  | { id: number; chunk: Uint8Array }
+  | { id: number; taken: true };
