@@ -1,5 +1,5 @@
 /**
- * Failures of a backend itself, and of reading files out of a workspace. A failure inside a command is a result, never
+ * Failures of a backend itself, and of reading or writing files of a workspace from outside. A failure inside a command is a result, never
  * an exception.
  */
 import { limitTitle } from './describe-limits.ts';
@@ -21,6 +21,8 @@ export type SandboxErrorCode =
   | 'artifact_too_large'
   | 'artifact_changed'
   | 'artifact_timeout'
+  | 'precondition_failed'
+  | 'workspace_full'
   | 'workspace_not_removed'
   | 'snapshot_damaged';
 

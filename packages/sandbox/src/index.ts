@@ -1,6 +1,7 @@
 /** What all backends share. Each driver has an entry of its own, so that unused drivers are not loaded. */
 export * from './artifacts.ts';
 export type * from './backend.ts';
+export type * from './captures.ts';
 export { formatLimit, limitTitle } from './describe-limits.ts';
 export { LimitUnenforceableError, SandboxError, type SandboxErrorCode } from './errors.ts';
 export {
@@ -10,3 +11,6 @@ export {
 } from './executor/tool-executor.ts';
 export type * from './limits.ts';
 export type * from './snapshots.ts';
+export type { TreeEntry } from './workspace/artifacts/archive-entry.ts';
+export { type PackOptions, packDirectory, packTree } from './workspace/snapshots/pack-tree.ts';
+export type * from './writing.ts';

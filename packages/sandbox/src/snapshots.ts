@@ -10,24 +10,7 @@
  *   stream that ended normally is complete; `restoreWorkspace` refuses a snapshot that was cut off or damaged.
  * - A restored workspace exists as a whole or not at all, whenever the process ends. Nothing is written outside it,
  *   whatever the snapshot holds: links are created and never followed.
- * - Two surveys with the same fingerprint mean that nothing was changed in between. A fingerprint is only valid on this
- *   machine.
  */
-
-export interface WorkspaceSurvey {
-  /** The size of all files together. */
-  bytes: number;
-  /** Files, directories and all other entries. One more than the limit means: more. */
-  entries: number;
-  /** Undefined if something is changing right now, or there is more than was examined. */
-  fingerprint: string | undefined;
-}
-
-export interface SurveyOptions {
-  /** Where the survey stops. No limit by default. */
-  maxEntries?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
 
 export interface SnapshotOptions {
   /** Of the content of all files; over it the stream fails with `artifact_too_large`. No limit by default. */

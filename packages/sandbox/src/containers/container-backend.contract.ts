@@ -27,10 +27,18 @@ const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly
     'batches',
     'stateful commands',
     'snapshots',
+    'writing',
+    'captures',
     'slots',
     'lifecycle',
   ],
-  host: ['environment', 'files', 'paths', 'snapshots', 'slots', 'lifecycle'],
+  host: ['environment', 'files', 'paths', 'snapshots', 'writing', 'captures', 'slots', 'lifecycle'],
+};
+
+/** Those in which results, files or whole workspaces take the way through the container. The rest are soak tests. */
+const TEST_PARTS: Record<ProcessDriverOptions['workspacesOn'], readonly ContractPart[]> = {
+  container: ['results', 'output', 'files', 'snapshots', 'writing', 'captures', 'slots', 'lifecycle'],
+  host: ['files', 'snapshots', 'writing', 'captures', 'slots', 'lifecycle'],
 };
 
 export async function describeContainerContract(
@@ -53,7 +61,12 @@ export async function describeContainerContract(
           dispose: () => rm(base, { recursive: true, force: true }),
         };
       },
-      { timedOutCommands: 200, artifacts, ownParts: PARTS_OF_CONTAINERS[workspacesOn] },
+      {
+        timedOutCommands: 200,
+        artifacts,
+        ownParts: PARTS_OF_CONTAINERS[workspacesOn],
+        testParts: TEST_PARTS[workspacesOn],
+      },
     );
   });
 }

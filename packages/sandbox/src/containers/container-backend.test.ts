@@ -1,4 +1,5 @@
 /** What happens to slots and workspaces when a container dies, on containers that are processes. */
+import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,8 +39,7 @@ async function start(
   };
 }
 
-// Each container starts a Node process, which may have to wait for a processor.
-describe('a container that dies', { timeout: 60_000 }, () => {
+describe('a container that dies', () => {
   test.each([
     ['keeps a workspace on the host', 'host', 'socket', 'saved\nnew\n'],
     ['takes along what was changed in a workspace of its own', 'container', 'socket', 'saved\n'],
@@ -63,7 +63,27 @@ describe('a container that dies', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a backend that is stopped', { timeout: 60_000 }, () => {
+test('files that are read from a container when it ends have changed, and nothing else failed', async () => {
+  await using fixture = await start({ workspacesOn: 'container' });
+  const { backend, driver, bash } = fixture;
+  const slot = await backend.acquire('run');
+  await bash(slot, 'truncate -s 50M file');
+  const reader = await backend.openWorkspace('run');
+  assert(reader);
+  const archive = (await reader.archive('.', { format: 'tar' }))[Symbol.asyncIterator]();
+  await using file = await reader.open('file');
+  const stream = file.stream()[Symbol.asyncIterator]();
+  for (const chunks of [archive, stream]) await chunks.next();
+  await driver.crash(slot.containerId);
+  for (const chunks of [archive, stream])
+    await expect(
+      (async () => {
+        for (;;) if ((await chunks.next()).done) return;
+      })(),
+    ).rejects.toMatchObject({ code: 'artifact_changed' });
+});
+
+describe('a backend that is stopped', () => {
   test.each(['host', 'container'] as const)(
     'leaves no container, and saves the workspaces on the %s',
     async (workspacesOn) => {
@@ -79,9 +99,7 @@ describe('a backend that is stopped', { timeout: 60_000 }, () => {
   );
 });
 
-test('a call that is too large to be sent is refused, and the container lives', {
-  timeout: 60_000,
-}, async () => {
+test('a call that is too large to be sent is refused, and the container lives', async () => {
   await using fixture = await start({ workspacesOn: 'host' });
   const { backend, bash } = fixture;
   const slot = await backend.acquire('run');
@@ -92,7 +110,7 @@ test('a call that is too large to be sent is refused, and the container lives', 
   expect((await bash(slot, 'ls; echo alive')).output).toBe('alive\n');
 });
 
-describe('without namespaces inside', { timeout: 60_000 }, () => {
+describe('without namespaces inside', () => {
   const noNesting = 'this driver has none';
 
   test('a container is for one slot, and the workspace is still kept', async () => {

@@ -24,11 +24,14 @@ import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { WorkspaceAccess } from '../workspace/workspace-access.ts';
 import type { WorkspaceView } from '../workspace/workspace-view.ts';
 import { Workspaces, workspaceName } from '../workspace/workspaces.ts';
+import { StagedWriter } from '../workspace/writing/staged-writer.ts';
+import type { OpenWriterOptions, WorkspaceWriter } from '../writing.ts';
 import type { ContainerDriver } from './container-driver.ts';
 import type { ContainerBackendOptions } from './container-options.ts';
 import { HostDirectory } from './host-directory.ts';
 import { placesFor } from './places-for.ts';
 import { RunningBackend } from './running-backend.ts';
+import { RemoteWorkspace } from './server/remote-workspace.ts';
 import { sweep } from './sweep.ts';
 
 export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
@@ -86,6 +89,31 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
       options.onResult?.(result, index);
       return result;
     });
+  }
+
+  async openWriter(
+    trajectoryId: string,
+    { create = false }: OpenWriterOptions = {},
+  ): Promise<WorkspaceWriter | undefined> {
+    checkTrajectoryId(trajectoryId);
+    const { pool, places, staging } = this.#started();
+    const name = workspaceName(trajectoryId);
+    const find = async () => this.#started().places.find(name, '');
+    if (!(await find())) {
+      if (!create) return undefined;
+      await pool.inPlace(trajectoryId, async () => {
+        if (!(await find())) await places.replace(name, async () => {});
+      });
+    }
+    return new StagedWriter(staging, (work) =>
+      this.#started().pool.inPlace(trajectoryId, (container) =>
+        work(
+          container
+            ? new RemoteWorkspace(container.client, trajectoryId)
+            : places.kept(name, this.#started().workspaceDirOf(name)),
+        ),
+      ),
+    );
   }
 
   async restoreWorkspace(

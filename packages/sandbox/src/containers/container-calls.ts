@@ -111,11 +111,13 @@ export class ContainerCalls {
     if (answer) return answer;
     // Whatever happened to the container afterwards: whoever released its slot wanted the call to end.
     if (released.aborted) return fail('aborted', 'The slot was released.');
-    if ((await this.#slots.endOf(container))?.outOfMemory) {
+    const end = await this.#slots.endOf(container);
+    if (end?.outOfMemory) {
       return fail('oom', 'The container of this slot ran out of memory and died; acquire again.');
     }
     const reason: Error = gone.aborted ? gone.reason : container.client.lost.reason;
-    return fail('gone', `The container of this slot died; acquire again. (${reason.message})`);
+    const why = end?.reason ?? reason.message;
+    return fail('gone', `The container of this slot died; acquire again. (${why})`);
   }
 
   /** A tool takes no longer than the default, or than its timeout argument says. */

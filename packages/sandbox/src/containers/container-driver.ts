@@ -35,6 +35,8 @@ export interface ContainerDriver {
   readonly noNesting?: string | undefined;
   /** How long a container that was started may take until its server is ready. Half a minute where nothing is said. */
   readonly readyWithinMs?: number | undefined;
+  /** How long a container that runs may leave questions unanswered before it is lost. A few seconds where nothing is said. */
+  readonly answersWithinMs?: number | undefined;
   /** Why a container alone isolates nothing, where that is so: without namespaces inside the backend does not start. */
   readonly mustNest?: string | undefined;
 
@@ -88,6 +90,8 @@ export interface Examined {
   outOfMemory: boolean;
   /** The last lines it printed. */
   printed: string;
+  /** Why whatever runs the containers has ended it, in a few words; undefined if it did not, or does not say. */
+  reason?: string | undefined;
 }
 
 export interface ListedContainer {

@@ -1,5 +1,6 @@
 import type { SandboxLimits } from '../limits.ts';
 import type { PoolLimits } from '../pool/pool-limits.ts';
+import type { ContainerDriver } from './container-driver.ts';
 
 export interface ContainerBackendOptions extends Partial<PoolLimits> {
   /** Holds the workspaces and nothing else. Created if missing. */
@@ -34,8 +35,13 @@ const DEFAULT_POOL: PoolLimits = {
   healthTimeoutS: 5,
 };
 
-export function poolLimits(options: Partial<PoolLimits>): PoolLimits {
-  const entries = Object.entries(DEFAULT_POOL).map(([name, value]) => [
+/** Where nothing else is said, a check waits for as long as the driver's containers may take. */
+export function poolLimits(
+  options: Partial<PoolLimits>,
+  { answersWithinMs = DEFAULT_POOL.healthTimeoutS * 1_000 }: Pick<ContainerDriver, 'answersWithinMs'> = {},
+): PoolLimits {
+  const defaults = { ...DEFAULT_POOL, healthTimeoutS: answersWithinMs / 1_000 };
+  const entries = Object.entries(defaults).map(([name, value]) => [
     name,
     options[name as keyof PoolLimits] ?? value,
   ]);

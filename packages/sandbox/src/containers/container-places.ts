@@ -14,6 +14,7 @@ import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import { trajectoryOf, type Workspaces } from '../workspace/workspaces.ts';
+import { keptWorkspace, type WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 import { RemoteWorkspace } from './server/remote-workspace.ts';
 import type { PlacedWorkspace, WorkspaceHolder, WorkspacePlaces } from './workspace-places.ts';
@@ -39,17 +40,19 @@ export class ContainerPlaces implements WorkspacePlaces {
 
   held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
     const { dir } = this.#kept.at(name);
-    const kept = viewDirectory(() => dir, workspaceDir, this.#digests);
+    const kept = viewDirectory({ place: () => dir, key: dir, workspaceDir, digests: this.#digests });
+    const current = (): WorkspaceView => {
+      const inside = this.#inside.get(name);
+      return inside && !inside.container.client.lost.aborted ? inside.workspace : kept;
+    };
     /** If an operation fails because the workspace moved meanwhile, it is repeated in the new place. */
     const wherever = async <T>(work: (view: WorkspaceView) => Promise<T>): Promise<T> => {
       for (;;) {
-        const inside = this.#inside.get(name);
-        const alive = inside && !inside.container.client.lost.aborted;
+        const view = current();
         try {
-          return await work(alive ? inside.workspace : kept);
+          return await work(view);
         } catch (error) {
-          const stillThere = this.#inside.get(name) === inside;
-          if (stillThere && alive === (inside && !inside.container.client.lost.aborted)) throw error;
+          if (current() === view) throw error;
         }
       }
     };
@@ -59,9 +62,14 @@ export class ContainerPlaces implements WorkspacePlaces {
         open: (path) => wherever(({ reader }) => reader.open(path)),
         archive: (path, options) => wherever(({ reader }) => reader.archive(path, options)),
       },
-      survey: (options) => wherever((view) => view.survey(options)),
+      capture: (options) => wherever((view) => view.capture(options)),
+      readFiles: (paths, options) => current().readFiles(paths, options),
       snapshot: (options) => wherever((view) => view.snapshot(options)),
     };
+  }
+
+  kept(name: string, workspaceDir: string): WritableWorkspace {
+    return keptWorkspace(this.#kept, name, workspaceDir);
   }
 
   async trajectories(): Promise<string[]> {

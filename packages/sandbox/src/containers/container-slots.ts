@@ -234,7 +234,9 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     const { outputLimitBytes = DEFAULT_OUTPUT_LIMIT_BYTES } = request.backend;
     const reached = await this.#options.driver.reach(request, signal);
     try {
-      const client = await SandboxClient.attach(() => reached.connect(), signal, { outputLimitBytes });
+      const { answersWithinMs } = this.#options.driver;
+      const options = { outputLimitBytes, answersWithinMs };
+      const client = await SandboxClient.attach(() => reached.connect(), signal, options);
       return { reached, client };
     } catch (error) {
       await reached.close();

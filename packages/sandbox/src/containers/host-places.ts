@@ -16,6 +16,7 @@ import { atPlace } from '../workspace/artifacts/workspace-place.ts';
 import { ignoreMissing } from '../workspace/files/workspace-path.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import { type Owner, trajectoryOf, type Workspaces } from '../workspace/workspaces.ts';
+import { keptWorkspace, type WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 import type { PlacedWorkspace, WorkspaceHolder, WorkspacePlaces } from './workspace-places.ts';
 
@@ -45,7 +46,12 @@ export class HostPlaces implements WorkspacePlaces {
   }
 
   held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
-    return viewDirectory(() => this.dirOf(name), workspaceDir, this.#digests);
+    const key = this.#workspaces.at(name).dir;
+    return viewDirectory({ place: () => this.dirOf(name), key, workspaceDir, digests: this.#digests });
+  }
+
+  kept(name: string, workspaceDir: string): WritableWorkspace {
+    return keptWorkspace(this.#workspaces, name, workspaceDir);
   }
 
   async trajectories(): Promise<string[]> {

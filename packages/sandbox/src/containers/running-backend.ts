@@ -2,6 +2,7 @@
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
 import { WORKSPACE_DIR, Workspaces } from '../workspace/workspaces.ts';
+import { Staging } from '../workspace/writing/staging.ts';
 import { chooseNesting, type NestingChoice } from './choose-nesting.ts';
 import { ContainerCalls } from './container-calls.ts';
 import type { ContainerDriver } from './container-driver.ts';
@@ -22,6 +23,7 @@ interface Parts extends NestingChoice {
   driver: ContainerDriver;
   pool: SlotPool<RunningContainer>;
   places: WorkspacePlaces;
+  staging: Staging;
   defaultTimeoutS: number;
   onTrouble(message: string): void;
   resources: AsyncDisposableStack;
@@ -30,6 +32,7 @@ interface Parts extends NestingChoice {
 export class RunningBackend {
   readonly pool: SlotPool<RunningContainer>;
   readonly places: WorkspacePlaces;
+  readonly staging: Staging;
   readonly #parts: Parts;
   readonly #calls: ContainerCalls;
   readonly #stopping = new AbortController();
@@ -38,6 +41,7 @@ export class RunningBackend {
   private constructor(parts: Parts) {
     this.pool = parts.pool;
     this.places = parts.places;
+    this.staging = parts.staging;
     this.#parts = parts;
     this.#calls = new ContainerCalls(parts.pool, parts.slots, parts.defaultTimeoutS);
   }
@@ -61,7 +65,7 @@ export class RunningBackend {
         blueprint: blueprintOf(options, nested, limits),
         onLost: (container, reason) => pool?.containerFailed(container, reason),
       });
-    const pooling = poolLimits(options);
+    const pooling = poolLimits(options, driver);
     const choice = await chooseNesting(driver, create, pooling.slotsPerContainer);
     const { slots, nested } = choice;
     resources.defer(() => slots.close());
@@ -87,6 +91,7 @@ export class RunningBackend {
     return new RunningBackend({
       ...{ ...choice, limits: [...choice.limits, ...limits.unenforced] },
       ...{ driver, pool, places, onTrouble, resources: resources.move() },
+      staging: new Staging(workspaces.stagingDir),
       defaultTimeoutS: options.defaultTimeoutS,
     });
   }

@@ -8,11 +8,14 @@ import { fileURLToPath } from 'node:url';
 const PACKAGE = new URL('../..', import.meta.url);
 /** Beside this file, with the same ending: TypeScript here, JavaScript after a build. */
 const ENTRY = new URL(`./server/main${extname(import.meta.url)}`, import.meta.url);
+const THREAD = new URL(`../workspace/thread/file-thread-program${extname(import.meta.url)}`, import.meta.url);
 
 export const SERVER_PROGRAM = {
   packageDir: fileURLToPath(PACKAGE),
   /** Relative to the package. */
   entry: ENTRY.pathname.slice(PACKAGE.pathname.length),
+  /** Threads that it starts by their names, relative to the package. */
+  threads: [THREAD.pathname.slice(PACKAGE.pathname.length)],
   nodePath: realpathSync(process.execPath),
   /** Read only where it is needed: a server bundled into one file has no package. */
   get version(): string {

@@ -4,6 +4,7 @@
  * give it to a container.
  */
 import type { WorkspaceView } from '../workspace/workspace-view.ts';
+import type { WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
 import type { SandboxClient } from './server/sandbox-client.ts';
 
@@ -26,6 +27,8 @@ export interface WorkspacePlaces {
   find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined>;
   /** For one that is in a slot. */
   held(workspace: PlacedWorkspace, workspaceDir: string): WorkspaceView;
+  /** For writing to one that is kept, and stays it meanwhile. */
+  kept(name: string, workspaceDir: string): WritableWorkspace;
   /** Those with a workspace, kept or in a container, as far as their names tell. */
   trajectories(): Promise<string[]>;
   /** Call before the server inside opens its slot. If there is no workspace yet, that server creates it. */

@@ -10,6 +10,7 @@
  * kernel lets nobody mount a second /proc that shows more than the first. If false, only the container is between a
  * command and the host, so it keeps Docker's own profiles.
  */
+import { OPEN_FILES, SERVER_MEMORY_BYTES, SERVER_PROCESSES, TMP_BYTES } from '../containers/allowances.ts';
 import type { ContainerRequest } from '../containers/container-driver.ts';
 import { SOCKET_NAME } from '../containers/container-socket.ts';
 import { FIRST_PROCESS } from '../containers/first-process.ts';
@@ -28,18 +29,6 @@ export const INSIDE = {
   run: '/talaria/run',
   workspaces: '/talaria/workspaces',
 } as const;
-
-const MEGABYTE = 1024 * 1024;
-/** For files that the server, and programs that insist on /tmp, put there; it counts as memory. */
-const TMP_BYTES = 64 * MEGABYTE;
-/** The kernel's own default: a daemon may have no permission to give more than it has. */
-const OPEN_FILES = 4_096;
-/**
- * For the server in the container, in addition to what its commands may use: its memory, its threads, and the start of
- * a command.
- */
-const SERVER_MEMORY_BYTES = 128 * MEGABYTE;
-const SERVER_PROCESSES = 64;
 
 export interface ContainerPlan extends ContainerRequest {
   image: string;

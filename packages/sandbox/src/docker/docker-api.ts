@@ -5,6 +5,7 @@
  */
 import { type IncomingMessage, request } from 'node:http';
 import { SandboxError } from '../errors.ts';
+import { readBody } from '../http/read-body.ts';
 import { type DockerEndpoint, parseDockerHost } from './docker-host.ts';
 import { plainLog } from './log-frames.ts';
 
@@ -232,14 +233,7 @@ export class DockerApi {
 }
 
 async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
-    chunks.push(chunk);
-  }
-  return { status: incoming.statusCode ?? 0, body: Buffer.concat(chunks) };
+  return { status: incoming.statusCode ?? 0, body: await readBody(incoming, MAX_ANSWER_BYTES) };
 }
 
 function accept({ status, body }: Answer): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeBackendContract } from '../backend.contract.ts';
 import { CONTRACT_LIMITS, describeLimitsContract } from '../contract/limits.contract.ts';
+import { DISK } from '../testing/disk.ts';
 import { describeCrash } from './contract/crash.contract.ts';
 import { describeFailures } from './contract/failures.contract.ts';
 import { describeIsolation } from './contract/isolation.contract.ts';
@@ -32,8 +33,8 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
   describeStarting(() => daemon);
   describePlain(() => daemon, { image: NO_NAMESPACES });
 
-  describeLimitsContract('docker', async () => {
-    const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
+  describeLimitsContract('Docker', async () => {
+    const workspacesDir = await mkdtemp(join(DISK, 'talaria-docker-test-'));
     return {
       create: () =>
         new DockerBackend({
@@ -45,7 +46,7 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
   });
 
   describeBackendContract(
-    'several slots in a container',
+    'Docker',
     async () => {
       const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
       return {

@@ -1,4 +1,5 @@
 /** Containers of a Docker daemon on this machine, which mounts the server's program and the container's directory. */
+import { SANDBOX_USER } from '../containers/allowances.ts';
 import type {
   ContainerDriver,
   ContainerRequest,
@@ -23,9 +24,6 @@ const BY_CONTAINER = {
   cpus: 'CpuCfsQuota',
 } as const satisfies Partial<Record<LimitName, keyof DaemonInfo>>;
 const NO_GROUP = 'Docker says that this kernel has no control group for it; see docker info';
-
-/** Unused on every system we know of: below it are accounts, above it the number that means nobody. */
-const SANDBOX_USER: Owner = { uid: 65_533, gid: 65_533 };
 
 /** Docker's own, about which its daemon tells all there is to know. Any other is tried out. */
 const KNOWN_RUNTIMES = ['runc', 'io.containerd.runc.v2'];

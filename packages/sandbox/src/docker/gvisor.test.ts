@@ -44,7 +44,7 @@ describe.skipIf(path === '')(title, { tags: ['soak'] }, () => {
   describePlain(() => daemon, { runtime: GVISOR.whole });
 
   describeBackendContract(
-    'docker with gVisor',
+    'Docker with gVisor',
     async () => {
       const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-docker-test-'));
       return {

@@ -12,7 +12,7 @@ import type {
   Reached,
 } from '../containers/container-driver.ts';
 import { SERVER_KILLED } from '../containers/first-process.ts';
-import { reachByRelay } from '../containers/relay/reach-by-relay.ts';
+import { FAR_ANSWERS_WITHIN_MS, reachByRelay } from '../containers/relay/reach-by-relay.ts';
 import { SandboxError } from '../errors.ts';
 import type { ConnectedModal } from './connect-modal.ts';
 import { ExecStream } from './exec-stream.ts';
@@ -33,11 +33,9 @@ const PRINTED_CHARACTERS = 4_000;
 export interface ModalDriverOptions extends SandboxSettings {
   appName: string;
   image: string;
+  /** How long Modal may take for an answer to a simple question; a minute by default. */
+  answerWithinMs?: number | undefined;
   connect(): Promise<ConnectedModal>;
-}
-
-interface Prepared extends ConnectedModal {
-  image: ModalImage;
 }
 
 /** A sandbox that this process has started. */
@@ -51,11 +49,13 @@ export class ModalDriver implements ContainerDriver {
   readonly title = 'Modal';
   readonly source: string;
   readonly workspaces = { on: 'container' } as const;
+  readonly answersWithinMs = FAR_ANSWERS_WITHIN_MS;
   readonly workspacesDir = INSIDE.workspaces;
   readonly readyWithinMs = CREATE_WITHIN_MS;
   readonly #options: ModalDriverOptions;
   readonly #started = new Map<string, Started>();
-  #prepared: Prepared | undefined;
+  #connection: Promise<ConnectedModal> | undefined;
+  #image: ModalImage | undefined;
 
   constructor(options: ModalDriverOptions) {
     this.#options = options;
@@ -64,11 +64,10 @@ export class ModalDriver implements ContainerDriver {
 
   async prepare(): Promise<DriverLimits> {
     try {
-      const connected = this.#prepared ?? (await this.#options.connect());
-      const base = connected.client.images.fromRegistry(this.#options.image);
+      const { client, app } = await this.#connected();
+      const base = client.images.fromRegistry(this.#options.image);
       const layered = base.dockerfileCommands(imageLayer(programFiles()));
-      const image = await within(BUILD_WITHIN_MS, 'build the image', layered.build(connected.app));
-      this.#prepared = { ...connected, image };
+      this.#image = await within(BUILD_WITHIN_MS, 'build the image', layered.build(app));
     } catch (error) {
       if (error instanceof SandboxError) throw error;
       const message = `Modal cannot be used: ${(error as Error).message}`;
@@ -78,7 +77,9 @@ export class ModalDriver implements ContainerDriver {
   }
 
   async start(request: ContainerRequest, signal: AbortSignal): Promise<string> {
-    const { client, app, image } = this.#ready;
+    const { client, app } = await this.#connected();
+    const image = this.#image;
+    if (!image) throw new Error('the driver is not prepared');
     const params = sandboxParams(request, this.#options);
     // Not given up half-way: the service might go on with it, and nobody would know of what it made.
     const sandbox = await within(
@@ -96,14 +97,15 @@ export class ModalDriver implements ContainerDriver {
   async reach({ name }: ContainerRequest, signal: AbortSignal): Promise<Reached> {
     const sandbox = await this.#find(name);
     if (!sandbox) throw new Error(`there is no sandbox ${name}`);
-    const relay = await sandbox.exec(RELAY_COMMAND, { mode: 'binary', stderr: 'ignore' });
+    const exec = sandbox.exec(RELAY_COMMAND, { mode: 'binary', stderr: 'ignore' });
+    const relay = await this.#answer('run the relay', exec);
     return await reachByRelay(new ExecStream(relay), signal);
   }
 
   async ended(name: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       const sandbox = await this.#find(name);
-      if (!sandbox || (await sandbox.poll()) !== null) return;
+      if (!sandbox || (await this.#answer('look at a sandbox', sandbox.poll())) !== null) return;
       await delay(LOOK_EVERY_MS, undefined, { signal });
     }
   }
@@ -111,45 +113,52 @@ export class ModalDriver implements ContainerDriver {
   async examine(name: string): Promise<Examined> {
     const started = this.#started.get(name);
     if (!started) throw new Error(`there is no sandbox ${name}`);
-    const code = await within(ANSWER_WITHIN_MS, 'look at a sandbox', started.sandbox.poll());
+    const code = await this.#answer('look at a sandbox', started.sandbox.poll());
     return { outOfMemory: code === SERVER_KILLED, printed: started.printed };
   }
 
   async list(label: string, value: string): Promise<ListedContainer[]> {
-    const { client, app } = this.#ready;
+    const { client, app } = await this.#connected();
     const found: ListedContainer[] = [];
     const tags = labelTags({ [label]: value });
-    for await (const sandbox of client.sandboxes.list({ appId: app.appId, tags })) {
-      const container = labelled(await sandbox.getTags());
+    const sandboxes = client.sandboxes.list({ appId: app.appId, tags })[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await this.#answer('list sandboxes', sandboxes.next());
+      if (next.done) return found;
+      const container = labelled(await this.#answer('tell the tags of a sandbox', next.value.getTags()));
       if (container) found.push(container);
     }
-    return found;
   }
 
   async remove(name: string): Promise<void> {
     const sandbox = await this.#find(name);
     if (!sandbox) return;
-    await within(ANSWER_WITHIN_MS, 'end a sandbox', sandbox.terminate({ wait: true }));
+    await this.#answer('end a sandbox', sandbox.terminate({ wait: true }));
     sandbox.detach();
     this.#started.delete(name);
   }
 
-  get #ready(): Prepared {
-    if (!this.#prepared) throw new Error('the driver is not prepared');
-    return this.#prepared;
+  #answer<T>(what: string, work: Promise<T>): Promise<T> {
+    return within(this.#options.answerWithinMs ?? ANSWER_WITHIN_MS, what, work);
+  }
+
+  /** Also before `prepare`: what a crash left is removed without a start, too. */
+  async #connected(): Promise<ConnectedModal> {
+    const connection = this.#connection ?? this.#options.connect();
+    this.#connection = connection;
+    return await connection.catch((error) => {
+      if (this.#connection === connection) this.#connection = undefined;
+      throw error;
+    });
   }
 
   /** Undefined where none of that name runs, unless this process has started it. */
   async #find(name: string): Promise<ModalSandbox | undefined> {
     const started = this.#started.get(name);
     if (started) return started.sandbox;
-    const { sdk, client } = this.#ready;
+    const { sdk, client } = await this.#connected();
     try {
-      return await within(
-        ANSWER_WITHIN_MS,
-        'find a sandbox',
-        client.sandboxes.fromName(this.#options.appName, name),
-      );
+      return await this.#answer('find a sandbox', client.sandboxes.fromName(this.#options.appName, name));
     } catch (error) {
       if (error instanceof sdk.NotFoundError) return undefined;
       throw error;

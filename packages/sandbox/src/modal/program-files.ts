@@ -1,4 +1,4 @@
-/** The files of this package that the program inside a sandbox needs: its entry, and what that imports. */
+/** The files of this package that the program inside a sandbox needs: its entry and its threads, and what those import. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVER_PROGRAM } from '../containers/server-program.ts';
@@ -11,7 +11,7 @@ const IMPORTS = [
 
 /** By their paths in the package. */
 export function programFiles(): Record<string, string> {
-  const { packageDir, entry } = SERVER_PROGRAM;
+  const { packageDir, entry, threads } = SERVER_PROGRAM;
   const read = (path: string) => readFileSync(join(packageDir, path), 'utf8');
   const files = new Map([['package.json', read('package.json')]]);
   const add = (path: string): void => {
@@ -20,7 +20,7 @@ export function programFiles(): Record<string, string> {
     files.set(path, text);
     for (const imported of importsOf(text)) add(join(path, '..', imported));
   };
-  add(entry);
+  for (const path of [entry, ...threads]) add(path);
   return Object.fromEntries([...files].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 

@@ -61,3 +61,13 @@ test('a task of raw_exec gets nothing of the environment of the agent', () => {
   expect(Config.command).toBe('/bin/sh');
   expect(Config.args).toEqual(expect.arrayContaining(['/usr/bin/env', '-i', '/opt/talaria/sandbox-server']));
 });
+
+test('a constraint is written with or without the sign of an attribute, and anything else is refused', () => {
+  const constraintsOf = (...constraints: string[]) =>
+    (jobSpec({ ...SETTINGS, constraints }, REQUEST) as { Constraints: object[] }).Constraints;
+  // biome-ignore-start lint/suspicious/noTemplateCurlyInString: Nomad's own form
+  const expected = { LTarget: '${node.class}', Operand: '!=', RTarget: 'big one' };
+  expect(constraintsOf('node.class != big one', '${node.class} != big one')).toEqual([expected, expected]);
+  // biome-ignore-end lint/suspicious/noTemplateCurlyInString: Nomad's own form
+  expect(() => constraintsOf('node.class=sandbox')).toThrow('is no constraint');
+});

@@ -5,11 +5,19 @@
  * whoever stops an allocation of it gets another. Under the `docker` driver a container is as strict as those of the Docker
  * backend (docker/container-spec.ts). `raw_exec` and `exec` leave the isolation to the server inside.
  */
+import {
+  OPEN_FILES,
+  SANDBOX_USER,
+  SERVER_MEMORY_BYTES,
+  SERVER_PROCESSES,
+  TMP_BYTES,
+} from '../containers/allowances.ts';
 import type { ContainerRequest } from '../containers/container-driver.ts';
 import { SOCKET_NAME } from '../containers/container-socket.ts';
 import { IMAGE_PROGRAM } from '../containers/image/image-context.ts';
 import type { ContainerServerConfig } from '../containers/server/main.ts';
 import { SERVER_PROGRAM } from '../containers/server-program.ts';
+import { SandboxError } from '../errors.ts';
 import { SYSTEM_PATH } from '../host/system-path.ts';
 
 export const TASK = 'server';
@@ -18,20 +26,20 @@ export type TaskDriver = (typeof TASK_DRIVERS)[number];
 
 /** The exit code of a task whose server was killed; one that is killed as a whole has the signal's. */
 export const SERVER_KILLED = 99;
+/** The exit code of a task whose server ended in any other way. */
+export const SERVER_FAILED = 1;
 
 const MEGABYTE = 1024 * 1024;
-const TMP_BYTES = 64 * MEGABYTE;
-const OPEN_FILES = 4_096;
-/** For the server inside, beyond what its commands may use. */
-const SERVER_MEMORY_MB = 128;
-const SERVER_PROCESSES = 64;
-const SANDBOX_USER = '65533:65533';
 const NANOSECONDS = 1e9;
 
 /** In the directory that Nomad gives a task, so that the socket's path is short. */
 const IN_TASK_DIR = 'cd "$NOMAD_TASK_DIR" && ';
 /** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
-const FIRST_PROCESS = ['-c', `${IN_TASK_DIR}"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit 1`, 'sh'];
+const FIRST_PROCESS = [
+  '-c',
+  `${IN_TASK_DIR}"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit ${SERVER_FAILED}`,
+  'sh',
+];
 const NAME_OF_WORKSPACES = 'workspaces';
 
 export interface JobSettings {
@@ -105,12 +113,14 @@ function taskSpec(settings: JobSettings, request: ContainerRequest): object {
   return {
     Name: TASK,
     Driver: driver,
-    ...(driver === 'docker' ? { User: SANDBOX_USER } : {}),
+    ...(driver === 'docker' ? { User: `${SANDBOX_USER.uid}:${SANDBOX_USER.gid}` } : {}),
     Config: driver === 'docker' ? dockerConfig(settings, request) : plainConfig(settings, request),
     Resources: {
       CPU: settings.cpuMhz,
       MemoryMB:
-        memoryBytes === undefined ? settings.memoryMb : Math.ceil(memoryBytes / MEGABYTE) + SERVER_MEMORY_MB,
+        memoryBytes === undefined
+          ? settings.memoryMb
+          : Math.ceil((memoryBytes + SERVER_MEMORY_BYTES) / MEGABYTE),
     },
     // The server inside has nothing to save, so it needs no time to shut down.
     KillSignal: 'SIGKILL',
@@ -153,6 +163,9 @@ function serverCommand(settings: JobSettings, { backend }: ContainerRequest): st
 }
 
 function parseConstraint(text: string): object {
-  const [, left = '', operand = '', right = ''] = /^(\S+)\s+(\S+)\s*(.*)$/.exec(text.trim()) ?? [];
+  // In the files of jobs it is written as \${node.class}.
+  const [, left, operand, right = ''] = /^(?:\$\{)?([^\s}]+)\}?\s+(\S+)\s*(.*)$/.exec(text.trim()) ?? [];
+  if (!left || !operand)
+    throw new SandboxError('invalid_request', `"${text}" is no constraint: write node.class = sandbox.`);
   return { LTarget: `\${${left}}`, Operand: operand, RTarget: right };
 }

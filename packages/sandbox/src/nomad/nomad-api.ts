@@ -3,13 +3,16 @@
  * reached is a `SandboxError` with the code `backend_down` that says what to do; what Nomad refuses is a `NomadRefusal` in
  * its own words. The token is in no message.
  */
-import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ExecStream } from '../containers/relay/exec-stream.ts';
 import { SandboxError } from '../errors.ts';
+import { readBody } from '../http/read-body.ts';
 import { openWebSocket, WebSocketRefused } from '../web-socket/web-socket.ts';
-import { ExecStream } from './exec-stream.ts';
+import { NOMAD_EXEC } from './exec-messages.ts';
+import { describeTlsFailure, type NomadTlsOptions, readTls } from './nomad-tls.ts';
 import type { Allocation, Evaluation, JobSummary } from './nomad-types.ts';
 
 const QUICK_MS = 20_000;
@@ -17,20 +20,17 @@ const QUICK_MS = 20_000;
 const WAIT_S = 30;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LOG_BYTES = 4_000;
+/** An agent takes 100 connections from one address (`http_max_conns_per_client`), and an exec that is open is none of them. */
+const BUSY = 429;
+const LONGEST_PAUSE_MS = 500;
 
 /** Where Nomad is and who asks, as Nomad's own clients read it from the variables of these names. */
-export interface NomadOptions {
+export interface NomadOptions extends NomadTlsOptions {
   /** NOMAD_ADDR: `http://host:port`, `https://host:port` or `unix:///path`. */
   address: string;
   token?: string | undefined;
   namespace?: string | undefined;
   region?: string | undefined;
-  /** Files in PEM. */
-  caCert?: string | undefined;
-  clientCert?: string | undefined;
-  clientKey?: string | undefined;
-  tlsServerName?: string | undefined;
-  skipVerify?: boolean | undefined;
 }
 
 export class NomadRefusal extends SandboxError {
@@ -143,11 +143,15 @@ export class NomadApi {
       headers: this.#headers(),
       signal,
     };
-    try {
-      return new ExecStream(await openWebSocket({ ...options, secure: this.#secure, sends: 'text' }));
-    } catch (error) {
-      if (error instanceof WebSocketRefused) throw new NomadRefusal(error.status, error.message);
-      throw this.#explain(error as NodeJS.ErrnoException, signal);
+    for (;;) {
+      try {
+        const messages = await openWebSocket({ ...options, secure: this.#secure, sends: 'text' });
+        return new ExecStream(messages, NOMAD_EXEC);
+      } catch (error) {
+        if (!(error instanceof WebSocketRefused)) throw this.#explain(error as NodeJS.ErrnoException, signal);
+        if (error.status !== BUSY) throw new NomadRefusal(error.status, error.message);
+        await pause(signal);
+      }
     }
   }
 
@@ -174,19 +178,32 @@ export class NomadApi {
     return JSON.parse(answer.body.toString('utf8')) as T;
   }
 
-  async #call(
+  /** What is refused for too many connections was not begun, and is asked again for as long as the call may take. */
+  async #call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { signal, timeoutMs = QUICK_MS } = options;
+    const limit = AbortSignal.timeout(timeoutMs);
+    const any = signal ? AbortSignal.any([limit, signal]) : limit;
+    for (const deadline = performance.now() + timeoutMs - LONGEST_PAUSE_MS; ; ) {
+      const answer = await this.#send(method, path, options, any, limit);
+      if (answer.status !== BUSY || performance.now() > deadline) return answer;
+      await pause(any);
+    }
+  }
+
+  async #send(
     method: string,
     path: string,
-    { query = {}, body, signal, timeoutMs = QUICK_MS }: CallOptions = {},
+    { query = {}, body, signal }: CallOptions,
+    any: AbortSignal,
+    limit: AbortSignal,
   ): Promise<Answer> {
-    const limit = AbortSignal.timeout(timeoutMs);
     const options = {
       ...this.#endpoint,
       ...(await this.#tlsOptions()),
       ...{ method, path: this.#path(path, query), headers: this.#headers() },
       // One connection per call: an agent that was restarted is found at once.
       agent: false as const,
-      signal: signal ? AbortSignal.any([limit, signal]) : limit,
+      signal: any,
     };
     return new Promise<Answer>((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException) => reject(this.#explain(error, signal, limit));
@@ -219,6 +236,8 @@ export class NomadApi {
     if (signal?.aborted) return signal.reason as Error;
     if (error instanceof SandboxError) return error;
     const at = `Nomad at ${this.address}`;
+    const tls = this.#secure ? describeTlsFailure(error) : undefined;
+    if (tls) return new SandboxError('backend_down', `${at} ${tls}`, { cause: error });
     const text = limit?.aborted
       ? `${at} did not answer in time; see whether its servers have a leader.`
       : `${at} does not answer (${error.code ?? error.message}): start the agent, or name the right address in NOMAD_ADDR.`;
@@ -238,28 +257,16 @@ function endpointOf(url: URL | null, address: string): Pick<RequestOptions, 'soc
   );
 }
 
-async function readTls({ caCert, clientCert, clientKey, tlsServerName, skipVerify }: NomadOptions) {
-  const read = (path: string | undefined) => (path ? readFile(path) : undefined);
-  const [ca, cert, key] = await Promise.all([read(caCert), read(clientCert), read(clientKey)]);
-  return {
-    ...(ca ? { ca } : {}),
-    ...(cert ? { cert } : {}),
-    ...(key ? { key } : {}),
-    ...(tlsServerName ? { servername: tlsServerName } : {}),
-    rejectUnauthorized: !skipVerify,
-  };
+/** As long as chance says, so that those who were too many do not come back together. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await delay(Math.random() * LONGEST_PAUSE_MS, undefined, { signal }).catch(() => {});
+  signal.throwIfAborted();
 }
 
 async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
-    chunks.push(chunk);
-  }
+  const body = await readBody(incoming, MAX_ANSWER_BYTES);
   const index = Number(incoming.headers['x-nomad-index'] ?? 0);
-  return { status: incoming.statusCode ?? 0, index, body: Buffer.concat(chunks) };
+  return { status: incoming.statusCode ?? 0, index, body };
 }
 
 function accept({ status, body }: Answer): void {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { describeNomadAcl } from './nomad-acl.contract.ts';
 import { describeNomadDocker } from './nomad-docker.contract.ts';
 import { describeNomadFailures } from './nomad-failures.contract.ts';
+import { describeNomadTls } from './nomad-tls.contract.ts';
 import { NomadAgent, whyNoNomad } from './testing/nomad-agent.ts';
 
 const reason = whyNoNomad();
@@ -17,5 +18,6 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, async () => {
 
   describeNomadFailures(() => agent);
   describeNomadAcl();
+  describeNomadTls(() => agent);
   await describeNomadDocker();
 });

@@ -1,42 +1,25 @@
 /** Nomad's docker driver, with an image that `talaria sandbox-image` would make. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { imageContext } from '../containers/image/image-context.ts';
-import {
-  callDocker,
-  openTestDaemon,
-  TEST_IMAGE,
-  type TestDaemon,
-  whyNoDocker,
-} from '../docker/testing/docker-daemon.ts';
+import { TEST_IMAGE, whyNoDocker } from '../docker/testing/docker-daemon.ts';
 import type { NomadBackendOptions } from './nomad-backend.ts';
-import { NomadAgent } from './testing/nomad-agent.ts';
+import type { NomadAgent } from './testing/nomad-agent.ts';
+import { type DockerAgent, SANDBOX_IMAGE, startDockerAgent } from './testing/nomad-docker.ts';
 import { createTest, jobNames, startTest } from './testing/nomad-fixture.ts';
 
-const IMAGE = 'talaria-test:sandbox';
 const MEGABYTE = 1024 * 1024;
 
 export async function describeNomadDocker(): Promise<void> {
   const reason = await whyNoDocker();
   const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
   describe.skipIf(reason !== undefined)(title, () => {
-    let daemon: TestDaemon;
+    let docker: DockerAgent;
     let agent: NomadAgent;
-    const options: Partial<NomadBackendOptions> = { job: { driver: 'docker', image: IMAGE } };
+    const options: Partial<NomadBackendOptions> = { job: { driver: 'docker', image: SANDBOX_IMAGE } };
     beforeAll(async () => {
-      daemon = await openTestDaemon();
-      const { status, text } = await callDocker(
-        daemon.host,
-        'POST',
-        `/build?t=${IMAGE}`,
-        imageContext(TEST_IMAGE),
-      );
-      expect(status, text).toBe(200);
-      agent = await NomadAgent.start({ dockerHost: daemon.host });
+      docker = await startDockerAgent();
+      agent = docker.agent;
     });
-    afterAll(async () => {
-      await agent[Symbol.asyncDispose]();
-      await daemon[Symbol.asyncDispose]();
-    });
+    afterAll(() => docker[Symbol.asyncDispose]());
 
     test('a slot has a task of its own, without network or rights, and its files come back with it', async () => {
       await using nomad = await startTest(agent, options);
@@ -54,6 +37,23 @@ export async function describeNomadDocker(): Promise<void> {
       expect((await nomad.bash(again, 'cat note')).output).toBe('kept\n');
       await nomad.backend.stop();
       expect(await jobNames(agent)).toEqual([]);
+    });
+
+    test('a command can ask Nomad for nothing through the socket of its task, and finds no token', async () => {
+      await using nomad = await startTest(agent, options);
+      const slot = await nomad.backend.acquire();
+      const asked = ['/v1/jobs', '/v1/nodes', '/v1/agent/self', '/v1/vars', '/v1/status/leader'];
+      const { output } = await nomad.bash(slot, `/talaria/node -e '${askTaskApi(asked)}'`);
+      const answers: (string | number)[] = JSON.parse(output);
+      expect(answers).toHaveLength(asked.length);
+      for (const answer of answers) expect([401, 403, 'EACCES', 'ENOENT']).toContain(answer);
+      const found = await nomad.bash(
+        slot,
+        'cat /secrets/nomad_token; env; cat /proc/[0-9]*/environ; grep -rs eyJ /secrets /local; true',
+      );
+      expect(found.output).not.toContain('NOMAD_TOKEN');
+      // As every signed token begins.
+      expect(found.output).not.toContain('eyJ');
     });
 
     test('a command over the memory limit is told so', async () => {
@@ -74,4 +74,16 @@ export async function describeNomadDocker(): Promise<void> {
       expect(await jobNames(agent)).toEqual([]);
     });
   });
+}
+
+/** A program that asks the agent these questions over the socket that Nomad gives every task, and prints what it answers. */
+function askTaskApi(paths: readonly string[]): string {
+  return `
+    const { get } = require("node:http");
+    const ask = (path) => new Promise((resolve) => {
+      get({ socketPath: "/secrets/api.sock", path }, (answer) => resolve(answer.resume().statusCode))
+        .on("error", (error) => resolve(error.code));
+    });
+    Promise.all(${JSON.stringify(paths)}.map(ask)).then((answers) => console.log(JSON.stringify(answers)));
+  `;
 }

@@ -2,6 +2,7 @@
  * Containers as batch jobs of a Nomad cluster, anywhere on it: nothing is shared with this machine. Each is reached by the
  * streams of one `alloc exec`, which needs no port and works without a network.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type {
   ContainerDriver,
   ContainerRequest,
@@ -10,15 +11,24 @@ import type {
   ListedContainer,
   Reached,
 } from '../containers/container-driver.ts';
-import { reachByRelay } from '../containers/relay/reach-by-relay.ts';
+import { FAR_ANSWERS_WITHIN_MS, reachByRelay } from '../containers/relay/reach-by-relay.ts';
 import { SandboxError } from '../errors.ts';
-import { type JobSettings, jobSpec, relayCommand, SERVER_KILLED, TASK, workspacesDirOf } from './job-spec.ts';
+import {
+  type JobSettings,
+  jobSpec,
+  relayCommand,
+  SERVER_FAILED,
+  SERVER_KILLED,
+  TASK,
+  workspacesDirOf,
+} from './job-spec.ts';
 import type { NomadApi } from './nomad-api.ts';
 import type { Allocation, Evaluation, TaskEvent } from './nomad-types.ts';
 
 /** A node may have to pull the image first. */
-const RUNNING_WITHIN_MS = 5 * 60_000;
-const ENDED_WITHIN_MS = 60_000;
+const TIMES = { runningWithinMs: 5 * 60_000, endedWithinMs: 60_000 };
+const WORDS_WITHIN_MS = 3_000;
+const LOOK_EVERY_MS = 100;
 const PREFIX = 'talaria-';
 const TERMINAL = ['complete', 'failed', 'lost'];
 
@@ -32,16 +42,19 @@ export class NomadDriver implements ContainerDriver {
   readonly title = 'Nomad';
   readonly source: string;
   readonly workspaces = { on: 'container' } as const;
+  readonly answersWithinMs = FAR_ANSWERS_WITHIN_MS;
   readonly workspacesDir: string;
   readonly noNesting: string | undefined;
   readonly mustNest: string | undefined;
   readonly #api: NomadApi;
   readonly #settings: JobSettings;
+  readonly #times: typeof TIMES;
   readonly #allocations = new Map<string, string>();
 
-  constructor(api: NomadApi, settings: JobSettings) {
+  constructor(api: NomadApi, settings: JobSettings, times: Partial<typeof TIMES> = {}) {
     const { driver, image } = settings;
     this.#api = api;
+    this.#times = { ...TIMES, ...times };
     this.#settings = settings;
     this.source = driver === 'docker' ? `the image ${image}` : `the driver ${driver}`;
     this.workspacesDir = workspacesDirOf(driver);
@@ -59,9 +72,13 @@ export class NomadDriver implements ContainerDriver {
 
   async start(request: ContainerRequest, signal: AbortSignal): Promise<string> {
     const evaluation = await this.#api.registerJob(jobSpec(this.#settings, request));
-    const any = AbortSignal.any([signal, AbortSignal.timeout(RUNNING_WITHIN_MS)]);
-    await this.#api.untilEvaluation(evaluation, placed, any);
-    const id = await this.#api.untilAllocations(request.name, running, any);
+    const { runningWithinMs } = this.#times;
+    const late = () =>
+      new SandboxError('container_failed', `its task did not run within ${runningWithinMs / 1_000} s`);
+    const id = await inTime(runningWithinMs, late, signal, async (any) => {
+      await this.#api.untilEvaluation(evaluation, placed, any);
+      return await this.#api.untilAllocations(request.name, running, any);
+    });
     this.#allocations.set(request.name, id);
     return id;
   }
@@ -84,8 +101,17 @@ export class NomadDriver implements ContainerDriver {
     const outOfMemory = events.some(
       ({ ExitCode, Details }) => ExitCode === SERVER_KILLED && Details?.oom_killed === 'true',
     );
-    const log = await this.#api.taskLog(allocation.ID, TASK, 'stderr').catch(() => '');
+    const log = await this.#lastWords(allocation.ID, events).catch(() => '');
     return { outOfMemory, printed: log || describeEvents(events) };
+  }
+
+  /** Of a server that failed by itself there are some, but Nomad may collect them a moment after it has told of the end. */
+  async #lastWords(allocation: string, events: readonly TaskEvent[]): Promise<string> {
+    const failed = events.some(({ ExitCode }) => ExitCode === SERVER_FAILED);
+    for (const deadline = performance.now() + WORDS_WITHIN_MS; ; await delay(LOOK_EVERY_MS)) {
+      const log = await this.#api.taskLog(allocation, TASK, 'stderr');
+      if (log !== '' || !failed || performance.now() > deadline) return log;
+    }
   }
 
   async list(label: string, value: string): Promise<ListedContainer[]> {
@@ -98,9 +124,27 @@ export class NomadDriver implements ContainerDriver {
   /** Purged only when its task has ended: after that nobody could find out whether it still runs. */
   async remove(name: string): Promise<void> {
     await this.#api.stopJob(name, { purge: false });
-    await this.#api.untilAllocations(name, allEnded, AbortSignal.timeout(ENDED_WITHIN_MS));
+    const { endedWithinMs } = this.#times;
+    const late = () =>
+      new SandboxError('backend_down', `its task did not end within ${endedWithinMs / 1_000} s`);
+    await inTime(endedWithinMs, late, undefined, (any) => this.#api.untilAllocations(name, allEnded, any));
     await this.#api.stopJob(name, { purge: true });
     this.#allocations.delete(name);
+  }
+}
+
+/** `late` says what took too long: that a signal has timed out would tell nobody. */
+async function inTime<T>(
+  ms: number,
+  late: () => Error,
+  signal: AbortSignal | undefined,
+  work: (any: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = AbortSignal.timeout(ms);
+  try {
+    return await work(signal ? AbortSignal.any([signal, limit]) : limit);
+  } catch (error) {
+    throw limit.aborted && !signal?.aborted ? late() : error;
   }
 }
 

@@ -1,11 +1,9 @@
 /** A container, a node or the agent that goes away under its slots: a typed answer, and the next acquire works. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { NomadBackendOptions } from './nomad-backend.ts';
+import { startAndKill } from '../containers/testing/start-and-kill.ts';
 import { NomadAgent } from './testing/nomad-agent.ts';
 import { createTest, jobNames, type NomadTest, startTest } from './testing/nomad-fixture.ts';
 
@@ -59,6 +57,16 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       });
     });
 
+    test('an agent that takes few connections at a time is asked again, and no start fails', async () => {
+      await using own = await NomadAgent.start({ maxConnections: 4 });
+      await using nomad = await startTest(own, { maxContainers: 8 });
+      const slots = await Promise.all(
+        [0, 1, 2, 3, 4, 5].map((index) => nomad.backend.acquire(`many-${index}`)),
+      );
+      for (const slot of slots) expect((await nomad.bash(slot, 'echo well')).output).toBe('well\n');
+      expect(nomad.troubles).toEqual([]);
+    });
+
     test('a drained node ends its containers, and has no room until it is back', async () => {
       await using nomad = await startTest(agent());
       const before = await running(nomad);
@@ -96,7 +104,11 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       const theirs = await neighbour.backend.acquire('theirs');
       const workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-nomad-test-'));
       const options = { workspacesDir, slotsPerContainer: 2, nomad: { address: agent().address } };
-      const killed = await startAndKill({ ...options, job: { driver: 'raw_exec' } });
+      const killed = ['killed-0', 'killed-1', 'killed-2'];
+      await startAndKill({
+        ...{ module: new URL('./nomad-backend.ts', import.meta.url), backend: 'NomadBackend' },
+        ...{ options: { ...options, job: { driver: 'raw_exec' } }, trajectories: killed },
+      });
       const left = await jobNames(agent());
       expect(left.length).toBeGreaterThanOrEqual(2);
       // Without anybody's help: a container that hears nothing of its owner ends.
@@ -115,29 +127,4 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       }
     });
   });
-}
-
-/** A process that holds three slots, each with a file that was saved, until it is killed. */
-async function startAndKill(options: NomadBackendOptions): Promise<string[]> {
-  const trajectories = ['killed-0', 'killed-1', 'killed-2'];
-  const module = new URL('./nomad-backend.ts', import.meta.url).pathname;
-  const program = `
-    import { NomadBackend } from ${JSON.stringify(module)};
-    const backend = new NomadBackend(${JSON.stringify({ ...options, warmSlots: 0 })});
-    await backend.start();
-    const hold = () => Promise.all(${JSON.stringify(trajectories)}.map((each) => backend.acquire(each)));
-    const slots = await hold();
-    await backend.executeBatch(slots.map((slot, i) => [slot, 'bash', { command: 'echo ' + i + ' > index' }]));
-    for (const slot of slots) await backend.release(slot);
-    backend.executeBatch((await hold()).map((slot) => [slot, 'bash', { command: 'sleep 600', timeout: 600 }]));
-    console.log('ready');
-  `;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [output] = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), once(child, 'exit')]);
-  expect(output).toBe('ready\n');
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  return trajectories;
 }

@@ -42,6 +42,8 @@ export class PooledSlot<C extends Container> implements Slot {
   phase: 'opening' | 'acquired' | 'releasing' | 'available' | 'error' = 'opening';
   /** Those who get the slot when it is open. */
   takers: Caller<PooledSlot<C>>[];
+  /** Settles when the slot is open, or could not be opened. */
+  opened: Promise<void> | undefined;
   /** Settles when the slot is released; undefined until that has begun. */
   closed: Promise<void> | undefined;
   readonly #gone = new AbortController();

@@ -893,3 +893,77 @@ describe('discarding', () => {
     expect(caller.value?.state).toBe('acquired');
   });
 });
+
+describe('working on a workspace in its place', () => {
+  test('kept: no slot gets it meanwhile', async () => {
+    const { pool } = await startPool();
+    const gate = createGate();
+    const working = pool.inPlace('a', async (container) => {
+      await gate.wait();
+      return container;
+    });
+    const acquired = watch(pool.acquire('a'));
+    await atRest();
+    expect(acquired.settled).toBe(false);
+    gate.open();
+    expect(await working).toBeUndefined();
+    await atRest();
+    expect(acquired.value).toMatchObject({ trajectoryId: 'a' });
+  });
+
+  test('in a slot: its release waits', async () => {
+    const { pool, driver } = await startPool();
+    const slot = await pool.acquire('a');
+    const gate = createGate();
+    const working = pool.inPlace('a', async (container) => {
+      await gate.wait();
+      return container;
+    });
+    expect(slot.state).toBe('executing');
+    const released = watch(pool.release(slot));
+    await atRest();
+    expect(released.settled).toBe(false);
+    gate.open();
+    expect(await working).toBe(only(driver.containers));
+    await atRest();
+    expect(released.settled).toBe(true);
+  });
+
+  test('on its way into a slot or out of it: it waits until it is there', async () => {
+    const { pool, driver } = await startPool();
+    const gate = createGate();
+    driver.before.open = gate.wait;
+    const acquiring = pool.acquire('a');
+    await atRest();
+    const seen = watch(pool.inPlace('a', async (container) => container?.containerId ?? 'kept'));
+    await atRest();
+    expect(seen.settled).toBe(false);
+    gate.open();
+    const slot = await acquiring;
+    await atRest();
+    expect(seen.value).toBe(slot.containerId);
+
+    const out = createGate();
+    driver.before.close = out.wait;
+    const releasing = pool.release(slot);
+    const after = watch(pool.inPlace('a', async (container) => container?.containerId ?? 'kept'));
+    await atRest();
+    expect(after.settled).toBe(false);
+    out.open();
+    await releasing;
+    await atRest();
+    expect(after.value).toBe('kept');
+  });
+
+  test('in a slot that could not be cleaned: it fails and does not wait', async () => {
+    const { pool, driver } = await startPool();
+    const [slot, other] = [await pool.acquire('a'), await pool.acquire('b')];
+    expect(other.containerId).toBe(slot.containerId);
+    driver.before.close = () => {
+      throw new Error('stuck');
+    };
+    await expect(pool.release(slot)).rejects.toMatchObject({ code: 'slot_not_closed' });
+    await expect(pool.inPlace('a', async () => 'done')).rejects.toMatchObject({ code: 'slot_unavailable' });
+    driver.before.close = undefined;
+  });
+});

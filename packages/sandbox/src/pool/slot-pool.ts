@@ -141,6 +141,26 @@ export class SlotPool<C extends Container> {
     return await this.#workOnKept(trajectoryId, work);
   }
 
+  /**
+   * Works on the workspace of a trajectory where it is: in the container of a slot, whose release waits for it, or kept,
+   * and then no slot gets it meanwhile. So the work has to end soon.
+   */
+  async inPlace<T>(trajectoryId: string, work: (container: C | undefined) => Promise<T>): Promise<T> {
+    for (;;) {
+      this.#started();
+      const occupant = this.#occupied.get(trajectoryId);
+      if (!occupant) return await this.#workOnKept(trajectoryId, () => work(undefined));
+      const { phase, container } = occupant;
+      if (phase === 'acquired') return await occupant.whileExecuting(() => work(container.handle));
+      const moved = phase === 'opening' ? occupant.opened : (container.ended ?? occupant.closed);
+      await moved?.catch(() => {});
+      if (this.#occupied.get(trajectoryId) === occupant && occupant.phase === phase) {
+        const message = `The workspace of ${trajectoryId} is in the container ${container.id}, which takes no more work; try again when it has ended.`;
+        throw new SandboxError('slot_unavailable', message);
+      }
+    }
+  }
+
   /** The container of a held slot; undefined after it was released or died. */
   containerOf({ slotId }: Slot): C | undefined {
     const held = this.#slots.get(slotId);
@@ -262,7 +282,8 @@ export class SlotPool<C extends Container> {
       container.cancelIdle();
       this.#slots.set(slot.slotId, slot);
       if (slot.trajectoryId !== undefined) this.#occupied.set(slot.trajectoryId, slot);
-      this.#track(this.#open(fleet, slot));
+      slot.opened = this.#open(fleet, slot);
+      this.#track(slot.opened);
     }
   }
 

@@ -3,7 +3,13 @@ import { randomBytes } from 'node:crypto';
 
 const FINAL = 0x80;
 const MASKED = 0x80;
+const RESERVED = 0x70;
 const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+const TYPES = new Map<number, keyof typeof OPCODES>(
+  Object.entries(OPCODES).map(([type, opcode]) => [opcode, type as keyof typeof OPCODES]),
+);
+/** Of a close, ping or pong, which also comes in one frame. */
+const MAX_CONTROL_BYTES = 125;
 
 export type MessageType = Exclude<keyof typeof OPCODES, 'continuation'>;
 
@@ -32,18 +38,23 @@ function header(first: number, length: number): Buffer {
 
 interface Frame {
   final: boolean;
-  opcode: number;
+  type: keyof typeof OPCODES;
   payload: Buffer;
   end: number;
+}
+
+/** A message of which the last frame has not come yet. */
+interface Unfinished {
+  type: MessageType;
+  parts: Buffer[];
+  length: number;
 }
 
 /** Takes bytes as they come, however they were cut. */
 export class MessageParser {
   readonly #maxBytes: number;
   #rest: Buffer = Buffer.alloc(0);
-  /** Of a message that comes in several frames. */
-  #parts: Buffer[] = [];
-  #type: MessageType = 'binary';
+  #unfinished: Unfinished | undefined;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -60,26 +71,30 @@ export class MessageParser {
     this.#rest = rest;
   }
 
-  #take({ final, opcode, payload }: Frame): Message | undefined {
-    if (opcode === OPCODES.close) return { type: 'close', bytes: payload };
-    if (opcode === OPCODES.ping) return { type: 'ping', bytes: payload };
-    if (opcode === OPCODES.pong) return { type: 'pong', bytes: payload };
-    if (opcode !== OPCODES.continuation) this.#type = opcode === OPCODES.text ? 'text' : 'binary';
-    this.#parts.push(payload);
-    const length = this.#parts.reduce((sum, part) => sum + part.length, 0);
-    if (length > this.#maxBytes) throw tooLong(this.#maxBytes);
+  #take({ final, type, payload }: Frame): Message | undefined {
+    if (type === 'close' || type === 'ping' || type === 'pong') return { type, bytes: payload };
+    // A message begins when the last one is over, and only one that has begun continues.
+    if ((type === 'continuation') === (this.#unfinished === undefined)) throw noFrame();
+    if (type !== 'continuation') this.#unfinished = { type, parts: [], length: 0 };
+    const message = this.#unfinished as Unfinished;
+    // An empty part would cost memory that no limit counts.
+    if (payload.length > 0) message.parts.push(payload);
+    message.length += payload.length;
+    if (message.length > this.#maxBytes) throw tooLong(this.#maxBytes);
     if (!final) return undefined;
-    const bytes = Buffer.concat(this.#parts);
-    this.#parts = [];
-    return { type: this.#type, bytes };
+    this.#unfinished = undefined;
+    return { type: message.type, bytes: Buffer.concat(message.parts) };
   }
 
   #first(bytes: Buffer): Frame | undefined {
     if (bytes.length < 2) return undefined;
     const first = bytes.readUInt8();
     const short = bytes.readUInt8(1);
-    if (short & MASKED || first & 0x70)
-      throw new Error('what came over the WebSocket is no frame of a server');
+    const final = (first & FINAL) !== 0;
+    const opcode = first & 0x0f;
+    const type = TYPES.get(opcode);
+    if (type === undefined || short & MASKED || first & RESERVED) throw noFrame();
+    if (opcode >= OPCODES.close && (!final || short > MAX_CONTROL_BYTES)) throw noFrame();
     const start = short === 127 ? 10 : short === 126 ? 4 : 2;
     if (bytes.length < start) return undefined;
     const length =
@@ -87,8 +102,12 @@ export class MessageParser {
     if (length > this.#maxBytes) throw tooLong(this.#maxBytes);
     const end = start + length;
     if (bytes.length < end) return undefined;
-    return { final: (first & FINAL) !== 0, opcode: first & 0x0f, payload: bytes.subarray(start, end), end };
+    return { final, type, payload: bytes.subarray(start, end), end };
   }
+}
+
+function noFrame(): Error {
+  return new Error('what came over the WebSocket is no frame of a server');
 }
 
 function tooLong(maxBytes: number): Error {

@@ -1,6 +1,9 @@
 /**
- * A WebSocket as a stream of messages: for APIs that open a program's input and output over one. Node's own takes neither a
- * certificate nor a header, and tells nobody to wait.
+ * A WebSocket as a stream of messages: for APIs that open a program's input and output over one.
+ *
+ * Node's own takes a certificate only from an `Agent` of the package undici, and tells no sender to wait: what nobody reads
+ * stays in memory. The package `ws` does both, with a server and compression beside its client, and would be the only
+ * dependency of the part that goes into images. What is needed of it is these two files.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -16,6 +19,8 @@ export interface WebSocketOptions extends RequestOptions {
   secure: boolean;
   /** What messages are sent as. */
   sends: Extract<MessageType, 'text' | 'binary'>;
+  /** What may be spoken over it, best first; a server that takes none of these is refused. */
+  protocols?: readonly string[];
 }
 
 /** The server answered, and would not. */
@@ -29,7 +34,12 @@ export class WebSocketRefused extends Error {
 }
 
 /** In object mode, a `Buffer` per message. It ends when the other side says so, and with an error if it just breaks off. */
-export function openWebSocket({ secure, sends, ...options }: WebSocketOptions): Promise<Duplex> {
+export function openWebSocket({
+  secure,
+  sends,
+  protocols,
+  ...options
+}: WebSocketOptions): Promise<MessageStream> {
   const key = randomBytes(16).toString('base64');
   const headers = {
     ...options.headers,
@@ -37,6 +47,7 @@ export function openWebSocket({ secure, sends, ...options }: WebSocketOptions): 
     upgrade: 'websocket',
     'sec-websocket-version': '13',
     'sec-websocket-key': key,
+    ...(protocols ? { 'sec-websocket-protocol': protocols.join(', ') } : {}),
   };
   const outgoing = (secure ? httpsRequest : httpRequest)({ ...options, headers, agent: false });
   return new Promise((resolve, reject) => {
@@ -48,30 +59,43 @@ export function openWebSocket({ secure, sends, ...options }: WebSocketOptions): 
       const accepted = createHash('sha1')
         .update(key + GUID)
         .digest('base64');
-      if (answer.headers['sec-websocket-accept'] === accepted)
-        resolve(new MessageStream(socket, head, sends));
-      else {
+      const protocol = answer.headers['sec-websocket-protocol'];
+      const refuse = (reason: string) => {
         socket.destroy();
-        reject(new Error('what answered is no WebSocket server'));
-      }
+        reject(new Error(reason));
+      };
+      if (answer.headers['sec-websocket-accept'] !== accepted) refuse('what answered is no WebSocket server');
+      else if (protocols && !protocols.includes(protocol ?? ''))
+        refuse(`the WebSocket server speaks ${protocol ?? 'nothing'}, and not ${protocols.join(' or ')}`);
+      else resolve(new MessageStream(socket, head, { sends, protocol }));
     });
     outgoing.end();
   });
 }
 
-class MessageStream extends Duplex {
+export class MessageStream extends Duplex {
+  /** What the server chose of the protocols that it was offered. */
+  readonly protocol: string | undefined;
   readonly #socket: Duplex;
   readonly #sends: WebSocketOptions['sends'];
   readonly #parser = new MessageParser(MAX_MESSAGE_BYTES);
+  /** The other side has said that no more will come. What came before may not be read yet. */
+  #over = false;
+  #closeSent = false;
 
-  constructor(socket: Duplex, head: Buffer, sends: WebSocketOptions['sends']) {
+  constructor(
+    socket: Duplex,
+    head: Buffer,
+    { sends, protocol }: Pick<WebSocketOptions, 'sends'> & { protocol: string | undefined },
+  ) {
     super({ objectMode: true, readableHighWaterMark: 16 });
     this.#socket = socket;
     this.#sends = sends;
+    this.protocol = protocol;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('error', (error) => this.destroy(error));
     socket.once('close', () => {
-      if (!this.readableEnded) this.destroy(new Error('the WebSocket was closed without a word'));
+      if (!this.#over) this.destroy(new Error('the WebSocket was closed without a word'));
     });
     // What comes at once may be a refusal, before anybody listens; who does later finds it in `errored`.
     this.on('error', () => {});
@@ -87,7 +111,8 @@ class MessageStream extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.#socket.write(encodeMessage('close', Buffer.alloc(0)), () => done());
+    this.#sayClose();
+    done();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -95,9 +120,16 @@ class MessageStream extends Duplex {
     done(error);
   }
 
+  #sayClose(): void {
+    if (!this.#closeSent) this.#socket.write(encodeMessage('close', Buffer.alloc(0)));
+    this.#closeSent = true;
+  }
+
   /** A server that refuses after it has opened says why in its last message. */
   #closed(bytes: Buffer): void {
     const reason = bytes.subarray(2).toString('utf8');
+    this.#over = true;
+    this.#sayClose();
     if (reason === '') this.push(null);
     else this.destroy(new Error(`it was refused: ${reason} (${bytes.readUInt16BE()})`));
   }
@@ -105,6 +137,7 @@ class MessageStream extends Duplex {
   #receive(chunk: Buffer): void {
     try {
       for (const { type, bytes } of this.#parser.parse(chunk)) {
+        if (this.#over) break;
         if (type === 'close') this.#closed(bytes);
         else if (type === 'ping') this.#socket.write(encodeMessage('pong', bytes));
         else if (type !== 'pong' && !this.push(bytes)) this.#socket.pause();

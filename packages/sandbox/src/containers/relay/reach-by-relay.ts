@@ -9,6 +9,12 @@ import type { Duplex } from 'node:stream';
 import type { Reached } from '../container-driver.ts';
 import { Channels } from './channels.ts';
 
+/**
+ * How long such a container may be silent. A stream that breaks is noticed at once. One that is only quiet may lead to a container
+ * with a small share of a busy machine, which answers late, and whoever takes it for dead loses what it has done.
+ */
+export const FAR_ANSWERS_WITHIN_MS = 20_000;
+
 /** The first thing that the server inside says on such a stream. */
 export const GREETING = 'talaria channels 1\n';
 

@@ -1,4 +1,4 @@
-/** A workspace in a container, read over the stream to the server inside (workspace-calls.ts). */
+/** A workspace in a container, read and written over the stream to the server inside (workspace-calls.ts). */
 import { addAbortSignal, Readable } from 'node:stream';
 import type {
   ArchiveOptions,
@@ -7,11 +7,18 @@ import type {
   ListOptions,
   WorkspaceReader,
 } from '../../artifacts.ts';
-import type { SnapshotOptions, SurveyOptions, WorkspaceSurvey } from '../../snapshots.ts';
+import type { CapturedPath, CaptureOptions, ReadFilesOptions, WorkspaceCapture } from '../../captures.ts';
+import { SandboxError } from '../../errors.ts';
+import type { SnapshotOptions } from '../../snapshots.ts';
+import { takeSnapshot } from '../../workspace/snapshots/take-snapshot.ts';
 import type { WorkspaceView } from '../../workspace/workspace-view.ts';
+import type { StagedFile, StagedTree } from '../../workspace/writing/staging.ts';
+import type { WritableWorkspace } from '../../workspace/writing/workspace-directory.ts';
+import type { MergedTree, RemoveOptions, WriteConditions, WrittenFile } from '../../writing.ts';
+import { encodePaths, parseCapture } from './capture-lines.ts';
 import { string } from './checks.ts';
 import { ProtocolError } from './frames.ts';
-import type { Conversation, SandboxClient } from './sandbox-client.ts';
+import { type Conversation, type SandboxClient, ServerLost } from './sandbox-client.ts';
 import {
   bytesOf,
   chunksOf,
@@ -20,14 +27,15 @@ import {
   type OpenedFile,
   type Part,
   parseListing,
+  parseMergedTree,
   parseOpenedFile,
   parsePart,
-  parseSurvey,
+  parseWrittenFile,
   type WorkspaceCall,
   type WorkspacePart,
 } from './workspace-calls.ts';
 
-export class RemoteWorkspace implements WorkspaceView, WorkspaceReader {
+export class RemoteWorkspace implements WorkspaceView, WorkspaceReader, WritableWorkspace {
   readonly #client: SandboxClient;
   readonly #trajectoryId: string;
 
@@ -40,9 +48,25 @@ export class RemoteWorkspace implements WorkspaceView, WorkspaceReader {
     return this;
   }
 
-  async survey({ maxEntries, signal }: SurveyOptions): Promise<WorkspaceSurvey | undefined> {
-    const survey = parseSurvey(await this.#ask({ ...this.#call('survey'), maxEntries }, signal));
-    return survey && { ...survey, fingerprint: survey.fingerprint };
+  async capture({ since, limits, signal }: CaptureOptions): Promise<WorkspaceCapture | undefined> {
+    const { ignore, ...bounds } = limits ?? {};
+    const call = { ...this.#call('capture'), since, ...bounds, ignore: ignore && [...ignore] };
+    const lines = await this.#stream(call, signal);
+    return lines && (await parseCapture(lines, limits?.maxEntries));
+  }
+
+  async *readFiles(
+    paths: readonly CapturedPath[],
+    { signal }: ReadFilesOptions,
+  ): AsyncGenerator<Uint8Array, void> {
+    const talk = await this.#client.converse(this.#call('read'), signal);
+    try {
+      for await (const said of chunksOf(encodePaths(paths))) await talk.send(encodePart(said));
+      await answerOf(talk);
+      yield* readable(talk, signal);
+    } finally {
+      talk.close();
+    }
   }
 
   snapshot({ maxBytes, signal }: SnapshotOptions): Promise<Readable | undefined> {
@@ -75,13 +99,20 @@ export class RemoteWorkspace implements WorkspaceView, WorkspaceReader {
   }
 
   async unpack(part: WorkspacePart, packed: AsyncIterable<Uint8Array>): Promise<void> {
-    const talk = await this.#client.converse({ ...this.#call('unpack'), part });
-    try {
-      for await (const said of chunksOf(packed)) await talk.send(encodePart(said));
-      await answerOf(talk);
-    } finally {
-      talk.close();
-    }
+    await this.#send({ ...this.#call('unpack'), part }, packed);
+  }
+
+  put(path: string, staged: StagedFile, conditions: WriteConditions): Promise<WrittenFile> {
+    return this.#send({ ...this.#call('write'), path, ...conditions }, staged.read()).then(parseWrittenFile);
+  }
+
+  async remove(path: string, options: RemoveOptions): Promise<void> {
+    await this.#ask({ ...this.#call('remove'), path, ...options });
+  }
+
+  merge({ dir }: StagedTree): Promise<MergedTree> {
+    const snapshot = takeSnapshot(() => dir, {});
+    return this.#send(this.#call('merge'), snapshot).then(parseMergedTree);
   }
 
   async discard(): Promise<void> {
@@ -95,6 +126,17 @@ export class RemoteWorkspace implements WorkspaceView, WorkspaceReader {
   async #ask(call: WorkspaceCall, signal?: AbortSignal): Promise<unknown> {
     const talk = await this.#client.converse(call, signal);
     try {
+      return await answerOf(talk);
+    } finally {
+      talk.close();
+    }
+  }
+
+  /** A call with bytes; the answer comes when all of them have arrived. */
+  async #send(call: WorkspaceCall, bytes: AsyncIterable<Uint8Array>): Promise<unknown> {
+    const talk = await this.#client.converse(call);
+    try {
+      for await (const said of chunksOf(bytes)) await talk.send(encodePart(said));
       return await answerOf(talk);
     } finally {
       talk.close();
@@ -156,8 +198,14 @@ class RemoteFile implements ArtifactFile {
 /** The chunks up to the end, after the request was sent. */
 function readable(talk: Conversation, signal?: AbortSignal, request?: FileRequest): Readable {
   async function* bytes(): AsyncGenerator<Buffer, void> {
-    if (request) await talk.send(request);
-    yield* bytesOf(partsOf(talk));
+    try {
+      if (request) await talk.send(request);
+      yield* bytesOf(partsOf(talk));
+    } catch (error) {
+      if (!(error instanceof ServerLost)) throw error;
+      const text = 'The container ended while its files were read; try again.';
+      throw new SandboxError('artifact_changed', text, { cause: error });
+    }
   }
   const stream = Readable.from(bytes(), { objectMode: false });
   // Not in the generator: one that was never started runs no `finally`.

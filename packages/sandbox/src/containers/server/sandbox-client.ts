@@ -2,7 +2,7 @@
  * The backend's side of the protocol: one container's sandbox server, from `attach` until it is lost.
  *
  *   attached ─its connection ends→ lost
- *   attached ─it leaves three pings unanswered, or a call long after that had to be over→ lost
+ *   attached ─it leaves pings unanswered for some seconds, or a call long after that had to be over→ lost
  *   attached ─it says what nobody asked for, too much, or nonsense→ lost
  *
  * Lost is final. Every call in progress then ends at once: an execution without its result, anything else with an
@@ -28,7 +28,7 @@ import {
 } from './protocol.ts';
 
 const PING_EVERY_MS = 2_000;
-const MAX_UNANSWERED = 3;
+const UNANSWERED_MS = 6_000;
 /** How many pings after its deadline a call is given up: a minute, far more than a busy server needs. */
 const GRACE_PINGS = 30;
 /** Between two lines of a longer answer: long enough to read a very large file. */
@@ -47,13 +47,15 @@ export interface ClientCall extends Omit<ToolCall, 'index'> {
 /** A connection on which both sides send several messages. */
 export interface Conversation {
   send(frame: object): Promise<void>;
-  /** The next line of the other side, unchecked; rejects when there will be none. */
+  /** The next line of the other side, unchecked; rejects when there will be none, with `ServerLost` if the server is. */
   next(): Promise<unknown>;
   close(): void;
 }
 
 export interface ClientOptions {
   pingEveryMs?: number;
+  /** How long pings may go unanswered. */
+  answersWithinMs?: number | undefined;
   /** The limit of a call's output, as the server was told. */
   outputLimitBytes?: number;
 }
@@ -63,11 +65,18 @@ interface Unanswered {
   lastPing: number;
 }
 
+export class ServerLost extends Error {
+  constructor(reason: string) {
+    super(`the sandbox server is lost: ${reason}`);
+  }
+}
+
 export class SandboxClient {
   readonly #connect: () => Duplex;
   readonly #connections = new Set<Duplex>();
   readonly #lost = new AbortController();
   readonly #pingEveryMs: number;
+  readonly #maxUnanswered: number;
   readonly #maxResultBytes: number;
   readonly #pings = new Map<number, () => void>();
   readonly #unanswered = new Set<Unanswered>();
@@ -78,9 +87,11 @@ export class SandboxClient {
   #owner: Duplex | undefined;
   #attached: Attached | undefined;
 
-  private constructor(connect: () => Duplex, { pingEveryMs, outputLimitBytes }: ClientOptions) {
+  private constructor(connect: () => Duplex, options: ClientOptions) {
+    const { pingEveryMs = PING_EVERY_MS, answersWithinMs = UNANSWERED_MS, outputLimitBytes } = options;
     this.#connect = connect;
-    this.#pingEveryMs = pingEveryMs ?? PING_EVERY_MS;
+    this.#pingEveryMs = pingEveryMs;
+    this.#maxUnanswered = Math.ceil(answersWithinMs / pingEveryMs);
     this.#maxResultBytes =
       outputLimitBytes === undefined
         ? MAX_FRAME_BYTES
@@ -151,7 +162,9 @@ export class SandboxClient {
     const renew = () => {
       unanswered.lastPing = this.#pingAfter(withinMs);
     };
+    let closed = false;
     const close = () => {
+      closed = true;
       this.#unanswered.delete(unanswered);
       signal?.removeEventListener('abort', close);
       connection.destroy();
@@ -172,6 +185,8 @@ export class SandboxClient {
           throw new Error('the connection ended before the answer came');
         } catch (error) {
           signal?.throwIfAborted();
+          // All connections end with the server, in any order. Only a ping tells whether it still lives.
+          if (!closed && !(error instanceof ProtocolError)) await this.ping(signal ?? this.lost);
           throw this.lost.aborted ? this.lost.reason : error;
         }
       },
@@ -267,7 +282,7 @@ export class SandboxClient {
   #watch(): void {
     let silent = 0;
     const timer = setInterval(() => {
-      if (silent >= MAX_UNANSWERED) return this.#lose('it does not answer');
+      if (silent >= this.#maxUnanswered) return this.#lose('it does not answer');
       for (const { lastPing } of this.#unanswered)
         if (this.#watchCount >= lastPing) return this.#lose('it does not end a call that had to be over');
       silent++;
@@ -296,7 +311,7 @@ export class SandboxClient {
 
   #lose(reason: string): void {
     if (this.lost.aborted) return;
-    this.#lost.abort(new Error(`the sandbox server is lost: ${reason}`));
+    this.#lost.abort(new ServerLost(reason));
     for (const connection of this.#connections) connection.destroy();
   }
 

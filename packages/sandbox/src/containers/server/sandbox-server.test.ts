@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LocalBackend } from '../../local/local-backend.ts';
 import { MAX_FRAME_BYTES, type ToolResult } from './protocol.ts';
-import { SandboxClient } from './sandbox-client.ts';
+import { SandboxClient, ServerLost } from './sandbox-client.ts';
 import { SandboxServer } from './sandbox-server.ts';
 
 const never = new AbortController().signal;
@@ -221,11 +221,52 @@ describe('a client and an untrusted server', () => {
     expect(client.lost.aborted).toBe(true);
   });
 
+  test("a server is lost also when another connection than its owner's ends first", async () => {
+    const attach = (connection: Socket) => {
+      connection.write(`${ATTACHED}\n`);
+      connection.on('data', (data) => data.includes('ping') && connection.destroy());
+    };
+    const open = (connection: Socket) => connection.end();
+    const client = await SandboxClient.attach(await serve({ attach, open }), never);
+    await expect(client.open('x')).rejects.toBeInstanceOf(ServerLost);
+    expect(client.lost.aborted).toBe(true);
+  });
+
+  test('a server that ends the connection of one call and answers pings is not lost', async () => {
+    const open = (connection: Socket) => connection.end();
+    const client = await SandboxClient.attach(await serve({ attach: wellBehaved, open }), never);
+    await expect(client.open('x')).rejects.toThrow('ended before the answer came');
+    expect(client.lost.aborted).toBe(false);
+    client.detach();
+  });
+
+  test('a call whose caller closed it ends without waiting for a ping', async () => {
+    const client = await SandboxClient.attach(await serve({ attach: ATTACHED, list: () => {} }), never);
+    const talk = await client.converse({ call: 'list', trajectoryId: 'x', path: '.' });
+    const next = talk.next();
+    talk.close();
+    await expect(next).rejects.not.toBeInstanceOf(ServerLost);
+    expect(client.lost.aborted).toBe(false);
+    client.detach();
+  });
+
   test('a server that leaves pings unanswered is lost, and so are the calls that wait for it', async () => {
     const answers = { attach: ATTACHED, execute: () => {} };
-    const client = await SandboxClient.attach(await serve(answers), never, { pingEveryMs: 20 });
+    const client = await SandboxClient.attach(await serve(answers), never, {
+      pingEveryMs: 20,
+      answersWithinMs: 60,
+    });
     await client.execute(calls, undefined, () => expect.unreachable());
     expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not answer') });
+  });
+
+  test('a server that may take its time is lost only after it', async () => {
+    const answers = { attach: ATTACHED, execute: () => {} };
+    const patient = { pingEveryMs: 20, answersWithinMs: 500 };
+    const client = await SandboxClient.attach(await serve(answers), never, patient);
+    const began = performance.now();
+    await client.execute(calls, undefined, () => expect.unreachable());
+    expect(performance.now() - began).toBeGreaterThan(480);
   });
 
   /** Accepts its owner, and answers every ping. */

@@ -2,20 +2,26 @@
  * The calls about a workspace that lives in a container, for both sides (protocol.ts). All are by trajectory, and need
  * no slot.
  *
- *   survey, list       answered with one `Answer`, or `Failed`.
+ *   list               answered with one `Answer`, or `Failed`.
+ *   capture            answered with `Answer` (false where there is no workspace), then `Chunk`s, then `End`, or `Failed`. The
+ *                      data are lines of JSON (capture-lines.ts), because a capture may be longer than a line can be.
+ *   read               followed by `Chunk`s and the `End` of a list of paths in JSON. Answered like `archive`, with the content of
+ *                      these files.
  *   archive, snapshot  answered with `Answer` as soon as there will be bytes, then `Chunk`s, then `End`, or `Failed`.
  *   file               answered with `Answer`. The file stays open for as long as the connection does. The next line asks
  *                      for its digest (`Answer`) or for a part of it (`Chunk`s, then `End`).
  *   pack               like `snapshot`, but of what has to travel with a workspace to be used elsewhere, in parts: itself, and
  *                      what lies beside it (its /tmp, and what its shell remembers).
  *   unpack             followed by the `Chunk`s and the `End` of such a part. Answered with `Answer`.
- *   discard            deletes the workspace. Answered with `Answer`.
+ *   write              followed by the `Chunk`s and the `End` of a file. Answered with `Answer` when the file is in place.
+ *   merge              the same with a snapshot.
+ *   remove, discard    remove a path, or the workspace. Answered with `Answer`.
  *
  * Bytes are in base64: a third more data, but a line stays a line.
  */
 import type { Artifact, ArtifactListing, ArtifactType } from '../../artifacts.ts';
 import { SandboxError, type SandboxErrorCode } from '../../errors.ts';
-import type { WorkspaceSurvey } from '../../snapshots.ts';
+import type { MergedTree, RemoveOptions, WriteConditions, WrittenFile } from '../../writing.ts';
 import {
   boolean,
   type Check,
@@ -33,7 +39,15 @@ import { ProtocolError } from './frames.ts';
 export type WorkspacePart = 'workspace' | 'state';
 
 export type WorkspaceCall =
-  | { call: 'survey'; trajectoryId: string; maxEntries?: number | undefined }
+  | {
+      call: 'capture';
+      trajectoryId: string;
+      since?: string | undefined;
+      maxEntries?: number | undefined;
+      maxFileBytes?: number | undefined;
+      ignore?: string[] | undefined;
+    }
+  | { call: 'read'; trajectoryId: string }
   | {
       call: 'list';
       trajectoryId: string;
@@ -53,6 +67,9 @@ export type WorkspaceCall =
   | { call: 'snapshot'; trajectoryId: string; maxBytes?: number | undefined }
   | { call: 'pack'; trajectoryId: string; part: WorkspacePart }
   | { call: 'unpack'; trajectoryId: string; part: WorkspacePart }
+  | ({ call: 'write'; trajectoryId: string; path: string } & WriteConditions)
+  | ({ call: 'remove'; trajectoryId: string; path: string } & RemoveOptions)
+  | { call: 'merge'; trajectoryId: string }
   | { call: 'discard'; trajectoryId: string };
 
 export type FileRequest =
@@ -74,8 +91,19 @@ export type Part =
 
 const part = oneOf<WorkspacePart>({ workspace: true, state: true });
 
+const tags: Check<readonly string[] | '*'> = (value) => (value === '*' ? value : listOf(string)(value));
+const conditions = { ifMatch: optional(tags), ifNoneMatch: optional(tags) };
+
 const CALLS: { [Name in WorkspaceCall['call']]: Check<Extract<WorkspaceCall, { call: Name }>> } = {
-  survey: shape({ call: () => 'survey' as const, trajectoryId: string, maxEntries: optional(integer) }),
+  capture: shape({
+    call: () => 'capture' as const,
+    trajectoryId: string,
+    since: optional(string),
+    maxEntries: optional(integer),
+    maxFileBytes: optional(integer),
+    ignore: optional(listOf(string)),
+  }),
+  read: shape({ call: () => 'read' as const, trajectoryId: string }),
   list: shape({
     call: () => 'list' as const,
     trajectoryId: string,
@@ -95,6 +123,15 @@ const CALLS: { [Name in WorkspaceCall['call']]: Check<Extract<WorkspaceCall, { c
   snapshot: shape({ call: () => 'snapshot' as const, trajectoryId: string, maxBytes: optional(number) }),
   pack: shape({ call: () => 'pack' as const, trajectoryId: string, part }),
   unpack: shape({ call: () => 'unpack' as const, trajectoryId: string, part }),
+  write: shape({ call: () => 'write' as const, trajectoryId: string, path: string, ...conditions }),
+  remove: shape({
+    call: () => 'remove' as const,
+    trajectoryId: string,
+    path: string,
+    recursive: optional(boolean),
+    ...conditions,
+  }),
+  merge: shape({ call: () => 'merge' as const, trajectoryId: string }),
   discard: shape({ call: () => 'discard' as const, trajectoryId: string }),
 };
 
@@ -117,9 +154,15 @@ const parseBytesRequest = shape<Extract<FileRequest, { want: 'bytes' }>>({
 
 export const parseOpenedFile = shape<OpenedFile>({ path: string, size: integer, modifiedAt: number });
 
-export const parseSurvey = optional(
-  shape<WorkspaceSurvey>({ bytes: integer, entries: integer, fingerprint: optional(string) }),
-);
+export const parseWrittenFile = shape<WrittenFile>({
+  path: string,
+  size: integer,
+  sha256: string,
+  modifiedAt: number,
+  isNew: boolean,
+});
+
+export const parseMergedTree = shape<MergedTree>({ entries: integer, omitted: integer });
 
 export const parseListing = shape<ArtifactListing>({
   entries: listOf(
@@ -152,6 +195,8 @@ const errorCode = oneOf<SandboxErrorCode>({
   artifact_too_large: true,
   artifact_changed: true,
   artifact_timeout: true,
+  precondition_failed: true,
+  workspace_full: true,
   workspace_not_removed: true,
   snapshot_damaged: true,
 });

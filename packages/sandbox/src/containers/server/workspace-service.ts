@@ -2,7 +2,10 @@
 import type { Readable } from 'node:stream';
 import type { ArchiveFormat, WorkspaceReader } from '../../artifacts.ts';
 import type { ToolBackend } from '../../backend.ts';
+import type { CapturedPath, ReadFilesOptions } from '../../captures.ts';
 import { SandboxError } from '../../errors.ts';
+import type { WorkspaceWriter } from '../../writing.ts';
+import { captureLines, parsePaths } from './capture-lines.ts';
 import {
   bytesOf,
   chunksOf,
@@ -16,6 +19,12 @@ import {
 
 /** A backend whose workspaces can move elsewhere with everything that belongs to them. */
 export interface PackingBackend extends ToolBackend {
+  /** `readFiles` in one stream. */
+  readFileBytes(
+    trajectoryId: string,
+    paths: readonly CapturedPath[],
+    options?: ReadFilesOptions,
+  ): AsyncIterable<Uint8Array>;
   /** Undefined where there is nothing. */
   pack(trajectoryId: string, part: WorkspacePart): Promise<Readable | undefined>;
   /** Replaces whatever the workspace had; `workspace` comes first, because it also clears the other part. */
@@ -47,10 +56,15 @@ async function* answers(
 ): AsyncGenerator<Part, void> {
   const { trajectoryId } = call;
   switch (call.call) {
-    case 'survey': {
-      const { maxEntries } = call;
-      yield { answer: (await backend.surveyWorkspace(trajectoryId, { maxEntries, signal })) ?? null };
-      return;
+    case 'capture': {
+      const { since, maxEntries, maxFileBytes, ignore } = call;
+      const limits = { maxEntries, maxFileBytes, ignore };
+      const capture = await backend.captureWorkspace(trajectoryId, { since, limits, signal });
+      return yield* streamed(capture && captureLines(capture));
+    }
+    case 'read': {
+      const paths = await parsePaths(bytesOf(partsOf(frames)));
+      return yield* streamed(backend.readFileBytes(trajectoryId, paths, { signal }));
     }
     case 'list': {
       const { path, recursive, maxEntries } = call;
@@ -76,6 +90,25 @@ async function* answers(
       await backend.unpack(trajectoryId, call.part, bytesOf(partsOf(frames)));
       yield { answer: true };
       return;
+    case 'write': {
+      const { path, ifMatch, ifNoneMatch } = call;
+      const writer = await writerOf(backend, trajectoryId);
+      const written = await writer.write(path, bytesOf(partsOf(frames)), { ifMatch, ifNoneMatch, signal });
+      yield { answer: written };
+      return;
+    }
+    case 'remove': {
+      const { path, recursive, ifMatch, ifNoneMatch } = call;
+      const writer = await writerOf(backend, trajectoryId);
+      await writer.remove(path, { recursive, ifMatch, ifNoneMatch });
+      yield { answer: true };
+      return;
+    }
+    case 'merge': {
+      const writer = await writerOf(backend, trajectoryId);
+      yield { answer: await writer.merge(bytesOf(partsOf(frames)), { signal }) };
+      return;
+    }
     case 'discard':
       await backend.discard(trajectoryId);
       yield { answer: true };
@@ -96,7 +129,7 @@ async function* fileAnswers(
   }
 }
 
-async function* streamed(stream: Readable | undefined): AsyncGenerator<Part, void> {
+async function* streamed(stream: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Part, void> {
   yield { answer: stream !== undefined };
   if (stream) yield* chunksOf(stream);
 }
@@ -113,5 +146,15 @@ async function* untilDone(frames: AsyncGenerator<unknown, void>): AsyncGenerator
 async function readerOf(backend: ToolBackend, trajectoryId: string): Promise<WorkspaceReader> {
   const reader = await backend.openWorkspace(trajectoryId);
   if (reader) return reader;
-  throw new SandboxError('artifact_not_found', 'The workspace is not in this container.');
+  throw notHere();
+}
+
+async function writerOf(backend: ToolBackend, trajectoryId: string): Promise<WorkspaceWriter> {
+  const writer = await backend.openWriter(trajectoryId);
+  if (writer) return writer;
+  throw notHere();
+}
+
+function notHere(): SandboxError {
+  return new SandboxError('artifact_not_found', 'The workspace is not in this container.');
 }

@@ -13,6 +13,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { ControlGroups } from '../../containers/testing/control-groups.ts';
 import { findProgram } from '../../host/system-path.ts';
 import { DockerApi } from '../docker-api.ts';
 import { parseDockerHost } from '../docker-host.ts';
@@ -60,10 +61,13 @@ export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } 
     return { host: given, own: undefined, [Symbol.asyncDispose]: async () => {} };
   }
   const dir = await mkdtemp(join(tmpdir(), 'talaria-dockerd-'));
-  await writeFile(join(dir, CONFIGURATION), JSON.stringify({ runtimes }));
+  const groups = hasOldControlGroups() ? await ControlGroups.make() : undefined;
+  const parent = groups ? { 'cgroup-parent': groups.path } : {};
+  await writeFile(join(dir, CONFIGURATION), JSON.stringify({ runtimes, ...parent }));
   const own = new DaemonProcess(dir);
   const dispose = async () => {
     await own.stop();
+    await groups?.[Symbol.asyncDispose]();
     await unmountBelow(dir);
     await rm(dir, { recursive: true, force: true });
   };
@@ -75,6 +79,11 @@ export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } 
     throw error;
   }
   return { host: own.host, own, [Symbol.asyncDispose]: dispose };
+}
+
+/** Of the first version: with the second, what manages the machine may have to make the groups. */
+function hasOldControlGroups(): boolean {
+  return / cgroup \S*\bcpu\b/.test(readFileSync('/proc/self/mounts', 'utf8'));
 }
 
 /** What runtimes leave mounted: gVisor a network namespace. */
@@ -133,10 +142,14 @@ class DaemonProcess implements OwnDaemon {
 
 /** An overlay cannot be mounted on an overlay; copying works everywhere. */
 function storageArguments(): string[] {
+  return rootIsOverlay() ? ['--storage-driver', 'vfs'] : [];
+}
+
+export function rootIsOverlay(): boolean {
   const root = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .findLast((line) => line.split(' ')[1] === '/');
-  return root?.split(' ')[2] === 'overlay' ? ['--storage-driver', 'vfs'] : [];
+  return root?.split(' ')[2] === 'overlay';
 }
 
 export interface DockerAnswer {

@@ -3,7 +3,18 @@
  * registry.
  */
 import { execFile } from 'node:child_process';
-import { cp, lstat, mkdir, mkdtemp, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readlink,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -44,6 +55,8 @@ export async function packTestRoot({
   const dir = await mkdtemp(join(tmpdir(), 'talaria-image-'));
   const root = join(dir, 'root');
   for (const name of DIRECTORIES) await mkdir(join(root, name), { recursive: true });
+  // As in every image: what is mounted over it gets its mode.
+  await chmod(join(root, 'tmp'), 0o1777);
   for (const link of LINKS) {
     const isLink = (await lstat(link).catch(() => undefined))?.isSymbolicLink();
     if (isLink) await symlink(await readlink(link), join(root, link));

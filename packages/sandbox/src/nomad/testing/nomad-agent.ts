@@ -5,12 +5,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { NomadApi } from '../nomad-api.ts';
+import { AGENT_NAME, type Certificates } from './certificates.ts';
 
 const NOMAD_VERSION = '1.11.2';
 const UP_WITHIN_MS = 60_000;
@@ -32,25 +35,31 @@ export interface AgentOptions {
   /** Knows its jobs again after a restart; takes longer to start. */
   persistent?: boolean;
   dockerHost?: string | undefined;
+  /** How many connections it takes from one address; 100 where nothing is said. */
+  maxConnections?: number;
+  /** It speaks only TLS, and only with clients that its authority knows. */
+  certificates?: Certificates;
 }
 
 export class NomadAgent implements AsyncDisposable {
   readonly address: string;
   readonly #dir: string;
   readonly #args: readonly string[];
+  readonly #certificates: Certificates | undefined;
   #child: ChildProcess | undefined;
   #log = '';
 
-  private constructor(dir: string, port: number, persistent: boolean) {
+  private constructor(dir: string, port: number, { persistent = false, certificates }: AgentOptions) {
     this.#dir = dir;
+    this.#certificates = certificates;
     this.#args = ['agent', ...(persistent ? [] : ['-dev']), `-config=${join(dir, 'agent.json')}`];
-    this.address = `http://127.0.0.1:${port}`;
+    this.address = `${certificates ? 'https' : 'http'}://127.0.0.1:${port}`;
   }
 
   static async start(options: AgentOptions = {}): Promise<NomadAgent> {
     const dir = await mkdtemp(join(tmpdir(), 'talaria-nomad-'));
     const [http, rpc, serf] = await Promise.all([freePort(), freePort(), freePort()]);
-    const agent = new NomadAgent(dir, http, options.persistent ?? false);
+    const agent = new NomadAgent(dir, http, options);
     await writeFile(join(dir, 'agent.json'), JSON.stringify(agentConfig(dir, { http, rpc, serf }, options)));
     try {
       await agent.start();
@@ -85,13 +94,18 @@ export class NomadAgent implements AsyncDisposable {
 
   /** What the backend itself never asks of Nomad. */
   async call<T>(method: string, path: string, body?: object, token?: string): Promise<T> {
-    const answer = await fetch(this.address + path, {
+    const { ca, cert, key } = this.#certificates ?? {};
+    const [caPem, certPem, keyPem] = await Promise.all([ca, cert, key].map((file) => file && readFile(file)));
+    const outgoing = (ca ? httpsRequest : httpRequest)(this.address + path, {
       method,
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      agent: false,
       headers: token ? { 'x-nomad-token': token } : {},
+      ...(ca ? { ca: caPem, cert: certPem, key: keyPem, servername: AGENT_NAME } : {}),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+    outgoing.end(body && JSON.stringify(body));
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const text = await readText(answer);
+    if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
@@ -111,7 +125,7 @@ export class NomadAgent implements AsyncDisposable {
   /** With a leader and a node that takes jobs; where only a token may ask for nodes, with a leader. */
   async #ready(): Promise<boolean> {
     try {
-      if ((await new NomadApi({ address: this.address }).leader()) === '') return false;
+      if ((await this.call('GET', '/v1/status/leader')) === '') return false;
       const nodes = await this.call<{ Status: string }[]>('GET', '/v1/nodes').catch((error: Error) => {
         if (error.message.includes('403')) return [{ Status: 'ready' }];
         throw error;
@@ -126,7 +140,7 @@ export class NomadAgent implements AsyncDisposable {
 function agentConfig(
   dir: string,
   { http, rpc, serf }: Record<'http' | 'rpc' | 'serf', number>,
-  { acl = false, dockerHost }: AgentOptions,
+  { acl = false, certificates, dockerHost, maxConnections }: AgentOptions,
 ): object {
   const off = ['env_aws', 'env_gce', 'env_azure', 'env_digitalocean'].join(',');
   return {
@@ -137,6 +151,8 @@ function agentConfig(
     disable_update_check: true,
     log_level: 'warn',
     acl: { enabled: acl },
+    ...(certificates ? { tls: tlsConfig(certificates) } : {}),
+    ...(maxConnections === undefined ? {} : { limits: { http_max_conns_per_client: maxConnections } }),
     server: { enabled: true, bootstrap_expect: 1 },
     client: {
       enabled: true,
@@ -151,6 +167,10 @@ function agentConfig(
       ...(dockerHost ? [{ docker: [{ config: [{ endpoint: dockerHost }] }] }] : []),
     ],
   };
+}
+
+function tlsConfig({ ca, cert, key }: Certificates): object {
+  return { http: true, ca_file: ca, cert_file: cert, key_file: key, verify_https_client: true };
 }
 
 async function freePort(): Promise<number> {

@@ -1,7 +1,8 @@
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { ExecStream } from './exec-stream.ts';
+import { ExecStream } from '../containers/relay/exec-stream.ts';
+import { NOMAD_EXEC } from './exec-messages.ts';
 
 const message = (value: object) => Buffer.from(JSON.stringify(value));
 const base64 = (said: string) => Buffer.from(said).toString('base64');
@@ -9,7 +10,7 @@ const base64 = (said: string) => Buffer.from(said).toString('base64');
 /** A program in an allocation: `nomad` is the other end of the WebSocket, one message per write. */
 function exec() {
   const [ours, nomad] = duplexPair({ readableObjectMode: true, writableObjectMode: true });
-  return { stream: new ExecStream(ours), nomad };
+  return { stream: new ExecStream(ours, NOMAD_EXEC), nomad };
 }
 
 test('input arrives whole and in order, in messages of bounded size, also when there is none', async () => {

@@ -1,0 +1,29 @@
+/** Whether pods have a network is tried, and not believed. */
+import { describe, expect, test } from 'vitest';
+import { connectKubernetes } from '../kubernetes-backend.ts';
+import { networkIsDenied } from '../network-trial.ts';
+import type { Cluster } from '../testing/cluster.ts';
+import { podSettings } from '../testing/kubernetes-fixture.ts';
+
+export function describeNetwork(cluster: () => Cluster): void {
+  describe('the network', () => {
+    async function tried(): Promise<boolean> {
+      const api = await connectKubernetes({ kubeconfig: await cluster().serverKubeconfig() });
+      return await networkIsDenied(api, podSettings());
+    }
+
+    test('pods that cannot reach each other have none', async () => {
+      expect(await tried()).toBe(true);
+      await cluster().until('no pod', async () => (await cluster().podNames()).length === 0);
+    });
+
+    test('pods that reach each other have one, whatever policy the cluster has', async () => {
+      await cluster().setNetwork('open');
+      try {
+        expect(await tried()).toBe(false);
+      } finally {
+        await cluster().setNetwork('none');
+      }
+    });
+  });
+}

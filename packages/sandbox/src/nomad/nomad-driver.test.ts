@@ -1,0 +1,60 @@
+/** What takes too long, in words. A server stands in for an agent that answers and does nothing. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ContainerDirectory } from '../containers/container-directory.ts';
+import { NomadApi } from './nomad-api.ts';
+import { NomadDriver } from './nomad-driver.ts';
+
+const PENDING = [{ ID: 'a', CreateIndex: 1, ClientStatus: 'pending' }];
+const agent = createServer(({ method, url = '' }, response) => {
+  const answer = (body: object) => response.setHeader('x-nomad-index', 7).end(JSON.stringify(body));
+  if (method !== 'GET') return answer({ EvalID: 'one' });
+  if (url.startsWith('/v1/evaluation')) return answer({ Status: 'complete' });
+  // The next look waits for a change, which never comes.
+  if (url.includes('index=0')) answer(PENDING);
+});
+beforeAll(() => new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve)));
+afterAll(() => {
+  agent.closeAllConnections();
+  agent.close();
+});
+
+function driver(): NomadDriver {
+  const { port } = agent.address() as AddressInfo;
+  const api = new NomadApi({ address: `http://127.0.0.1:${port}` });
+  const settings = {
+    program: ['sandbox'],
+    datacenters: ['*'],
+    constraints: [],
+    cpuMhz: 1,
+    memoryMb: 1,
+    diskMb: 1,
+  };
+  return new NomadDriver(
+    api,
+    { ...settings, driver: 'raw_exec' },
+    { runningWithinMs: 300, endedWithinMs: 400 },
+  );
+}
+
+const REQUEST = {
+  ...{ name: 'talaria-1', labels: {}, nested: true, slots: 1, allowNetwork: false, limits: {}, backend: {} },
+  directory: new ContainerDirectory('/nowhere'),
+};
+
+test('a task that does not run in time is told as that', async () => {
+  await expect(driver().start(REQUEST, new AbortController().signal)).rejects.toMatchObject({
+    code: 'container_failed',
+    message: 'its task did not run within 0.3 s',
+  });
+});
+
+test('whoever gives up a start hears his own reason', async () => {
+  const reason = new Error('enough');
+  await expect(driver().start(REQUEST, AbortSignal.abort(reason))).rejects.toBe(reason);
+});
+
+test('a task that does not end in time is told as that', async () => {
+  await expect(driver().remove('talaria-1')).rejects.toThrow('its task did not end within 0.4 s');
+});

@@ -1,0 +1,77 @@
+/** TLS to an agent, set by the variables of Nomad's own clients, and what to change where it fails. */
+import { readFile } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
+import {
+  type ConnectionOptions,
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+} from 'node:tls';
+import { SandboxError } from '../errors.ts';
+
+export interface NomadTlsOptions {
+  /** Files in PEM: NOMAD_CACERT, NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY. */
+  caCert?: string | undefined;
+  clientCert?: string | undefined;
+  clientKey?: string | undefined;
+  /** NOMAD_TLS_SERVER_NAME: the name in the certificate of the agent, where that is not its host's. */
+  tlsServerName?: string | undefined;
+  /** NOMAD_SKIP_VERIFY: whoever answers is believed. */
+  skipVerify?: boolean | undefined;
+}
+
+export async function readTls(
+  options: NomadTlsOptions,
+): Promise<RequestOptions & Pick<ConnectionOptions, 'secureContext'>> {
+  const { tlsServerName, skipVerify } = options;
+  const [ca, cert, key] = await Promise.all([
+    readPem('NOMAD_CACERT', options.caCert),
+    readPem('NOMAD_CLIENT_CERT', options.clientCert),
+    readPem('NOMAD_CLIENT_KEY', options.clientKey),
+  ]);
+  return {
+    secureContext: createContext({ ca, cert, key }),
+    ...(tlsServerName ? { servername: tlsServerName } : {}),
+    rejectUnauthorized: !skipVerify,
+  };
+}
+
+function createContext(options: SecureContextOptions): SecureContext {
+  try {
+    return createSecureContext(options);
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    const text = `NOMAD_CACERT, NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY cannot be used together (${reason}): name a certificate and its own key.`;
+    throw new SandboxError('backend_down', text, { cause });
+  }
+}
+
+async function readPem(variable: string, path: string | undefined): Promise<Buffer | undefined> {
+  if (!path) return undefined;
+  const fail = (reason: string, cause?: unknown) =>
+    new SandboxError('backend_down', `${variable} names ${path}, which ${reason}.`, { cause });
+  const pem = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw fail(`cannot be read (${error.code})`, error);
+  });
+  if (!pem.includes('-----BEGIN ')) throw fail('is not a file in PEM');
+  return pem;
+}
+
+/** What is wrong between the two ends, and what to change; undefined where it is not TLS that failed. */
+export function describeTlsFailure({ code = '', message }: NodeJS.ErrnoException): string | undefined {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `has a certificate for another name (${code}): name it in NOMAD_TLS_SERVER_NAME.`;
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return `has a certificate that is not valid today (${code}): renew it.`;
+  if (UNKNOWN_AUTHORITY.test(code))
+    return `has a certificate of an authority that is not trusted here (${code}): name the file of that authority in NOMAD_CACERT.`;
+  if (/^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(code))
+    return `wants a certificate of the client that its own authority signed (${code}): set NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY.`;
+  // Whatever else answers is no TLS: the code is then EPROTO or one of OpenSSL's many.
+  if (/wrong version number|packet length too long/.test(message))
+    return `does not speak TLS (${code}): begin NOMAD_ADDR with http://.`;
+  return undefined;
+}
+
+const UNKNOWN_AUTHORITY =
+  /^(UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)|(DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_(SIGNATURE_FAILURE|UNTRUSTED))/;
