@@ -50,6 +50,7 @@ export const API_ERRORS = {
   missing_messages: refused(400, "Missing or invalid 'messages' field"),
   no_user_message: refused(400, 'No user message found in input'),
   invalid_history: refused(400, "'conversation_history' must be an array of message objects"),
+  invalid_workspace: refused(400, "'workspace' does not say what the run should begin with"),
   invalid_webhook: refused(400, "'webhook' must be an object with the URL of a public host"),
   invalid_idempotency_key: refused(400, "'Idempotency-Key' must be 1 to 255 visible ASCII characters"),
   idempotency_key_conflict: refused(
@@ -98,7 +99,12 @@ export const API_ERRORS = {
   artifact_not_found: refused(404, 'There is nothing at this path of the workspace'),
   range_not_satisfiable: refused(416, 'The file has no bytes in the requested range'),
   artifact_changed: refused(409, 'The file changed while it was read; read it again'),
-  artifact_too_large: refused(413, 'The archive is larger than the requested limit'),
+  artifact_too_large: refused(413, 'The archive or file is larger than the limit'),
+  precondition_failed: refused(412, 'The file is not the version that the request names; read it again'),
+  workspace_full: refused(413, 'The workspace has no room for the file; remove others first'),
+  file_not_found: refused(404, 'File not found'),
+  file_too_large: refused(413, 'The file is larger than this server allows'),
+  file_quota_exceeded: refused(413, 'This key has reached its limit of stored files; delete some first'),
   slots_unavailable: refused(
     404,
     'This server gives out no slots; start it with --slots (TALARIA_SLOTS=true)',
@@ -178,6 +184,12 @@ export const API_ERRORS = {
     retryable: true,
     message: 'The server that holds the files of this run does not answer',
   },
+  workspace_not_ready: {
+    status: 503,
+    type: 'server_error',
+    retryable: true,
+    message: 'The run has no workspace yet: it gets one when work on it begins; try again then',
+  },
   sandbox_unavailable: {
     status: 503,
     type: 'server_error',
@@ -202,6 +214,7 @@ export const RETRYABLE_CODES = [
   'server_busy',
   'store_unavailable',
   'workspace_unavailable',
+  'workspace_not_ready',
   'sandbox_unavailable',
 ] as const satisfies ApiErrorCode[];
 
@@ -221,6 +234,7 @@ export const RUN_FAILURES = {
   step_limit: 'The run used all its steps',
   time_limit: 'The run used all its time',
   token_limit: 'The run used all its tokens',
+  workspace_setup: 'The files that the run should begin with could not be put in place',
   recovery_limit: 'The run was interrupted again and again without making progress',
   internal_error: 'The server failed for an unknown reason; its log has the details',
 } as const;

@@ -8,7 +8,16 @@ import { invalid } from './fields.ts';
 export interface TextContent {
   type: 'text';
   text: string;
+  /** What this text stands for, until the run is accepted: then it says where the file is. */
+  file?: GivenFile;
 }
+
+/** A file as a part of a message. It goes into the workspace; the model gets its name. */
+export type GivenFile = {
+  filename?: string;
+  /** The field that an error about it names. */
+  param: string;
+} & ({ file_id: string } | { content: string; encoding: 'base64' });
 
 export interface ImageContent {
   type: 'image';
@@ -71,6 +80,8 @@ export function parseMessage(entry: unknown, where: string): HistoryMessage {
     });
   }
   const content = parseContent(fields.content ?? null, where);
+  const isUsers = toRole(fields.role) === 'user' && fields.role !== 'tool' && fields.role !== 'function';
+  if (!isUsers) refuseFiles(content, 'a message that is not the user’s');
   const id = fields.role === 'function' ? fields.name : fields.tool_call_id;
   if ((fields.role === 'tool' || fields.role === 'function') && typeof id === 'string') {
     return { role: 'tool', content, tool_call_id: id };
@@ -167,18 +178,51 @@ function parsePart(part: unknown, where: string): TextContent | ImageContent {
       typeof image === 'object' && image !== null && 'url' in image ? (image as { url: unknown }).url : image;
     if (typeof url === 'string' && /^(https?:\/\/|data:image\/)/i.test(url)) return { type: 'image', url };
   }
-  refuseFile(fields, where);
+  if (type === 'input_file' || type === 'file') return parseFilePart(fields, where);
+  refusePart(fields, where);
   throw invalid(where, `${where} must be a text part or an image part with an http(s) or data:image URL`);
 }
 
+/** In OpenAI's two forms: with the fields in `file`, or without. Data may be base64 or a data URL. */
+function parseFilePart(fields: Record<string, unknown>, where: string): TextContent {
+  const { file } = fields;
+  const given = typeof file === 'object' && file !== null ? (file as Record<string, unknown>) : fields;
+  const { file_id: fileId, filename, file_url: fileUrl } = given;
+  const data = given.file_data ?? (typeof file === 'string' ? file : undefined);
+  if (typeof fileUrl === 'string') {
+    throw invalid(where, `${where} names a file by 'file_url'; upload it, or send its 'file_data'`);
+  }
+  if ((typeof fileId === 'string') === (typeof data === 'string')) {
+    throw invalid(where, `${where} must have either 'file_id' or 'file_data'`);
+  }
+  const named = typeof filename === 'string' && filename !== '' ? { filename } : {};
+  const text = `[A file: ${named.filename ?? 'without a name'}]`;
+  if (typeof fileId === 'string') {
+    return { type: 'text', text, file: { ...named, param: where, file_id: fileId } };
+  }
+  const content = (data as string).replace(/^data:[^,]*;base64,/i, '');
+  if (content.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(content)) {
+    throw invalid(where, `${where} has 'file_data' that is neither base64 nor a data URL in base64`);
+  }
+  return { type: 'text', text, file: { ...named, param: where, content, encoding: 'base64' } };
+}
+
+export function filesIn(content: Content): GivenFile[] {
+  if (typeof content === 'string') return [];
+  return content.flatMap((part) => (part.type === 'text' && part.file !== undefined ? [part.file] : []));
+}
+
+/** For content that no run begins with. */
+export function refuseFiles(content: Content, place: string): void {
+  const [file] = filesIn(content);
+  if (file !== undefined) throw invalid(file.param, `${file.param} is a file, which ${place} cannot have`);
+}
+
 /** The error names the unsupported part, so that the client knows what to leave out. */
-function refuseFile({ type, file_id: fileId }: Record<string, unknown>, where: string): void {
+function refusePart({ type, file_id: fileId }: Record<string, unknown>, where: string): void {
   const isImage = type === 'image_url' || type === 'input_image';
   if (isImage && typeof fileId === 'string') {
     throw invalid(where, `${where} names an image by 'file_id'; give its http(s) or data:image URL instead`);
-  }
-  if (type === 'input_file' || type === 'file') {
-    throw invalid(where, `${where} is a file; files are not supported, send their text instead`);
   }
   if (type === 'input_audio') {
     throw invalid(where, `${where} is audio, which is not supported; send its text instead`);

@@ -11,6 +11,7 @@ import { type OutputForm, parseOutputSchema } from './output-form.ts';
 import type { ApprovalChoice, ModelSettings } from './run.ts';
 import { type ClientTools, parseClientTools } from './tool-requests.ts';
 import { parseWebhook, type WebhookRequest } from './webhook-request.ts';
+import { parseWorkspace, type WorkspaceRequest } from './workspace-request.ts';
 
 export interface CreateRun {
   prompt: Content;
@@ -28,6 +29,8 @@ export interface CreateRun {
   clientTools?: ClientTools | undefined;
   outputForm?: OutputForm | undefined;
   settings?: ModelSettings | undefined;
+  /** What is in the workspace before the first step. */
+  workspace?: WorkspaceRequest | undefined;
 }
 
 const SESSION_ID_MAX = 256;
@@ -61,6 +64,7 @@ export function parseCreateRun(body: unknown): CreateRun {
     clientTools: parseClientTools(fields),
     outputForm: parseOutputSchema(fields.output_schema),
     settings: parseModelSettings(fields),
+    workspace: parseWorkspace(fields.workspace),
   };
 }
 

@@ -207,7 +207,9 @@ describe('a request for a response', () => {
   });
 
   it.each([
-    [{ type: 'input_file', file_id: 'file-1' }, /files are not supported/],
+    [{ type: 'input_file', file_url: 'https://example.com/x' }, /'file_url'; upload it/],
+    [{ type: 'input_file', filename: 'x' }, /either 'file_id' or 'file_data'/],
+    [{ type: 'input_file', file_data: 'no base64!' }, /neither base64 nor a data URL/],
     [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }, /audio, which is not supported/],
     [{ type: 'input_image', file_id: 'file-1' }, /'file_id'/],
   ])('names what it does not support: %o', (part, message) => {

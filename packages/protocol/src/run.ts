@@ -5,6 +5,7 @@ export type Usage = Static<typeof schemas.UsageSchema>;
 export type RunStatus = Static<typeof schemas.RunStatusSchema>;
 export type Run = Static<typeof schemas.RunSchema>;
 export type RunList = Static<typeof schemas.RunListSchema>;
+export type RunChanged = Static<typeof schemas.RunChangedSchema>;
 export type RunCreated = Static<typeof schemas.RunCreatedSchema>;
 export type RunStop = Static<typeof schemas.RunStopSchema>;
 export type RunSteer = Static<typeof schemas.RunSteerSchema>;
@@ -16,6 +17,8 @@ export type ToolOutputsRequest = Static<typeof schemas.ToolOutputsRequestSchema>
 export type FunctionToolRequest = Static<typeof schemas.FunctionToolSchema>;
 export type ModelSettings = Static<typeof schemas.ModelSettingsSchema>;
 export type Artifact = Static<typeof schemas.ArtifactSchema>;
+export type WrittenArtifact = Static<typeof schemas.WrittenArtifactSchema>;
+export type ArtifactRemoved = Static<typeof schemas.ArtifactRemovedSchema>;
 export type ArtifactList = Static<typeof schemas.ArtifactListSchema>;
 export type ApprovalRequest = Static<typeof schemas.ApprovalRequestSchema>;
 export type ApprovalChoice = Static<typeof schemas.ApprovalChoiceSchema>;
@@ -60,6 +63,15 @@ export function createId(
  */
 export function createRunId(now: number = Date.now()): string {
   return `run_${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
+}
+
+/** `file-<32 hex>`: as that of a run, so that a list of files is in the order of their ids. */
+export function createFileId(now: number = Date.now()): string {
+  return `file-${now.toString(16).padStart(12, '0')}${randomHex(10)}`;
+}
+
+export function isFileId(text: string): boolean {
+  return /^file-[0-9a-f]{32}$/.test(text);
 }
 
 /** A name for a session whose creator gave none: `api_<seconds>_<8 hex>`. */

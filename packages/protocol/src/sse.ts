@@ -2,7 +2,7 @@
  * Server-sent events, both directions. No I/O: the encoder returns strings, the parser takes strings, the decoder takes
  * bytes.
  *
- * The encoder writes what PROTOCOL.md fixes: an `id:` line with the event's seq and one `data:` line, never an
+ * The encoder writes what PROTOCOL.md fixes: an `id:` line with the reader's cursor and one `data:` line, never an
  * `event:` line. The parser follows the WHATWG rules (any of CR, LF, CRLF ends a line; a chunk may be cut
  * anywhere; a frame is dispatched at its blank line and an unfinished last frame is dropped).
  *
@@ -18,8 +18,8 @@ export const SSE_KEEPALIVE_NUMBERED = ': keepalive\n';
 export const SSE_CLOSED = ': stream closed\n';
 
 /** `data` must be one line, as JSON text always is. */
-export function encodeSseFrame(seq: number, data: string): string {
-  return `id: ${seq}\ndata: ${data}\n\n`;
+export function encodeSseFrame(id: number | string, data: string): string {
+  return `id: ${id}\ndata: ${data}\n\n`;
 }
 
 /**

@@ -11,6 +11,7 @@ export * from './approvals.ts';
 export * from './chat.ts';
 export * from './completions.ts';
 export * from './discovery.ts';
+export * from './files.ts';
 export * from './inventory.ts';
 export * from './jobs.ts';
 export * from './responses.ts';

@@ -18,6 +18,7 @@ describe('events', () => {
       'run.resumed',
       'run.steered',
       'run.waiting',
+      'step.completed',
       'tool.completed',
       'tool.started',
     ]);

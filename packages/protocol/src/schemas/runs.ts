@@ -26,6 +26,18 @@ export const RunStatusSchema = Type.Union([
   Type.Literal('cancelled'),
 ]);
 
+export const FinishReasonSchema = Type.Union(
+  [
+    Type.Literal('stop'),
+    Type.Literal('tool_calls'),
+    Type.Literal('length'),
+    Type.Literal('content_filter'),
+    Type.Literal('error'),
+    Type.Literal('other'),
+  ],
+  { description: 'How the provider ended the step' },
+);
+
 export const ApprovalChoiceSchema = Type.Union([
   Type.Literal('once'),
   Type.Literal('session'),
@@ -37,8 +49,8 @@ export const AnsweredBySchema = Type.String({
   description: 'The name of the API key that answered, or timeout',
 });
 
-/** A gated tool call that waits for a human: the payload of `approval.request` and the run's `approval`. */
-export const ApprovalRequestSchema = Type.Object({
+/** A gated tool call whose question comes after that of another; its time starts when it is asked. */
+export const QueuedApprovalSchema = Type.Object({
   request_id: Type.String({ pattern: '^apr_[0-9a-f]{32}$' }),
   tool_call_id: Type.String(),
   command: Type.String({ description: 'What would run, with secrets masked' }),
@@ -46,6 +58,11 @@ export const ApprovalRequestSchema = Type.Object({
   pattern_keys: Type.Array(Type.String()),
   description: Type.String(),
   choices: Type.Array(ApprovalChoiceSchema),
+});
+
+/** A gated tool call that waits for a human: the payload of `approval.request` and the run's `approval`. */
+export const ApprovalRequestSchema = Type.Object({
+  ...QueuedApprovalSchema.properties,
   expires_at: EpochSeconds,
 });
 
@@ -83,6 +100,12 @@ export const RunSchema = Type.Object({
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String()),
   approval: Type.Optional(ApprovalRequestSchema),
+  approvals_waiting: Type.Optional(
+    Type.Array(QueuedApprovalSchema, {
+      description:
+        'The questions that come after `approval`, in order; an answer with `all` settles them, too',
+    }),
+  ),
   pending_calls: Type.Optional(
     Type.Array(PendingCallSchema, { description: 'Answer them at /v1/runs/{run_id}/tool_outputs' }),
   ),
@@ -100,6 +123,12 @@ export const RunListSchema = Type.Object({
   data: Type.Array(RunSchema),
   has_more: Type.Boolean(),
   next_cursor: Type.Union([Type.String(), Type.Null()]),
+});
+
+/** What a feed says of a run; it is the run without its answer, as a list of heads has it. */
+export const RunChangedSchema = Type.Object({
+  event: Type.Literal('run.changed'),
+  run: RunSchema,
 });
 
 export const RunCreatedSchema = Type.Object({
@@ -182,6 +211,23 @@ export const ArtifactListSchema = Type.Object({
   truncated: Type.Boolean({ description: 'The listing was cut; there are more entries' }),
 });
 
+export const WrittenArtifactSchema = Type.Object({
+  object: Type.Literal('hermes.run.artifact'),
+  run_id: RunId,
+  path: Type.String({ description: 'Relative to the workspace' }),
+  type: Type.Literal('file'),
+  size: Count,
+  modified_at: EpochSeconds,
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the content; it is also the ETag' }),
+});
+
+export const ArtifactRemovedSchema = Type.Object({
+  object: Type.Literal('hermes.run.artifact.deleted'),
+  run_id: RunId,
+  path: Type.String(),
+  deleted: Type.Literal(true),
+});
+
 const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
 
 export const MessageSchema = Type.Object({ role: Type.String(), content: ContentSchema });
@@ -214,6 +260,53 @@ export const ModelSettingsSchema = Type.Object({
   service_tier: Type.Optional(Type.String()),
 });
 
+const WorkspacePath = Type.String({
+  description: 'Relative to the workspace, without ..',
+  minLength: 1,
+  maxLength: 4096,
+});
+const WorkspaceContent = {
+  content: Type.Optional(Type.String({ description: 'Instead of file_id' })),
+  encoding: Type.Optional(Type.Literal('base64', { description: 'Of content; text by default' })),
+  file_id: Type.Optional(Type.String({ pattern: '^file-[0-9a-f]{32}$' })),
+};
+
+/** What is in the workspace before the first step. */
+export const WorkspaceRequestSchema = Type.Object(
+  {
+    files: Type.Optional(
+      Type.Array(Type.Object({ path: WorkspacePath, ...WorkspaceContent }, { additionalProperties: false }), {
+        maxItems: 1000,
+      }),
+    ),
+    archives: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { path: Type.Optional(WorkspacePath), ...WorkspaceContent },
+          { additionalProperties: false, description: 'A tar, tar.gz or zip; content is in base64' },
+        ),
+        { maxItems: 20 },
+      ),
+    ),
+    git: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            path: Type.Optional(WorkspacePath),
+            url: Type.String({ description: 'http:// or https://', maxLength: 2048 }),
+            ref: Type.Optional(Type.String({ description: 'A branch, tag or commit' })),
+            depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: 10 },
+      ),
+    ),
+    directory: Type.Optional(Type.String({ description: "The name of one of the operator's directories" })),
+  },
+  { additionalProperties: false },
+);
+
 export const CreateRunRequestSchema = Type.Object({
   input: Type.Union([Type.String({ minLength: 1 }), Type.Array(MessageSchema, { minItems: 1 })]),
   instructions: Type.Optional(Type.String()),
@@ -239,6 +332,7 @@ export const CreateRunRequestSchema = Type.Object({
   output_schema: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON schema that the answer must satisfy' }),
   ),
+  workspace: Type.Optional(WorkspaceRequestSchema),
   ...ModelSettingsSchema.properties,
 });
 
@@ -286,6 +380,15 @@ export const TextErrorSchema = Type.Object({ error: Type.String() });
 export const EVENT_PAYLOADS = {
   'message.delta': Type.Object({ delta: Type.String() }),
   'reasoning.available': Type.Object({ text: Type.String() }),
+  'step.completed': Type.Object({
+    step: Type.Integer({ minimum: 1, description: 'The steps of a run are counted from 1' }),
+    duration: Type.Number({
+      minimum: 0,
+      description: 'Seconds from the request to the model to the end of its answer',
+    }),
+    usage: UsageSchema,
+    finish_reason: FinishReasonSchema,
+  }),
   'tool.started': Type.Object({
     tool: Type.String(),
     preview: Type.String(),
