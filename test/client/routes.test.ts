@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServerWithModel, terminal, waitForApproval, waitForStatus } from '../e2e/server-with-model.ts';
 import { errorOf } from '../support/error-of.ts';
 import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const KEY = 'sk-client-routes';
 
@@ -42,6 +43,24 @@ describe('approvals', () => {
     expect(await client.grants.revoke(id)).toEqual({ object: 'hermes.grant', id, deleted: true });
     expect(await errorOf(client.grants.revoke(id))).toBeInstanceOf(NotFoundError);
   });
+});
+
+test('the feed shows runs as they change, and continues at its cursor', async () => {
+  const feed = client.feed();
+  const ended = (async (): Promise<string> => {
+    for await (const { run } of feed) if (run.status === 'completed') return run.run_id;
+    throw new Error('The feed has ended');
+  })();
+  await waitFor('the feed to begin', () => feed.cursor);
+  const begin = feed.cursor;
+  const { run_id } = await client.runs.create({ input: 'hello' });
+  expect(await ended).toBe(run_id);
+  for await (const { event, run } of client.feed({ after: begin })) {
+    expect([event, run.run_id, run.status]).toEqual(['run.changed', run_id, 'completed']);
+    break;
+  }
+  const wrong = client.feed({ after: 'nonsense' })[Symbol.asyncIterator]().next();
+  expect(await errorOf(wrong)).toBeInstanceOf(BadRequestError);
 });
 
 describe('runs', () => {
@@ -180,6 +199,24 @@ describe('artifacts', () => {
         .filter(Boolean)
         .sort(),
     ).toEqual(['a.txt', 'src', 'src/b.txt']);
+  });
+
+  test('writes text, bytes and streams, and removes', async () => {
+    const { artifacts } = client.runs;
+    const { sha256, size } = await artifacts.write(runId, 'in/text', 'hellö');
+    expect(size).toBe(6);
+    await artifacts.write(runId, 'in/text', new Uint8Array([0, 255]), { ifMatch: sha256 });
+    expect(Buffer.from(await (await artifacts.read(runId, 'in/text')).arrayBuffer())).toEqual(
+      Buffer.from([0, 255]),
+    );
+    const again = artifacts.write(runId, 'in/text', 'late', { ifMatch: sha256 });
+    expect(await errorOf(again)).toMatchObject({ status: 412, code: 'precondition_failed' });
+    const taken = artifacts.write(runId, 'in/text', 'late', { ifNoneMatch: '*' });
+    expect(await errorOf(taken)).toMatchObject({ status: 412 });
+    await artifacts.write(runId, 'in/stream', new Blob(['a', 'b']).stream());
+    expect(await (await artifacts.read(runId, 'in/stream')).text()).toBe('ab');
+    expect(await errorOf(artifacts.remove(runId, 'in'))).toMatchObject({ code: 'invalid_path' });
+    expect(await artifacts.remove(runId, 'in', { recursive: true })).toMatchObject({ deleted: true });
   });
 
   test.each(['missing.txt', '../../etc/passwd'])('%s is an error, not an empty file', async (path) => {

@@ -39,7 +39,7 @@ let project: EmptyProject;
 let searchPath: string;
 beforeAll(async () => {
   const wanted = ['@talaria/server', '@types/node'];
-  project = await EmptyProject.install(['protocol', 'client', 'sandbox', 'server'], wanted);
+  project = await EmptyProject.install(['protocol', 'client', 'sandbox', 'dashboard', 'server'], wanted);
   // As npx and the scripts of a project have it.
   searchPath = [join(project.directory, 'node_modules', '.bin'), machine.searchPath].join(delimiter);
 }, INSTALL_LIMIT_MS);
@@ -108,6 +108,8 @@ describe(`npx talaria, where Node is ${machine.version || 'missing'}`, () => {
       env: { PATH: searchPath },
     });
     const first = new Talaria({ baseUrl: server.url });
+    const page = await fetch(`${server.url}/ui/`, { headers: { accept: 'text/html' } });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('./assets/index-')]);
     const done = await first.runs.run({ input: 'Run `echo from the sandbox`' });
     expect(done).toMatchObject({ status: 'completed', output: expect.stringContaining('from the sandbox') });
 

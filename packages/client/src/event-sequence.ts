@@ -38,8 +38,23 @@ export class EventSequence {
     return this.#ended;
   }
 
+  /** The events in the messages, up to the end of the run or to a message that cannot be accepted. */
+  takeAll(messages: readonly SseMessage[], connections: number): { events: RunEvent[]; failure?: unknown } {
+    const events: RunEvent[] = [];
+    try {
+      for (const message of messages) {
+        const event = this.#take(message, connections);
+        if (event !== undefined) events.push(event);
+        if (this.#ended) break;
+      }
+      return { events };
+    } catch (failure) {
+      return { events, failure };
+    }
+  }
+
   /** The event in the message, or undefined when it is a repetition. */
-  take(message: SseMessage, connections: number): RunEvent | undefined {
+  #take(message: SseMessage, connections: number): RunEvent | undefined {
     const event = parseData(message.data) as RunEvent;
     const seq = seqOf(message, event);
     if (seq === undefined) this.#takeUnnumbered(connections);

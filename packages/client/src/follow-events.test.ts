@@ -65,7 +65,7 @@ async function follow(
     ...options,
   });
   try {
-    for await (const event of events) followed.seqs.push(event.seq);
+    for await (const batch of events) followed.seqs.push(...batch.map(({ seq }) => seq));
   } catch (error) {
     followed.error = error;
   }
@@ -281,9 +281,9 @@ describe('the pause before a reconnect', () => {
 describe('a server that does not number its events', () => {
   const plain = (event: string) => `data: ${JSON.stringify({ event, run_id: RUN })}\n\n`;
 
-  async function names(source: AsyncIterable<RunEvent>): Promise<string[]> {
+  async function names(source: AsyncIterable<RunEvent[]>): Promise<string[]> {
     const seen: string[] = [];
-    for await (const { event } of source) seen.push(event);
+    for await (const batch of source) seen.push(...batch.map(({ event }) => event));
     return seen;
   }
 

@@ -10,22 +10,15 @@
  * or does not come back in time) ends with a `StreamInterruptedError`.
  */
 import type { RunEvent } from '@talaria/protocol';
-import { sleep } from './abort.ts';
 import type { Connection } from './connection.ts';
 import { type APIError, ConnectionError } from './errors.ts';
 import { EventSequence, NO_NUMBERS } from './event-sequence.ts';
-import { isTransient, retryAfterMs } from './retry.ts';
-import { readMessages } from './sse-messages.ts';
+import { type ReconnectOptions, Reconnects } from './reconnects.ts';
+import { isTransient } from './retry.ts';
+import { readMessageBatches } from './sse-messages.ts';
 import { NO_CONTENT } from './transport.ts';
 
-/** The state of the connection a stream reads from. */
-export type ConnectionChange =
-  /** For the first time, or again. */
-  | { state: 'open' }
-  /** The stream reconnects in `retryInMs`. This is attempt number `attempt` since the last event. */
-  | { state: 'lost'; attempt: number; retryInMs: number; error: ConnectionError | APIError };
-
-export interface FollowOptions {
+export interface FollowOptions extends ReconnectOptions {
   runId: string;
   /** The cursor to start from. */
   after: number | undefined;
@@ -33,36 +26,22 @@ export interface FollowOptions {
   connect(cursor: number | undefined, again: boolean): Promise<Connection>;
   /** A connection that is silent for this long counts as lost. */
   stallMs: number;
-  /** For how long it tries to reconnect. */
-  reconnectMs: number;
-  /** The pause before the next attempt, after this many failed ones. */
-  waitMs(retries: number): number;
-  onConnection?: ((change: ConnectionChange) => void) | undefined;
-  signal: AbortSignal | undefined;
 }
-
-/** While a run is silent, a long-lived connection is the best sign of health. */
-const LASTING_MS = 10_000;
-
-/** The longest pause, whatever the server asks for: it may be back sooner, and its answer may be damaged. */
-const WAIT_MAX_MS = 60_000;
 
 /** How often a server may say that a stream is over without having sent one event of it. */
 const EMPTY_STREAMS_MAX = 3;
 
-export async function* followEvents(options: FollowOptions): AsyncGenerator<RunEvent, void, undefined> {
+/** Yields the events that arrived together as one batch, which is never empty. */
+export async function* followEvents(options: FollowOptions): AsyncGenerator<RunEvent[], void, undefined> {
   const { signal, reconnectMs } = options;
   const sequence = new EventSequence(options.runId, options.after);
   let connections = 0;
   let emptyStreams = 0;
   let lookBack = false;
-  let retries = 0;
-  let retryMs = 0;
-  let goodAt = performance.now();
+  const reconnects = new Reconnects(options);
 
   for (;;) {
     const from = lookBack ? before(sequence.cursor) : sequence.cursor;
-    let openedAt = Number.POSITIVE_INFINITY;
     let progress = false;
     let closed = false;
     let failure: ConnectionError | APIError;
@@ -74,21 +53,20 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
         connection.close();
         return;
       }
-      openedAt = performance.now();
-      const messages = readMessages(connection, options.stallMs, {
+      reconnects.opened();
+      const messages = readMessageBatches(connection, options.stallMs, {
         onOpen: () => options.onConnection?.({ state: 'open' }),
         onComment: (text) => {
           closed ||= text === 'stream closed';
         },
-        onRetry: (ms) => {
-          retryMs = ms;
-        },
+        onRetry: (ms) => reconnects.asked(ms),
       });
-      for await (const message of messages) {
-        const event = sequence.take(message, connections);
-        progress ||= event !== undefined;
-        if (event !== undefined) yield event;
+      for await (const batch of messages) {
+        const { events, failure: refused } = sequence.takeAll(batch, connections);
+        progress ||= events.length > 0;
+        if (events.length > 0) yield events;
         if (sequence.ended) return;
+        if (refused !== undefined) throw refused;
       }
       // Older servers close the stream of a stopped run cleanly but without a terminal event.
       if (closed && progress && sequence.numbered === false) return;
@@ -109,18 +87,9 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<RunE
       throw sequence.interrupted('the server says that the stream is over, but sent no event', failure);
     }
 
-    if (progress || performance.now() - openedAt > LASTING_MS) {
-      retries = 0;
-      goodAt = performance.now();
-    }
-    const askedMs = Math.max(retryMs, retryAfterMs(failure) ?? options.waitMs(retries));
-    const delayMs = Math.min(askedMs, WAIT_MAX_MS);
-    if (performance.now() + delayMs - goodAt > reconnectMs) {
+    if (!(await reconnects.wait(failure, progress))) {
       throw sequence.interrupted(`the server could not be reached again within ${reconnectMs} ms`, failure);
     }
-    retries++;
-    options.onConnection?.({ state: 'lost', attempt: retries, retryInMs: delayMs, error: failure });
-    await sleep(delayMs, signal);
   }
 }
 

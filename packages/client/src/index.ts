@@ -14,6 +14,8 @@ export {
   type Completion,
   type EmbeddingList,
   type EventName,
+  type FileDeleted,
+  type FileList,
   type FunctionToolRequest,
   type Grant,
   type GrantList,
@@ -31,6 +33,7 @@ export {
   type ResponseObject,
   type Run,
   type RunCall,
+  type RunChanged,
   type RunCreated,
   type RunEvent,
   type RunFailureCode,
@@ -53,6 +56,7 @@ export {
   type SlotList,
   type SlotResult,
   type SlotResultEvent,
+  type StoredFile,
   type TerminalEvent,
   type ToolProgress,
   type Toolset,
@@ -63,12 +67,13 @@ export {
 } from '@talaria/protocol';
 export * from './errors.ts';
 export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';
-export type { ConnectionChange } from './follow-events.ts';
 export type { PageQuery, Pages } from './pages.ts';
+export type { ConnectionChange } from './reconnects.ts';
 export type { ApprovalFilter } from './resources/approvals.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CompletionParams, CompletionStream, EmbeddingParams } from './resources/completions.ts';
+export type { FileFilter, FileReadOptions, UploadFileParams } from './resources/files.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
 export type { CreateRunParams, RunFilter, RunOptions, RunPages, RunParams } from './resources/runs.ts';
@@ -90,6 +95,7 @@ export type {
   SlotArtifactQuery,
   SlotResultStream,
 } from './resources/slots.ts';
+export type { FeedOptions, RunFeed } from './run-feed.ts';
 export type { RunStream, StreamOptions } from './run-stream.ts';
 export { Talaria, type TalariaOptions } from './talaria.ts';
 export { type ClientTool, type ClientTools, defineTool, type ToolContext } from './tools/client-tool.ts';
@@ -99,3 +105,4 @@ export type { ServedCall, ServeOptions } from './tools/serve-tools.ts';
 export type { Share } from './tools/share.ts';
 export type { JsonSchema, StandardSchema } from './tools/standard-schema.ts';
 export type { RequestOptions, ResponseHead } from './transport.ts';
+export type { Uploadable } from './upload-form.ts';

@@ -8,8 +8,14 @@ export abstract class Reading<T> implements AsyncIterable<T> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<T> {
-    if (this.#state !== 'unread') throw new Error('This stream was already read; it can be read only once');
+    this.#refuseSecond();
     return this.#items;
+  }
+
+  /** For another way of reading, in place of the loop. */
+  protected begin(): void {
+    this.#refuseSecond();
+    this.#state = 'unfinished';
   }
 
   /** Gets each item before the reader does. */
@@ -20,6 +26,10 @@ export abstract class Reading<T> implements AsyncIterable<T> {
     for await (const _ of this.#items);
     if (typeof this.#state === 'object') throw this.#state.error;
     if (this.#state !== 'finished') throw new Error('This stream was closed before its end');
+  }
+
+  #refuseSecond(): void {
+    if (this.#state !== 'unread') throw new Error('This stream was already read; it can be read only once');
   }
 
   async *#watched(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {

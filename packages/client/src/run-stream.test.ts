@@ -6,7 +6,7 @@ import { errorOf } from '../../../test/support/error-of.ts';
 import { waitFor } from '../../../test/support/wait-for.ts';
 import { AnswerText } from './answer-text.ts';
 import { ConnectionError, NotFoundError } from './errors.ts';
-import type { ConnectionChange } from './follow-events.ts';
+import type { ConnectionChange } from './reconnects.ts';
 import { busy, json, serve } from './testing/test-server.ts';
 
 const RUN = 'run_00000000000000000000000000000000';
@@ -85,6 +85,42 @@ describe('reading', () => {
     expect(error).toBeInstanceOf(ConnectionError);
     expect((error as Error).message).toContain("'application/json' instead of a stream of events");
     expect(asked).toHaveLength(2);
+  });
+});
+
+describe('reading in batches', () => {
+  it('gives what arrived together as one array, and then the result and the text', async () => {
+    const { client } = await serve((response) => end(response, delta(0, 'a') + delta(1, 'b') + completed(2)));
+    const stream = client.runs.streamEvents(RUN);
+    const seen: number[][] = [];
+    for await (const events of stream.batches()) seen.push(events.map(({ seq }) => seq));
+    expect(seen).toEqual([[0, 1, 2]]);
+    expect(stream.cursor).toBe(2);
+    expect(await stream.result()).toMatchObject({ output: 'done' });
+    expect(await stream.text()).toBe('ab');
+    expect(() => stream.batches()).toThrow(/only once/);
+  });
+
+  it('gives the events before a damaged one once, and continues after them', async () => {
+    const { client, asked } = await serve((response, _, before) =>
+      before === 0
+        ? open(response, `${delta(0, 'a')}id: 1\ndata: {"event":"mess\n\n`)
+        : end(response, delta(1, 'b') + completed(2)),
+    );
+    const seen: number[][] = [];
+    for await (const events of client.runs.streamEvents(RUN).batches())
+      seen.push(events.map(({ seq }) => seq));
+    expect(seen).toEqual([[0], [1, 2]]);
+    expect(asked[1]!.headers).toMatchObject({ 'last-event-id': '0' });
+  });
+
+  it('ends the request when the loop is left', async () => {
+    const { client, asked } = await serve((response) => open(response, delta(0, 'a')));
+    const stream = client.runs.streamEvents(RUN);
+    for await (const _ of stream.batches()) break;
+    await waitFor('the request to end', () => asked[0]!.aborted);
+    expect(stream.cursor).toBe(0);
+    await expect(stream.result()).rejects.toThrow(/closed without a terminal event/);
   });
 });
 

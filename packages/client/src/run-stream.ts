@@ -2,29 +2,26 @@
 import { isTerminalEvent, type RunEvent, type TerminalEvent } from '@talaria/protocol';
 import { AnswerText } from './answer-text.ts';
 import { StreamInterruptedError } from './errors.ts';
-import { type ConnectionChange, type FollowOptions, followEvents } from './follow-events.ts';
+import { type FollowOptions, followEvents } from './follow-events.ts';
 import { Reading } from './reading.ts';
-import type { RequestOptions } from './transport.ts';
+import type { ReconnectingOptions } from './reconnects.ts';
 
-export interface StreamOptions extends RequestOptions {
+export interface StreamOptions extends ReconnectingOptions {
   /** Begins after the event with this `seq` rather than with the first. */
   after?: number | undefined;
-  /** Milliseconds of silence after which a connection counts as lost. Servers send a keepalive every 10 to 30 s. */
-  stallTimeout?: number | undefined;
-  /** For how many milliseconds a lost stream tries to reconnect; 0 means never, `Infinity` forever. */
-  reconnectTimeout?: number | undefined;
-  /** Is called when the stream connects, when it loses its connection, and when it reconnects. */
-  onConnection?: ((change: ConnectionChange) => void) | undefined;
 }
 
 export class RunStream extends Reading<RunEvent> {
   readonly runId: string;
+  readonly #batches: AsyncGenerator<RunEvent[], void, undefined>;
   readonly #text = new AnswerText();
   #cursor: number | undefined;
   #terminal: TerminalEvent | undefined;
 
   constructor(options: FollowOptions) {
-    super(followEvents(options));
+    const batches = followEvents(options);
+    super(oneByOne(batches));
+    this.#batches = batches;
     this.runId = options.runId;
     this.#cursor = options.after;
   }
@@ -32,6 +29,15 @@ export class RunStream extends Reading<RunEvent> {
   /** The `seq` of the last event read: another stream of this run can begin `after` it. */
   get cursor(): number | undefined {
     return this.#cursor;
+  }
+
+  /**
+   * The same events, in place of the loop over them: those that arrived together as one array, which is never empty. A
+   * run of 100 000 events is read several times faster like this.
+   */
+  batches(): AsyncIterable<readonly RunEvent[]> {
+    this.begin();
+    return this.#observed();
   }
 
   /** The event that ended the run, after reading the rest. */
@@ -51,9 +57,20 @@ export class RunStream extends Reading<RunEvent> {
     return this.#text.toString();
   }
 
+  async *#observed(): AsyncGenerator<readonly RunEvent[], void, undefined> {
+    for await (const events of this.#batches) {
+      for (const event of events) this.observe(event);
+      yield events;
+    }
+  }
+
   protected override observe(event: RunEvent): void {
     this.#text.add(event);
     this.#cursor = event.seq;
     if (isTerminalEvent(event.event)) this.#terminal = event as TerminalEvent;
   }
+}
+
+async function* oneByOne<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T, void, undefined> {
+  for await (const batch of batches) yield* batch;
 }

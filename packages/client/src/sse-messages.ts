@@ -1,4 +1,4 @@
-/** The messages of a response, as they arrive. Leaving the loop closes the connection. */
+/** The messages of a response, as they arrive, one by one or in batches. Leaving the loop closes the connection. */
 import { createSseDecoder, type SseHandlers, type SseMessage } from '@talaria/protocol';
 import type { Connection } from './connection.ts';
 import { ConnectionError } from './errors.ts';
@@ -11,8 +11,17 @@ export interface MessageHandlers extends Omit<SseHandlers, 'onMessage'> {
 export async function* readMessages(
   connection: Connection,
   idleMs: number,
-  { onOpen, ...handlers }: MessageHandlers = {},
+  handlers?: MessageHandlers,
 ): AsyncGenerator<SseMessage, void, undefined> {
+  for await (const messages of readMessageBatches(connection, idleMs, handlers)) yield* messages;
+}
+
+/** The messages that became complete at once, together: a turn of the event loop per message is what costs. */
+export async function* readMessageBatches(
+  connection: Connection,
+  idleMs: number,
+  { onOpen, ...handlers }: MessageHandlers = {},
+): AsyncGenerator<SseMessage[], void, undefined> {
   const messages: SseMessage[] = [];
   const decoder = createSseDecoder({ ...handlers, onMessage: (message) => messages.push(message) });
   try {
@@ -25,7 +34,7 @@ export async function* readMessages(
       } catch (error) {
         throw damaged(error);
       }
-      yield* messages.splice(0);
+      if (messages.length > 0) yield messages.splice(0);
     }
   } finally {
     connection.close();

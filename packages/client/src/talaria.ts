@@ -1,15 +1,18 @@
 /** The client. Each part of the API is a property, such as `client.runs.create(…)`. */
 
+import { reconnecting } from './reconnects.ts';
 import { Approvals, Grants } from './resources/approvals.ts';
 import { Chat } from './resources/chat.ts';
 import { Completions, Embeddings } from './resources/completions.ts';
 import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
+import { Files } from './resources/files.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
 import { Runs } from './resources/runs.ts';
 import { Sessions } from './resources/sessions.ts';
 import { Slots } from './resources/slots.ts';
 import { Tools } from './resources/tools.ts';
+import { type FeedOptions, RunFeed } from './run-feed.ts';
 import { type Fetch, Transport } from './transport.ts';
 
 export interface TalariaOptions {
@@ -44,10 +47,12 @@ export class Talaria {
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
+  readonly files: Files;
   readonly approvals: Approvals;
   readonly grants: Grants;
   readonly tools: Tools;
   readonly slots: Slots;
+  readonly #transport: Transport;
 
   constructor(options: TalariaOptions = {}) {
     const { headers = {}, timeout, maxRetries = MAX_RETRIES } = options;
@@ -62,6 +67,7 @@ export class Talaria {
       timeout,
       maxRetries,
     });
+    this.#transport = transport;
     const begun = new Set<string>();
     this.runs = new Runs(transport, begun);
     this.tools = new Tools(this.runs, begun);
@@ -76,9 +82,32 @@ export class Talaria {
     this.capabilities = new CapabilitiesResource(transport);
     this.health = new HealthResource(transport);
     this.jobs = new Jobs(transport);
+    this.files = new Files(transport);
     this.approvals = new Approvals(transport);
     this.grants = new Grants(transport);
     this.slots = new Slots(transport);
+  }
+
+  /** The runs of the key as they change, without their answers. Connects when it is read, and has no end. */
+  feed(options: FeedOptions = {}): RunFeed {
+    const { request, ...reconnects } = reconnecting(options);
+    const { after, ...rest } = request;
+    return new RunFeed({
+      after,
+      ...reconnects,
+      signal: rest.signal,
+      connect: (cursor, again) =>
+        this.#transport.open(
+          {
+            method: 'GET',
+            path: '/v1/feed',
+            headers: { 'last-event-id': cursor },
+            events: true,
+            repeat: true,
+          },
+          again ? { ...rest, maxRetries: 0 } : rest,
+        ),
+    });
   }
 }
 

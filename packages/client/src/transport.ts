@@ -28,11 +28,16 @@ export interface ResponseHead {
   headers: Headers;
 }
 
+/** A stream can be sent only once, so such a request is never repeated. */
+export type UploadBody = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
+
 export interface Call {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   query?: object | undefined;
   body?: unknown;
+  /** A body that is not JSON, sent as it is. */
+  bytes?: UploadBody | FormData;
   headers?: Record<string, string | undefined>;
   /** Expects an event stream; any other response is an error. */
   events?: boolean;
@@ -126,7 +131,7 @@ export class Transport {
         method: call.method,
         headers: this.#headersOf(call, options),
         signal: abort.signal,
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...bodyOf(call),
       }).catch((error: unknown) => {
         throw toFailure(error, abort.signal);
       });
@@ -148,6 +153,10 @@ export class Transport {
     const headers = new Headers(this.#headers);
     addHeaders(headers, {
       ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+      // A form has a content type of its own, with its boundary.
+      ...(call.bytes === undefined || call.bytes instanceof FormData
+        ? {}
+        : { 'content-type': 'application/octet-stream' }),
       ...(call.events === true ? { accept: EVENTS } : {}),
       'idempotency-key': options.idempotencyKey,
       ...call.headers,
@@ -165,7 +174,15 @@ export class Transport {
   }
 }
 
-async function mayRepeat({ repeat }: Call, error: unknown): Promise<boolean> {
+/** Runtimes want to be told that a body that streams is sent before the response is read. */
+function bodyOf({ body, bytes }: Call): RequestInit {
+  if (bytes instanceof ReadableStream) return { body: bytes, duplex: 'half' } as RequestInit;
+  if (bytes !== undefined) return { body: bytes as NonNullable<RequestInit['body']> };
+  return body === undefined ? {} : { body: JSON.stringify(body) };
+}
+
+async function mayRepeat({ repeat, bytes }: Call, error: unknown): Promise<boolean> {
+  if (bytes instanceof ReadableStream) return false;
   if (wasRefused(error)) return true;
   if (!isTransient(error)) return false;
   return typeof repeat === 'boolean' ? repeat : repeat();

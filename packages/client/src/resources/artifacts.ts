@@ -1,9 +1,16 @@
 /** `/v1/runs/{id}/artifacts`: the files of a run's workspace. A slot's files have the same routes. */
-import type { ArtifactList } from '@talaria/protocol';
+import type { ArtifactList, ArtifactRemoved, WrittenArtifact } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
 import { toDownload } from '../download.ts';
 import { ConnectionError } from '../errors.ts';
-import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
+import {
+  type Fields,
+  isFields,
+  type RequestOptions,
+  segment,
+  type Transport,
+  type UploadBody,
+} from '../transport.ts';
 
 export interface ArtifactListQuery {
   /** A directory or file of the workspace; the whole workspace by default. */
@@ -22,6 +29,21 @@ export interface ArchiveQuery {
   /** A directory or file of the workspace; the whole workspace by default. */
   path?: string | undefined;
   format?: 'tar.gz' | 'tar' | 'zip' | undefined;
+}
+
+export interface ArtifactConditions {
+  /** The sha256 or the `ETag` that the file must have; otherwise nothing is changed, and the call fails with 412. */
+  ifMatch?: string | undefined;
+}
+
+export interface ArtifactWriteQuery extends ArtifactConditions {
+  /** `*`: there must be nothing at this path. */
+  ifNoneMatch?: '*' | undefined;
+}
+
+export interface ArtifactRemoveQuery extends ArtifactConditions {
+  /** Also remove a directory that is not empty. */
+  recursive?: boolean | undefined;
 }
 
 /** The server reads the whole file before it sends the first byte, to compute its digest. */
@@ -91,6 +113,66 @@ export class Artifacts<List = ArtifactList> {
   #pathOf(id: string): string {
     return `${this.#base}/${segment(id)}/artifacts`;
   }
+}
+
+/** A run's files can also be written. */
+export class RunArtifacts extends Artifacts {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    super(transport);
+    this.#transport = transport;
+  }
+
+  /**
+   * Writes one file, also while the run works. It is there as a whole or not at all. A stream is sent as it is read, and
+   * cannot be sent again if the connection is lost.
+   */
+  write(
+    id: string,
+    path: string,
+    content: UploadBody,
+    { ifMatch, ifNoneMatch }: ArtifactWriteQuery = {},
+    options?: RequestOptions,
+  ): Promise<WrittenArtifact> {
+    const call = {
+      method: 'PUT',
+      path: contentOf(id),
+      query: { path },
+      bytes: content,
+      headers: { 'if-match': tagOf(ifMatch), 'if-none-match': ifNoneMatch },
+      timeout: TIMEOUT_MS,
+      // With a condition, a second attempt would find what the first one wrote.
+      repeat: ifMatch === undefined && ifNoneMatch === undefined,
+    } as const;
+    return this.#transport.json<WrittenArtifact>(call, options);
+  }
+
+  /** Removes a file, a link or a directory. */
+  remove(
+    id: string,
+    path: string,
+    { ifMatch, recursive }: ArtifactRemoveQuery = {},
+    options?: RequestOptions,
+  ): Promise<ArtifactRemoved> {
+    const call = {
+      method: 'DELETE',
+      path: contentOf(id),
+      query: { path, recursive },
+      headers: { 'if-match': tagOf(ifMatch) },
+      // A second attempt would find nothing.
+      repeat: false,
+    } as const;
+    return this.#transport.json<ArtifactRemoved>(call, options);
+  }
+}
+
+function contentOf(id: string): string {
+  return `/v1/runs/${segment(id)}/artifacts/content`;
+}
+
+function tagOf(digest: string | undefined): string | undefined {
+  return digest === undefined || digest === '*' || digest.startsWith('"') ? digest : `"${digest}"`;
 }
 
 function isList({ data }: Fields): boolean {

@@ -19,6 +19,7 @@ import { sleep } from '../abort.ts';
 import { type FinishOptions, finishRun } from '../finish-run.ts';
 import { isPage, type PageQuery, Pages } from '../pages.ts';
 import type { Params } from '../params.ts';
+import { RECONNECT_MS, reconnecting } from '../reconnects.ts';
 import { backoffMs, isTransient } from '../retry.ts';
 import { RunStream, type StreamOptions } from '../run-stream.ts';
 import type { BegunCalls } from '../tools/begun-calls.ts';
@@ -32,7 +33,7 @@ import type { CallOutput } from '../tools/execute-call.ts';
 import { type RunWith, withParsedOutput } from '../tools/parsed-output.ts';
 import { toJsonSchema } from '../tools/schema.ts';
 import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
-import { Artifacts } from './artifacts.ts';
+import { RunArtifacts } from './artifacts.ts';
 import { Calls } from './calls.ts';
 
 export interface RunFilter extends PageQuery {
@@ -70,17 +71,11 @@ export type RunParams<Schemas, Output extends object | undefined = undefined> = 
 
 export interface RunOptions extends Omit<StreamOptions, 'after'>, FinishOptions {}
 
-const STALL_MS = 45_000;
-const RECONNECT_MS = 300_000;
-
-const RECONNECT_FIRST_MS = 100;
-const RECONNECT_LAST_MS = 10_000;
-
 const POLL_FIRST_MS = 250;
 const POLL_LAST_MS = 2_000;
 
 export class Runs {
-  readonly artifacts: Artifacts;
+  readonly artifacts: RunArtifacts;
   readonly calls: Calls;
   readonly #transport: Transport;
   readonly #begun: BegunCalls;
@@ -89,7 +84,7 @@ export class Runs {
   constructor(transport: Transport, begun: BegunCalls) {
     this.#transport = transport;
     this.#begun = begun;
-    this.artifacts = new Artifacts(transport);
+    this.artifacts = new RunArtifacts(transport);
     this.calls = new Calls(transport);
   }
 
@@ -162,26 +157,18 @@ export class Runs {
   /** The events of a run. Connects when it is read. */
   streamEvents(runId: string, options: StreamOptions = {}): RunStream {
     const path = `${pathOf(runId)}/events`;
-    const {
-      after,
-      stallTimeout = STALL_MS,
-      reconnectTimeout = RECONNECT_MS,
-      onConnection,
-      ...request
-    } = options;
+    const { request, ...reconnects } = reconnecting(options);
+    const { after, ...rest } = request;
     return new RunStream({
       runId,
       after,
-      stallMs: stallTimeout,
-      reconnectMs: reconnectTimeout,
-      waitMs: (retries) => backoffMs(retries, RECONNECT_FIRST_MS, RECONNECT_LAST_MS),
-      onConnection,
-      signal: request.signal,
+      ...reconnects,
+      signal: rest.signal,
       connect: (cursor, again) => {
         const headers = { 'last-event-id': cursor?.toString() };
         return this.#transport.open(
           { method: 'GET', path, headers, events: true, repeat: true },
-          again ? { ...request, maxRetries: 0 } : request,
+          again ? { ...rest, maxRetries: 0 } : rest,
         );
       },
     });
