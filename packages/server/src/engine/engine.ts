@@ -24,7 +24,7 @@ import {
   toResponseId,
   type WebhookRequest,
 } from '@talaria/protocol';
-import type { WorkspaceReader } from '@talaria/sandbox';
+import type { WorkspaceReader, WorkspaceWriter } from '@talaria/sandbox';
 import { schemaProblem } from '../agent/output-form.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
@@ -45,11 +45,13 @@ import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import type { ResolvedWorkspace } from '../setup/resolve-workspace.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { ApprovalLists } from './approval-lists.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
 import { hashJson } from './hash-json.ts';
 import type { QueuePace } from './pace.ts';
+import { RunFeed } from './run-feed.ts';
 import { NO_WORK, type Workload } from './run-work.ts';
 import { SessionAccess } from './session-access.ts';
 import { shownInput } from './shown-input.ts';
@@ -67,6 +69,17 @@ const LOG_CHARS = 1_000_000;
 /** Opens the workspace that a run has in this process; undefined for a run without one. */
 export type OpenWorkspace = (runId: string) => Promise<WorkspaceReader | undefined>;
 
+/**
+ * For writing into the workspace of a run in this process, which a run that is worked on here gets now if it has none;
+ * undefined for a run without one.
+ */
+export type OpenWriter = (runId: string) => Promise<WorkspaceWriter | undefined>;
+
+export function requireWriter(writer: WorkspaceWriter | undefined): WorkspaceWriter {
+  if (writer !== undefined) return writer;
+  throw new TalariaError('workspace_not_ready', { retryAfterS: 1 });
+}
+
 /** On this server or on another one; `reader` is undefined for a run that has no files yet. */
 export type FoundWorkspace = { reader: WorkspaceReader | undefined } | { place: Place };
 
@@ -82,10 +95,16 @@ export interface EngineOptions {
   /** Masks a text that is shown. */
   secrets: Secrets;
   openWorkspace: OpenWorkspace;
+  openWriter: OpenWriter;
   /** The server that has the files of the run; undefined if this server has them, or nobody has yet. */
   findElsewhere?(runId: string): Promise<Place | undefined>;
   /** Which model settings clients may set. */
   clientSettings?: readonly ModelSettingName[];
+  /** Finds the files and directories that the request names; throws if one does not exist for this owner. */
+  resolveRequest(
+    owner: string,
+    request: Submission,
+  ): Promise<{ request: Submission; workspace: ResolvedWorkspace | undefined }>;
   /** The webhook for a run that asks for this one; throws if it is not allowed. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   /** How fast runs leave the queue. */
@@ -140,6 +159,7 @@ export interface Load extends QueueDepth, Omit<Workload, 'room'> {
 export class Engine {
   readonly sessions: SessionAccess;
   readonly approvals: ApprovalLists;
+  readonly feed: RunFeed;
   readonly #options: EngineOptions;
   readonly #journal: Journal;
   readonly #report: Report;
@@ -159,6 +179,7 @@ export class Engine {
       modelName: options.modelName,
     });
     this.approvals = new ApprovalLists(journal, options.modelName);
+    this.feed = new RunFeed(journal.changes, options.modelName);
     this.#feeds = new Feeds(journal);
   }
 
@@ -174,10 +195,11 @@ export class Engine {
   /** `traceparent`: the trace that the run belongs to, in W3C form. */
   async submit(
     owner: string,
-    request: Submission,
+    asked: Submission,
     idempotency?: Idempotency,
     traceparent?: string,
   ): Promise<RunCreated> {
+    const { request, workspace } = await this.#options.resolveRequest(owner, asked);
     const runId = createRunId();
     const { response } = request;
     const sessionId = await this.#sessionOf(owner, request);
@@ -187,6 +209,7 @@ export class Engine {
       ...toRunRequest(await this.#withContext(owner, request)),
       ...this.terms(request, sessionPrompt),
       ...(sessionPrompt === undefined ? {} : { session_prompt: sessionPrompt }),
+      ...(workspace === undefined ? {} : { workspace: workspace.setup }),
       shown_input: shownInput(request.prompt, this.#options.secrets.mask),
     };
     const outcome = await this.#create({
@@ -201,6 +224,7 @@ export class Engine {
         keptMs: idempotency.keptMs,
       },
       webhook: this.#options.chooseWebhook(request.webhook),
+      blobs: workspace?.blobs,
     });
     switch (outcome.kind) {
       case 'created':
@@ -369,6 +393,19 @@ export class Engine {
     return place === undefined ? { reader: await openWorkspace(runId) } : { place };
   }
 
+  /** The same for writing. A run that is not worked on gets no workspace by it. */
+  async findWriter(owner: string, runId: string): Promise<{ writer: WorkspaceWriter } | { place: Place }> {
+    const { openWriter, findElsewhere } = this.#options;
+    const run = await this.#find(owner, runId);
+    const place = await findElsewhere?.(runId);
+    if (place !== undefined) return { place };
+    const writer = await openWriter(runId);
+    if (writer === undefined && isTerminalStatus(run.state.status)) {
+      throw new TalariaError('artifact_not_found', { message: 'The run ended without a workspace' });
+    }
+    return { writer: requireWriter(writer) };
+  }
+
   /**
    * Throws unless the run exists, belongs to the owner, and has reached the cursor; returns whether any events are left
    * to deliver.
@@ -397,7 +434,7 @@ export class Engine {
       active,
       maxActive,
       waitingForApproval,
-      subscribers: this.#feeds.size,
+      subscribers: this.#feeds.size + this.feed.size,
       webhooks: await this.#journal.outbox.counts(),
     };
   }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Journal } from '../journal/journal.ts';
 import { Retention } from './retention.ts';
 
@@ -11,13 +12,20 @@ let discarded: string[];
 let stuck: Set<string>;
 let unkept: Set<string>;
 let errors: string[];
+let removed: string[];
+let blobsFail: boolean;
 let retention: Retention;
 const expired = vi.fn(async (_retentionMs: number, limit: number) => due.slice(0, limit));
 const evict = vi.fn(async (runIds: readonly string[]) => {
   // Records are deleted last: an evicted run has no workspace any more.
   expect(discarded).toEqual(expect.arrayContaining([...runIds]));
   due = due.filter((runId) => !runIds.includes(runId));
+  return runIds.map((runId) => `blob of ${runId}`);
 });
+const remove = async (blobIds: readonly string[]) => {
+  if (blobsFail) throw new Error('disk full');
+  removed.push(...blobIds);
+};
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -26,10 +34,13 @@ beforeEach(() => {
   stuck = new Set();
   unkept = new Set();
   errors = [];
+  removed = [];
+  blobsFail = false;
   expired.mockClear();
   const note = (_fields: object, message: string) => errors.push(message);
   retention = new Retention({
     journal: { expired, evict } as unknown as Journal,
+    blobs: { remove } as unknown as BlobStore,
     retentionMs: 1000,
     async beforeEviction(runId) {
       if (unkept.has(runId)) throw new Error('the store is busy');
@@ -63,6 +74,17 @@ test('clears everything that is due in one sweep, in small batches', async () =>
     [1000, 20],
     [1000, 20],
   ]);
+});
+
+test('removes the contents that only evicted runs needed, and leaves them to the sweep if that fails', async () => {
+  due = ['run_a'];
+  await sweep();
+  expect(removed).toEqual(['blob of run_a']);
+  due = ['run_b'];
+  blobsFail = true;
+  await sweep();
+  expect(due).toEqual([]);
+  expect(errors).toHaveLength(1);
 });
 
 test('retries a workspace that cannot be deleted, and does not delay the others', async () => {

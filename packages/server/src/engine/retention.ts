@@ -1,15 +1,18 @@
 /**
  * Evicts finished runs when their retention is over: their workspaces first, then their records. In this order a crash
- * in between leaves a run that is found again, not a workspace that nobody knows of.
+ * in between leaves a run that is found again, not a workspace that nobody knows of. Blobs go last, because a blob that nobody
+ * needs is found by the sweep.
  */
 
 import type { Log } from '../basics/log.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Journal } from '../journal/journal.ts';
 import { clearInBatches } from './clear-in-batches.ts';
 import { SweepTimer } from './sweep-timer.ts';
 
 export interface RetentionOptions {
   journal: Journal;
+  blobs: BlobStore;
   retentionMs: number;
   /** Saves what must outlive the run. */
   beforeEviction(runId: string): Promise<void>;
@@ -38,10 +41,17 @@ export class Retention {
     const clearing = {
       find: (limit: number) => journal.expired(retentionMs, limit),
       clear: (runId: string) => this.#discard(runId),
-      forget: (runIds: readonly string[]) => journal.evict(runIds),
+      forget: async (runIds: readonly string[]) => this.#remove(await journal.evict(runIds)),
     };
     await clearInBatches(clearing, signal).catch((error: unknown) => {
       log.error({ err: error }, 'evicting old runs failed; it will be retried');
+    });
+  }
+
+  async #remove(unneeded: readonly string[]): Promise<void> {
+    const { blobs, log } = this.#options;
+    await blobs.remove(unneeded).catch((error: unknown) => {
+      log.warn({ err: error }, 'contents of evicted runs could not be removed; the next sweep removes them');
     });
   }
 

@@ -3,7 +3,9 @@
  * over. A process without it only accepts and shows runs; other processes work on them.
  */
 
+import type { BlobStore } from '../blobs/blob-store.ts';
 import { observed } from '../telemetry/run-facts.ts';
+import { BlobSweep } from './blob-sweep.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { QueuePace } from './pace.ts';
 import { Retention } from './retention.ts';
@@ -27,6 +29,7 @@ export interface RunWorkOptions {
   /** The name under which it claims runs. */
   serverId: string;
   dependencies: WorkerDependencies;
+  blobs: BlobStore;
   maxConcurrentRuns: number;
   leaseMs: number;
   retentionMs: number;
@@ -44,6 +47,7 @@ export class RunWork implements Workload {
   readonly #dispatcher: Dispatcher;
   readonly #retention: Retention;
   readonly #sessionRetention: SessionRetention;
+  readonly #blobSweep: BlobSweep;
 
   constructor(options: RunWorkOptions) {
     const { serverId, dependencies, maxConcurrentRuns, leaseMs, pace } = options;
@@ -60,6 +64,7 @@ export class RunWork implements Workload {
       },
     });
     this.#retention = new Retention({ ...options, journal, log });
+    this.#blobSweep = new BlobSweep({ contents: journal.contents, blobs: options.blobs, log });
     this.#sessionRetention = new SessionRetention({ ...options, sessions: journal.sessions, log });
   }
 
@@ -80,11 +85,12 @@ export class RunWork implements Workload {
     this.#dispatcher.start();
     this.#retention.start();
     this.#sessionRetention.start();
+    this.#blobSweep.start();
   }
 
   /** Stops claiming, and hands unfinished runs over within the limit. */
   async drain(limitMs: number): Promise<void> {
     await this.#dispatcher.drain(limitMs);
-    await Promise.all([this.#retention.stop(), this.#sessionRetention.stop()]);
+    await Promise.all([this.#retention.stop(), this.#sessionRetention.stop(), this.#blobSweep.stop()]);
   }
 }

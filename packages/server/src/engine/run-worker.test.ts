@@ -36,8 +36,10 @@ test('a steer accepted between the answer and the end is delivered', async () =>
   expect(model.asked.map(lastUserText)).toEqual(['go', 'and then']);
   expect(await eventNames(journal, claim.runId)).toEqual([
     'message.delta',
+    'step.completed',
     'run.steered',
     'message.delta',
+    'step.completed',
     'run.completed',
   ]);
 });
@@ -54,8 +56,14 @@ test('shows only the last of two answers with a requested format and a steer bet
     }),
   });
   const events = await journal.readEvents(claim.runId, -1, 100);
-  expect(events.map(({ event }) => event)).toEqual(['run.steered', 'message.delta', 'run.completed']);
-  expect(JSON.parse(events[1]!.payload)).toMatchObject({ delta: '{"n":2}' });
+  expect(events.map(({ event }) => event)).toEqual([
+    'step.completed',
+    'run.steered',
+    'step.completed',
+    'message.delta',
+    'run.completed',
+  ]);
+  expect(JSON.parse(events[3]!.payload)).toMatchObject({ delta: '{"n":2}' });
 });
 
 test('a stop accepted between the answer and the end cancels the run', async () => {
@@ -69,7 +77,11 @@ test('a stop accepted between the answer and the end cancels the run', async () 
       return read(claim.runId);
     }),
   });
-  expect(await eventNames(journal, claim.runId)).toEqual(['message.delta', 'run.cancelled']);
+  expect(await eventNames(journal, claim.runId)).toEqual([
+    'message.delta',
+    'step.completed',
+    'run.cancelled',
+  ]);
 });
 
 test('a steer accepted after the log was read but before it was applied reaches the first step', async () => {
@@ -88,7 +100,12 @@ test('a steer accepted after the log was read but before it was applied reaches 
     previousTurn: async () => void (await turns(3)),
   });
   expect(model.asked.map(lastUserText)).toEqual(['and then']);
-  expect(await eventNames(journal, claim.runId)).toEqual(['run.steered', 'message.delta', 'run.completed']);
+  expect(await eventNames(journal, claim.runId)).toEqual([
+    'run.steered',
+    'message.delta',
+    'step.completed',
+    'run.completed',
+  ]);
 });
 
 test('a steer that comes both in the log and as a post is delivered once', async () => {
@@ -108,7 +125,12 @@ test('a steer that comes both in the log and as a post is delivered once', async
     },
   });
   expect(model.asked.map(lastUserText)).toEqual(['and then']);
-  expect(await eventNames(journal, claim.runId)).toEqual(['run.steered', 'message.delta', 'run.completed']);
+  expect(await eventNames(journal, claim.runId)).toEqual([
+    'run.steered',
+    'message.delta',
+    'step.completed',
+    'run.completed',
+  ]);
 });
 
 test('a run that was claimed again and again without progress fails before it is read', async () => {
@@ -234,6 +256,7 @@ async function work(
         tools: new ToolSet([]),
         workspace: {
           isUsedBy: () => false,
+          prepare: async () => {},
           recover: async () => ({ kind: 'here' }),
           keep: async () => {},
           drop: async () => {},

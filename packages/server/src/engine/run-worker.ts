@@ -1,7 +1,7 @@
 /**
  * Works on one claimed run until it ends, is handed over, or the lease is lost.
  *
- *   claimed ──(again)──▶ run.resumed ──▶ agent loop ──answer──▶ run.completed
+ *   claimed ──(again)──▶ run.resumed ──▶ workspace.prepared ──▶ agent loop ──answer──▶ run.completed
  *                                          ├─ RunFailure ─────▶ run.failed
  *                                          ├─ stop ───────────▶ run.cancelled
  *                                          ├─ limit ──────────▶ run.failed
@@ -41,6 +41,7 @@ import type { Message } from '../journal/messages.ts';
 import { cancelled, type Post } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import { isStoreError } from '../journal/store-error.ts';
+import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
@@ -69,8 +70,18 @@ export interface RunLimits extends Limits {
 export interface RunFiles {
   /** Whether the tool with this name works on files. */
   isUsedBy(tool: string): boolean;
-  /** Before the run continues under a new owner: finds the files, or brings them here. */
-  recover(conversation: readonly Message[], signal: AbortSignal): Promise<RecoveredWorkspace>;
+  /**
+   * Puts in place what the run begins with, from scratch. Rejects with a `RunFailure` that names the part that failed.
+   */
+  prepare(setup: WorkspaceSetup, signal: AbortSignal): Promise<void>;
+  /**
+   * Before the run continues under a new owner: finds the files, or brings them here. `prepared`: it began with files.
+   */
+  recover(
+    conversation: readonly Message[],
+    prepared: boolean,
+    signal: AbortSignal,
+  ): Promise<RecoveredWorkspace>;
   /** Saves the files for the next owner, where that is configured, as the files up to this position of the log. */
   keep(pos: number, signal?: AbortSignal): Promise<void>;
   /** The run has ended: there is no next owner. */
@@ -91,7 +102,8 @@ export interface WorkerDependencies {
   gate: Gate;
   limits: RunLimits;
   systemPrompt: string;
-  openTools(lease: Lease): Promise<Toolbox>;
+  /** `unprepared`: what the run begins with is not in place yet. */
+  openTools(lease: Lease, unprepared: boolean): Promise<Toolbox>;
   secrets: Secrets;
   report: Report;
   log: Log;
@@ -197,7 +209,7 @@ export class RunWorker {
       outcomes = outcomesOf(log);
     });
     await this.#refreshing;
-    const toolbox = await this.#deps.openTools(this.claim);
+    const toolbox = await this.#deps.openTools(this.claim, !this.#isPrepared);
     let begun = false;
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
@@ -211,7 +223,7 @@ export class RunWorker {
       // When nothing of the run is running here any more, its files are final for the next owner. Before the agent has
       // begun, they may be those of an earlier time.
       await toolbox.close();
-      if (error instanceof Handover && begun) await toolbox.workspace.keep(this.#lastPos);
+      if (error instanceof Handover && begun && this.#isPrepared) await toolbox.workspace.keep(this.#lastPos);
       throw error;
     }
     await toolbox.close();
@@ -225,11 +237,9 @@ export class RunWorker {
     if (this.#progress.claims > 1) {
       const { continues, settledPos, messages } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
-      const recovered = await workspace.recover(messages, this.#abort.signal);
+      const recovered = await this.#recoverFiles(workspace, messages, outcomes);
       const all = this.#clientToolsOver(tools)();
-      const usesFiles = ({ tool, toolCallId }: CallOutcome): boolean =>
-        workspace.isUsedBy(tool) && !this.#progress.clientCalls.has(toolCallId);
-      const news = workspaceNews(recovered, outcomes, usesFiles);
+      const news = workspaceNews(recovered, outcomes, (call) => this.#usesFiles(workspace, call));
       const lost = all.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
@@ -245,6 +255,47 @@ export class RunWorker {
       }
     }
     await this.#takeContext();
+  }
+
+  /** Whether what it begins with, if anything, is in place. */
+  get #isPrepared(): boolean {
+    return this.#progress.isPrepared || this.#progress.request?.workspace === undefined;
+  }
+
+  /** Files that are not complete, or that the run has not worked with, are made again rather than missed. */
+  async #recoverFiles(
+    workspace: RunFiles,
+    messages: readonly Message[],
+    outcomes: readonly CallOutcome[],
+  ): Promise<RecoveredWorkspace> {
+    if (!this.#isPrepared) return { kind: 'here' };
+    const hasSetup = this.#progress.request?.workspace !== undefined;
+    const recovered = await workspace.recover(messages, hasSetup, this.#abort.signal);
+    const isUsed = outcomes.some((call) => this.#usesFiles(workspace, call));
+    if (recovered.kind !== 'lost' || !hasSetup || isUsed) return recovered;
+    this.#progress.isPrepared = false;
+    return { kind: 'here' };
+  }
+
+  #usesFiles(workspace: RunFiles, { tool, toolCallId }: CallOutcome): boolean {
+    return workspace.isUsedBy(tool) && !this.#progress.clientCalls.has(toolCallId);
+  }
+
+  async #prepareFiles({ workspace }: Toolbox): Promise<void> {
+    const setup = this.#progress.request?.workspace;
+    if (setup === undefined || this.#isPrepared) return;
+    const { signal } = this.#abort;
+    try {
+      await workspace.prepare(setup, AbortSignal.any([signal, this.#draining]));
+    } catch (error) {
+      // The next owner begins again.
+      if (this.#draining.aborted && !signal.aborted && !(error instanceof RunFailure)) throw new Handover();
+      throw error;
+    }
+    failpoint('setup.before-record');
+    await this.#append([{ event: 'workspace.prepared', private: {} }]);
+    failpoint('setup.after-record');
+    await workspace.keep(this.#lastPos, signal);
   }
 
   /** Reads the earlier messages of the session, and records them unless that was done. */
@@ -285,7 +336,7 @@ export class RunWorker {
   async #reachEnd(toolbox: Toolbox): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
-      const { output, parsed } = await withGrace(runAgent(this.#agentRun(toolbox)), signal);
+      const { output, parsed } = await withGrace(this.#prepareAndRun(toolbox), signal);
       const usage = await this.#usage();
       const value = parsed === undefined ? {} : { output_parsed: parsed };
       return { event: 'run.completed', public: { output, ...value, usage } };
@@ -297,6 +348,11 @@ export class RunWorker {
       this.#deps.log.error({ runId: this.claim.runId, err: error }, 'the agent failed');
       return this.#failed(new RunFailure('internal_error', 'The server failed while working on the run'));
     }
+  }
+
+  async #prepareAndRun(toolbox: Toolbox): ReturnType<typeof runAgent> {
+    await this.#prepareFiles(toolbox);
+    return runAgent(this.#agentRun(toolbox));
   }
 
   /** Appends the end; false when a post came meanwhile that keeps the run going. */

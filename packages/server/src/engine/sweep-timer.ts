@@ -15,12 +15,17 @@ export class SweepTimer {
 
   /** Often enough that items are cleared about when their retention ends. */
   start(keptMs: number): void {
-    const interval = Math.min(INTERVAL_MAX_MS, Math.max(INTERVAL_MIN_MS, keptMs / 10));
-    this.#timer = setInterval(() => {
-      this.#sweeping ??= this.#sweep(this.#stopped.signal).finally(() => {
-        this.#sweeping = undefined;
-      });
-    }, interval);
+    this.startEvery(Math.min(INTERVAL_MAX_MS, Math.max(INTERVAL_MIN_MS, keptMs / 10)));
+  }
+
+  startEvery(interval: number): void {
+    this.#timer = setInterval(() => this.sweepNow(), interval);
+  }
+
+  sweepNow(): void {
+    this.#sweeping ??= this.#sweep(this.#stopped.signal).finally(() => {
+      this.#sweeping = undefined;
+    });
   }
 
   async stop(): Promise<void> {

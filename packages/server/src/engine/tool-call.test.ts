@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
-import { approvalRequest, responded, toolStarted, usage } from '../journal/testing/records.ts';
+import { approvalRequest, responded, stepRecord, toolStarted, usage } from '../journal/testing/records.ts';
 import { findCall } from './tool-call.ts';
 
 const asIs = (text: string) => text;
 
 function step(id: string, args: string): NewRecord {
   const content = [{ type: 'tool_call' as const, id, tool: 'bash', arguments: args }];
-  return { event: 'step.completed', private: { content, usage: usage(1, 1), reason: 'tool_calls' } };
+  return stepRecord(content, usage(1, 1), 'tool_calls');
 }
 
 function completed(id: string, output: string): NewRecord {

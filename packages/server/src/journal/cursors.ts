@@ -16,11 +16,17 @@ export const CURSOR_KEY_BYTES = 32;
 export class Cursors {
   readonly #key: Uint8Array;
   readonly #listing: string;
+  readonly #expected: string;
 
-  /** `listing` is '' for runs, whose cursors are older than other listings. */
-  constructor(key: Uint8Array, listing = '') {
+  /** `listing` is '' for runs, whose cursors are older than other listings. `expected` is told to whoever sends another. */
+  constructor(
+    key: Uint8Array,
+    listing = '',
+    expected = "'after' must be the next_cursor of an earlier page, under the same key",
+  ) {
     this.#key = key;
     this.#listing = listing;
+    this.#expected = expected;
   }
 
   seal(owner: string, ordinal: number): string {
@@ -35,7 +41,7 @@ export class Cursors {
 
   /** Returns the ordinal; throws `invalid_cursor` for anything that `seal` did not make for this owner. */
   open(owner: string, cursor: string): number {
-    if (!FORM.test(cursor)) throw invalidCursor();
+    if (!FORM.test(cursor)) throw this.#invalid();
     const bytes = Buffer.from(cursor, 'base64url');
     const sealedEnd = NONCE_BYTES + PLACE_BYTES;
     const cipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
@@ -47,18 +53,15 @@ export class Cursors {
       const place = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, sealedEnd)), cipher.final()]);
       return Number(place.readBigUInt64BE());
     } catch {
-      throw invalidCursor();
+      throw this.#invalid();
     }
   }
 
   #audience(owner: string): Buffer {
     return Buffer.from(this.#listing === '' ? owner : `${this.#listing}\0${owner}`);
   }
-}
 
-function invalidCursor(): TalariaError {
-  return new TalariaError('invalid_cursor', {
-    message: "'after' must be the next_cursor of an earlier page, under the same key",
-    param: 'after',
-  });
+  #invalid(): TalariaError {
+    return new TalariaError('invalid_cursor', { message: this.#expected, param: 'after' });
+  }
 }

@@ -22,9 +22,9 @@ const PAGE_CHARS = 256 * 1024;
 
 export type EventBatch = readonly [StoredEvent, ...StoredEvent[]];
 
-export interface Subscriber {
+export interface Subscriber<Batch = EventBatch> {
   /** Gets events in order. Nothing follows a batch that ends with a terminal event. */
-  deliver(batch: EventBatch): void;
+  deliver(batch: Batch): void;
   /** Called between pages while catching up. Resolves when the subscriber can take more. */
   ready?(): Promise<void>;
   /** The journal could not be read; nothing follows. The subscriber may attach again at its cursor. */

@@ -9,10 +9,13 @@
  */
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import { appendContract } from './contract/append.contract.ts';
+import { changesContract } from './contract/changes.contract.ts';
 import { claimContract } from './contract/claim.contract.ts';
+import { contentsContract } from './contract/contents.contract.ts';
 import { conversationsContract } from './contract/conversations.contract.ts';
 import { createContract } from './contract/create.contract.ts';
 import { decisionsContract } from './contract/decisions.contract.ts';
+import { filesContract } from './contract/files.contract.ts';
 import { grantsContract } from './contract/grants.contract.ts';
 import { jobsContract } from './contract/jobs.contract.ts';
 import { keepContract } from './contract/keep.contract.ts';
@@ -87,10 +90,13 @@ export function describeJournalContract(
     describe('sessions', () => sessionsContract(subject));
     describe('sessions', () => sessionDetailsContract(subject));
     describe('conversations', () => conversationsContract(subject));
+    describe('references to blobs', () => contentsContract(subject));
+    describe('files', () => filesContract(subject));
     describe('the outbox', () => outboxContract(subject));
     describe('responses', () => responsesContract(subject));
     describe('jobs', () => jobsContract(subject));
     describe('reading', () => readContract(subject));
+    describe('changes', () => changesContract(subject));
     describe('watching', () => watchContract(subject));
     if (shared) describe('the servers', () => peersContract(subject));
     if (shared) describe('snapshots of workspaces', () => workspaceSnapshotsContract(subject));

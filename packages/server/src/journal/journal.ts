@@ -17,7 +17,10 @@
  */
 import type { EventName, RunStatus } from '@talaria/protocol';
 import type { Approvals } from './approvals.ts';
+import type { Changes } from './changes.ts';
+import type { Contents, HeldBlob } from './contents.ts';
 import type { Conversations } from './conversations.ts';
+import type { Files } from './files.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
 import type { Peers } from './peers.ts';
@@ -40,6 +43,8 @@ export interface NewRun {
   response?: NewResponse | undefined;
   /** The job that starts it. */
   job?: JobFiring | undefined;
+  /** The blobs it needs until it is evicted; see contents.ts for when the run is refused. */
+  blobs?: readonly HeldBlob[] | undefined;
 }
 
 /** The same key and body return the same run, until `keptMs` (a day) after its end. */
@@ -148,6 +153,9 @@ export interface Journal {
   readonly responses: Responses;
   readonly jobs: Jobs;
   readonly approvals: Approvals;
+  readonly changes: Changes;
+  readonly contents: Contents;
+  readonly files: Files;
   /** Only in a store that several servers share. */
   readonly peers?: Peers;
   /** Only in a store that several servers share. */
@@ -197,8 +205,11 @@ export interface Journal {
 
   /** Runs that finished at least `retentionMs` ago, the longest ago first. */
   expired(retentionMs: number, limit: number): Promise<string[]>;
-  /** Deletes these runs with all their data except idempotency keys; skips unfinished ones. */
-  evict(runIds: readonly string[]): Promise<void>;
+  /**
+   * Deletes these runs with all their data except idempotency keys; skips unfinished ones. Returns the blobs that nobody needs
+   * any more.
+   */
+  evict(runIds: readonly string[]): Promise<string[]>;
   /** The last known value while the store is unavailable. */
   queueDepth(): Promise<QueueDepth>;
   /** Tries a write. Never rejects, but takes as long as the store does. */

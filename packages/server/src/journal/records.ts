@@ -19,6 +19,7 @@ import type {
   Usage,
 } from '@talaria/protocol';
 import type { AssistantPart, FinishReason, Message } from './messages.ts';
+import type { WorkspaceSetup } from './workspace-setup.ts';
 
 /** The client's terms for its run. A request that brings outputs of client tools replaces them. */
 export interface RunTerms {
@@ -57,6 +58,8 @@ export interface RunRequest extends RunTerms {
   traceparent?: string;
   /** A request waits for this run's answer. If outputs of client tools do not come in time, nobody is left to continue for. */
   inline?: true;
+  /** What the workspace begins with. */
+  workspace?: WorkspaceSetup;
 }
 
 /** Messages of the run's session by position; `to` is the one after the last. */
@@ -84,6 +87,8 @@ export interface PrivatePayloads {
    * which no model could be given anything.
    */
   'run.context': { messages: Message[] } | { session: ContextRange; skipped?: number };
+  /** Everything that `workspace` names is in place; before this record, whatever is there is deleted. */
+  'workspace.prepared': Record<never, never>;
   /**
    * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt and steps
    * together) the model from now on gets only the system messages and the prompt, not the `omitted` others.
@@ -131,8 +136,14 @@ type Private<N> = N extends PrivateName ? { private: PrivatePayloads[N] } : { pr
 /** A record to be appended. */
 export type NewRecord = { [N in RecordName]: { event: N } & Public<N> & Private<N> }[RecordName];
 
+/** Earlier versions appended these without a public payload. Their records stay as they are, so no seq changes. */
+type OncePrivate = 'step.completed';
+type ReadPublic<N> = N extends OncePrivate & EventName ? { public?: EventPayload<N> | undefined } : Public<N>;
+
 /** A record as read back: `pos` counts all records of the run from 0, `seq` only the public ones. */
-export type LogRecord = NewRecord & { pos: number; seq: number | null; at: number };
+export type LogRecord = {
+  [N in RecordName]: { event: N } & ReadPublic<N> & Private<N>;
+}[RecordName] & { pos: number; seq: number | null; at: number };
 
 /** Records that anyone may add to a run, whoever owns it. */
 export type PostedName = 'stop.requested' | 'steer.requested' | 'approval.responded' | 'tool.answered';

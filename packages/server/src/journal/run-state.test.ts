@@ -29,6 +29,7 @@ const unfinished: fc.Arbitrary<NewRecord> = fc.oneof(
   fc.string({ unit: 'binary' }).map(make.delta),
   fc.string().map(make.reasoning),
   used.map(make.step),
+  used.map((u) => make.privateStep(make.step(u))),
   fc.constantFrom(
     make.context(),
     make.contextCut(2),
@@ -253,7 +254,11 @@ describe('the run a client sees', () => {
   it.each<[NewRecord[], object]>([
     [[], { status: 'started', last_event: '' }],
     [[claimed, make.delta()], { status: 'running', last_event: '' }],
-    [[claimed, step], { status: 'running', last_event: '', usage_so_far: make.usage(3, 4) }],
+    [[claimed, step], { status: 'running', last_event: 'step.completed', usage_so_far: make.usage(3, 4) }],
+    [
+      [claimed, make.privateStep(step)],
+      { status: 'running', last_event: '', usage_so_far: make.usage(3, 4) },
+    ],
     [
       [claimed, step, make.completed('')],
       { status: 'completed', last_event: 'run.completed', output: '', usage: make.usage(3, 4) },
@@ -284,6 +289,15 @@ describe('the run a client sees', () => {
       { status: 'running', last_event: '', omitted_messages: 7 },
     ],
     [asked, { status: 'waiting_for_approval', last_event: 'approval.request', approval: make.approval('a') }],
+    [
+      [...asked, make.approvalsQueued(make.queuedApproval('b'))],
+      {
+        status: 'waiting_for_approval',
+        last_event: 'approval.request',
+        approval: make.approval('a'),
+        approvals_waiting: [make.queuedApproval('b')],
+      },
+    ],
     [[...asked, make.stopRequested()], { status: 'stopping', last_event: 'approval.request' }],
     [
       [...asked, make.stopRequested(), make.cancelledRecord()],

@@ -152,6 +152,8 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       return 'session' in record.private ? { omitted_messages: record.private.skipped ?? 0 } : {};
     case 'context.cut':
       return { omitted_messages: record.private.omitted };
+    case 'workspace.prepared':
+      return { claims_without_progress: 0 };
     case 'stop.requested':
       return { stop_requested: true };
     case 'steer.requested':
@@ -261,7 +263,10 @@ export function toWireHead(run: StoredRun, model: string): Run {
     wire.error = state.error ?? '';
     wire.error_code = state.error_code ?? 'internal_error';
   }
-  if (state.status === 'waiting_for_approval' && state.approval !== null) wire.approval = state.approval;
+  if (state.status === 'waiting_for_approval' && state.approval !== null) {
+    wire.approval = state.approval;
+    if (state.approvals_waiting.length > 0) wire.approvals_waiting = state.approvals_waiting;
+  }
   const isOpen = state.status === 'waiting_for_approval' || state.status === 'waiting_for_tool';
   if (isOpen && state.pending_calls.length > 0) wire.pending_calls = state.pending_calls;
   return wire;

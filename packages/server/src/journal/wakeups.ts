@@ -5,6 +5,7 @@ export class Wakeups {
   readonly #queue = new Set<() => void>();
   readonly #jobs = new Set<() => void>();
   readonly #outbox = new Set<() => void>();
+  readonly #changes = new Set<() => void>();
 
   watchEvents(runId: string, listener: () => void): () => void {
     return watch(this.#events, runId, listener);
@@ -26,6 +27,10 @@ export class Wakeups {
     return watchAll(this.#outbox, listener);
   }
 
+  watchChanges(listener: () => void): () => void {
+    return watchAll(this.#changes, listener);
+  }
+
   wakeEvents(runId: string): void {
     for (const listener of this.#events.get(runId) ?? []) listener();
   }
@@ -44,6 +49,10 @@ export class Wakeups {
 
   wakeOutbox(): void {
     for (const listener of this.#outbox) listener();
+  }
+
+  wakeChanges(): void {
+    for (const listener of this.#changes) listener();
   }
 }
 

@@ -15,10 +15,12 @@ import {
   NO_LIMIT,
   names,
   newRun,
+  privateStep,
   reasoning,
   step,
   toolCompleted,
   toolStarted,
+  usage,
 } from '../testing/records.ts';
 
 export function appendContract(subject: Subject): void {
@@ -28,7 +30,7 @@ export function appendContract(subject: Subject): void {
   it('numbers all records by pos and the public ones by seq, and returns what it stored', async () => {
     const claim = await claimedRun(subject.journal);
 
-    const first = await subject.journal.append(claim, [context(), reasoning('a'), step()]);
+    const first = await subject.journal.append(claim, [context(), reasoning('a'), context()]);
     const second = await subject.journal.append(claim, [reasoning('b')]);
 
     expect(first.map(({ pos, seq }) => [pos, seq])).toEqual([
@@ -39,6 +41,20 @@ export function appendContract(subject: Subject): void {
     expect(second.map(({ pos, seq }) => [pos, seq])).toEqual([[5, 1]]);
     expect(await subject.journal.readLog(claim.runId, 1)).toEqual([...first, ...second]);
     expect((await subject.journal.getRun(claim.runId))?.nextSeq).toBe(2);
+  });
+
+  it('keeps the numbers of a run that an earlier version began, whose steps were private', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const records = await journal.append(claim, [reasoning(), privateStep(step()), reasoning(), step()]);
+    expect(records.map(({ seq }) => seq)).toEqual([0, null, 1, 2]);
+    expect(names(await events(claim.runId))).toEqual([
+      'reasoning.available',
+      'reasoning.available',
+      'step.completed',
+    ]);
+    expect(await journal.readLog(claim.runId, 1)).toEqual(records);
+    expect((await journal.getRun(claim.runId))?.state).toMatchObject({ steps: 2, usage: usage(4, 2) });
   });
 
   it('leaves no gap and no duplicate when many runs are appended and posted to at once', async () => {
@@ -54,7 +70,7 @@ export function appendContract(subject: Subject): void {
         claims.map((claim) => {
           const { runId } = claim;
           if (i % 4 === 3) return journal.post(runId, { kind: 'steer', input: String(i) }).then(keep(runId));
-          return journal.append(claim, [delta(`${i}`), step(), reasoning(`${i}`)]).then(keep(runId));
+          return journal.append(claim, [delta(`${i}`), context(), reasoning(`${i}`)]).then(keep(runId));
         }),
       ),
     );

@@ -82,6 +82,19 @@ export function decisionsContract(subject: Subject): void {
     await expect(stolen).rejects.toThrow(/next_cursor/);
   });
 
+  it('are listed whatever their runs have said', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    await journal.append(claim, [approvalRequest('a')]);
+    const [answer] = await journal.post(claim.runId, { kind: 'approval', choice: 'once', all: false });
+    await journal.append(claim, [completed('zero \0, half a pair \ud83d, "output":"')], {
+      seenPostedPos: answer!.pos,
+    });
+    const [decision] = await decided();
+    const run = (await journal.getRun(claim.runId))!;
+    expect(decision!.run).toEqual({ ...run, state: { ...run.state, output: null } });
+  });
+
   it('survive a restart, and go with their run', async () => {
     const claim = await claimedRun(subject.journal);
     await subject.journal.append(claim, [approvalRequest('a')]);

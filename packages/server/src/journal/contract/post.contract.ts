@@ -89,8 +89,9 @@ export function postContract(subject: Subject): void {
     await journal.append(claim, [step(usage(3, 1))]);
     await journal.release(claim);
     await stop(claim.runId);
-    const [event] = await journal.readEvents(claim.runId, -1, 10);
-    expect(JSON.parse(event!.payload)).toEqual({ usage_so_far: usage(3, 1) });
+    const [, end] = await journal.readEvents(claim.runId, -1, 10);
+    expect(end).toMatchObject({ event: 'run.cancelled' });
+    expect(JSON.parse(end!.payload)).toEqual({ usage_so_far: usage(3, 1) });
   });
 
   itTimed('stop cancels a run with an expired lease at once, and its owner is refused', async () => {

@@ -1,8 +1,13 @@
-import { copyFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { createFileId } from '@talaria/protocol';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { blobsBeside, DirectoryBlobs } from '../../blobs/directory-blobs.ts';
+import type { Journal } from '../journal.ts';
 import { PostgresJournal } from '../postgres/postgres-journal.ts';
 import { PostgresSource } from '../postgres/postgres-source.ts';
 import { PostgresTarget } from '../postgres/postgres-target.ts';
@@ -13,7 +18,7 @@ import { SqliteTarget } from '../sqlite/sqlite-target.ts';
 import { type TempDirectory, tempDirectory } from '../sqlite/testing/temp-journal.ts';
 import { claimedRun, createRun, delta } from '../testing/records.ts';
 import { type MoveOptions, moveStore } from './move-store.ts';
-import { movedTables, NOT_IN_SQLITE, NOT_MOVED } from './moved-tables.ts';
+import { isMoved, movedTables, NOT_IN_SQLITE } from './moved-tables.ts';
 import type { BatchLimits, SourceEnd, StoreShape, TargetEnd } from './store-ends.ts';
 import { dumpPostgres, dumpSqlite, fillStore } from './testing/filled-stores.ts';
 
@@ -89,8 +94,10 @@ describe('the tables of the drivers', () => {
 
   const columnsOf = ({ tables }: StoreShape) =>
     [...tables]
-      .filter(([name]) => !(name in NOT_MOVED))
-      .flatMap(([name, { columns }]) => [...columns.keys()].map((column) => `${name}.${column}`))
+      .filter(([name]) => isMoved(name))
+      .flatMap(([name, { columns }]) =>
+        [...columns.keys()].filter((column) => isMoved(name, column)).map((column) => `${name}.${column}`),
+      )
       .sort();
   const movedColumns = (from: StoreShape, to: StoreShape) =>
     movedTables(from, to)
@@ -210,6 +217,93 @@ it('rows that only wait to be deleted are left behind', async () => {
   const back = join(directory.path, 'back.db');
   await move({ from: url, to: back });
   expect(dumpSqlite(back)).toEqual(before);
+});
+
+describe('the bytes of files', () => {
+  const BYTES = randomBytes(2_500_000);
+
+  async function* pieces(bytes: Buffer) {
+    for (let at = 0; at < bytes.length; at += 60_001) yield bytes.subarray(at, at + 60_001);
+  }
+
+  async function fill(): Promise<string[]> {
+    const journal = await SqliteJournal.open({ path });
+    const blobs = new DirectoryBlobs({ path: blobsBeside(path) });
+    const ids: string[] = [];
+    for (const bytes of [BYTES, Buffer.from('small'), Buffer.alloc(0)]) {
+      const blob = await blobs.write(pieces(bytes));
+      const fileId = createFileId();
+      const file = { owner: 'ada', fileId, filename: 'a', purpose: 'p', blob };
+      await journal.files.add(file, { maxFiles: 10, maxBytes: 10_000_000 });
+      ids.push(fileId);
+    }
+    // Nobody needs these.
+    await blobs.write(pieces(BYTES));
+    await journal.close();
+    return ids;
+  }
+
+  async function sizes(journal: Journal, blobs: BlobStore, fileIds: readonly string[]): Promise<number[]> {
+    const found: number[] = [];
+    for (const fileId of fileIds) {
+      const { blobId, sha256 } = (await journal.files.get('ada', fileId))!;
+      const hash = createHash('sha256');
+      let size = 0;
+      for await (const piece of blobs.read(blobId)) {
+        hash.update(piece);
+        size += piece.length;
+      }
+      expect(hash.digest('hex')).toBe(sha256);
+      found.push(size);
+    }
+    expect(await blobs.list(undefined, 100)).toHaveLength(fileIds.length);
+    return found;
+  }
+
+  it('are moved with them, without those that nobody needs, and go back', async () => {
+    const fileIds = await fill();
+    const { tables, missingContents } = await move();
+    expect(tables.find(({ table }) => table === 'contents')).toMatchObject({ rows: 3 });
+    expect(missingContents).toBe(0);
+    const moved = await PostgresJournal.open({ url });
+    expect(await sizes(moved, moved.blobs, fileIds)).toEqual([BYTES.length, 5, 0]);
+    await moved.close();
+    const back = join(directory.path, 'back.db');
+    await move({ from: url, to: back });
+    const again = await SqliteJournal.open({ path: back });
+    const blobs = new DirectoryBlobs({ path: blobsBeside(back) });
+    expect(await sizes(again, blobs, fileIds)).toEqual([BYTES.length, 5, 0]);
+    await again.close();
+  });
+
+  it('that are lost in the source are counted, and lost in the target', async () => {
+    const fileIds = await fill();
+    rmSync(blobsBeside(path), { recursive: true });
+    expect(await move()).toMatchObject({ missingContents: 3 });
+    const moved = await PostgresJournal.open({ url });
+    await expect(sizes(moved, moved.blobs, fileIds)).rejects.toThrow('do not exist');
+    await moved.close();
+  });
+
+  it('that differ are found', async () => {
+    await fill();
+    await move({}, stopAfter(0)).catch(() => {});
+    await expect(
+      move(
+        {},
+        {
+          onProgress: ({ phase, table }) => {
+            if (phase !== 'comparing' || table !== 'contents') return;
+            for (const name of globSync('*/*', { cwd: blobsBeside(path) })) {
+              writeFileSync(join(blobsBeside(path), name), 'another');
+            }
+          },
+        },
+      ),
+    ).rejects.toThrow(
+      /The target differs from the source, so no server will open it: the contents \w+ differ/,
+    );
+  });
 });
 
 describe('leases', () => {
@@ -333,7 +427,9 @@ describe('the comparison', () => {
   beforeEach(async () => {
     path = join(filled.path, 'talaria.db');
     copies += 1;
-    await query(`CREATE DATABASE copy_${copies} TEMPLATE ${new URL(copied).pathname.slice(1)}`);
+    await query(
+      `CREATE DATABASE copy_${copies} TEMPLATE ${new URL(copied).pathname.slice(1)} STRATEGY file_copy`,
+    );
     url = new URL(`copy_${copies}`, copied).href;
   });
 

@@ -5,12 +5,13 @@
  *                        ▲    │                 │
  *                        └────┘ each batch      └─ a difference ─▶ different ─ start over ─▶ copying
  *
- * The state is the mark in the target. However the command ends, the same command continues from the mark: with the row
+ * Rows are copied first, and then the bytes that they refer to (move-blobs.ts). The state is the mark in the target. However the command ends, the same command continues from the mark: with the row
  * after the last one that arrived, or with the comparison, which always begins at its beginning.
  */
 import { failpoint } from '../../basics/failpoints.ts';
 import { Adaptation } from './adapted-rows.ts';
 import { type ComparedTable, compareStores } from './compare-stores.ts';
+import { CONTENTS, compareBlobs, copyBlobs } from './move-blobs.ts';
 import { movedTables, NEVER_EMPTY } from './moved-tables.ts';
 import {
   type Held,
@@ -39,7 +40,10 @@ export interface MoveProgress {
 }
 
 export interface Moved {
+  /** Also the contents that rows refer to, as if they were a table. */
   tables: ComparedTable[];
+  /** How many contents neither store has. */
+  missingContents: number;
   /** True when an earlier command had already finished everything. */
   verifiedBefore: Date | undefined;
 }
@@ -63,23 +67,30 @@ export async function moveStore(
   const totalRows = sum(Object.values(held.rows));
   const progress = (phase: MoveProgress['phase']) => (table: string, rows: number) => {
     signal?.throwIfAborted();
-    const before = tables.slice(
-      0,
-      tables.findIndex(({ name }) => name === table),
-    );
-    const rowsBefore = sum(before.map(({ name }) => held.rows[name]!));
+    const names = [...tables.map(({ name }) => name), CONTENTS];
+    const rowsBefore = sum(names.slice(0, names.indexOf(table)).map((name) => held.rows[name]!));
     onProgress({ phase, table, rows: rowsBefore + rows, totalRows });
   };
   if (mark.state === 'copying') {
-    await copyRows(source, target, tables, mark, progress('copying'));
+    if (mark.at?.table !== CONTENTS) await copyRows(source, target, tables, mark, progress('copying'));
+    await copyBlobs(source, target, mark, progress('copying'));
     await target.setCounters(new Map(Object.entries(held.counters)));
     mark = { ...mark, state: 'copied', at: undefined };
     await target.setMark(mark);
     failpoint('move.after-copy');
   }
   await target.settle();
-  const { difference, compared } = await compareStores(source, target, tables, held, progress('comparing'));
-  if (difference !== undefined) {
+  const { difference: inRows, compared } = await compareStores(
+    source,
+    target,
+    tables,
+    held,
+    progress('comparing'),
+  );
+  const blobs =
+    inRows === undefined ? await compareBlobs(source, target, progress('comparing')) : { difference: inRows };
+  if ('difference' in blobs) {
+    const { difference } = blobs;
     await target.setMark({ ...mark, state: 'different' });
     throw new MoveRefusedError(
       `The target differs from the source, so no server will open it: ${difference}. Begin again with --start-over`,
@@ -87,7 +98,8 @@ export async function moveStore(
   }
   failpoint('move.before-verified');
   await target.setMark({ ...mark, state: 'verified', verifiedAt: Date.now() });
-  return { tables: compared, verifiedBefore: undefined };
+  const { missing: missingContents, ...contents } = blobs;
+  return { tables: [...compared, contents], missingContents, verifiedBefore: undefined };
 }
 
 async function copyRows(
@@ -125,6 +137,7 @@ async function whatIsHeld(
 ): Promise<Held> {
   const rows: Record<string, number> = {};
   for (const table of tables) rows[table.name] = await source.count(table);
+  rows[CONTENTS] = await source.countBlobs();
   const counters = [...(await source.counters())].filter(([name]) => target.shape.counters.has(name));
   return { rows, counters: Object.fromEntries(counters.sort()) };
 }
@@ -146,7 +159,7 @@ function alreadyMoved(mark: Mark, source: SourceEnd, held: Held): Moved {
       'The target holds a store that was moved there before. A store is moved into an empty database',
     );
   }
-  return { tables: [], verifiedBefore: new Date(mark.verifiedAt!) };
+  return { tables: [], missingContents: 0, verifiedBefore: new Date(mark.verifiedAt!) };
 }
 
 function expectSameMove(mark: Mark, source: SourceEnd, held: Held): void {

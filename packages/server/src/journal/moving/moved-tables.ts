@@ -5,8 +5,8 @@
  */
 import type { Kind, MovedTable, StoreShape, TableShape } from './store-ends.ts';
 
-/** Tables that stay, and why. */
-export const NOT_MOVED: Readonly<Record<string, string>> = {
+/** Tables and columns that stay, and why. */
+const NOT_MOVED: Readonly<Record<string, string>> = {
   probe: 'is only written to check that the store accepts writes',
   store_move: 'records the progress of a move into this store',
   talaria_schema: 'is the version of the tables; the target has its own',
@@ -15,7 +15,16 @@ export const NOT_MOVED: Readonly<Record<string, string>> = {
   workspaces: 'says which server has which files; each server adds its own at its start',
   workspace_snapshots: 'are copies of files; the files stay where they are',
   workspace_snapshot_chunks: 'are what the snapshots consist of',
+  blobs: 'are the bytes that references name; a move copies them by themselves',
+  blob_chunks: 'are what the blobs consist of',
+  change_marks: 'are given by the store itself; no cursor of a feed continues in another store',
+  'runs.changed': 'is such a mark',
+  'runs.settled': 'is such a mark',
 };
+
+export function isMoved(table: string, column?: string): boolean {
+  return !(table in NOT_MOVED) && (column === undefined || !(`${table}.${column}` in NOT_MOVED));
+}
 
 /** Columns that SQLite does not need. As a source it computes them (`sqlite-source.ts`). */
 export const NOT_IN_SQLITE: Readonly<Record<string, string>> = {
@@ -30,7 +39,7 @@ export function movedTables(source: StoreShape, target: StoreShape): MovedTable[
   const moved: MovedTable[] = [];
   for (const [name, shape] of [...target.tables].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const from = source.tables.get(name);
-    if (from === undefined || name in NOT_MOVED) continue;
+    if (from === undefined || !isMoved(name)) continue;
     moved.push(movedTable(name, from, shape));
   }
   return moved;
@@ -38,16 +47,18 @@ export function movedTables(source: StoreShape, target: StoreShape): MovedTable[
 
 function movedTable(name: string, from: TableShape, to: TableShape): MovedTable {
   const missing = [...from.columns.keys()].filter(
-    (column) => !to.columns.has(column) && !(`${name}.${column}` in NOT_IN_SQLITE),
+    (column) => isMoved(name, column) && !to.columns.has(column) && !(`${name}.${column}` in NOT_IN_SQLITE),
   );
   if (missing.length > 0) throw new Error(`the target has no ${name}.${missing[0]}`);
   if (from.key.length === 0 || from.key.join() !== to.key.join()) {
     throw new Error(`the keys of ${name} differ: ${from.key.join()} and ${to.key.join()}`);
   }
-  const columns = [...to.columns].map(([column, kind]) => ({
-    name: column,
-    kind: commonKind(`${name}.${column}`, from.columns.get(column), kind),
-  }));
+  const columns = [...to.columns]
+    .filter(([column]) => isMoved(name, column))
+    .map(([column, kind]) => ({
+      name: column,
+      kind: commonKind(`${name}.${column}`, from.columns.get(column), kind),
+    }));
   return { name, columns, key: to.key };
 }
 

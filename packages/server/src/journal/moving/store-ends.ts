@@ -11,6 +11,8 @@
  *   The databases themselves convert them: no number passes through a JavaScript number.
  */
 
+import type { BlobStore } from '../../blobs/blob-store.ts';
+
 /** How the values of a column are written in a `Row`. */
 export type Kind = 'integer' | 'boolean' | 'text' | 'bytes';
 
@@ -60,6 +62,11 @@ export interface SourceEnd extends StoreEnd {
   readonly identity: string;
   /** Rows in the order of their keys, after the row `after`, in batches that fit into memory. */
   batches(table: MovedTable, after: Key | undefined): AsyncIterable<Row[]>;
+  /** The bytes that its rows refer to. */
+  readonly blobs: BlobStore;
+  /** The blobs that its rows refer to, in the order of their ids. */
+  blobIds(after: string | undefined, limit: number): Promise<string[]>;
+  countBlobs(): Promise<number>;
 }
 
 export interface Held {
@@ -81,7 +88,16 @@ export interface Mark {
   readonly verifiedAt?: number | undefined;
 }
 
+/** Takes blobs of another store, with their ids. */
+export interface TargetBlobs extends BlobStore {
+  /** Whether it is there as a whole. */
+  has(blobId: string): Promise<boolean>;
+  /** Replaces what is there. */
+  put(blobId: string, bytes: AsyncIterable<Uint8Array>): Promise<unknown>;
+}
+
 export interface TargetEnd extends StoreEnd {
+  readonly blobs: TargetBlobs;
   /** Whether a text can have a zero character. */
   readonly takesZeroCharacters: boolean;
   mark(): Promise<Mark | undefined>;

@@ -23,7 +23,9 @@ const LOOK_MS = 3_000;
 const IDS_MAX = 200;
 
 /** Announcements that are not about one run. */
-type Topic = 'queue' | 'jobs' | 'outbox';
+type Topic = 'queue' | 'jobs' | 'outbox' | 'changes';
+
+const TOPICS: readonly Topic[] = ['queue', 'jobs', 'outbox', 'changes'];
 
 interface Hints {
   events: Set<string>;
@@ -66,9 +68,10 @@ export class Announcements {
     await atMost(CLOSE_MS, Promise.all([ended, this.#done]));
   }
 
-  /** Tells all watchers: those here at once, those on other servers soon. */
+  /** Tells all watchers: those here at once, those on other servers soon. An event is also a change. */
   events(runId: string): void {
     this.#wakeups.wakeEvents(runId);
+    this.#wakeups.wakeChanges();
     this.#hints.events.add(runId);
     this.#sendSoon();
   }
@@ -91,6 +94,10 @@ export class Announcements {
     this.#announce('outbox');
   }
 
+  changes(): void {
+    this.#announce('changes');
+  }
+
   watchEvents(runId: string, listener: () => void): () => void {
     return this.#watch(runId, this.#wakeups.watchEvents(runId, listener));
   }
@@ -111,6 +118,10 @@ export class Announcements {
     return this.#wakeups.watchOutbox(listener);
   }
 
+  watchChanges(listener: () => void): () => void {
+    return this.#wakeups.watchChanges(listener);
+  }
+
   #announce(topic: Topic): void {
     this.#wake(topic);
     this.#hints.topics.add(topic);
@@ -120,6 +131,7 @@ export class Announcements {
   #wake(topic: Topic): void {
     if (topic === 'queue') this.#wakeups.wakeQueue();
     else if (topic === 'jobs') this.#wakeups.wakeJobs();
+    else if (topic === 'changes') this.#wakeups.wakeChanges();
     else this.#wakeups.wakeOutbox();
   }
 
@@ -195,7 +207,9 @@ export class Announcements {
   async #keepLooking(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       await delay(LOOK_MS, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
-      if (this.#closing.signal.aborted || this.#watched.size === 0) continue;
+      if (this.#closing.signal.aborted) continue;
+      this.#wakeups.wakeChanges();
+      if (this.#watched.size === 0) continue;
       try {
         const seen = await this.#options.lookAt([...this.#watched.keys()]);
         for (const [runId, mark] of seen) {
@@ -222,12 +236,13 @@ export class Announcements {
       for (const runId of events) this.#wakeups.wakeEvents(runId);
       for (const runId of posts) this.#wakeups.wakePosts(runId);
     }
+    if (events.length > 0) this.#wakeups.wakeChanges();
     for (const topic of topics) this.#wake(topic);
   }
 
   #wakeAll(): void {
     for (const runId of this.#watched.keys()) this.#wakeRun(runId);
-    for (const topic of ['queue', 'jobs', 'outbox'] as const) this.#wake(topic);
+    for (const topic of TOPICS) this.#wake(topic);
   }
 
   #wakeRun(runId: string): void {

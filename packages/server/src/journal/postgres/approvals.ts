@@ -14,6 +14,7 @@ import {
 } from '../approvals.ts';
 import type { Cursors } from '../cursors.ts';
 import { type RunRow, toStoredRun } from '../rows.ts';
+import type { StoredRun } from '../run-state.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
 export function insertDecisions(
@@ -65,17 +66,22 @@ export class PostgresApprovals implements Approvals {
     this.#cursors = cursors;
   }
 
-  /** The answers of the runs stay where they are: a list shows none, and they may be long. */
+  /**
+   * The answers of the runs stay where they are: a list shows none, and they may be long. Except those that `jsonb`
+   * refuses, with a zero character or half a surrogate pair.
+   */
   async decisions(filter: DecisionFilter): Promise<DecisionPage> {
     const { rows, next } = await this.#page<DecisionRow>('decisions', filter);
     const runs = await this.#database.rows<RunRow>(
       ASKED,
       `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch, lease_owner,
-              lease_until, parked_until, job_id, (state::jsonb - 'output')::text AS state
+              lease_until, parked_until, job_id,
+              CASE WHEN state ~ (chr(92) || chr(92) || 'u(0000|d[89a-f])') THEN state
+                   ELSE (state::jsonb - 'output')::text END AS state
          FROM runs WHERE run_id = ANY ($1::text[])`,
       [rows.map((row) => row.run_id)],
     );
-    const byId = new Map(runs.map((row) => [row.run_id, toStoredRun(row)]));
+    const byId = new Map(runs.map((row) => [row.run_id, withoutOutput(toStoredRun(row))]));
     const decisions = rows.flatMap((row) => {
       const run = byId.get(row.run_id);
       // Evicted between the two reads.
@@ -140,4 +146,8 @@ export class PostgresApprovals implements Approvals {
     rows.pop();
     return { rows, next: this.#cursors[table].seal(owner, rows.at(-1)!.n) };
   }
+}
+
+function withoutOutput(run: StoredRun): StoredRun {
+  return { ...run, state: { ...run.state, output: null } };
 }

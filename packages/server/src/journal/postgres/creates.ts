@@ -8,6 +8,7 @@
 import { TalariaError } from '@talaria/protocol';
 import type { CreateLimits, CreateOutcome, NewRun } from '../journal.ts';
 import { foldRecord, INITIAL_STATE } from '../run-state.ts';
+import { addReferences, lockBlobs } from './contents.ts';
 import type { Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
 import { TakenKeys } from './idempotency-keys.ts';
@@ -72,7 +73,10 @@ export async function createRuns(
 async function create(tx: Transaction, run: NewRun, excess: number): Promise<CreateOutcome> {
   if (run.job !== undefined && !(await admitsRun(tx, run.job))) return { kind: 'job_changed' };
   if (excess > 0) return { kind: 'queue_full', excess };
+  const { blobs = [] } = run;
+  await lockBlobs(tx, blobs);
   const sessionId = await sessionOf(tx, run);
+  addReferences(tx, `run:${run.runId}`, blobs);
   const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: tx.now } as const;
   const state = foldRecord(INITIAL_STATE, accepted);
   tx.send(

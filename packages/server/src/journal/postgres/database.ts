@@ -115,11 +115,25 @@ export class Database {
 
   /** A single reading statement: no transaction, and no transaction id that the database would have to keep. */
   async rows<T extends object>(
-    { waitMs, answerMs }: Patience,
+    patience: Patience,
     sql: string,
     values: readonly unknown[] = [],
   ): Promise<T[]> {
-    return this.#persist(waitMs, () => this.#use((client) => ask<T>(client, sql, values, answerMs)));
+    return (await this.rowsWithHistory<T>(patience, sql, values)).rows;
+  }
+
+  /** A single reading statement, and the history of the database that it was about (`Connection.history`). */
+  async rowsWithHistory<T extends object>(
+    { waitMs, answerMs }: Patience,
+    sql: string,
+    values: readonly unknown[] = [],
+  ): Promise<{ rows: T[]; history: string }> {
+    return this.#persist(waitMs, () =>
+      this.#use(async (client) => ({
+        rows: await ask<T>(client, sql, values, answerMs),
+        history: client.history,
+      })),
+    );
   }
 
   /** A single reading statement that uses `NOW`; its own parameters begin at `$2`. */

@@ -97,7 +97,11 @@ it('keeps grants and answers of a version that could not list them', async () =>
   await before.close();
   await query(
     url,
-    `DROP TABLE decisions;
+    `DROP TABLE blobs, blob_chunks, blob_refs, files, file_totals;
+     DROP TRIGGER runs_changed ON runs;
+     DROP FUNCTION mark_changed_run;
+     ALTER TABLE runs DROP COLUMN changed, DROP COLUMN settled;
+     DROP TABLE decisions;
      ALTER TABLE grants DROP COLUMN n, DROP COLUMN id, DROP COLUMN last_used_at,
        DROP CONSTRAINT grants_owner_session_id_pattern_key_key, ADD PRIMARY KEY (owner, session_id, pattern_key);
      UPDATE talaria_schema SET version = 8`,

@@ -359,6 +359,71 @@ const MIGRATIONS: readonly string[] = [
     ADD UNIQUE (owner, session_id, pattern_key);
   CREATE INDEX grants_by_owner ON grants (owner, n);
   `,
+  // 10: which runs have changed
+  `
+  -- changed is the transaction of the last change. settled is the same for finished runs, and indexed: of unfinished
+  -- runs there are few, and with an index on a column that every write changes, no write would stay in its page.
+  ALTER TABLE runs
+    ADD COLUMN changed xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    ADD COLUMN settled xid8;
+  CREATE INDEX runs_settled ON runs (owner, settled) WHERE settled IS NOT NULL;
+
+  -- In the database, so that it also holds for servers of an earlier version that are still running.
+  CREATE FUNCTION mark_changed_run() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.changed := pg_current_xact_id();
+      IF NEW.finished_at IS NOT NULL THEN
+        NEW.settled := NEW.changed;
+      END IF;
+      RETURN NEW;
+    END
+  $$;
+  CREATE TRIGGER runs_changed BEFORE UPDATE ON runs
+    FOR EACH ROW WHEN (NEW.next_pos <> OLD.next_pos) EXECUTE FUNCTION mark_changed_run();
+  `,
+  // 11: blobs, who needs which of them, and files of clients
+  `
+  -- size is NULL until the blob is whole, and -1 while it is removed.
+  CREATE TABLE blobs (
+    blob_id    text COLLATE "C" PRIMARY KEY,
+    size       bigint,
+    written_at bigint NOT NULL
+  );
+  CREATE TABLE blob_chunks (
+    blob_id text COLLATE "C" NOT NULL,
+    n       integer NOT NULL,
+    bytes   bytea   NOT NULL,
+    PRIMARY KEY (blob_id, n)
+  );
+  -- Ranges of chunks are read, which only uncompressed values allow without reading all of them.
+  ALTER TABLE blob_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+  CREATE TABLE blob_refs (
+    holder  text NOT NULL,
+    blob_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (holder, blob_id)
+  );
+  CREATE INDEX blob_refs_by_blob ON blob_refs (blob_id);
+
+  -- Their ids grow with time: a list is in the order of ids.
+  CREATE TABLE files (
+    file_id    text COLLATE "C" PRIMARY KEY,
+    owner      text   NOT NULL,
+    filename   text   NOT NULL,
+    purpose    text   NOT NULL,
+    bytes      bigint NOT NULL,
+    sha256     text   NOT NULL,
+    blob_id    text   NOT NULL,
+    created_at bigint NOT NULL
+  );
+  CREATE INDEX files_by_owner ON files (owner, file_id);
+  -- How many files an owner has, and of how many bytes, so that nobody has to count them.
+  CREATE TABLE file_totals (
+    owner text   PRIMARY KEY,
+    files bigint NOT NULL,
+    bytes bigint NOT NULL
+  );
+  `,
 ];
 
 /** The newest schema there is. */

@@ -229,13 +229,15 @@ async function leaseNext(
   leaseMs: number,
 ): Promise<MessageRow | undefined> {
   const [row] = await tx.rows<MessageRow>(
-    `UPDATE webhook_messages l SET leased = true, due_at = $3, epoch = l.epoch + 1
-       FROM (SELECT n FROM webhook_messages m
-              WHERE receiver = $1 AND failed_at IS NULL AND due_at <= $2
-                AND NOT EXISTS (SELECT 1 FROM webhook_messages e
-                                 WHERE e.run_id = m.run_id AND e.n < m.n AND e.leased AND e.due_at > $2)
-              ORDER BY due_at, n LIMIT 1 FOR UPDATE SKIP LOCKED) next,
-            webhooks w
+    // Materialized: inside a join, the planner may run the choice once for each row, and each time it chooses another.
+    `WITH next AS MATERIALIZED (
+       SELECT n FROM webhook_messages m
+        WHERE receiver = $1 AND failed_at IS NULL AND due_at <= $2
+          AND NOT EXISTS (SELECT 1 FROM webhook_messages e
+                           WHERE e.run_id = m.run_id AND e.n < m.n AND e.leased AND e.due_at > $2)
+        ORDER BY due_at, n LIMIT 1 FOR UPDATE SKIP LOCKED)
+     UPDATE webhook_messages l SET leased = true, due_at = $3, epoch = l.epoch + 1
+       FROM next, webhooks w
       WHERE l.n = next.n AND w.run_id = l.run_id
      RETURNING l.*, w.url, w.secret_kind, w.secret`,
     [receiver, tx.now, tx.now + leaseMs],

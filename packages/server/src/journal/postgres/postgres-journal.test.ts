@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ChangePlace } from '../changes.ts';
 import { describeJournalContract, type OpenJournal } from '../journal.contract.ts';
 import type { RunRow } from '../rows.ts';
 import {
@@ -9,6 +10,7 @@ import {
   completed,
   createRun,
   delta,
+  finishedRun,
   LEASE_MS,
   NO_LIMIT,
   newJob,
@@ -22,44 +24,67 @@ import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 import { lockForWrites, performWrites, type Write } from './writes.ts';
 
 let postgres: TestPostgres;
-/** Shared by all tests of the contract, emptied before each: creating a database takes longer than most of them. */
-let url: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  url = await postgres.createDatabase();
 });
 afterAll(() => postgres?.stop());
 
-const open: OpenJournal = async ({ now }) => {
-  await empty(url);
-  let journal = await PostgresJournal.open({ url, now });
-  return {
-    get journal() {
-      return journal;
-    },
-    async reopen() {
-      await journal.close();
-      journal = await PostgresJournal.open({ url, now });
-      return journal;
-    },
-    async dispose() {
-      await journal.close();
-    },
+describe('one store for all tests', () => {
+  /**
+   * The journal and its database are emptied before each test. Opening its connections takes longer than most of the
+   * tests.
+   */
+  let journal: PostgresJournal | undefined;
+  let url: string;
+  let outside: pg.Client;
+  let now: (() => number) | undefined;
+
+  beforeAll(async () => {
+    url = await postgres.createDatabase();
+    outside = new pg.Client(url);
+    await outside.connect();
+  });
+  afterAll(async () => {
+    await journal?.close();
+    await outside.end();
+  });
+
+  const openAgain = async () => {
+    await journal?.close();
+    journal = await PostgresJournal.open({ url, now: () => now!() });
+    return journal;
   };
-};
 
-async function empty(url: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  const tables = await client.query<{ name: string }>(
-    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'talaria_schema'",
+  const open: OpenJournal = async (options) => {
+    now = options.now;
+    journal ??= await openAgain();
+    await empty(journal, outside);
+    return {
+      get journal() {
+        return journal!;
+      },
+      reopen: openAgain,
+      async dispose() {},
+    };
+  };
+
+  describeJournalContract('postgres', open, { shared: true });
+});
+
+/** The journal has the keys in memory; everything else is deleted. */
+async function empty(journal: PostgresJournal, outside: pg.Client): Promise<void> {
+  const tables = await outside.query<{ name: string }>(
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('talaria_schema', 'keys')",
   );
-  await client.query(tables.rows.map(({ name }) => `DELETE FROM ${name}`).join('; '));
-  await client.end();
+  await outside.query(tables.rows.map(({ name }) => `DELETE FROM ${name}`).join('; '));
+  // Announcements come in order: after this one, none of the last test is still to come.
+  const heard = Promise.withResolvers<void>();
+  const unwatch = journal.watchQueue(heard.resolve);
+  await outside.query("SELECT pg_notify('talaria', '')");
+  await heard.promise;
+  unwatch();
 }
-
-describeJournalContract('postgres', open, { shared: true });
 
 describe('beside another server', () => {
   it('runs that are created together all succeed, also when one of them was blocked by somebody', async () => {
@@ -180,16 +205,67 @@ describe('beside another server', () => {
     }
   });
 
+  it('a change that is committed after later ones is found', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      const [late, early] = [await createRun(journal), await createRun(journal)];
+      const begin = await journal.changes.now();
+      // As a server of an earlier version would write it: it knows nothing of marks.
+      await other.query('BEGIN');
+      await other.query('UPDATE runs SET next_pos = next_pos + 1 WHERE run_id = $1', [late]);
+      await journal.post(early, { kind: 'stop' });
+      const idsAfter = async (place: ChangePlace) => {
+        const { changed, place: next } = await journal.changes.read(['ada'], place);
+        const runs = await journal.changes.runs(
+          changed.map(({ ordinal }) => ordinal),
+          1_000_000,
+        );
+        return { ids: runs.map(({ runId }) => runId), next };
+      };
+      const first = await idsAfter(begin);
+      expect(first.ids).toEqual([early]);
+      expect((await idsAfter(first.next)).ids).toEqual([]);
+      const cursor = journal.changes.seal('ada', first.next);
+      await other.query('COMMIT');
+      expect((await idsAfter(first.next)).ids).toEqual([late]);
+      const resumed = await idsAfter(await journal.changes.open('ada', cursor));
+      expect(resumed.ids.toSorted()).toEqual([late, early].toSorted());
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  it('a place and a cursor of another history are refused', async () => {
+    const url = await postgres.createDatabase();
+    const journal = await PostgresJournal.open({ url });
+    try {
+      const here = await journal.changes.now();
+      const elsewhere = { ...here, history: 'another' };
+      const invalid = { code: 'invalid_cursor' };
+      await expect(journal.changes.read(['ada'], elsewhere)).rejects.toMatchObject(invalid);
+      for (const place of [elsewhere, { ...here, mark: here.mark + 1_000_000 }]) {
+        const cursor = journal.changes.seal('ada', place);
+        await expect(journal.changes.open('ada', cursor)).rejects.toMatchObject(invalid);
+      }
+    } finally {
+      await journal.close();
+    }
+  });
+
   it('watchers are woken when their server hears the others again, and by the others from then on', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
     const wakesAll = async (cause: () => Promise<unknown>) => {
-      const woken = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
-      const [queue, jobs, outbox, events, posts] = woken.map(({ resolve }) => resolve);
+      const woken = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
+      const [queue, jobs, outbox, events, posts, changes] = woken.map(({ resolve }) => resolve);
       const unwatch = [
         journal.watchQueue(queue!),
         journal.jobs.watch(jobs!),
         journal.outbox.watch(outbox!),
+        journal.changes.watch(changes!),
         journal.watchEvents('run_1', events!),
         journal.watchPosts('run_1', posts!),
       ];
@@ -233,6 +309,25 @@ describe('beside another server', () => {
       await journal.close();
     }
   });
+});
+
+it('a claim of one webhook message leases one, whatever the planner knows about the tables', async () => {
+  const url = await postgres.createDatabase();
+  const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+  const webhook = { url: 'https://hooks.example.com/', secret: { kind: 'none' } } as const;
+  try {
+    await other.connect();
+    await finishedRun(journal, { webhook });
+    // With one row in each table it would join them in another order.
+    await other.query('ANALYZE');
+    for (let more = 0; more < 4; more++) await finishedRun(journal, { webhook });
+    expect(await journal.outbox.claim({ leaseMs: 30_000, limit: 1, perReceiver: 2 })).toHaveLength(1);
+    const leased = await other.query('SELECT FROM webhook_messages WHERE leased');
+    expect(leased.rowCount).toBe(1);
+  } finally {
+    await other.end();
+    await journal.close();
+  }
 });
 
 it('a run that the database refuses fails alone', async () => {

@@ -27,7 +27,10 @@ import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
 import { decisionsOfEvictedRuns, PostgresApprovals } from './approvals.ts';
+import { PostgresBlobs } from './blobs.ts';
+import { PostgresChanges } from './changes.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
+import { dropHolders, PostgresContents } from './contents.ts';
 import { PostgresConversations } from './conversations.ts';
 import { type Create, createRuns } from './creates.ts';
 import {
@@ -42,6 +45,7 @@ import {
   type Transaction,
   WORK,
 } from './database.ts';
+import { PostgresFiles } from './files.ts';
 import { type Answer, GroupCommit } from './group-commit.ts';
 import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
@@ -84,6 +88,11 @@ export class PostgresJournal implements Journal {
   readonly responses: PostgresResponses;
   readonly jobs: PostgresJobs;
   readonly approvals: PostgresApprovals;
+  readonly changes: PostgresChanges;
+  readonly contents: PostgresContents;
+  readonly files: PostgresFiles;
+  /** The bytes are in the same database. */
+  readonly blobs: PostgresBlobs;
   readonly peers: Peers;
   readonly snapshots: PostgresWorkspaceSnapshots;
   readonly #database: Database;
@@ -147,6 +156,10 @@ export class PostgresJournal implements Journal {
       decisions: new Cursors(keys.cursors, 'decisions'),
       grants: new Cursors(keys.cursors, 'grants'),
     });
+    this.changes = new PostgresChanges(database, this.#announcements, keys.cursors);
+    this.contents = new PostgresContents(database);
+    this.files = new PostgresFiles(database);
+    this.blobs = new PostgresBlobs(database);
     this.snapshots = new PostgresWorkspaceSnapshots(database);
     this.peers = {
       secret: keys.peers,
@@ -159,7 +172,10 @@ export class PostgresJournal implements Journal {
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
     const outcome = await this.#creates.submit({ run, limits });
-    if (outcome.kind === 'created') this.#announcements.queue();
+    if (outcome.kind === 'created') {
+      this.#announcements.queue();
+      this.#announcements.changes();
+    }
     return outcome;
   }
 
@@ -220,6 +236,7 @@ export class PostgresJournal implements Journal {
       this.#announce(appended);
       await this.#reportEnd(appended);
     }
+    if (claims.length > 0) this.#announcements.changes();
     return claims;
   }
 
@@ -240,6 +257,7 @@ export class PostgresJournal implements Journal {
   async release({ runId, epoch }: Lease, parkMs?: number): Promise<void> {
     const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch }, parkMs });
     if (unblocks) this.#announcements.queue();
+    this.#announcements.changes();
   }
 
   async expired(retentionMs: number, limit: number): Promise<string[]> {
@@ -251,14 +269,15 @@ export class PostgresJournal implements Journal {
     return rows.map((row) => row.run_id);
   }
 
-  async evict(runIds: readonly string[]): Promise<void> {
-    if (runIds.length > 0) await this.#removeRuns(runIds);
+  async evict(runIds: readonly string[]): Promise<string[]> {
+    const unneeded = runIds.length > 0 ? await this.#removeRuns(runIds) : [];
     await clearLeftovers(this.#database);
     await sweepKeys(this.#database);
+    return unneeded;
   }
 
-  /** Skips runs that somebody else is deleting. */
-  #removeRuns(runIds: readonly string[]): Promise<void> {
+  /** Skips runs that somebody else is deleting. Returns the blobs that nobody needs any more. */
+  #removeRuns(runIds: readonly string[]): Promise<string[]> {
     return this.#database.transaction(ASKED, async (tx) => {
       const gone = await tx.rows<GoneRun>(
         `DELETE FROM runs
@@ -283,6 +302,10 @@ export class PostgresJournal implements Journal {
           WHERE grants.owner = g.owner AND grants.session_id = g.session_id
             AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.owner = g.owner AND s.session_id = g.session_id)`,
         [gone.map((row) => row.owner), ids],
+      );
+      return dropHolders(
+        tx,
+        ids.map((id) => `run:${id}` as const),
       );
     });
   }
@@ -362,6 +385,7 @@ export class PostgresJournal implements Journal {
 
   #announce({ runId, records, unblocks, announced }: Appended): void {
     if (records.some((record) => record.seq !== null)) this.#announcements.events(runId);
+    else if (records.length > 0) this.#announcements.changes();
     if (unblocks) this.#announcements.queue();
     if (announced) this.#announcements.outbox();
   }

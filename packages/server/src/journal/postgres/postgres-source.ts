@@ -14,11 +14,16 @@ import {
   type SourceEnd,
 } from '../moving/store-ends.ts';
 import { unfinishedMove } from '../moving/unfinished-move.ts';
+import { PostgresBlobs } from './blobs.ts';
 import { type PostgresShape, quoted, readExpression, readSequences, readShape } from './catalog.ts';
+import { Database } from './database.ts';
 import { LEFTOVER_TABLES } from './leftovers.ts';
 import { SCHEMA_VERSION, schemaVersion } from './migrations.ts';
 import { MoveConnection } from './move-connection.ts';
 import { moveState } from './move-mark.ts';
+
+/** Besides the one that keeps servers out. */
+export const BLOB_CONNECTIONS = 1;
 
 /** Rows that only wait to be deleted are left out, by views that replace their tables. */
 const WITHOUT_LEFTOVERS = Object.entries(LEFTOVER_TABLES)
@@ -31,6 +36,7 @@ const WITHOUT_LEFTOVERS = Object.entries(LEFTOVER_TABLES)
 
 interface Parts {
   connection: MoveConnection;
+  database: Database;
   shape: PostgresShape;
   identity: string;
   limits: BatchLimits;
@@ -39,6 +45,8 @@ interface Parts {
 export class PostgresSource implements SourceEnd {
   readonly shape: PostgresShape;
   readonly identity: string;
+  readonly blobs: PostgresBlobs;
+  readonly #database: Database;
   readonly #connection: MoveConnection;
   readonly #limits: BatchLimits;
 
@@ -55,14 +63,20 @@ export class PostgresSource implements SourceEnd {
       if (key === undefined)
         throw new MoveRefusedError('The source holds no store: no server was ever started on it');
       const identity = createHash('sha256').update(key.value).digest('hex');
-      return new PostgresSource({ connection, shape: await readShape(connection), identity, limits });
+      const [shape, database] = [
+        await readShape(connection),
+        new Database({ url, connections: BLOB_CONNECTIONS }),
+      ];
+      return new PostgresSource({ connection, database, shape, identity, limits });
     } catch (error) {
       await connection.end();
       throw error;
     }
   }
 
-  private constructor({ connection, shape, identity, limits }: Parts) {
+  private constructor({ connection, database, shape, identity, limits }: Parts) {
+    this.#database = database;
+    this.blobs = new PostgresBlobs(database);
     this.#connection = connection;
     this.shape = shape;
     this.identity = identity;
@@ -74,6 +88,21 @@ export class PostgresSource implements SourceEnd {
       `SELECT count(*) AS count FROM ${quoted(name)}`,
     );
     return Number(row!.count);
+  }
+
+  async countBlobs(): Promise<number> {
+    const [row] = await this.#connection.rows<{ count: string }>(
+      'SELECT count(DISTINCT blob_id) AS count FROM blob_refs',
+    );
+    return Number(row!.count);
+  }
+
+  async blobIds(after: string | undefined, limit: number): Promise<string[]> {
+    const rows = await this.#connection.rows<{ blob_id: string }>(
+      'SELECT DISTINCT blob_id FROM blob_refs WHERE blob_id > $1 ORDER BY blob_id LIMIT $2',
+      [after ?? '', limit],
+    );
+    return rows.map((row) => row.blob_id);
   }
 
   async counters(): Promise<Counters> {
@@ -93,6 +122,7 @@ export class PostgresSource implements SourceEnd {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#database.close();
     await this.#connection.end();
   }
 

@@ -10,15 +10,19 @@ import {
   type Row,
   type TargetEnd,
 } from '../moving/store-ends.ts';
+import { PostgresBlobs } from './blobs.ts';
 import { type PostgresShape, quoted, readExpression, readSequences, readShape } from './catalog.ts';
+import { Database } from './database.ts';
 import { migrate, SCHEMA_VERSION, schemaVersion } from './migrations.ts';
 import { MoveConnection } from './move-connection.ts';
 import { markStatement, readMark, writeMark } from './move-mark.ts';
-import { readCounters } from './postgres-source.ts';
+import { BLOB_CONNECTIONS, readCounters } from './postgres-source.ts';
 
 export class PostgresTarget implements TargetEnd {
   readonly takesZeroCharacters = false;
   readonly shape: PostgresShape;
+  readonly blobs: PostgresBlobs;
+  readonly #database: Database;
   readonly #connection: MoveConnection;
 
   static async open(url: string): Promise<PostgresTarget> {
@@ -31,14 +35,16 @@ export class PostgresTarget implements TargetEnd {
         await migrate(connection);
         return readShape(connection);
       });
-      return new PostgresTarget(connection, shape);
+      return new PostgresTarget(connection, shape, new Database({ url, connections: BLOB_CONNECTIONS }));
     } catch (error) {
       await connection.end();
       throw error;
     }
   }
 
-  private constructor(connection: MoveConnection, shape: PostgresShape) {
+  private constructor(connection: MoveConnection, shape: PostgresShape, database: Database) {
+    this.#database = database;
+    this.blobs = new PostgresBlobs(database);
     this.#connection = connection;
     this.shape = shape;
   }
@@ -118,6 +124,7 @@ export class PostgresTarget implements TargetEnd {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#database.close();
     await this.#connection.end();
   }
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { createRunId } from '@talaria/protocol';
+import { createFileId, createRunId } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Claim, Lease, NewRun } from '../journal.ts';
 import type { ResponseSettings } from '../responses.ts';
@@ -18,7 +18,7 @@ import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 const ROWS_MAX = 2_000;
 const PAGES_MAX = 3_000;
 /** Always few rows, however much is stored: no index would help. */
-const SMALL = ['owners', 'keys', 'probe', 'leftovers', 'servers', 'talaria_schema'];
+const SMALL = ['owners', 'file_totals', 'keys', 'probe', 'leftovers', 'servers', 'talaria_schema'];
 
 /** The schema, and the one row that exists while a store is moved: neither is part of serving. */
 const ELSEWHERE = ['migrations.ts', 'move-mark.ts'];
@@ -138,6 +138,7 @@ async function doEverything(journal: PostgresJournal): Promise<void> {
   await sendMessages(journal);
   await knowPeers(journal);
   await keepSnapshots(journal);
+  await keepContents(journal);
   await sweep(journal);
 }
 
@@ -172,6 +173,12 @@ async function readRuns(journal: PostgresJournal): Promise<void> {
   await journal.approvals.allows(OWNER, grant!.sessionId!, [grant!.patternKey]);
   await journal.approvals.revoke(OWNER, grant!.id);
   await journal.approvals.decisions({ owner: OWNER, limit: 10 });
+  const place = await journal.changes.now();
+  const { changed } = await journal.changes.read([OWNER], { mark: 0, history: place.history });
+  await journal.changes.runs(
+    changed.slice(0, 10).map(({ ordinal }) => ordinal),
+    1_000,
+  );
   await journal.queueDepth();
   await journal.checkHealth();
 }
@@ -319,6 +326,30 @@ async function keepSnapshots(journal: PostgresJournal): Promise<void> {
   await snapshots.find(held.runId);
   for await (const _ of snapshots.read(held.runId, stored));
   await snapshots.remove(RUN);
+}
+
+async function keepContents(journal: PostgresJournal): Promise<void> {
+  const { blobs, contents } = journal;
+  const written = await blobs.write(Readable.from([Buffer.alloc(3_000_000)]));
+  for await (const _ of blobs.read(written.blobId, { start: 7, end: 9 }));
+  await contents.hold('session:s', [written, written]);
+  const { blobId } = written;
+  await create(journal, { blobs: [{ blobId, from: 'session:s' }] });
+  await contents.heldBy('session:s');
+  await contents.drop('session:s', [blobId]);
+  const listed = await blobs.list(blobId, 10);
+  await contents.unneeded([written, ...listed]);
+  const fileId = createFileId();
+  const file = { owner: OWNER, fileId, filename: 'a', purpose: 'user_data', blob: written };
+  await journal.files.add(file, { maxFiles: 1_000_000, maxBytes: 1_000_000_000 });
+  await journal.files.get(OWNER, fileId);
+  for (const after of [undefined, fileId]) {
+    await journal.files.list({ owner: OWNER, order: 'desc', limit: 3, after });
+    await journal.files.list({ owner: OWNER, order: 'asc', limit: 3, after, purpose: 'user_data' });
+  }
+  await journal.files.totals(OWNER);
+  await journal.files.delete(OWNER, fileId);
+  await blobs.remove([blobId]);
 }
 
 async function sweep(journal: PostgresJournal): Promise<void> {

@@ -322,6 +322,49 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE named_grants RENAME TO grants;
   CREATE INDEX grants_by_owner ON grants (owner, n);
   `,
+  // 15: which runs have changed
+  `
+  -- changed is the mark of the last change. settled is the same for finished runs, and indexed: of unfinished runs there
+  -- are few, and they change often.
+  ALTER TABLE runs ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN settled INTEGER;
+  CREATE INDEX runs_settled ON runs (owner, settled) WHERE settled IS NOT NULL;
+
+  -- Marks below reserved may have been given.
+  CREATE TABLE change_marks (
+    id       INTEGER PRIMARY KEY CHECK (id = 0),
+    reserved INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO change_marks (id, reserved) VALUES (0, 1);
+  `,
+  // 16: files of clients, and who needs which blob; the bytes are in a directory beside the database
+  `
+  CREATE TABLE blob_refs (
+    holder  TEXT NOT NULL,
+    blob_id TEXT NOT NULL,
+    PRIMARY KEY (holder, blob_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX blob_refs_by_blob ON blob_refs (blob_id);
+
+  -- Their ids grow with time: a list is in the order of ids.
+  CREATE TABLE files (
+    file_id    TEXT    NOT NULL PRIMARY KEY,
+    owner      TEXT    NOT NULL,
+    filename   TEXT    NOT NULL,
+    purpose    TEXT    NOT NULL,
+    bytes      INTEGER NOT NULL,
+    sha256     TEXT    NOT NULL,
+    blob_id    TEXT    NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX files_by_owner ON files (owner, file_id);
+  -- How many files an owner has, and of how many bytes, so that nobody has to count them.
+  CREATE TABLE file_totals (
+    owner TEXT    NOT NULL PRIMARY KEY,
+    files INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** The newest schema there is. */

@@ -152,6 +152,17 @@ describe('every query finds its rows by an index', () => {
       () => reader.sessions.messages('ada', 's', { from: 5, latest: true }),
       /session_messages USING PRIMARY KEY \(session=\? AND pos>\? AND pos<\?\)/,
     ],
+    [
+      'changes of unfinished runs',
+      () => reader.changes.changed(['ada'], 5, 9),
+      /runs_unfinished_by_session \(owner=\?\)/,
+    ],
+    [
+      'changes of finished runs',
+      () => reader.changes.changed(['ada'], 5, 9),
+      /runs_settled \(owner=\? AND settled>\? AND settled<\?\)/,
+    ],
+    ['changes.runs', () => reader.changes.runs([7], 100), /INTEGER PRIMARY KEY \(rowid=\?\)/],
     ['outbox.due', () => reader.outbox.due(5), /webhook_messages_due \(due_at>\?\)/],
     ['outbox.state', () => reader.outbox.state('run_1'), /webhooks USING PRIMARY KEY \(run_id=\?\)/],
     [
@@ -174,6 +185,19 @@ describe('every query finds its rows by an index', () => {
     ['jobs.list', () => reader.jobs.list('ada'), /jobs_by_owner \(owner=\?\)/],
     ['jobs.agenda', () => reader.jobs.agenda(10, 5), /jobs_due \(next_run_at<\?\)/],
     ['jobs.planned', () => reader.jobs.planned(5), /jobs_due \(next_run_at>\?\)/],
+    ['contents.heldBy', () => reader.contents.heldBy('file:1'), /blob_refs USING PRIMARY KEY \(holder=\?\)/],
+    ['files.get', () => reader.files.get('ada', 'file-1'), /files USING PRIMARY KEY \(file_id=\?\)/],
+    [
+      'files.list',
+      () => reader.files.list({ owner: 'ada', order: 'desc', limit: 9, after: 'file-1', purpose: 'p' }),
+      /files_by_owner \(owner=\? AND file_id<\?\)/,
+    ],
+    ['files.totals', () => reader.files.totals('ada'), /file_totals USING PRIMARY KEY \(owner=\?\)/],
+    [
+      'contents.unneeded',
+      () => reader.contents.unneeded([{ blobId: 'b', writtenAt: 0 }], 5),
+      /blob_refs_by_blob \(blob_id=\?\)/,
+    ],
   ])('%s', (_, read, index) => {
     const plans = plansOf(read);
     expect(plans).toContainEqual(expect.stringMatching(index));
@@ -203,7 +227,9 @@ describe('every query finds its rows by an index', () => {
   it('all writes of a run that is created, claimed, asked, finished and evicted do', () => {
     const idempotency = { key: 'k', bodyHash: 'b' };
     const plans = plansOf(() => {
-      writer.createRun(newRun({ runId: 'run_1', idempotency }), NO_LIMIT, 1);
+      writer.contents.hold('file:1', [{ blobId: 'b', writtenAt: 1 }], 1);
+      const blobs = [{ blobId: 'b', from: 'file:1' as const }];
+      writer.createRun(newRun({ runId: 'run_1', idempotency, blobs }), NO_LIMIT, 1);
       const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
       writer.renew('w', [claim!], LEASE_MS, 2);
       writer.release(claim!, undefined, 2);
@@ -280,6 +306,16 @@ describe('every query finds its rows by an index', () => {
       writer.conversations.describe('ada', 'c', { topic: 'snow' });
       writer.conversations.add('ada', 'c', { messages, replaces: true }, 1, 2);
       writer.sessions.delete('ada', 'c');
+    });
+    expect(slow(plans)).toEqual([]);
+  });
+
+  it('all writes of a file that is added and deleted do', () => {
+    const blob = { blobId: 'b', size: 1, sha256: '', writtenAt: 1 };
+    const file = { owner: 'ada', fileId: 'file-1', filename: 'a', purpose: 'p', blob };
+    const plans = plansOf(() => {
+      writer.files.add(file, { maxFiles: 1, maxBytes: 1 }, 1);
+      writer.files.delete('ada', 'file-1');
     });
     expect(slow(plans)).toEqual([]);
   });

@@ -4,6 +4,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
+import { FEED_CURSOR } from '../changes.ts';
 import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
@@ -11,11 +12,14 @@ import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.t
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import { ApprovalsReader } from './approvals-reader.ts';
+import { ChangesReader } from './changes-reader.ts';
 import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import { SessionsReader } from './sessions-reader.ts';
+import { ContentsReader } from './sqlite-contents.ts';
 import { ConversationsReader } from './sqlite-conversations.ts';
+import { FilesReader } from './sqlite-files.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
@@ -30,6 +34,9 @@ export class SqliteReader {
   readonly responses: ResponsesReader;
   readonly jobs: JobsReader;
   readonly approvals: ApprovalsReader;
+  readonly changes: ChangesReader;
+  readonly contents: ContentsReader;
+  readonly files: FilesReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
@@ -41,7 +48,10 @@ export class SqliteReader {
       decisions: new Cursors(key!.value, 'decisions'),
       grants: new Cursors(key!.value, 'grants'),
     });
+    this.changes = new ChangesReader(this.#statement, new Cursors(key!.value, 'changes', FEED_CURSOR));
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
+    this.contents = new ContentsReader(this.#statement);
+    this.files = new FilesReader(this.#statement);
     this.outbox = new OutboxReader(this.#statement);
     this.conversations = new ConversationsReader(this.#statement);
     this.responses = new ResponsesReader(this.#statement);

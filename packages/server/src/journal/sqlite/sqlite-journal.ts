@@ -26,7 +26,10 @@ import type { StoredRun } from '../run-state.ts';
 import { Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
+import { SqliteChanges } from './sqlite-changes.ts';
+import { SqliteContents } from './sqlite-contents.ts';
 import { SqliteConversations } from './sqlite-conversations.ts';
+import { SqliteFiles } from './sqlite-files.ts';
 import { SqliteJobs } from './sqlite-jobs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteResponses } from './sqlite-responses.ts';
@@ -62,6 +65,9 @@ export class SqliteJournal implements Journal {
   readonly responses: SqliteResponses;
   readonly jobs: SqliteJobs;
   readonly approvals: SqliteApprovals;
+  readonly changes: SqliteChanges;
+  readonly contents: SqliteContents;
+  readonly files: SqliteFiles;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -100,12 +106,18 @@ export class SqliteJournal implements Journal {
     this.responses = new SqliteResponses(writer, reader.responses);
     this.jobs = new SqliteJobs(writer, reader.jobs, this.#wakeups, now);
     this.approvals = new SqliteApprovals(writer, reader.approvals, now);
+    this.changes = new SqliteChanges(writer, reader.changes, this.#wakeups);
+    this.contents = new SqliteContents(writer, reader.contents, now);
+    this.files = new SqliteFiles(writer, reader.files);
     this.#report = report;
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
     const outcome = await this.#writer.write.createRun(run, limits);
-    if (outcome.kind === 'created') this.#wakeups.wakeQueue();
+    if (outcome.kind === 'created') {
+      this.#wakeups.wakeQueue();
+      this.#wakeups.wakeChanges();
+    }
     return outcome;
   }
 
@@ -166,6 +178,7 @@ export class SqliteJournal implements Journal {
       this.#wake(appended);
       this.#reportEnd(appended);
     }
+    if (claims.length > 0) this.#wakeups.wakeChanges();
     return claims;
   }
 
@@ -176,13 +189,14 @@ export class SqliteJournal implements Journal {
   async release(lease: Lease, parkMs?: number): Promise<void> {
     const claimable = await this.#writer.write.release(lease, parkMs);
     if (claimable) this.#wakeups.wakeQueue();
+    this.#wakeups.wakeChanges();
   }
 
   expired(retentionMs: number, limit: number): Promise<string[]> {
     return this.#writer.write.expired(retentionMs, limit);
   }
 
-  evict(runIds: readonly string[]): Promise<void> {
+  evict(runIds: readonly string[]): Promise<string[]> {
     return this.#writer.write.evict(runIds);
   }
 
@@ -220,6 +234,7 @@ export class SqliteJournal implements Journal {
     if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
     if (unblocks) this.#wakeups.wakeQueue();
     if (records.some(({ event }) => isAnnounced(event))) this.#wakeups.wakeOutbox();
+    if (records.length > 0) this.#wakeups.wakeChanges();
   }
 
   /** Only for runs without a worker; a worker reports the end of its own run. */

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { blobsBeside, DirectoryBlobs } from '../../blobs/directory-blobs.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import {
   BATCH,
@@ -34,6 +35,7 @@ const COMPUTED = `
 export class SqliteSource implements SourceEnd {
   readonly shape: StoreShape;
   readonly identity: string;
+  readonly blobs: DirectoryBlobs;
   readonly #db: DatabaseSync;
   readonly #lock: FileLock;
   readonly #limits: BatchLimits;
@@ -45,7 +47,7 @@ export class SqliteSource implements SourceEnd {
     try {
       db = new DatabaseSync(path, { readOnly: true });
       expectPresentSchema(db, path);
-      return new SqliteSource(db, lock, limits);
+      return new SqliteSource(db, lock, limits, new DirectoryBlobs({ path: blobsBeside(path) }));
     } catch (error) {
       db?.close();
       lock.release();
@@ -53,7 +55,8 @@ export class SqliteSource implements SourceEnd {
     }
   }
 
-  private constructor(db: DatabaseSync, lock: FileLock, limits: BatchLimits) {
+  private constructor(db: DatabaseSync, lock: FileLock, limits: BatchLimits, blobs: DirectoryBlobs) {
+    this.blobs = blobs;
     this.#db = db;
     this.#limits = limits;
     this.#lock = lock;
@@ -67,6 +70,17 @@ export class SqliteSource implements SourceEnd {
 
   async count({ name }: MovedTable): Promise<number> {
     return this.#db.prepare(`SELECT count(*) AS count FROM ${quoted(name)}`).get()!.count as number;
+  }
+
+  async countBlobs(): Promise<number> {
+    return this.#db.prepare('SELECT count(DISTINCT blob_id) AS count FROM blob_refs').get()!.count as number;
+  }
+
+  async blobIds(after: string | undefined, limit: number): Promise<string[]> {
+    const rows = this.#db
+      .prepare('SELECT DISTINCT blob_id FROM blob_refs WHERE blob_id > ? ORDER BY blob_id LIMIT ?')
+      .all(after ?? '', limit);
+    return rows.map((row) => row.blob_id as string);
   }
 
   async counters(): Promise<Counters> {

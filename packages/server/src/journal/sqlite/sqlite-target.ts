@@ -1,6 +1,7 @@
 /** A SQLite store as the target of a move (`../moving/store-ends.ts`): creates its file, or continues to fill it. */
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { blobsBeside, DirectoryBlobs } from '../../blobs/directory-blobs.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import { makeDirectory } from '../../files/make-directory.ts';
 import { makePrivate } from '../../files/private-file.ts';
@@ -22,6 +23,7 @@ import { type Statements, statementsOf } from './statements.ts';
 export class SqliteTarget implements TargetEnd {
   readonly takesZeroCharacters = true;
   readonly shape: StoreShape;
+  readonly blobs: DirectoryBlobs;
   readonly #db: DatabaseSync;
   readonly #lock: FileLock;
   readonly #statement: Statements;
@@ -36,7 +38,7 @@ export class SqliteTarget implements TargetEnd {
       db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
       expectNoOtherSchema(db);
       migrate(db);
-      return new SqliteTarget(db, lock);
+      return new SqliteTarget(db, lock, new DirectoryBlobs({ path: blobsBeside(path) }));
     } catch (error) {
       db?.close();
       lock.release();
@@ -47,7 +49,8 @@ export class SqliteTarget implements TargetEnd {
     }
   }
 
-  private constructor(db: DatabaseSync, lock: FileLock) {
+  private constructor(db: DatabaseSync, lock: FileLock, blobs: DirectoryBlobs) {
+    this.blobs = blobs;
     this.#db = db;
     this.#lock = lock;
     this.#statement = statementsOf(db);

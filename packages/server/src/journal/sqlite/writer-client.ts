@@ -42,6 +42,7 @@ export class WriterClient {
   readonly #onError = (error: Error) => this.#fail(error);
   readonly #onExit = () => this.#finish(true);
   #depth: QueueDepth = { queued: 0, leased: 0 };
+  #mark = 0;
   #lastError: StoreHealth['lastError'] = null;
   #outbox: WriteRequest[] = [];
   #nextId = 0;
@@ -78,6 +79,11 @@ export class WriterClient {
   /** As of the last commit. */
   get depth(): QueueDepth {
     return this.#depth;
+  }
+
+  /** Every change that was committed by then has a lower mark. */
+  get nextMark(): number {
+    return this.#mark;
   }
 
   get lastError(): StoreHealth['lastError'] {
@@ -137,9 +143,10 @@ export class WriterClient {
 
   #receive(message: FromWriter): void {
     if (message.type === 'closed') this.#finish(false);
-    if (message.type === 'ready') this.#depth = message.depth;
-    if (message.type !== 'done') return;
+    if (message.type !== 'ready' && message.type !== 'done') return;
     this.#depth = message.depth;
+    this.#mark = message.mark;
+    if (message.type === 'ready') return;
     this.#report({ fact: 'journal.commit', ...message.commit });
     for (const response of message.responses) {
       const pending = this.#pending.get(response.id);

@@ -4,7 +4,16 @@ import { LeaseLostError, type QueueDepth, UnseenPostError } from '../journal.ts'
 import type { SqliteWriter } from './writer.ts';
 
 /** The parts of the writer that are classes of their own. */
-const PARTS = ['sessions', 'conversations', 'outbox', 'responses', 'jobs', 'approvals'] as const;
+const PARTS = [
+  'sessions',
+  'conversations',
+  'outbox',
+  'responses',
+  'jobs',
+  'approvals',
+  'contents',
+  'files',
+] as const;
 type Part = (typeof PARTS)[number];
 
 /**
@@ -62,12 +71,15 @@ export interface WriteFailure {
   param?: string | null;
 }
 
-/** `depth` is the queue at that commit: callers do not have to wait for the disk to know it. */
+/**
+ * `depth` is the queue at that commit: callers do not have to wait for the disk to know it. `mark` is the one that the
+ * next change will get.
+ */
 export type FromWriter =
-  | { type: 'ready'; depth: QueueDepth }
+  | { type: 'ready'; depth: QueueDepth; mark: number }
   | { type: 'failed'; message: string }
   | { type: 'closed' }
-  | { type: 'done'; responses: WriteResponse[]; depth: QueueDepth; commit: CommitMeasure };
+  | { type: 'done'; responses: WriteResponse[]; depth: QueueDepth; mark: number; commit: CommitMeasure };
 
 export interface CommitMeasure {
   durationMs: number;

@@ -40,7 +40,7 @@ function begin(path: string): void {
   try {
     const { db, writer } = open(path);
     receive = serve(db, writer);
-    send({ type: 'ready', depth: writer.queue.depth });
+    send({ type: 'ready', depth: writer.queue.depth, mark: writer.marks.next });
   } catch (error) {
     send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
   }
@@ -70,7 +70,7 @@ function serve(db: DatabaseSync, writer: SqliteWriter): (message: ToWriter) => v
     }
     while (waiting.length > 0) {
       const { responses, commit } = measuredCommit(db, writer, waiting.splice(0, GROUP_MAX));
-      send({ type: 'done', responses, depth: writer.queue.depth, commit });
+      send({ type: 'done', responses, depth: writer.queue.depth, mark: writer.marks.next, commit });
     }
     if (closing) {
       db.close();
@@ -101,6 +101,7 @@ function commitGroup(
   const mark = writer.queue.mark();
   const writtenBefore = writer.recordsWritten;
   try {
+    writer.marks.reserve();
     db.exec('BEGIN IMMEDIATE');
     const responses = group.map((request) => attempt(db, writer, request));
     const writes = writer.recordsWritten > writtenBefore;

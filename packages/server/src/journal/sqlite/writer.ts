@@ -21,6 +21,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import { type RunRow, toState, toStoredRun } from '../rows.ts';
 import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
 import { ApprovalsWriter } from './approvals-writer.ts';
+import { ChangeMarks } from './change-marks.ts';
 import { ClaimOrder } from './claim-order.ts';
 import { ConversationsWriter } from './conversations-writer.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
@@ -29,6 +30,8 @@ import { OutboxWriter } from './outbox-writer.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { ResponsesWriter } from './responses-writer.ts';
 import { SessionsWriter } from './sessions-writer.ts';
+import { ContentsWriter } from './sqlite-contents.ts';
+import { FilesWriter } from './sqlite-files.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 /** About the size of a step's records: with less room on the disk a run cannot continue. */
@@ -44,6 +47,7 @@ export interface Appended {
 export class SqliteWriter {
   /** Part of the transaction although it is in memory: the caller rolls it back. */
   readonly queue = new QueueCounts();
+  readonly marks: ChangeMarks;
   /** Since it was opened, including those of transactions that were rolled back. */
   recordsWritten = 0;
   readonly sessions: SessionsWriter;
@@ -52,6 +56,8 @@ export class SqliteWriter {
   readonly responses: ResponsesWriter;
   readonly jobs: JobsWriter;
   readonly approvals: ApprovalsWriter;
+  readonly contents: ContentsWriter;
+  readonly files: FilesWriter;
   readonly #statement: Statements;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -65,6 +71,9 @@ export class SqliteWriter {
     this.responses = new ResponsesWriter(this.#statement, this.sessions);
     this.jobs = new JobsWriter(this.#statement);
     this.approvals = new ApprovalsWriter(this.#statement);
+    this.contents = new ContentsWriter(this.#statement);
+    this.files = new FilesWriter(this.#statement, this.contents);
+    this.marks = new ChangeMarks(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -87,12 +96,13 @@ export class SqliteWriter {
     if (run.job !== undefined && !this.jobs.admits(run.job)) return { kind: 'job_changed' };
     const excess = this.#excess(run.owner, limits);
     if (excess > 0) return { kind: 'queue_full', excess };
+    this.contents.hold(`run:${run.runId}`, run.blobs ?? [], now);
     const sessionId = this.responses.sessionOf(run, now);
     const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: now } as const;
     const state = foldRecord(INITIAL_STATE, accepted);
     const { lastInsertRowid } = this.#run(
-      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, job_id, state)
-       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?)`,
+      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, job_id, state, changed)
+       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?, ?)`,
       run.runId,
       run.owner,
       sessionId,
@@ -101,6 +111,7 @@ export class SqliteWriter {
       now,
       run.job?.jobId ?? null,
       JSON.stringify(state),
+      this.marks.take(),
     );
     this.#insertRecord(Number(lastInsertRowid), accepted);
     if (idempotency !== undefined) this.#keys.add(run.owner, idempotency, run.runId, now);
@@ -228,8 +239,9 @@ export class SqliteWriter {
     return rows.map((row) => row.run_id);
   }
 
-  evict(runIds: readonly string[], now: number): void {
+  evict(runIds: readonly string[], now: number): string[] {
     this.#keys.sweep(now);
+    const unneeded: string[] = [];
     for (const runId of runIds) {
       const row = this.#findRun(runId);
       if (row === undefined || row.finished_at === null) continue;
@@ -243,7 +255,9 @@ export class SqliteWriter {
       if (this.sessions.find(row.owner, runId) === undefined) {
         this.approvals.sessionEnded(row.owner, runId);
       }
+      unneeded.push(...this.contents.drop(`run:${runId}`));
     }
+    return unneeded;
   }
 
   probe(now: number): void {
@@ -282,20 +296,23 @@ export class SqliteWriter {
     for (const record of stored) this.#insertRecord(row.n, record);
     this.outbox.announce(row, stored, now);
     this.approvals.decided(row.owner, after.decisions);
+    const mark = this.marks.take();
     if (state === before) {
       this.#run(
-        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ? WHERE n = ?',
+        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, changed = ? WHERE n = ?',
         after.updatedAt,
         after.nextPos,
         after.nextSeq,
+        mark,
         row.n,
       );
     } else {
       this.#run(
-        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, status = ?, state = ? WHERE n = ?',
+        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, changed = ?, status = ?, state = ? WHERE n = ?',
         after.updatedAt,
         after.nextPos,
         after.nextSeq,
+        mark,
         state.status,
         JSON.stringify(state),
         row.n,
@@ -308,8 +325,9 @@ export class SqliteWriter {
     }
     if (after.finished) {
       this.#run(
-        'UPDATE runs SET finished_at = ?, lease_owner = NULL, lease_until = NULL WHERE n = ?',
+        'UPDATE runs SET finished_at = ?, lease_owner = NULL, lease_until = NULL, settled = ? WHERE n = ?',
         after.updatedAt,
+        mark,
         row.n,
       );
       this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);

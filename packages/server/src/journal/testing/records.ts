@@ -2,6 +2,7 @@
 import { type ApprovalRequest, createRunId, type Usage } from '@talaria/protocol';
 import type { NewJob } from '../jobs.ts';
 import type { Claim, Journal, NewRun } from '../journal.ts';
+import type { AssistantPart, FinishReason } from '../messages.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from '../records.ts';
 
 export class TestClock {
@@ -96,10 +97,27 @@ export const contextCut = (omitted: number): NewRecord => ({
 });
 export const resumed = (): NewRecord => ({ event: 'run.resumed', public: {} });
 
-export const step = (used: Usage = usage(2, 1)): NewRecord => ({
-  event: 'step.completed',
-  private: { content: [{ type: 'text', text: 'x' }], usage: used, reason: 'stop' },
-});
+/** The end of a step as the agent records it. */
+export function stepRecord(
+  content: AssistantPart[],
+  used: Usage = usage(2, 1),
+  reason: FinishReason = 'stop',
+): NewRecord {
+  return {
+    event: 'step.completed',
+    public: { step: 1, duration: 0.5, usage: used, finish_reason: reason },
+    private: { content, usage: used, reason },
+  };
+}
+
+export const step = (used?: Usage): NewRecord => stepRecord([{ type: 'text', text: 'x' }], used);
+
+/** As earlier versions recorded it: a step ended without an event. */
+export function privateStep(record: NewRecord): NewRecord {
+  if (record.event !== 'step.completed') return record;
+  const { public: _, ...rest } = record;
+  return rest as NewRecord;
+}
 
 export const toolStarted = (callId = 'call_1'): NewRecord => ({
   event: 'tool.started',

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { SESSION_FLAGS } from '../../sessions.ts';
 import { quoted, readShape } from '../../sqlite/catalog.ts';
 import { migrate } from '../../sqlite/migrations.ts';
-import { NOT_MOVED } from '../moved-tables.ts';
+import { isMoved } from '../moved-tables.ts';
 
 type Value = number | bigint | string | Uint8Array | null;
 
@@ -55,7 +55,7 @@ export function fillStore(path: string, { rows, seed }: { rows: number; seed: nu
   migrate(db);
   db.exec('BEGIN');
   for (const [table, { columns, key }] of readShape(db).tables) {
-    if (table in NOT_MOVED) continue;
+    if (!isMoved(table)) continue;
     const required = requiredColumns(db, table);
     const row = fc.tuple(
       ...[...columns].map(([column, kind]) => {
@@ -95,8 +95,7 @@ export type Dump = Record<string, unknown[][]>;
 export function dumpSqlite(path: string): Dump {
   using db = new DatabaseSync(path, { readOnly: true });
   const dump: Dump = {};
-  for (const [table, { columns }] of readShape(db).tables) {
-    if (table in NOT_MOVED) continue;
+  for (const [table, columns] of movedColumns(db)) {
     const statement = db.prepare(
       `SELECT ${[...columns.keys()].map(quoted).join(', ')} FROM ${quoted(table)}`,
     );
@@ -112,8 +111,7 @@ export async function dumpPostgres(url: string, like: string): Promise<Dump> {
   const client = new pg.Client(url);
   await client.connect();
   const dump: Dump = {};
-  for (const [table, { columns }] of readShape(db).tables) {
-    if (table in NOT_MOVED) continue;
+  for (const [table, columns] of movedColumns(db)) {
     const { rows } = await client.query({
       text: `SELECT ${[...columns.keys()].map(quoted).join(', ')} FROM ${quoted(table)}`,
       rowMode: 'array',
@@ -129,6 +127,12 @@ export async function dumpPostgres(url: string, like: string): Promise<Dump> {
   }
   await client.end();
   return dump;
+}
+
+function movedColumns(db: DatabaseSync): [table: string, columns: Map<string, string>][] {
+  return [...readShape(db).tables]
+    .filter(([table]) => isMoved(table))
+    .map(([table, { columns }]) => [table, new Map([...columns].filter(([name]) => isMoved(table, name)))]);
 }
 
 function comparable(value: unknown): unknown {

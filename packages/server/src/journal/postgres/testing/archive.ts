@@ -36,7 +36,7 @@ export async function fillArchive(url: string): Promise<void> {
     const now = '(extract(epoch FROM now()) * 1000)::bigint';
     await fill(
       `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, finished_at, next_pos, next_seq,
-                         epoch, lease_owner, lease_until, state)
+                         epoch, lease_owner, lease_until, settled, state)
        SELECT 'run_' || i, 'owner_' || i % ${owners}, 'session_' || i % ${sessions},
               CASE WHEN i > ${finished + leased} THEN 'started' WHEN i > ${finished} THEN 'running'
                    WHEN i % 10 = 0 THEN 'failed' ELSE 'completed' END,
@@ -44,7 +44,7 @@ export async function fillArchive(url: string): Promise<void> {
               CASE WHEN i > ${finished + leased} THEN 0 ELSE 1 END,
               CASE WHEN i BETWEEN ${finished + 1} AND ${finished + leased} THEN 'another' END,
               CASE WHEN i BETWEEN ${finished + 1} AND ${finished + leased} THEN ${now} + 3600000 END,
-              CASE WHEN i <= ${finished} THEN $1 ELSE $2 END
+              CASE WHEN i <= ${finished} THEN i::text::xid8 END, CASE WHEN i <= ${finished} THEN $1 ELSE $2 END
          FROM (SELECT i, ${now} - (${runs} - i) * 1000 AS t FROM generate_series (1, ${runs}) i) r`,
       [endedState, newState],
     );
@@ -115,6 +115,17 @@ export async function fillArchive(url: string): Promise<void> {
     await fill(
       `INSERT INTO workspace_snapshot_chunks SELECT run_id, snapshot_id, 0, '\\x00' FROM workspace_snapshots`,
     );
+    await fill(
+      `INSERT INTO files (file_id, owner, filename, purpose, bytes, sha256, blob_id, created_at)
+       SELECT 'file-' || n, owner, 'a.txt', 'user_data', 100, '', md5('file-' || n), created_at FROM runs`,
+    );
+    await fill('INSERT INTO file_totals SELECT owner, count(*), sum(bytes) FROM files GROUP BY owner');
+    await fill(
+      `INSERT INTO blob_refs SELECT 'file:' || file_id, blob_id FROM files
+        UNION ALL SELECT 'run:' || run_id, md5(run_id || i) FROM runs, generate_series (1, 4) i`,
+    );
+    await fill('INSERT INTO blobs SELECT blob_id, 1, 0 FROM blob_refs');
+    await fill(`INSERT INTO blob_chunks SELECT blob_id, 0, '\\x00' FROM blobs`);
     await fill('VACUUM ANALYZE');
   } finally {
     await client.end();

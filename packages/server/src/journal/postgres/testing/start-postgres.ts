@@ -78,7 +78,8 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
       const name = `test_${databases}`;
       const client = new Client(urlOf('postgres'));
       await client.connect();
-      await client.query(`CREATE DATABASE ${name}`);
+      // Copying the files takes a quarter of the time of writing their pages to the log, which is the default.
+      await client.query(`CREATE DATABASE ${name} STRATEGY file_copy`);
       await client.end();
       return urlOf(name);
     },
