@@ -3,11 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Message, ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from '../journal/records.ts';
+import { stepRecord } from '../journal/testing/records.ts';
 import { Progress } from './progress.ts';
 
 const USAGE = { input_tokens: 2, output_tokens: 1, total_tokens: 3 };
 
-function log(records: NewRecord[]): LogRecord[] {
+function log(records: readonly (NewRecord | LogRecord)[]): LogRecord[] {
   return records.map((record, pos) => ({ ...record, pos, seq: null, at: 1000 + pos }) as LogRecord);
 }
 
@@ -20,7 +21,7 @@ const call = (id: string): ToolCallPart => ({ type: 'tool_call', id, tool: 'term
 
 function step(...calls: string[]): NewRecord {
   const content = calls.length > 0 ? calls.map(call) : [{ type: 'text' as const, text: 'answer' }];
-  return { event: 'step.completed', private: { content, usage: USAGE, reason: 'stop' } };
+  return stepRecord(content, USAGE);
 }
 
 function started(id: string, gated = false): NewRecord {

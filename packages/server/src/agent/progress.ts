@@ -62,6 +62,8 @@ export class Progress {
   contextRange: ContextRange | undefined;
   /** How many messages before those no model can see any more. */
   skipped = 0;
+  /** What the workspace begins with is in place. */
+  isPrepared = false;
   /** Where the conversation is cut for the model; see context/cut.ts. */
   cut = 0;
   /** The conversation since the prompt, without the open calls of the last step. */
@@ -127,6 +129,9 @@ export class Progress {
           this.contextRange = record.private.session;
           this.skipped = record.private.skipped ?? 0;
         } else this.context = record.private.messages;
+        break;
+      case 'workspace.prepared':
+        this.isPrepared = true;
         break;
       case 'context.cut':
         this.cut = record.private.before;

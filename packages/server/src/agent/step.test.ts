@@ -95,6 +95,26 @@ describe('a step that works', () => {
     expect(run.progress.answer).toMatchObject({ content: [{ text: 'hello' }], reason: 'stop' });
   });
 
+  test('tells how long the model took, without failed attempts, and what this step alone used', async () => {
+    let now = 1000;
+    const takes = (ms: number, play: Play): Play =>
+      async function* (request) {
+        now += ms;
+        yield* play(request);
+      };
+    const usage = { input_tokens: 7, output_tokens: 3, total_tokens: 10 };
+    const ends = says({ ...finish('a'), usage, reason: 'length' } as StepPart);
+    const { run, records } = agentRun([takes(9000, fails(passing)), takes(2500, ends), takes(500, ends)], {
+      now: () => now,
+    });
+    await streamStep(run);
+    await streamStep(run);
+    expect(records.map(({ public: shown }) => shown)).toEqual([
+      { step: 1, duration: 2.5, usage, finish_reason: 'length' },
+      { step: 2, duration: 0.5, usage, finish_reason: 'length' },
+    ]);
+  });
+
   test('reasoning is shown in one piece, at its place between the text', async () => {
     const { run, events } = agentRun([
       says(

@@ -27,11 +27,13 @@ export async function streamStep(run: AgentRun): Promise<void> {
     const shown = { anything: false };
     await fitContext(run);
     try {
-      const finish = await measured(run, () => attemptStep(run, shown));
+      const { finish, duration } = await measured(run, () => attemptStep(run, shown));
+      const { content, usage, reason } = finish;
       failpoint('step.before-append');
       await run.append({
         event: 'step.completed',
-        private: { content: finish.content, usage: finish.usage, reason: finish.reason },
+        public: { step: run.progress.steps + 1, duration, usage, finish_reason: reason },
+        private: { content, usage, reason },
       });
       failpoint('step.after-append');
       return;
@@ -51,14 +53,18 @@ export async function streamStep(run: AgentRun): Promise<void> {
   }
 }
 
-/** Reports how the call of the model went, and passes its result or error on. */
-async function measured(run: AgentRun, attempt: () => Promise<StepFinish>): Promise<StepFinish> {
+/** Reports how the call of the model went. Passes its error on, or its result with the seconds that it took. */
+async function measured(
+  run: AgentRun,
+  attempt: () => Promise<StepFinish>,
+): Promise<{ finish: StepFinish; duration: number }> {
   const startedAt = run.now();
   try {
     const finish = await attempt();
     const { usage, reason: finishReason } = finish;
-    run.stepEnded({ startedAt, endedAt: run.now(), outcome: 'completed', usage, finishReason });
-    return finish;
+    const endedAt = run.now();
+    run.stepEnded({ startedAt, endedAt, outcome: 'completed', usage, finishReason });
+    return { finish, duration: Math.max(0, endedAt - startedAt) / 1000 };
   } catch (error) {
     run.stepEnded({ startedAt, endedAt: run.now(), outcome: outcomeOf(run, error), usage: NO_USAGE });
     throw error;

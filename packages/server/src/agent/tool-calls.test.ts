@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
+import { stepRecord } from '../journal/testing/records.ts';
 import { Secrets } from '../secrets/secrets.ts';
 import type { AgentRun } from './agent-run.ts';
 import { Progress } from './progress.ts';
@@ -149,8 +150,7 @@ function agentRun(options: {
   return {
     ...run,
     step(...content: ToolCallPart[]): void {
-      const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
-      append({ event: 'step.completed', private: { content, usage, reason: 'tool_calls' } });
+      append(stepRecord(content, undefined, 'tool_calls'));
     },
     complete(toolCallId: string): void {
       append({

@@ -19,6 +19,10 @@ export const BACKENDS = {
     where: 'in Docker containers (docs/docker.md)',
     fix: 'See docs/docker.md, or use TALARIA_BACKEND=local',
   },
+  kubernetes: {
+    where: 'in pods of a Kubernetes cluster (docs/kubernetes.md)',
+    fix: 'See docs/kubernetes.md, or use TALARIA_BACKEND=local',
+  },
   modal: {
     where: 'in sandboxes of Modal (docs/modal.md)',
     fix: 'See docs/modal.md, or use TALARIA_BACKEND=local',
@@ -32,9 +36,6 @@ export const BACKENDS = {
 export type BackendName = keyof typeof BACKENDS;
 
 export const BACKEND_NAMES = Object.keys(BACKENDS) as BackendName[];
-
-/** Planned and not built yet: the error for these names says so. */
-export const PLANNED_BACKENDS: readonly string[] = ['kubernetes'];
 
 export function whereToolsRun(): string {
   const places = Object.values<BackendFacts>(BACKENDS).map(({ where }) => where);

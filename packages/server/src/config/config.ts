@@ -1,9 +1,11 @@
 /**
  * The configuration of a server: the values of the table, related settings joined, and the rules between settings.
  */
+
 import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
 import { CONTAINER_SETTINGS, checkBackend, neededContainers } from './containers.ts';
+import { directoryProblems } from './directories.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
@@ -115,6 +117,17 @@ export function assembleConfig(
     const backend = checkBackend(config, label);
     problems.push(...backend.problems);
     warnings.push(...backend.warnings);
+  }
+  if (keysKnown && !failed.has('directories') && !failed.has('dataDir')) {
+    const keys = apiKeys.map(({ name }) => name);
+    const { dataDir, backend } = config;
+    const found = directoryProblems(config.directories, {
+      dataDir,
+      keys,
+      backend,
+      works: config.role !== 'http',
+    });
+    problems.push(...found.map((problem) => `${label('directories')}: ${problem}`));
   }
   if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {
     const webhooks = checkWebhooks(config, label);

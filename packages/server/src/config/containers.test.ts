@@ -26,6 +26,43 @@ describe('a backend with containers', () => {
     ]);
   });
 
+  it('on Kubernetes needs an image, one slot per container, and labels and taints in their form', () => {
+    const kubernetes = { TALARIA_BACKEND: 'kubernetes' };
+    expect(problemsOf({ env: kubernetes })).toEqual([
+      expect.stringContaining('set TALARIA_KUBERNETES_IMAGE'),
+    ]);
+    const image = { ...kubernetes, TALARIA_KUBERNETES_IMAGE: 'sandbox:1' };
+    expect(load({ env: image }).config).toMatchObject({
+      backend: 'kubernetes',
+      kubernetesImage: 'sandbox:1',
+    });
+    expect(problemsOf({ env: { ...image, TALARIA_SLOTS_PER_CONTAINER: '2' } })).toEqual([
+      expect.stringMatching(/^TALARIA_SLOTS_PER_CONTAINER is 2; allowed: 1/),
+    ]);
+    expect(
+      problemsOf({
+        env: {
+          ...image,
+          TALARIA_KUBERNETES_NODE_SELECTOR: 'pool=a, b',
+          TALARIA_KUBERNETES_TOLERATIONS: 'a:NoSchedule, b=c:Never',
+        },
+      }),
+    ).toEqual([
+      'TALARIA_KUBERNETES_NODE_SELECTOR has "b"; allowed: label=value, separated by commas',
+      expect.stringMatching(/^TALARIA_KUBERNETES_TOLERATIONS has "b=c:Never"; allowed: key, /),
+    ]);
+  });
+
+  it('reports a constraint of Nomad that is none', () => {
+    const nomad = { TALARIA_BACKEND: 'nomad', TALARIA_NOMAD_DRIVER: 'raw_exec' };
+    const constraints = (text: string) => problemsOf({ env: { ...nomad, TALARIA_NOMAD_CONSTRAINTS: text } });
+    expect(constraints('node.class = a; node.class=b')).toEqual([
+      expect.stringMatching(/^TALARIA_NOMAD_CONSTRAINTS has "node.class=b"; allowed: an attribute, /),
+    ]);
+    // Some operators have no value.
+    expect(constraints('meta.a is_set; attr.cpu.arch = amd64')).toEqual([]);
+  });
+
   it('has by default as many containers as its runs need', () => {
     const containers = (env: Record<string, string>) =>
       load({ env: { ...DOCKER, ...env } }).config.maxContainers;

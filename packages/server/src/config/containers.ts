@@ -1,4 +1,5 @@
 /** Rules between the settings of the backends. */
+import { listOf } from '../basics/list-of.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 
 type ContainerValues = Pick<SettingValues, (typeof CONTAINER_SETTINGS)[number]>;
@@ -7,11 +8,15 @@ export const CONTAINER_SETTINGS = [
   'backend',
   'dockerImage',
   'dockerHost',
+  'kubernetesImage',
+  'kubernetesNodeSelector',
+  'kubernetesTolerations',
   'modalTokenId',
   'modalTokenSecret',
   'nomadDriver',
   'nomadImage',
   'nomadAddress',
+  'nomadConstraints',
   'slotsPerContainer',
   'minContainers',
   'maxContainers',
@@ -44,6 +49,10 @@ export function checkBackend(values: Values, label: Label): Found {
     case 'docker': {
       const { problems, warnings } = checkContainers(values, label);
       return { problems: [...checkDocker(values, label), ...problems], warnings };
+    }
+    case 'kubernetes': {
+      const { problems, warnings } = checkContainers(values, label);
+      return { problems: [...checkKubernetes(values, label), ...problems], warnings };
     }
     case 'modal': {
       const { problems, warnings } = checkContainers(values, label);
@@ -81,11 +90,47 @@ function checkDocker({ dockerImage, dockerHost }: Values, label: Label): string[
   return problems;
 }
 
+function checkKubernetes(values: Values, label: Label): string[] {
+  const {
+    kubernetesImage,
+    kubernetesNodeSelector = '',
+    kubernetesTolerations = '',
+    slotsPerContainer,
+  } = values;
+  const problems: string[] = [];
+  if (kubernetesImage === undefined) {
+    problems.push(
+      `${label('backend')} is kubernetes and no image is named; set ${label('kubernetesImage')} to one that talaria sandbox-image made (docs/kubernetes.md)`,
+    );
+  }
+  if (slotsPerContainer > 1) {
+    problems.push(
+      `${label('slotsPerContainer')} is ${slotsPerContainer}; allowed: 1, because runs in one pod cannot be kept apart`,
+    );
+  }
+  for (const part of listOf(kubernetesNodeSelector, ','))
+    if (!/^[^=]+=[^=]*$/.test(part))
+      problems.push(
+        `${label('kubernetesNodeSelector')} has "${part}"; allowed: label=value, separated by commas`,
+      );
+  for (const part of listOf(kubernetesTolerations, ','))
+    if (!/^[^=:]+(=[^=:]*)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$/.test(part))
+      problems.push(
+        `${label('kubernetesTolerations')} has "${part}"; allowed: key, key=value, or either with :NoSchedule, :PreferNoSchedule or :NoExecute, separated by commas`,
+      );
+  return problems;
+}
+
 function checkNomad(
-  { nomadDriver, nomadImage, nomadAddress, slotsPerContainer }: Values,
+  { nomadDriver, nomadImage, nomadAddress, nomadConstraints = '', slotsPerContainer }: Values,
   label: Label,
 ): string[] {
   const problems: string[] = [];
+  for (const part of listOf(nomadConstraints, ';'))
+    if (!/^\S+\s+\S+(\s+\S.*)?$/.test(part))
+      problems.push(
+        `${label('nomadConstraints')} has "${part}"; allowed: an attribute, an operator and a value with spaces between them, such as node.class = sandbox, separated by semicolons`,
+      );
   if (nomadDriver === 'docker' && nomadImage === undefined) {
     problems.push(
       `${label('backend')} is nomad and no image is named; set ${label('nomadImage')} to one that talaria sandbox-image made (docs/nomad.md), or ${label('nomadDriver')} to raw_exec`,

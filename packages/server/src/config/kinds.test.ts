@@ -87,9 +87,9 @@ describe('choices', () => {
     expect(load({ env: { TALARIA_LOG_LEVEL: 'WARN' } }).config.logLevel).toBe('warn');
   });
 
-  it('say that kubernetes is not supported yet', () => {
-    expect(problemsOf({ argv: ['--backend', 'kubernetes'] })).toEqual([
-      '--backend is "kubernetes": not supported yet in this version; allowed: local, docker, modal or nomad',
+  it('say which words there are', () => {
+    expect(problemsOf({ argv: ['--backend', 'firecracker'] })).toEqual([
+      '--backend is "firecracker"; allowed: local, docker, kubernetes, modal or nomad',
     ]);
   });
 });

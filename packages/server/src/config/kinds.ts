@@ -146,18 +146,14 @@ export function boolean(): Kind<boolean> {
  * One of a few words. `planned` words are names users will meet in the documentation of later versions: they
  * are refused like any other, but with the true reason.
  */
-export function choice<const T extends string>(
-  words: readonly T[],
-  planned: readonly string[] = [],
-): Kind<T> {
+export function choice<const T extends string>(words: readonly T[]): Kind<T> {
   return textKind<T>({
     name: words.join(' | '),
     allowed: listWords(words),
     read(text) {
       const word = text.trim().toLowerCase();
       const known = words.find((candidate) => candidate === word);
-      if (known !== undefined) return { value: known };
-      return planned.includes(word) ? { refused: 'not supported yet in this version' } : REFUSED;
+      return known === undefined ? REFUSED : { value: known };
     },
     format: (value) => value,
   });

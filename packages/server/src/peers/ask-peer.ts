@@ -6,8 +6,9 @@
  * A connection is used once: a kept one might be lost at the moment in which it is used again, and a second attempt
  * would cost more than a new connection between nearby machines.
  */
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { Readable } from 'node:stream';
 import type { KnownServer } from '../journal/peers.ts';
 import { isSame, PEER_HEADER, type PeerSeal } from './peer-seal.ts';
 
@@ -22,6 +23,8 @@ export interface AskPeerOptions {
   /** With its query. */
   path: string;
   headers?: Record<string, string>;
+  /** Sent while the other side takes it. */
+  body?: Readable;
   /** Gives up, also while the response is read. */
   signal?: AbortSignal;
   connectMs?: number;
@@ -34,7 +37,7 @@ export class NoAnswerError extends Error {
 }
 
 export function askPeer(options: AskPeerOptions): Promise<IncomingMessage> {
-  const { seal, server, method, path, headers = {}, signal } = options;
+  const { seal, server, method, path, headers = {}, body, signal } = options;
   const { connectMs = CONNECT_MS, silenceMs = SILENCE_MS } = options;
   // As it is sent: a client may send some characters unescaped, and a URL escapes them.
   const asked = new URL(path, server.url);
@@ -69,6 +72,17 @@ export function askPeer(options: AskPeerOptions): Promise<IncomingMessage> {
     const known = error instanceof NoAnswerError || signal?.aborted;
     reject(known ? error : new NoAnswerError(error.message, { cause: error }));
   });
-  request.end();
+  if (body === undefined) request.end();
+  else sendBody(body, request);
   return promise;
+}
+
+/** Not a pipeline: the response may come before the body is sent, and must be read then. */
+function sendBody(body: Readable, request: ClientRequest): void {
+  body.pipe(request);
+  body.once('error', (error) => request.destroy(error));
+  // A client that leaves in the middle: without its end, the other side does not take the body for complete.
+  body.once('close', () => {
+    if (!body.readableEnded) request.destroy(new NoAnswerError('the client left'));
+  });
 }

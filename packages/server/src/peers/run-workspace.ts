@@ -26,6 +26,8 @@ export interface RunWorkspaceOptions {
 export class RunWorkspace {
   readonly #lease: Lease;
   readonly #options: RunWorkspaceOptions;
+  /** What the run begins with is being put in place. */
+  isPreparing = false;
   #placing: Promise<void> | undefined;
 
   constructor(lease: Lease, options: RunWorkspaceOptions) {

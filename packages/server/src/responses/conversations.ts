@@ -5,6 +5,7 @@ import {
   type HistoryMessage,
   messagesOfItems,
   pairCalls,
+  refuseFiles,
   TalariaError,
 } from '@talaria/protocol';
 import { toMessages } from '../agent/progress.ts';
@@ -136,6 +137,7 @@ export class ConversationAccess {
 
 function messagesOf(items: readonly unknown[]): Message[] {
   const said: HistoryMessage[] = pairCalls(messagesOfItems(items, 'items'));
+  for (const { content } of said) refuseFiles(content, 'a conversation without a run');
   return toMessages(said);
 }
 

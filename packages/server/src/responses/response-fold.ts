@@ -189,6 +189,7 @@ export class ResponseFold {
       case 'run.released':
       case 'run.context':
       case 'run.noticed':
+      case 'workspace.prepared':
       case 'context.cut':
       case 'answer.refused':
       case 'approval.queued':

@@ -29,7 +29,7 @@ interface Kept {
 }
 
 export interface RunSnapshotsOptions {
-  backend: Pick<ToolBackend, 'surveyWorkspace' | 'snapshotWorkspace' | 'restoreWorkspace'>;
+  backend: Pick<ToolBackend, 'captureWorkspace' | 'snapshotWorkspace' | 'restoreWorkspace'>;
   snapshots: WorkspaceSnapshots;
   /** The size of all files together; a larger workspace is not stored. */
   maxBytes: number;
@@ -47,7 +47,7 @@ export class RunSnapshots {
   readonly #lease: Lease;
   readonly #options: RunSnapshotsOptions;
   /** The last stored one, and the state of the workspace then. */
-  #last: { snapshotId: string; fingerprint: string | undefined } | undefined;
+  #last: { snapshotId: string; captureId: string } | undefined;
   #saidTooLarge = false;
 
   constructor({ runId, epoch }: Lease, options: RunSnapshotsOptions) {
@@ -111,21 +111,22 @@ export class RunSnapshots {
   async #keep(pos: number, signal: AbortSignal | undefined): Promise<Kept | undefined> {
     const { backend, snapshots, maxBytes } = this.#options;
     const { runId } = this.#lease;
-    const survey = await backend.surveyWorkspace(runId, { maxEntries: MAX_ENTRIES, signal });
-    if (survey === undefined) return undefined;
-    const { bytes: content, entries, fingerprint } = survey;
-    if (this.#last !== undefined && fingerprint !== undefined && this.#last.fingerprint === fingerprint) {
+    const limits = { maxEntries: MAX_ENTRIES };
+    const capture = await backend.captureWorkspace(runId, { since: this.#last?.captureId, limits, signal });
+    if (capture === undefined) return undefined;
+    const { captureId, bytes: content, isWhole, changed, removed, omitted } = capture;
+    if (this.#last !== undefined && !isWhole && changed.length === 0 && removed.length === 0) {
       const confirmed = await snapshots.confirm(this.#lease, this.#last.snapshotId, pos);
       if (confirmed) return { outcome: 'unchanged', bytes: 0 };
     }
-    if (entries > MAX_ENTRIES || content > maxBytes) {
-      const limits = `${maxBytes} bytes in ${MAX_ENTRIES} entries`;
-      throw new SandboxError('artifact_too_large', `The workspace has more than ${limits}.`);
+    if (content > maxBytes || omitted.some(({ reason }) => reason === 'too_many')) {
+      const most = `${maxBytes} bytes in ${MAX_ENTRIES} entries`;
+      throw new SandboxError('artifact_too_large', `The workspace has more than ${most}.`);
     }
     const snapshot = await backend.snapshotWorkspace(runId, { maxBytes, signal });
     if (snapshot === undefined) return undefined;
     const { snapshotId, bytes } = await snapshots.store(this.#lease, pos, snapshot);
-    this.#last = { snapshotId, fingerprint };
+    this.#last = { snapshotId, captureId };
     return { outcome: 'stored', bytes };
   }
 

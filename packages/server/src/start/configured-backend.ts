@@ -4,6 +4,7 @@
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
+import { kubernetesOptions } from './kubernetes-options.ts';
 import { nomadOptions } from './nomad-options.ts';
 import { configuredLimits } from './sandbox-limits.ts';
 
@@ -46,6 +47,10 @@ export async function configuredBackend(
         dockerHost: config.dockerHost,
         runtime: config.dockerRuntime,
       });
+    }
+    case 'kubernetes': {
+      const { KubernetesBackend } = await import('@talaria/sandbox/kubernetes');
+      return new KubernetesBackend({ ...common, ...kubernetesOptions(config), ...pooling });
     }
     case 'modal': {
       const { ModalBackend } = await import('@talaria/sandbox/modal');

@@ -1,9 +1,16 @@
-/** The configured store. */
+/** The configured store: a journal, and the bytes that it refers to. */
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { blobsBeside, DirectoryBlobs } from '../blobs/directory-blobs.ts';
 import { type Config, describeDatabase } from '../config/index.ts';
 import { whyNotPrivate } from '../files/private-file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import type { Report } from '../telemetry/facts.ts';
+
+export interface Store {
+  journal: Journal;
+  blobs: BlobStore;
+}
 
 export interface StoreOptions {
   /** The name under which this server claims runs. */
@@ -16,11 +23,16 @@ export interface StoreOptions {
 export async function openConfiguredStore(
   { database }: Pick<Config, 'database'>,
   { serverId, report, onFatal }: StoreOptions,
-): Promise<Journal> {
-  if (database.kind === 'sqlite') return SqliteJournal.open({ path: database.path, report, onFatal });
+): Promise<Store> {
+  if (database.kind === 'sqlite') {
+    const { path } = database;
+    const journal = await SqliteJournal.open({ path, report, onFatal });
+    return { journal, blobs: new DirectoryBlobs({ path: blobsBeside(path) }) };
+  }
   // Most servers do not need it, so it is loaded only if configured.
   const { PostgresJournal } = await import('../journal/postgres/postgres-journal.ts');
-  return PostgresJournal.open({ url: database.url, worker: serverId, report });
+  const journal = await PostgresJournal.open({ url: database.url, worker: serverId, report });
+  return { journal, blobs: journal.blobs };
 }
 
 export function storeName({ database }: Pick<Config, 'database'>): string {

@@ -4,11 +4,12 @@
  */
 import { SYSTEM_PROMPT } from '../agent/system-prompt.ts';
 import type { Log } from '../basics/log.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Config } from '../config/index.ts';
 import type { QueuePace } from '../engine/pace.ts';
 import { RunWork } from '../engine/run-work.ts';
-import type { Toolbox, WorkerDependencies } from '../engine/run-worker.ts';
-import type { Journal, Lease } from '../journal/journal.ts';
+import type { WorkerDependencies } from '../engine/run-worker.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import type { Workbench } from './workbench.ts';
@@ -19,7 +20,8 @@ export interface WorkParts {
   workbench: Workbench;
   serverId: string;
   journal: Journal;
-  openTools(lease: Lease): Promise<Toolbox>;
+  blobs: BlobStore;
+  openTools: WorkerDependencies['openTools'];
   beforeEviction(runId: string): Promise<void>;
   pace: QueuePace;
   secrets: Secrets;
@@ -28,9 +30,10 @@ export interface WorkParts {
 }
 
 export function configuredWork(config: Config, parts: WorkParts): RunWork {
-  const { workbench, serverId, beforeEviction, pace } = parts;
+  const { workbench, serverId, blobs, beforeEviction, pace } = parts;
   return new RunWork({
     serverId,
+    blobs,
     dependencies: workerDependencies(config, parts),
     maxConcurrentRuns: config.maxConcurrentRuns,
     leaseMs: config.leaseSeconds * SECOND_MS,

@@ -1,5 +1,6 @@
 /** The settings of Nomad, as its backend takes them. */
 import type { NomadBackendOptions } from '@talaria/sandbox/nomad';
+import { listOf } from '../basics/list-of.ts';
 import type { Config } from '../config/index.ts';
 
 export function nomadOptions(config: Config): Required<Pick<NomadBackendOptions, 'nomad' | 'job'>> {
@@ -26,11 +27,4 @@ export function nomadOptions(config: Config): Required<Pick<NomadBackendOptions,
       memoryMb: config.nomadMemoryMb,
     },
   };
-}
-
-function listOf(text: string, separator: string): string[] {
-  return text
-    .split(separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -16,13 +16,14 @@ import { embeddingsEndpoint } from '../agent/model/embeddings-endpoint.ts';
 import type { Check } from '../basics/check.ts';
 import { version } from '../basics/version.ts';
 import { type Config, configSecrets } from '../config/index.ts';
-import { Engine, type OpenWorkspace } from '../engine/engine.ts';
+import { Engine, type OpenWorkspace, type OpenWriter } from '../engine/engine.ts';
 import { QueuePace } from '../engine/pace.ts';
 import { lockFile } from '../files/file-lock.ts';
 import { makeDirectory } from '../files/make-directory.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { OPEN_OWNER } from '../http/requests/auth.ts';
 import type { SlotService, SlotSource } from '../http/routes/slots.ts';
+import { builtDirectory, readBuiltFiles } from '../http/ui/built-files.ts';
 import { JobScheduler } from '../jobs/job-scheduler.ts';
 import { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import { patientFetch } from '../network/patient-fetch.ts';
@@ -31,11 +32,13 @@ import { PeerGroup } from '../peers/peer-group.ts';
 import { ResponseRuns } from '../responses/response-runs.ts';
 import { keepSnapshot } from '../responses/snapshots.ts';
 import { Secrets } from '../secrets/secrets.ts';
+import { resolveRequest } from '../setup/resolve-workspace.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createToolNames } from '../telemetry/tool-names.ts';
 import { chooseWebhook } from '../webhooks/choose-webhook.ts';
 import { Deliverer } from '../webhooks/deliverer.ts';
 import { checkStore } from './checks/check-store.ts';
+import { configuredFiles } from './configured-files.ts';
 import { configuredSlots } from './configured-slots.ts';
 import { openConfiguredStore, storeName, storeWarnings } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
@@ -82,10 +85,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   // These take a while, mostly waiting for others (a thread, a first command): time to load the telemetry meanwhile.
   const loadingMetrics = import('../telemetry/prometheus/metrics.ts');
   const [store, bench, measuring] = await Promise.allSettled([opening, workbench?.open(), loadingMetrics]);
-  if (store.status === 'fulfilled') opened.defer(() => store.value.close());
+  if (store.status === 'fulfilled') opened.defer(() => store.value.journal.close());
   if (bench.status === 'fulfilled') opened.defer(() => workbench?.close());
   for (const part of [store, bench, measuring]) if (part.status === 'rejected') throw part.reason;
-  const journal = await opening;
+  const { journal, blobs } = await opening;
   const slots = workbench && config.slots ? configuredSlots(config, workbench.backend, log) : undefined;
   opened.defer(() => slots?.drain(0));
 
@@ -124,7 +127,9 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       workbench,
       serverId,
       journal,
-      openTools: (lease) => workbench.openTools(lease, { shared: peers?.places, snapshots }),
+      blobs,
+      openTools: (lease, unprepared) =>
+        workbench.openTools(lease, unprepared, { shared: peers?.places, snapshots, blobs }),
       beforeEviction: (runId) => keepSnapshot(journal, secrets, runId),
       pace,
       secrets,
@@ -138,6 +143,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     allowPrivate: config.webhookAllowPrivate,
   };
   const openWorkspace: OpenWorkspace = async (runId) => workbench?.openWorkspace(runId);
+  const openWriter: OpenWriter = async (runId) => workbench?.openWriter(runId);
   const ignoredSettings = workbench?.model.ignoredSettings ?? [];
   const engine = new Engine({
     journal,
@@ -147,7 +153,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     contextTokens: config.contextTokens,
     secrets,
     openWorkspace,
+    openWriter,
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
+    resolveRequest: (owner, request) =>
+      resolveRequest(owner, request, { files: journal.files, directories: config.directories }),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),
     clientSettings: config.clientModelSettings.filter((name) => !ignoredSettings.includes(name)),
     pace,
@@ -191,8 +200,11 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     peers: peers && {
       ...peers.identity,
       openWorkspace,
+      openWriter,
+      maxFileBytes: config.maxFileBytes,
       isTakenUp: (runId) => peers.isTakenUp(runId),
     },
+    ui: config.ui ? readBuiltFiles(builtDirectory()) : undefined,
     slots: slotSource(role, slots && { slots, files: workbench!.backend, mask: secrets.mask }),
     api:
       role === 'work'
@@ -205,6 +217,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
               modelName: config.modelName,
               maxStored: config.maxStoredResponses,
             }),
+            files: configuredFiles(config, { journal, blobs }),
             jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
             modelName: config.modelName,
             embeddings: {
@@ -213,6 +226,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
               fetch: patientFetch,
               mask: secrets.mask,
             },
+            maxFileBytes: config.maxFileBytes,
             subscriberBufferBytes: config.subscriberBufferBytes,
             inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
             tellApprovals: config.tellApprovals,

@@ -12,6 +12,7 @@ import {
   type ToolBackend,
   ToolExecutor,
   type WorkspaceReader,
+  type WorkspaceWriter,
 } from '@talaria/sandbox';
 import { parseRule } from '../agent/approvals/command-rules.ts';
 import { createGate, type Gate } from '../agent/approvals/gate.ts';
@@ -22,6 +23,7 @@ import { todo } from '../agent/tools/todo.ts';
 import { type Tool, ToolSet } from '../agent/tools/tool.ts';
 import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Config } from '../config/index.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
 import type { Lease } from '../journal/journal.ts';
@@ -31,6 +33,8 @@ import { McpServers } from '../mcp/mcp-servers.ts';
 import type { LocalWorkspaces } from '../peers/left-workspaces.ts';
 import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import type { RunCommand } from '../setup/git/clone.ts';
+import { WorkspacePreparer } from '../setup/workspace-preparer.ts';
 import { RunSnapshots } from '../snapshots/run-snapshots.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { createToolNames, type ToolNames } from '../telemetry/tool-names.ts';
@@ -41,10 +45,13 @@ import { configuredModel } from './configured-model.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
 import type { WorkDescription } from './server-handle.ts';
 
+const MB = 1024 * 1024;
+
 /** What is known about workspaces on other machines; nothing if no other server can have worked on a run. */
 export interface Elsewhere {
   shared: SharedPlaces | undefined;
   snapshots: WorkspaceSnapshots | undefined;
+  blobs: BlobStore;
 }
 
 export interface WorkbenchOptions {
@@ -60,9 +67,12 @@ export class Workbench {
   readonly #config: Config;
   readonly #log: Log;
   readonly #report: Report;
+  readonly #secrets: Secrets;
   readonly #backend: ToolBackend;
   readonly #executor: ToolExecutor;
   readonly #mcp: McpServers;
+  /** The runs that are worked on here. */
+  readonly #worked = new Map<string, RunWorkspace>();
 
   static async make(config: Config, options: WorkbenchOptions): Promise<Workbench> {
     const { secrets, log } = options;
@@ -80,6 +90,7 @@ export class Workbench {
     this.#config = config;
     this.#log = log;
     this.#report = report;
+    this.#secrets = secrets;
     this.model = model;
     this.#backend = backend;
     this.#executor = new ToolExecutor(this.#backend);
@@ -140,6 +151,17 @@ export class Workbench {
     return this.#backend.openWorkspace(runId);
   }
 
+  /** Undefined for a run that has no workspace here and is not worked on here. */
+  async openWriter(runId: string): Promise<WorkspaceWriter | undefined> {
+    const existing = await this.#backend.openWriter(runId);
+    const place = this.#worked.get(runId);
+    // What is there now may be deleted at any moment.
+    if (place?.isPreparing === true) return undefined;
+    if (existing !== undefined || place === undefined) return existing;
+    await place.place();
+    return this.#backend.openWriter(runId, { create: true });
+  }
+
   /** For users of the sandbox without the agent. */
   get backend(): ToolBackend {
     return this.#backend;
@@ -152,10 +174,16 @@ export class Workbench {
   /**
    * The tools of a run. The first call that needs its slot acquires it, and the end releases it; the workspace stays.
    */
-  async openTools(lease: Lease, { shared, snapshots }: Elsewhere): Promise<Toolbox> {
+  async openTools(
+    lease: Lease,
+    unprepared: boolean,
+    { shared, snapshots, blobs }: Elsewhere,
+  ): Promise<Toolbox> {
     await this.#mcp.tried();
     const { runId } = lease;
     const place = new RunWorkspace(lease, { backend: this.#backend, shared });
+    place.isPreparing = unprepared;
+    this.#worked.set(runId, place);
     const kept = snapshots && this.#snapshots(lease, snapshots);
     const tools = this.#ownTools(createSandboxCall(this.#executor, runId, place.place));
     const usesWorkspace = (name: string): boolean =>
@@ -164,10 +192,24 @@ export class Workbench {
       tools: new ToolSet(tools, this.#mcp),
       workspace: {
         isUsedBy: usesWorkspace,
-        recover: async (conversation, signal) => {
-          const used = conversation.some(
-            (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
-          );
+        prepare: async (setup, signal) => {
+          place.isPreparing = true;
+          await place.place();
+          await this.#executor.release(runId);
+          try {
+            await this.#preparer(blobs).prepare({ runId, setup, run: this.#commandOf(runId), signal });
+          } catch (error) {
+            await this.#clear(runId, place);
+            throw error;
+          }
+          place.isPreparing = false;
+        },
+        recover: async (conversation, prepared, signal) => {
+          const used =
+            prepared ||
+            conversation.some(
+              (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
+            );
           const lost = await place.isLost(used);
           // A workspace that is neither here nor missed was to be restored by an owner that did not get that far.
           const restored = (await this.openWorkspace(runId)) === undefined && (await kept?.restore(signal));
@@ -178,11 +220,45 @@ export class Workbench {
         drop: async () => kept?.drop(),
       },
       // If a slot cannot be released, that is for its backend to handle, and not a failure of the run.
-      close: () =>
-        this.#executor.release(runId).catch((error: unknown) => {
+      close: () => {
+        if (this.#worked.get(runId) === place) this.#worked.delete(runId);
+        return this.#executor.release(runId).catch((error: unknown) => {
           this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be released');
-        }),
+        });
+      },
     };
+  }
+
+  #preparer(blobs: BlobStore): WorkspacePreparer {
+    const { workspaceSetupMb, workspaceSetupEntries } = this.#config;
+    return new WorkspacePreparer({
+      backend: this.#backend,
+      blobs,
+      limits: { maxBytes: workspaceSetupMb * MB, maxEntries: workspaceSetupEntries },
+      directories: this.#config.directories,
+      allowNetwork: this.#config.allowNetwork,
+      mask: this.#secrets.mask,
+      log: this.#log,
+    });
+  }
+
+  /**
+   * Half of what a run should begin with must not look like the work of the run. If this server has claimed the run again
+   * meanwhile, the workspace is that of the new claim.
+   */
+  async #clear(runId: string, place: RunWorkspace): Promise<void> {
+    const isOurs = () => this.#worked.get(runId) === place;
+    try {
+      if (isOurs()) await this.#executor.release(runId);
+      if (isOurs()) await this.#backend.discard(runId);
+    } catch (error) {
+      this.#log.warn({ runId, err: error }, 'a half prepared workspace could not be deleted');
+    }
+  }
+
+  #commandOf(runId: string): RunCommand {
+    return (command, env, { timeoutS, signal }) =>
+      this.#executor.execute(runId, 'bash', { command, env, timeout: timeoutS }, { timeoutS, signal });
   }
 
   #snapshots(lease: Lease, snapshots: WorkspaceSnapshots): RunSnapshots {

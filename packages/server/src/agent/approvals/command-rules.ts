@@ -7,7 +7,7 @@ export interface CommandRule {
   /** As the operator wrote it. */
   text: string;
   words: readonly WordPattern[];
-  /** The program has no path: it is compared with the last part of one. */
+  /** The rule names a program without a path, so only the last part of a program's path is compared. */
   byName: boolean;
   /** Any further arguments may follow. */
   open: boolean;
@@ -42,8 +42,8 @@ export function parseRule(text: string): CommandRule {
 }
 
 /**
- * Whether a word has the form of a pattern. It never goes back: the first place where a part fits leaves the most room
- * for the others. A regular expression would try them all, which takes minutes for a long argument.
+ * Whether a word matches a pattern. It never backtracks: taking the first place where a part fits leaves the most room
+ * for the other parts. A regular expression would try every place, which takes minutes for a long argument.
  */
 export function matchesWord([first = '', ...parts]: WordPattern, word: string): boolean {
   const last = parts.pop();

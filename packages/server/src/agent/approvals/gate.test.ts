@@ -7,7 +7,7 @@ const POLICIES: GatePolicy[] = [true, false].flatMap((isolated) =>
 );
 const ISOLATED: GatePolicy = { isolated: true, whenIsolated: 'ask', whenUnisolated: 'ask' };
 
-test.each(POLICIES)('a call with a question asks it, whatever is thought of commands: %j', (policy) => {
+test.each(POLICIES)('a call with a question of its own asks it under every policy: %j', (policy) => {
   const gate = createGate(policy);
   const question = { text: 'may I?', key: 'this tool' };
   expect(gate({ question })).toEqual({ kind: 'ask', keys: ['this tool'] });
@@ -48,7 +48,7 @@ describe('rules of the operator', () => {
     });
   });
 
-  test('hold for what would run, whatever wraps it', () => {
+  test('apply to the command that would run, whatever wraps it', () => {
     const judge = gate({ deny: ['curl **'] });
     for (const command of [
       'env A=1 curl x',
@@ -64,7 +64,7 @@ describe('rules of the operator', () => {
     }
   });
 
-  test('that deny come first, then what never runs, then those that ask, then those that allow', () => {
+  test('that deny come first, then commands that never run, then rules that ask, then rules that allow', () => {
     const command = 'rm -rf build';
     expect(gate({ allow: ['rm -rf build'] })({ command })).toEqual({ kind: 'allow' });
     expect(gate({ allow: ['rm **'] })({ command: 'rm -rf /' })).toMatchObject({ kind: 'never' });
@@ -81,7 +81,7 @@ describe('rules of the operator', () => {
     });
   });
 
-  test('that allow cover one command, and nothing beside it', () => {
+  test('that allow cover one command, and no other command of the same line', () => {
     const judge = gate({ allow: ['rm -rf build', 'frobnicate **'] });
     expect(judge({ command: 'frobnicate --all && rm -rf build' })).toEqual({ kind: 'allow' });
     expect(judge({ command: 'rm -rf build; rm -rf src' })).toMatchObject({ keys: ['recursive delete'] });
@@ -92,13 +92,13 @@ describe('rules of the operator', () => {
     expect(judge({ command: 'rm -rf $X' })).toMatchObject({ kind: 'ask' });
   });
 
-  test('that deny also meet a word that cannot be read', () => {
+  test('that deny also match a word that the matcher cannot read', () => {
     expect(gate({ deny: ['git push --force'] })({ command: 'git push $FLAGS' })).toMatchObject({
       kind: 'never',
     });
   });
 
-  test('ask also where isolation lets everything else through', () => {
+  test('ask even if the policy lets every isolated command run', () => {
     const judge = gate({ ask: ['git push **'] }, { whenIsolated: 'skip' });
     expect(judge({ command: 'git push' })).toEqual({ kind: 'ask', keys: ['rule: git push **'] });
     expect(judge({ command: 'rm -rf build' })).toEqual({ kind: 'allow' });

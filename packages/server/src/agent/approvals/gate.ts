@@ -1,8 +1,8 @@
 /**
  * Decides whether a tool call may run, has to be approved by a person first, or never runs. Pure.
  *
- * The order of precedence: a rule of the operator that denies, what never runs, a rule that asks, a rule that allows,
- * what the matcher finds. Without isolation every command asks, unless that is switched off.
+ * Order of precedence: an operator's rule that denies, commands that never run, a rule that asks, a rule that allows, the
+ * findings of the matcher. Without isolation every command asks, unless the operator switched that off.
  */
 
 import type { PreparedCall } from '../tools/tool.ts';
@@ -15,15 +15,15 @@ export type { Verdict };
 
 export type Gate = (call: Pick<PreparedCall, 'command' | 'judged' | 'question'>) => Verdict;
 
-/** Asked for every command where nothing keeps it from the host. */
+/** The key under which every command asks if no sandbox separates it from the host. */
 const UNISOLATED_KEY = 'command outside a sandbox';
 
 export interface GatePolicy {
-  /** Whether the backend keeps commands from the host. */
+  /** Whether the backend separates commands from the host. */
   isolated: boolean;
-  /** Whether gated commands ask although they run isolated. Rules of the operator ask in any case. */
+  /** Whether gated commands ask even if they run isolated. The operator's rules always ask. */
   whenIsolated: 'ask' | 'skip';
-  /** Whether every command asks where it does not run isolated. */
+  /** Whether every command asks if it does not run isolated. */
   whenUnisolated: 'ask' | 'skip';
   rules?: CommandRules;
 }
@@ -35,7 +35,8 @@ export function createGate(policy: GatePolicy): Gate {
     if (question !== undefined) return { kind: 'ask', keys: [question.key] };
     if (command === undefined) return { kind: 'allow' };
     const readings = judged ?? [];
-    // In a shell with a past the bare command lacks what that past explains.
+    // Earlier commands of the shell may explain this one. Where a reading has them, the command alone is only checked for
+    // dangers.
     const explained = readings.some(({ text, dangersOnly }) => text === command && !dangersOnly);
     const verdict = judge([{ text: command, dangersOnly: explained }, ...readings], policy.rules);
     if (verdict.kind === 'never') return verdict;
@@ -44,7 +45,7 @@ export function createGate(policy: GatePolicy): Gate {
   };
 }
 
-/** The most severe of all readings: one may add findings, none removes any. */
+/** The most severe verdict of all readings. A reading can add findings and cannot remove any. */
 function judge(readings: NonNullable<PreparedCall['judged']>, rules: CommandRules | undefined): Verdict {
   const budget = new Budget();
   const found = new Set<string>();

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { StoredEvent } from '../../journal/journal.ts';
 import type { AssistantPart } from '../../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../../journal/records.ts';
+import { privateStep, stepRecord } from '../../journal/testing/records.ts';
 import { Secrets } from '../../secrets/secrets.ts';
 import type { ResponseHead } from '../response-object.ts';
 
@@ -68,7 +69,7 @@ export function stepped(text: string, calls: readonly Call[] = []): NewRecord {
     content.push({ type: 'tool_call', id: call.id, tool: 'bash', arguments: call.arguments ?? '{}' });
   }
   const reason = calls.length > 0 ? 'tool_calls' : 'stop';
-  return { event: 'step.completed', private: { content, usage: USAGE, reason } };
+  return stepRecord(content, USAGE, reason);
 }
 
 export function started(id: string, gated = false): NewRecord {
@@ -175,10 +176,11 @@ const end = fc.oneof(
   fc.record({ kind: fc.constantFrom('failed' as const, 'cancelled' as const), deltas: pieces }),
 );
 
-/** The whole log of a run that ended. */
+/** The whole log of a run that ended; perhaps of an earlier version, whose steps end without an event. */
 export const anyRun: fc.Arbitrary<LogRecord[]> = fc
-  .record({ steps: fc.array(step, { maxLength: 3 }), end })
-  .map(({ steps, end: last }) => {
+  .record({ steps: fc.array(step, { maxLength: 3 }), end, older: fc.boolean() })
+  .map(({ steps, end: last, older }) => {
+    const logOf = (all: NewRecord[]) => toLog(older ? all.map(privateStep) : all);
     const records: NewRecord[] = [accepted, claimed];
     for (const [n, { cuts, deltas, thoughts, calls, restart, reversed }] of steps.entries()) {
       records.push(...cuts.flat(), ...mixed(said(...deltas), thoughts.map(thought)));
@@ -189,7 +191,7 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
       for (const { id, output } of reversed ? named.toReversed() : named) records.push(finished(id, output));
     }
     records.push(...said(...last.deltas));
-    if (last.kind !== 'completed') return toLog([...records, last.kind === 'failed' ? failed : cancelled]);
+    if (last.kind !== 'completed') return logOf([...records, last.kind === 'failed' ? failed : cancelled]);
     const answer = last.deltas.join('');
     records.push(stepped(answer));
     if (last.steered) {
@@ -198,7 +200,7 @@ export const anyRun: fc.Arbitrary<LogRecord[]> = fc
     }
     // Interrupted between the answer and its record: the answer stands and is not repeated.
     if (last.late) records.push(claimed, resumed);
-    return toLog([...records, completed(answer)]);
+    return logOf([...records, completed(answer)]);
   });
 
 /** The first of each, then the second of each, and so on. */

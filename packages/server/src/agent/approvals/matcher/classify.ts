@@ -1,12 +1,12 @@
 /**
  * Decides whether a shell command may run, must be approved, or never runs. Pure: no I/O, no clock.
  *
- * - The world is closed. A command runs unasked only if every program in it is named literally and known, and each of
- *   its options and arguments has a form that its table (programs/) calls harmless. What has another form, evaluates
- *   text again or takes a program as an argument asks, with the reason.
- * - What programs and scripts of the workspace do is not looked at: that is the sandbox's matter.
- * - It never throws, and its work is bounded (budget.ts); what exceeds the bound asks.
- * - Findings are only ever added, so harmless company hides nothing.
+ * - Unknown means ask. A command runs without a question only if every program in it is known and named literally, and
+ *   its table (programs/) lists the form of each option and argument as harmless. A command with any other form asks, and
+ *   so does one that evaluates text again or takes a program as an argument. The verdict has the reason.
+ * - It does not look into programs and scripts of the workspace: the sandbox limits what they can do.
+ * - It never throws, and its work is bounded (budget.ts). A command that exceeds the bound asks.
+ * - Findings are only added, so harmless commands beside a dangerous one hide nothing.
  */
 import type { CommandRules } from '../command-rules.ts';
 import { Budget, MAX_COMMAND_CHARS, OutOfBudget } from './budget.ts';
@@ -23,12 +23,12 @@ export type Verdict =
   /** never runs and never asks */
   | { kind: 'never'; reason: string };
 
-/** Every key a verdict can carry, the most severe first; rules of the operator come before them. */
+/** Every key that a verdict can have, the most severe first. The operator's rules come before them. */
 export const PATTERN_KEYS: readonly string[] = FAMILIES;
 
 const RULE = 'rule: ';
 
-/** Whether a key is that of a rule of the operator, which is the rule as it was written. */
+/** Whether a key is an operator's rule: the text of the rule as the operator wrote it. */
 export const isRuleKey = (key: string): boolean => key.startsWith(RULE);
 
 /** Earlier commands of a shell that may have left something in it: a directory, a variable, a function. */
@@ -36,16 +36,16 @@ const LEAVES_SOMETHING =
   /[=(]|\b(?:cd|pushd|popd|alias|set|export|declare|typeset|readonly|read|mapfile|readarray|source|eval|exec|printf|unset|hash|enable|shopt|trap|getopts|let|local|function)\b|(?:^|[;&|\n])\s*\.\s/;
 
 export interface ClassifyOptions {
-  /** What ran before in the same shell, the oldest first. It explains the command and is not judged itself. */
+  /** Earlier commands of the same shell, the oldest first. They explain the command and are not judged. */
   after?: readonly string[];
   rules?: CommandRules;
   budget?: Budget;
 }
 
-/** About as much as takes half of the work of a verdict: the last eighty commands or so. */
+/** Reading this much takes about half of the budget: roughly the last eighty commands. */
 const REMEMBERED_CHARS = 4_000;
 
-/** What of the past of a shell is looked at. Older functions are unknown, and ask; the rest of it is forgotten. */
+/** Which earlier commands are read. Calls of functions from older ones ask; the rest of those is ignored. */
 function remembered(after: readonly string[]): string[] {
   const kept: string[] = [];
   let chars = 0;
@@ -72,7 +72,7 @@ export function classifyCommand(command: string, options: ClassifyOptions = {}):
       for (const earlier of remembered(after)) shell.recall(earlier);
       shell.walk(text);
     } catch (error) {
-      // A limit of the engine itself shall ask too, not end a run.
+      // If the JavaScript engine hits a limit of its own, the command asks; the run continues.
       if (!(error instanceof OutOfBudget) && !(error instanceof RangeError)) throw error;
       scope.report('command too complex to inspect');
     }

@@ -39,7 +39,7 @@ export const DANGERS = [
   'package uninstall',
 ] as const;
 
-/** Why it cannot be told what a command would do. */
+/** Why the matcher cannot tell what a command would do. */
 const UNKNOWNS = [
   'interpreter with inline code',
   'program or code as an argument',

@@ -111,7 +111,7 @@ describe('a verdict takes bounded work', () => {
     expect((user + system) / 1_000).toBeLessThan(150);
   });
 
-  it('which includes the rules of the operator', () => {
+  it('including the comparison with the rules of the operator', () => {
     const rule = parseRule('ls x*y **');
     const budget = new Budget();
     classifyCommand(`ls ${'a'.repeat(100)}`, { budget, rules: { allow: [], ask: [], deny: [rule] } });
@@ -121,7 +121,7 @@ describe('a verdict takes bounded work', () => {
     expect(more.work - budget.work).toBeGreaterThan(9 * 100);
   });
 
-  it('which is in proportion to the length of what is ordinary', () => {
+  it('in proportion to the length of an ordinary command', () => {
     for (const unit of ['ls -la src; ', 'cat a | grep b | wc -l\n', 'echo "$x" > f; ', 'A=1 npm test && ']) {
       const short = workFor(unit.repeat(10));
       const long = workFor(unit.repeat(40));
@@ -130,7 +130,7 @@ describe('a verdict takes bounded work', () => {
     }
   });
 
-  it('also for what ran before in the same shell', () => {
+  it('also for earlier commands of the same shell', () => {
     const work = (after: string[]) => {
       const budget = new Budget();
       const verdict = classifyCommand('ls', { after, budget });
@@ -144,7 +144,7 @@ describe('a verdict takes bounded work', () => {
   });
 });
 
-describe('what exceeds the limits asks', () => {
+describe('a command that exceeds the limits asks', () => {
   const nested = Array.from({ length: 12 }).reduce<string>((inner) => `sh -c ${JSON.stringify(inner)}`, 'ls');
 
   it.each([
@@ -157,14 +157,14 @@ describe('what exceeds the limits asks', () => {
     expect(classifyCommand(command)).toMatchObject(TOO_COMPLEX);
   });
 
-  it('without losing what was found before', () => {
+  it('and its verdict keeps the findings so far', () => {
     expect(classifyCommand(`rm -rf /; ${'$('.repeat(100)}`)).toMatchObject({ kind: 'never' });
     expect(classifyCommand(`rm -rf x; ${'$('.repeat(100)}`)).toMatchObject({
       keys: expect.arrayContaining(['recursive delete']),
     });
   });
 
-  it('and a deeply quoted command still ends', () => {
+  it('and a deeply quoted command gets a verdict', () => {
     expect(['allow', 'ask']).toContain(classifyCommand(nested.slice(0, MAX_COMMAND_CHARS)).kind);
   });
 

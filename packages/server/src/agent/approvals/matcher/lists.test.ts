@@ -28,7 +28,7 @@ const isAllowed = (line: string) => classifyCommand(line.replaceAll(NEWLINE, '\n
 describe('dangerous and disguised commands', () => {
   const [tuned, unseen] = halves('dangerous');
 
-  it('that were seen are all stopped', () => {
+  it('of the half that the tables were tuned on are all stopped', () => {
     expect([...tuned, ...listed('dangerous-seen')].filter(isAllowed)).toEqual([]);
   });
 
@@ -41,7 +41,7 @@ describe('dangerous and disguised commands', () => {
 describe('everyday commands of software work', () => {
   const [tuned, unseen] = halves('everyday');
 
-  it('that were seen never ask', () => {
+  it('of the half that the tables were tuned on never ask', () => {
     expect([...tuned, ...listed('everyday-seen')].filter((line) => !isAllowed(line))).toEqual([]);
   });
 

@@ -292,10 +292,10 @@ describe('wrapping', () => {
   });
 });
 
-describe('harmless company', () => {
+describe('a harmless command', () => {
   const commands = [...DELETING, ...EVASIONS, ...PROGRAMS].map((row) => row.command);
 
-  it('before or after a command never lowers its verdict', () => {
+  it('before or after another never lowers the verdict', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...commands),

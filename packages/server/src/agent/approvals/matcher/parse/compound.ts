@@ -196,7 +196,7 @@ function parseFunction(source: Source, grammar: Grammar, known: string | undefin
     source.take(/\([ \t]*\)/y);
   }
   skipNewlines(source);
-  // zsh accepts `f(){cmd}`; bash does not, but the body shall be seen in both.
+  // zsh accepts `f(){cmd}` and bash does not. The body is parsed in any case.
   const tight = source.peek() === '{' && !/\s/.test(source.peekSecond());
   if (tight) source.pos++;
   const body = tight

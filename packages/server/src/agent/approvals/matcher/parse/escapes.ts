@@ -1,6 +1,6 @@
 /**
- * Backslash escapes of `$'…'`, `echo -e` and `printf`, in one decoder: the three differ only in corners
- * (octal with or without a leading 0), and a gate loses nothing by accepting both spellings.
+ * Backslash escapes of `$'…'`, `echo -e` and `printf`, in one decoder. The three differ only in details
+ * (octal with or without a leading 0), and accepting both spellings is safe for a gate.
  */
 const SIMPLE: Record<string, string> = {
   a: '\x07',

@@ -29,7 +29,7 @@ export function readHeredocs(source: Source): void {
   for (const heredoc of pending) {
     const start = source.pos;
     const body = bodyUntil(source, heredoc.delimiter, heredoc.stripTabs, !heredoc.quoted);
-    // A delimiter that never comes is looked for in the whole rest, and each one again.
+    // The search for a delimiter that never comes reads the whole rest of the text, for each such delimiter.
     if (body === undefined) source.charge(source.text.length - start);
     if (body === undefined) {
       source.fail('unparsable command');
@@ -46,7 +46,7 @@ export function readHeredocs(source: Source): void {
   }
 }
 
-/** Expansions in a delimiter are not performed; a delimiter that has any is too odd to trust. */
+/** The shell does not expand a delimiter. One that contains an expansion is too unusual to trust. */
 function delimiterOf(target: Word): string | undefined {
   let delimiter = '';
   for (const part of target) {

@@ -86,10 +86,10 @@ export interface Program {
   risky: boolean;
 }
 
-/** Kinds whose value is only looked at, whatever it is. */
+/** Kinds whose value is only read, whatever it is. */
 const PLAIN_KINDS = new Set(['text', 'texts', 'read', 'url', 'any', 'num', 'data']);
 
-/** The rows of all tables. A row is read when its program is first met: a start shall not wait for thousands. */
+/** The rows of all tables. A row is parsed when its program first occurs, so that a start does not parse thousands. */
 export class ProgramTable {
   readonly #rows = new Map<string, string>();
   readonly #read = new Map<string, Program>();

@@ -147,7 +147,7 @@ function readOption(arg: string, next: string | undefined, program: Program, giv
     const exact =
       options.get(name) ?? (style === 'single' ? options.get(name.replace(/^--/, '-')) : undefined);
     if (exact !== undefined || name.length < 4) return exact;
-    // GNU takes any beginning of a long name, so it may stand for the worst that begins so.
+    // GNU accepts any prefix of a long name, so the most dangerous option with this prefix counts.
     if (name.startsWith('--')) {
       const meant = [...options].filter(([known]) => known.startsWith(name));
       return (meant.find(([, { finding, value }]) => finding ?? value) ?? meant[0])?.[1];

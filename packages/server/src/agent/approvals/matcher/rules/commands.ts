@@ -13,7 +13,7 @@ import { LOADER, rowOf } from './rows.ts';
 import { isOutside } from './sensitive-paths.ts';
 import { runScript } from './shells.ts';
 
-/** Places of programs that come with the machine: there a name is what it says. */
+/** Directories of the machine's own programs: a program there is the one that its name says. */
 const SYSTEM_BIN =
   /^\/(?:usr\/|usr\/local\/|opt\/homebrew\/|snap\/|opt\/local\/)?s?bin$|^\/usr\/(?:lib|libexec)\b/;
 /** Places of programs that a package manager put into the workspace or the home. */
@@ -27,7 +27,7 @@ export function runProgram(call: Call, local: boolean): string {
   scope.denied ??= rules.deny.find((rule) => matchesRule(rule, argv, true, budget))?.text;
   for (const rule of rules.ask) if (matchesRule(rule, argv, true, budget)) scope.askedRules.add(rule.text);
   if (!rules.allow.some((rule) => matchesRule(rule, argv, false, budget))) return identify(call, local);
-  // What the operator allows may still never run, and contains nothing that is denied or asked for by a rule.
+  // An allowed command is still judged: it may never run, and a rule may deny or ask for a command inside it.
   const before = new Set(scope.keys);
   const output = identify(call, local);
   for (const key of scope.keys) if (!before.has(key)) scope.keys.delete(key);

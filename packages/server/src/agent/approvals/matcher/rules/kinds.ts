@@ -20,7 +20,7 @@ export const KINDS: Record<string, Kind> = {
   num: () => {},
   read: (value, { host }) => readPath(value, host),
   write: (value, { host }) => {
-    // `host:/etc/…` is as bad over there.
+    // `host:/etc/…` does the same damage on the other machine.
     writePath(/^[^/:]+:(\/etc\/.*)$/s.exec(value)?.[1] ?? value, host);
   },
   /** A path, an address or a text: whatever it is, it is only read. */
@@ -55,7 +55,7 @@ export const KINDS: Record<string, Kind> = {
     if (wipes(value, host.scope.cwd)) host.scope.never = NEVER.wipe;
     writePath(value, host);
   },
-  /** A program of the system under a new name would run unknown. */
+  /** A copy or link of a system program under a new name would run as an unknown program. */
   copied: (value, { host }) => {
     readPath(value, host);
     if (deviceAt(value, host.scope.cwd) === 'disk') host.scope.report('write to block device');
@@ -87,7 +87,7 @@ export const KINDS: Record<string, Kind> = {
   expanded: (value, { host }) => {
     evaluate(value, host);
   },
-  /** The same, but nobody needs it every day. */
+  /** Shell source as the value of an option that is rarely needed. It always asks. */
   run: (value, { host }) => {
     host.code(value, 'argument', undefined, UNKNOWN_INPUT);
     host.scope.report('program or code as an argument');

@@ -1,6 +1,6 @@
 /**
- * Code of another language, and programs in odd places, ask in any case. What is looked for here is only whether they
- * hold something that never runs.
+ * Code of another language, and programs in unusual places, always ask. The functions here only check whether such a text
+ * contains something that never runs.
  */
 import type { Host } from './call.ts';
 import { rowOf } from './rows.ts';
@@ -40,7 +40,7 @@ export function findNeverIn(all: readonly string[], host: Host): void {
   });
 }
 
-/** Judges, and forgets all but what never runs. */
+/** Judges, and drops every finding except that something never runs. */
 export function neverOnly({ scope }: Host, judge: () => void): void {
   const before = new Set(scope.keys);
   judge();

@@ -12,7 +12,7 @@ export function kill({ args, host }: Call): void {
   if (targets.some((arg) => arg === '-1' || arg === '1') || (args.length === 1 && first === '-1')) {
     host.scope.report('kill all processes');
   }
-  // A variable holds a pid that somebody has looked at; the output of a command holds whatever it found.
+  // Somebody chose the pid in a variable. The output of a command can be any number of pids.
   const found = args.some((arg) => hasHole(arg) && arg !== ENV) || host.scope.bulkDelete !== undefined;
   if (isForced(args) && found) host.scope.report('force kill processes');
 }

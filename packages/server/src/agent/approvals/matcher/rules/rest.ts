@@ -14,7 +14,7 @@ export type Rest = (call: Call, words: string[], given: Given) => string;
 
 export const REST: Record<string, Rest> = {
   cmd: ({ host, input }, words) => host.run(words, input),
-  /** A name that nobody knows is a tool of the workspace. */
+  /** A program without a row counts as a tool of the workspace. */
   tool: ({ host, input }, words) => host.run(words, input, true),
   script: (call, [path = '', ...args]) => runScript(call, path, args),
   shell: ({ host, input }, words) => host.code(words.join(' '), 'argument', undefined, input),

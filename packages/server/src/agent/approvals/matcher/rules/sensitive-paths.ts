@@ -14,7 +14,7 @@ const STARTUP_FILES =
 const SECRET_DIRECTORIES = new Set(['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.password-store']);
 const SECRET_FILES =
   /^(?:\.netrc|_netrc|\.pgpass|\.my\.cnf|\.pypirc|\.git-credentials|\.vault-token|\.boto|\.s3cfg|\.htpasswd|\.dockercfg|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys)$/;
-// Public by nature, and read in harmless commands all day.
+// Not secret, and harmless commands read them all the time.
 const PUBLIC_SSH = /^(?:known_hosts\S*|\S+\.pub|config)$/;
 const SYSTEM_SECRETS = /^(?:shadow|gshadow|sudoers|sudoers\.d|shadow-|gshadow-)$/;
 const SAMPLES = [

@@ -21,7 +21,7 @@ export function visibleCode(text: string, origin: CodeOrigin, scope: Scope): str
   if (text.trim() === SETUP || text.trim() === '') return undefined;
   if (isHole(text)) {
     if (!told && substituted) scope.report('text evaluated again');
-    // Nobody has seen what this line wrote into it.
+    // This line wrote the file, so nobody has reviewed it.
     if (!told && origin === 'file') scope.report('script piped to a shell');
     return undefined;
   }

@@ -166,7 +166,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
     if (input) host.code(input.text, input.via);
     host.scope.report('program or code as an argument');
   },
-  /** What it downloads is remembered as such, for a later command that runs it. */
+  /** Records the file as downloaded, in case a later command runs it. */
   download: ({ host }, { options, operands }) => {
     const named = options.flatMap(({ name, value }) =>
       /^(?:-o|-O|--output|--output-document|--out)$/.test(name) && value ? [value] : [],
@@ -194,7 +194,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
   tee: ({ host, input }, { operands }) => {
     for (const path of operands) host.write(path, input?.text ?? ENV);
   },
-  /** The copy of what this line wrote is what it wrote. */
+  /** A copy of a file that this line wrote counts as written by this line, too. */
   copy: ({ host }, { operands }) => {
     const [from, to] = operands;
     const content = from !== undefined ? host.read(from) : undefined;

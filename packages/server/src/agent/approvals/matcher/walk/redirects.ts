@@ -17,7 +17,7 @@ export interface Redirected {
 }
 
 const NETWORK = /^\/dev\/(?:tcp|udp)\//;
-/** Whether a server of one's own is up is asked all day; a conversation with it is not. */
+/** Checking whether a local server is up is common and harmless; a conversation with it is neither. */
 const LOOPBACK = /^\/dev\/(?:tcp|udp)\/(?:127\.0\.0\.1|localhost|::1)\//;
 
 export function applyRedirects(

@@ -18,7 +18,7 @@ export interface Input {
   via: 'pipe' | 'heredoc' | 'file' | 'process';
 }
 
-// More values than this come from generated lists; a rule needs to know no more than that they vary.
+// More values than this come from generated lists. Then a rule only needs to know that they vary.
 const MAX_VALUES = 16;
 /** Steps from one reference to the next; bash follows a few as well. */
 const MAX_REFERENCES = 8;
@@ -106,7 +106,7 @@ export class Scope {
   assignEach(name: string, values: string[]): void {
     if (values.length === 0) return;
     const few = values.length <= MAX_VALUES;
-    // Of a long list only what it could hide matters.
+    // A long list becomes one unknown value: HIDDEN if one of its values could be an option or a path.
     const kept = few
       ? [...new Set(values)]
       : [values.some((value) => /^[-/\uE001\uE005]/.test(value)) ? HIDDEN : ENV];

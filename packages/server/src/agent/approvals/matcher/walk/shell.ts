@@ -48,14 +48,14 @@ export class Shell implements Host, ExpansionHost {
     if (this.#graph.multiplies()) this.scope.never = NEVER.bomb;
   }
 
-  /** Takes in what ran before: what it set stays known, what it did has been judged. */
+  /** Walks an earlier command for what it set. Its verdict was given when it ran. */
   recall(text: string): void {
     const { scope } = this;
     const { functions, aliases, cwd } = scope;
     scope.functions = new Map(functions);
     scope.aliases = new Map(aliases);
     this.walk(text);
-    // What never runs has left nothing.
+    // A command that never runs has set nothing.
     if (scope.never !== undefined || scope.denied !== undefined)
       Object.assign(scope, { functions, aliases, cwd });
     this.#graph = new CallGraph(scope.budget);
@@ -208,7 +208,7 @@ export class Shell implements Host, ExpansionHost {
   #loop({ variable, words }: CompoundCommand, bodies: () => string): string {
     const { scope } = this;
     const fields = words ? words.flatMap((word) => expandFields(word, this)) : (scope.positional ?? [ENV]);
-    // Names that match a pattern are files, which nobody here can see.
+    // A pattern matches files, and the matcher does not see the file system.
     const seen = fields.map((field) =>
       /[\uE006\uE007]/.test(field) && !/^[/\uE005]/.test(field) ? ENV : field,
     );

@@ -1,0 +1,100 @@
+/** The operator's directories that runs may begin with, as a JSON object: name → path, mode and, if not all, the keys. */
+import { isAbsolute, normalize, relative } from 'node:path';
+import type { Kind, Read } from './kinds.ts';
+import { showGiven } from './kinds.ts';
+
+export interface OperatorDirectory {
+  name: string;
+  path: string;
+  /** `copy`: each run gets a copy. `mount`: runs work in the directory itself. */
+  mode: 'copy' | 'mount';
+  /** The names of the API keys that may use it; undefined for all. */
+  keys: readonly string[] | undefined;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const FIELDS = ['path', 'mode', 'keys'];
+
+export function directories(): Kind<readonly OperatorDirectory[]> {
+  return {
+    name: 'json',
+    allowed:
+      'a JSON object of directories by name, each {"path", "mode": "copy" or "mount", "keys"}; see PROTOCOL.md',
+    secret: false,
+    fromText(text) {
+      try {
+        return readDirectories(JSON.parse(text));
+      } catch (error) {
+        if (error instanceof SyntaxError) return { refused: 'it is not valid JSON' };
+        throw error;
+      }
+    },
+    fromJson: readDirectories,
+    shown: showGiven,
+    format: (list) =>
+      JSON.stringify(Object.fromEntries(list.map(({ name, ...directory }) => [name, directory]))),
+  };
+}
+
+export interface DirectoryCircumstances {
+  dataDir: string;
+  /** The names of the API keys. */
+  keys: readonly string[];
+  backend: string;
+  /** Whether runs are worked on here. */
+  works: boolean;
+}
+
+/** What is wrong with directories that are fine by themselves. */
+export function directoryProblems(
+  list: readonly OperatorDirectory[],
+  { dataDir, keys, backend, works }: DirectoryCircumstances,
+): string[] {
+  return list.flatMap(({ name, path, mode, keys: allowed = [] }) => {
+    const problems: string[] = [];
+    if (isWithin(path, dataDir) || isWithin(dataDir, path)) {
+      problems.push(`"${name}" overlaps the data directory ${dataDir}, which no run may see; name another`);
+    }
+    const missing = allowed.find((key) => !keys.includes(key));
+    if (missing !== undefined)
+      problems.push(`"${name}" names the API key "${missing}", which does not exist`);
+    if (mode === 'mount' && works && backend !== 'local') {
+      problems.push(`"${name}" has the mode mount, which only the local backend can do; use copy`);
+    }
+    return problems;
+  });
+}
+
+function isWithin(path: string, directory: string): boolean {
+  const way = relative(directory, path);
+  return way === '' || !(way === '..' || way.startsWith('../') || isAbsolute(way));
+}
+
+function readDirectories(json: unknown): Read<readonly OperatorDirectory[]> {
+  if (!isObject(json)) return { refused: '' };
+  const problems: string[] = [];
+  const list = Object.entries(json).flatMap(([name, entry]) => readDirectory(name, entry, problems) ?? []);
+  return problems.length === 0 ? { value: list } : { refused: problems.join('; ') };
+}
+
+function readDirectory(name: string, entry: unknown, problems: string[]): OperatorDirectory | undefined {
+  const problem = (text: string): undefined => {
+    problems.push(`${JSON.stringify(name.slice(0, 40))} ${text}`);
+  };
+  if (!NAME.test(name)) return problem('must be a name of 1 to 64 letters, digits, dots, - or _');
+  if (!isObject(entry)) return problem('must be an object');
+  const { path, mode = 'copy', keys } = entry;
+  const unknown = Object.keys(entry).find((field) => !FIELDS.includes(field));
+  if (unknown !== undefined) return problem(`has the unknown field ${JSON.stringify(unknown.slice(0, 40))}`);
+  if (typeof path !== 'string' || !isAbsolute(path) || path.includes('\0')) {
+    return problem("needs a 'path' that is absolute");
+  }
+  if (mode !== 'copy' && mode !== 'mount') return problem("has a 'mode' that is neither copy nor mount");
+  const isList = Array.isArray(keys) && keys.every((key) => typeof key === 'string');
+  if (keys !== undefined && !isList) return problem("has 'keys' that are no list of names of API keys");
+  return { name, path: normalize(path), mode, keys: keys as string[] | undefined };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,93 @@
+/** Where runs, events, sessions and responses are stored, and for how long. */
+
+import { choice, directory, integer, seconds } from '../kinds.ts';
+import { databaseUrl } from '../network-kinds.ts';
+import { define } from './setting.ts';
+
+export const storageSettings = {
+  dataDir: define({
+    env: 'TALARIA_DATA_DIR',
+    key: 'data_dir',
+    kind: directory(),
+    default: '~/.talaria',
+    group: 'Storage',
+    about: 'directory for everything the server stores',
+  }),
+  database: define({
+    env: 'TALARIA_DATABASE_URL',
+    key: 'database_url',
+    kind: databaseUrl(),
+    default: undefined,
+    defaultText: '`talaria.db` in the data directory',
+    group: 'Storage',
+    about:
+      'database of runs and events: `sqlite:///absolute/path`, or `postgres://user:password@host:port/name`',
+  }),
+  workspaceSnapshots: define({
+    env: 'TALARIA_WORKSPACE_SNAPSHOTS',
+    key: 'workspace_snapshots',
+    kind: choice(['off', 'database']),
+    default: 'off',
+    group: 'Storage',
+    about:
+      '`database` stores a copy of the files of unfinished runs in Postgres, for a run that continues on another machine',
+  }),
+  workspaceSnapshotMaxBytes: define({
+    env: 'TALARIA_WORKSPACE_SNAPSHOT_MAX_BYTES',
+    key: 'workspace_snapshot_max_bytes',
+    kind: integer({ min: 1, max: 1_099_511_627_776 }),
+    default: 67_108_864,
+    group: 'Storage',
+    about: 'largest workspace of which a copy is stored, in bytes of its files',
+  }),
+  runRetentionSeconds: define({
+    env: 'TALARIA_RUN_RETENTION_SECONDS',
+    key: 'run_retention_seconds',
+    // Retention is enforced by a sweep, not a timer: ten years simply means "long".
+    kind: seconds({ min: 0, max: 315_360_000 }),
+    default: 3600,
+    group: 'Storage',
+    about: 'how long the server keeps a finished run, its events and its workspace',
+  }),
+  sessionRetentionSeconds: define({
+    env: 'TALARIA_SESSION_RETENTION_SECONDS',
+    key: 'session_retention_seconds',
+    kind: seconds({ min: 0, max: 315_360_000 }),
+    default: 2_592_000,
+    group: 'Storage',
+    about: 'how long the server keeps an unused session; 0 is for ever',
+  }),
+  maxFileBytes: define({
+    env: 'TALARIA_MAX_FILE_BYTES',
+    key: 'max_file_bytes',
+    kind: integer({ min: 1, max: 1_099_511_627_776 }),
+    default: 536_870_912,
+    group: 'Storage',
+    about: 'largest file that a client may upload, to `/v1/files` or into a workspace, in bytes',
+  }),
+  maxFilesPerKey: define({
+    env: 'TALARIA_MAX_FILES_PER_KEY',
+    key: 'max_files_per_key',
+    kind: integer({ min: 0, max: 10_000_000 }),
+    default: 10_000,
+    group: 'Storage',
+    about: 'how many uploaded files each API key may have',
+  }),
+  maxFileBytesPerKey: define({
+    env: 'TALARIA_MAX_FILE_BYTES_PER_KEY',
+    key: 'max_file_bytes_per_key',
+    kind: integer({ min: 0, max: 1_125_899_906_842_624 }),
+    default: 10_737_418_240,
+    group: 'Storage',
+    about: 'how many bytes the uploaded files of each API key may have together',
+  }),
+  maxStoredResponses: define({
+    env: 'TALARIA_MAX_STORED_RESPONSES',
+    key: 'max_stored_responses',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    default: 1000,
+    group: 'Storage',
+    about:
+      'how many responses of `/v1/responses` the server keeps for each API key; it deletes the oldest finished ones first',
+  }),
+};

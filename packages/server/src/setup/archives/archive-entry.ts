@@ -1,0 +1,36 @@
+/** An entry of an archive as its reader found it. Nothing about it has been checked yet. */
+export interface ArchivedEntry {
+  /** In the bytes of the archive; a directory may end with a slash. */
+  name: Buffer;
+  type: 'file' | 'directory' | 'symlink';
+  /** Of a file; 0 for everything else. */
+  size: number;
+  mode: number;
+  modifiedMs: number;
+  /** Of a link. */
+  target?: Buffer;
+  /** Exactly `size` bytes, or an error. Read it before the next entry. */
+  content(): AsyncGenerator<Buffer, void>;
+}
+
+/** Bytes that can be read in any part, such as a stored file. */
+export interface ArchiveSource {
+  readonly size: number;
+  /** The bytes from `start` up to but not including `end`. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>;
+}
+
+/** The archive is not one that can be unpacked; the message is for the client. */
+export class ArchiveError extends Error {
+  override readonly name = 'ArchiveError';
+}
+
+const SHOWN_MAX = 200;
+
+/** A name as an error may show it. */
+export function shownName(name: Buffer): string {
+  const text = name.toString('utf8').replace(/\p{Cc}/gu, '\ufffd');
+  return JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text);
+}
+
+export async function* noContent(): AsyncGenerator<Buffer, void> {}
