@@ -65,10 +65,13 @@ describe('run', () => {
     expect(await ours(['run', '-q', prompt()])).toEqual({ code: 0, stdout: 'The ␛[1manswer\n', stderr: '' });
   });
 
-  test('shows the outputs of tools with -v', async () => {
-    const chatty = script([{ tools: [bash('seq 3')] }, { text: 'done' }]);
-    const { stderr } = await ours(['run', '-v', chatty]);
-    expect(stderr).toMatch(/✓ terminal {2}seq 3 {2}[\d.]+s\n {4}1\n {4}2\n {4}3\n/);
+  test('shows the outputs of tools and what steps took with -v', async () => {
+    const chatty = script([{ text: 'I count.', tools: [bash('seq 3')] }, { text: 'done' }]);
+    const { stderr, stdout } = await ours(['run', '-v', chatty]);
+    expect(stdout).toBe('done\n');
+    expect(stderr).toMatch(
+      /^I count\.\n• step 1 {2}[\d.]+s {2}tokens 10 in, 5 out\n> terminal {2}seq 3\n✓ terminal {2}seq 3 {2}[\d.]+s\n {4}1\n {4}2\n {4}3\n• step 2 [^\n]+\n✓ completed/,
+    );
   });
 
   test('reads its prompt from stdin', async () => {
@@ -130,6 +133,11 @@ describe('an approval', () => {
       /\? Approval needed: recursive delete\n {2}│ rm -rf build; echo removed\n {2}Answer it with: talaria approve run_\w{32} \(denied in .* without an answer\)\n$/,
     );
     const [, runId] = /talaria approve (run_\w{32})/.exec(output.stderr)!;
+    expect((await ours(['approvals'])).stdout).toMatch(
+      new RegExp(
+        `^RUN +LEFT +WHY +COMMAND\n${runId} +(\\d+m \\d\\ds|\\d+s) +recursive delete +rm -rf build; echo removed\n$`,
+      ),
+    );
     expect(await ours(['approve', runId!])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('no terminal to ask on; give the answer'),

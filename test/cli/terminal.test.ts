@@ -123,8 +123,8 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(command.join('')).toBe(`rm -rf build; echo '${'long_'.repeat(60)}end'`);
       expect(asked).toMatch(/^\? terminal .* {2}waits for approval$/m);
       expect(asked).toMatch(/^ {2}denied in (5m 00|4m \d\d)s without an answer$/m);
-      await terminal.press('x');
-      await terminal.press('o');
+      // At once: a busy program reads several keys together.
+      await terminal.press('x', 'o');
       expect(await terminal.exitCode()).toBe(0);
       const after = await terminal.screen({ history: true });
       expect(after).toMatch(/^✓ approved once\n✓ terminal {2}rm -rf build/m);
@@ -177,6 +177,15 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect((await api.run(await latestRun())).status).toBe('waiting_for_approval');
       await terminal.press('d');
       expect(await terminal.exitCode()).toBe(0);
+    });
+
+    test('is not answered by pasted text', async () => {
+      await using terminal = await start(['run', script([{ tools: [gated] }, { text: 'done' }])]);
+      await terminal.shows(READY);
+      await terminal.paste('so');
+      await terminal.press('d');
+      expect(await terminal.exitCode()).toBe(0);
+      expect(await terminal.screen()).toMatch(/^✗ denied$/m);
     });
 
     test('is asked at the terminal also when the prompt comes from a pipe', async () => {

@@ -37,6 +37,7 @@ export function banner(
     ['sandbox', work?.sandbox],
     ...hardeningLines(work?.hardening ?? []),
     ['limits', work?.limits],
+    ['page', role !== 'work' && config.ui ? `${url}/ui/` : undefined],
   ].filter(([, what]) => what !== undefined);
   return [
     `Talaria ${version} listens on ${url}`,

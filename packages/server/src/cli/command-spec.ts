@@ -39,8 +39,11 @@ export interface PositionalSpec {
   /** Takes all remaining words. */
   readonly many?: boolean;
   readonly choices?: readonly string[];
-  /** What a shell can complete it with: ids of runs, of jobs, of calls that the run before it waits for. */
-  readonly completes?: 'run' | 'job' | 'call';
+  /**
+   * What a shell can complete it with: ids of runs, of jobs, of uploaded files, of calls that the run before it waits for, or
+   * files of this machine.
+   */
+  readonly completes?: 'run' | 'job' | 'call' | 'upload' | 'file';
 }
 
 export interface Example {

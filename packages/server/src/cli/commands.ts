@@ -12,7 +12,11 @@ const server = {
 
 const json = { type: 'flag', about: 'print JSON, for programs' } as const;
 const jsonLines = { type: 'flag', about: 'print each event as a line of JSON, for programs' } as const;
-const verbose = { type: 'flag', short: 'v', about: 'show what every tool answered' } as const;
+const verbose = {
+  type: 'flag',
+  short: 'v',
+  about: 'show what every tool answered and what every step took',
+} as const;
 
 const run = {
   name: 'run',
@@ -21,6 +25,12 @@ const run = {
 } as const;
 
 const job = { name: 'job', about: 'id of a job; its beginning is enough', completes: 'job' } as const;
+
+const file = {
+  name: 'file',
+  about: 'id of an uploaded file; its beginning is enough',
+  completes: 'upload',
+} as const;
 
 const APPROVAL_CHOICES = ['once', 'session', 'always', 'deny'] as const;
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -138,12 +148,14 @@ export const commands = {
         about: 'how many; default 20',
       },
       all: { type: 'flag', short: 'a', about: 'all that are kept' },
+      watch: { type: 'flag', short: 'w', about: 'keep showing them as they change' },
       quiet: { type: 'flag', short: 'q', about: 'print ids only' },
       json,
       server,
     },
     examples: [
       { line: 'talaria runs', about: 'the latest' },
+      { line: 'talaria runs --watch', about: 'the latest, as they change' },
       { line: 'talaria runs --status waiting_for_approval', about: 'those that need you' },
       { line: 'talaria stop $(talaria runs -q --status running)', about: 'stop everything that runs' },
     ],
@@ -225,6 +237,19 @@ export const commands = {
     positionals: [{ name: 'grant', about: 'id of a grant; its beginning is enough' }],
     options: { json, server },
     examples: [{ line: 'talaria grants revoke grt_4f2a', about: 'by the beginning of its id' }],
+  }),
+  ui: defineCommand({
+    name: 'ui',
+    about: "open the server's web page",
+    details:
+      'Signs in with the key of the environment. Where there is no browser it prints the address, which contains the ' +
+      'key: keep it to yourself.',
+    positionals: [],
+    options: { print: { type: 'flag', short: 'p', about: 'print the address and open nothing' }, server },
+    examples: [
+      { line: 'talaria ui', about: 'on the machine of the server' },
+      { line: 'talaria ui -p --server https://agents.example.com', about: 'for another browser' },
+    ],
   }),
   answer: defineCommand({
     name: 'answer',
@@ -326,6 +351,78 @@ export const commands = {
     examples: [
       { line: 'talaria artifacts get run_0193c7e8a1b2 out/report.pdf', about: 'to ./report.pdf' },
       { line: 'talaria artifacts get run_0193c7e8a1b2 -o - | tar xz', about: 'the workspace, unpacked here' },
+    ],
+  }),
+  filesPut: defineCommand({
+    name: 'files put',
+    about: 'upload files',
+    details: 'A file is there as a whole or not at all, and stays until it is deleted.',
+    positionals: [
+      { name: 'path', many: true, completes: 'file', about: 'a file of this machine; - is stdin' },
+    ],
+    options: {
+      name: { type: 'text', short: 'n', value: 'name', about: 'under this name; needed for stdin' },
+      purpose: { type: 'text', value: 'word', about: 'shown with the file; default user_data' },
+      quiet: { type: 'flag', short: 'q', about: 'print ids only' },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria files put data.csv', about: 'prints its id' },
+      { line: 'git archive HEAD | talaria files put - --name project.tar', about: 'from a pipe' },
+    ],
+  }),
+  filesLs: defineCommand({
+    name: 'files ls',
+    aliases: ['list'],
+    about: 'list uploaded files, newest first',
+    positionals: [],
+    options: {
+      purpose: { type: 'text', value: 'word', about: 'only files of this purpose' },
+      limit: {
+        type: 'integer',
+        short: 'n',
+        value: 'count',
+        min: 1,
+        max: 1_000_000,
+        about: 'how many at most',
+      },
+      quiet: { type: 'flag', short: 'q', about: 'print ids only' },
+      json,
+      server,
+    },
+    examples: [{ line: 'talaria files ls', about: 'all of them' }],
+  }),
+  filesGet: defineCommand({
+    name: 'files get',
+    about: 'download an uploaded file',
+    details:
+      'An interrupted download continues where it was, also when the command is run again. Nothing is overwritten ' +
+      'without --force.',
+    positionals: [file],
+    options: {
+      output: {
+        type: 'text',
+        short: 'o',
+        value: 'file',
+        about: 'where to; default its name in this directory; - is stdout',
+        completes: 'file',
+      },
+      force: { type: 'flag', short: 'f', about: 'replace what is there' },
+      json,
+      server,
+    },
+    examples: [{ line: 'talaria files get file-0193c7e8a1b2 -o - | tar x', about: 'unpacked here' }],
+  }),
+  filesRm: defineCommand({
+    name: 'files rm',
+    aliases: ['delete'],
+    about: 'delete uploaded files; runs that were given them keep them',
+    positionals: [{ ...file, many: true }],
+    options: { json, server },
+    examples: [
+      { line: 'talaria files rm file-0193c7e8a1b2', about: 'by the beginning of its id' },
+      { line: 'talaria files rm $(talaria files ls -q)', about: 'all of them' },
     ],
   }),
   jobsList: defineCommand({
@@ -497,6 +594,7 @@ export type Arguments<Key extends CommandKey> = ArgumentsOf<(typeof commands)[Ke
 /** The heading of a group's commands in help. */
 export const groups: Readonly<Record<string, string>> = {
   artifacts: "files of a run's workspace",
+  files: 'files that the server keeps',
   grants: 'what answers allow for longer than one call',
   jobs: 'runs on a schedule',
 };

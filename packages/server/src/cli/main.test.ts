@@ -145,7 +145,7 @@ describe('config', () => {
     const env = {
       OPENAI_API_KEY: 's3cret',
       TALARIA_INSTRUCTIONS: `Be\n${'brief '.repeat(50)}`,
-      TALARIA_X: '1',
+      TALARIA_UNHEARD_OF: '1',
     };
     const { code, stdout, stderr } = await run(['config', '--port', '80'], env);
     expect(code).toBe(0);
@@ -154,11 +154,11 @@ describe('config', () => {
     expect(stdout).toMatch(/^API_SERVER_KEY +\(not set\) +default$/m);
     expect(stdout).toMatch(/^TALARIA_INSTRUCTIONS +Be brief brief.*… +environment$/m);
     expect(stdout).not.toContain('s3cret');
-    expect(stderr).toBe('Warning: unknown environment variable TALARIA_X\n');
+    expect(stderr).toBe('Warning: unknown environment variable TALARIA_UNHEARD_OF\n');
   });
 
   it('prints JSON', async () => {
-    const env = { API_SERVER_KEYS: 'ada:s3cret', TALARIA_X: '1' };
+    const env = { API_SERVER_KEYS: 'ada:s3cret', TALARIA_UNHEARD_OF: '1' };
     const { code, stdout, stderr } = await run(['config', '--json', '--lease-seconds=2'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).not.toContain('s3cret');

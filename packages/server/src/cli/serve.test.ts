@@ -17,6 +17,7 @@ describe('serve', () => {
     expect(server.output.stdout).toMatch(
       /model +demo\/commands\n +store +SQLite\n +sandbox +local, no isolation/,
     );
+    expect(server.output.stdout).toContain(`\n  page     ${url}/ui/\n`);
     expect(server.output.stdout).toMatch(/Warning: the built-in demo model/);
     expect(server.output.stdout).toMatch(/Warning: commands run without isolation.*every command asks/);
     expect(server.output.stdout).toContain(

@@ -14,7 +14,7 @@ export interface Candidate {
 
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Candidate[] }
-  | { readonly kind: 'ids'; readonly of: 'run' | 'job' | 'call' | 'session' }
+  | { readonly kind: 'ids'; readonly of: 'run' | 'job' | 'call' | 'session' | 'upload' }
   /** The flags of the server's settings, and these. */
   | { readonly kind: 'settings'; readonly words: readonly Candidate[] }
   | { readonly kind: 'files' };
@@ -55,6 +55,7 @@ function completeCommand(spec: CommandSpec, before: readonly string[], current: 
   if (next?.choices !== undefined) {
     return { kind: 'words', words: next.choices.map((word) => ({ word, about: '' })) };
   }
+  if (next?.completes === 'file') return { kind: 'files' };
   if (next?.completes !== undefined) return { kind: 'ids', of: next.completes };
   return none;
 }

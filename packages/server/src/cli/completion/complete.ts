@@ -49,7 +49,7 @@ async function candidatesOf(
 }
 
 async function ids(
-  of: 'run' | 'job' | 'call' | 'session',
+  of: 'run' | 'job' | 'call' | 'session' | 'upload',
   words: readonly string[],
   terminal: Terminal,
 ): Promise<Candidate[]> {
@@ -58,6 +58,10 @@ async function ids(
   if (of === 'job') {
     const jobs = await client.jobs.list({ include_disabled: true }, { timeout: ANSWER_MS });
     return jobs.map(({ id, name }) => ({ word: safeLine(id), about: name }));
+  }
+  if (of === 'upload') {
+    const { data } = await client.files.list({ limit: IDS_MAX }, { timeout: ANSWER_MS });
+    return data.map(({ id, filename }) => ({ word: safeLine(id), about: filename }));
   }
   if (of === 'call') {
     const run = words.slice(1).find((word) => !word.startsWith('-')) ?? '';

@@ -13,6 +13,7 @@ import { safeJson, safeLine } from '../text/safe-text.ts';
 import { checkDataDirectory } from './checks/data-directory.ts';
 import { checkDatabase } from './checks/database.ts';
 import { checkDocker } from './checks/docker.ts';
+import { checkKubernetes } from './checks/kubernetes.ts';
 import { checkMcpServers } from './checks/mcp.ts';
 import { checkModal } from './checks/modal.ts';
 import { checkModel } from './checks/model.ts';
@@ -30,6 +31,7 @@ type Check = readonly [name: string, check: (config: Config) => Finding | Promis
 const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
   local: undefined,
   docker: ['docker', checkDocker],
+  kubernetes: ['kubernetes', checkKubernetes],
   modal: ['modal', checkModal],
   nomad: ['nomad', checkNomad],
 };
@@ -51,7 +53,7 @@ const checksOf = ({ role, database }: Config): readonly Check[] => [
   ['port', checkPort],
 ];
 
-const NAME_COLUMNS = 10;
+const NAME_COLUMNS = 11;
 
 export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: Terminal): Promise<number> {
   const loaded = loadOrExplain(settings, terminal);

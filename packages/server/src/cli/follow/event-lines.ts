@@ -52,6 +52,20 @@ export function reasoningLines({ text }: EventOf<'reasoning.available'>, { faint
   return safeText(text).trim().split('\n').map(faint);
 }
 
+/** `• step 2  1.2s  tokens 1,234 in, 56 out`; a reason other than the usual ones is named. */
+export function stepLine(event: EventOf<'step.completed'>, { faint }: Style): string {
+  const { step, finish_reason: reason } = event;
+  const used = tokens(event.usage);
+  const usual = reason === undefined || reason === 'stop' || reason === 'tool_calls';
+  const parts = [
+    `• step ${step}`,
+    duration(event.duration ?? 0),
+    used === undefined ? '' : `tokens ${used}`,
+    usual ? '' : `ended by ${safeLine(reason)}`,
+  ];
+  return faint(parts.filter((part) => part !== '').join('  '));
+}
+
 export function respondedLine(event: EventOf<'approval.responded'>, style: Style): string {
   const { choice, reason, message } = event;
   const said = reason === 'timeout' ? 'nobody answered in time' : (message ?? reason);

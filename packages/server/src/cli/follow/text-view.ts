@@ -24,6 +24,7 @@ import {
   reasoningLines,
   respondedLine,
   steeredLine,
+  stepLine,
   type TerminalEvent,
   toolLine,
   waitingLine,
@@ -73,6 +74,9 @@ export class TextView implements RunView {
         break;
       case 'reasoning.available':
         this.#lines(reasoningLines(event, style));
+        break;
+      case 'step.completed':
+        this.#completeStep(event);
         break;
       case 'tool.started':
         this.#startTool(event);
@@ -156,6 +160,15 @@ export class TextView implements RunView {
     this.#options.screen.endText();
     if (text === '' || this.#options.answer === undefined || this.#options.quiet) return;
     this.#options.screen.line(text);
+  }
+
+  #completeStep(event: EventOf<'step.completed'>): void {
+    const { screen, style, verbose, quiet } = this.#options;
+    if (!verbose || quiet) return;
+    // The text of a step without calls may be the answer, which goes elsewhere.
+    if (event.finish_reason === 'tool_calls') this.#settleText();
+    else screen.endText();
+    screen.line(stepLine(event, style));
   }
 
   #startTool(event: EventOf<'tool.started'>): void {

@@ -96,11 +96,12 @@ function readStore(flag: string, given: string | undefined, { homeDir, env }: Te
   );
 }
 
-function asJson({ tables, verifiedBefore }: Moved): object {
+function asJson({ tables, missingContents, verifiedBefore }: Moved): object {
   return {
     verified: true,
     verified_before: verifiedBefore?.toISOString() ?? null,
     rows: sum(tables.map(({ rows }) => rows)),
+    missing_contents: missingContents,
     tables: tables.map(({ table, rows, replacedTexts, sha256 }) => ({
       table,
       rows,
@@ -110,7 +111,11 @@ function asJson({ tables, verifiedBefore }: Moved): object {
   };
 }
 
-function asText({ tables, verifiedBefore }: Moved, to: Database, { stdout }: Terminal): string {
+function asText(
+  { tables, missingContents, verifiedBefore }: Moved,
+  to: Database,
+  { stdout }: Terminal,
+): string {
   const { good } = stdout.style;
   const [setting, kept] =
     to.kind === 'sqlite'
@@ -129,6 +134,9 @@ function asText({ tables, verifiedBefore }: Moved, to: Database, { stdout }: Ter
       : [
           `  ${replaced} texts had zero characters, which Postgres has no place for: U+FFFD stands there now`,
         ]),
+    ...(missingContents === 0
+      ? []
+      : [`  ${missingContents} contents of files are in neither store: they were lost before`]),
     safeLine(next),
   ].join('\n');
 }

@@ -16,11 +16,16 @@ export function questionLines(question: Question, columns: number, style: Style)
   ];
 }
 
-/** How long there is to answer. */
-export function remaining({ expires_at }: Question, nowMs: number = Date.now()): string | undefined {
+/** How long there is to answer: `4m 59s`. */
+export function timeLeft({ expires_at }: Question, nowMs: number = Date.now()): string | undefined {
   if (expires_at === undefined) return undefined;
   const seconds = expires_at - nowMs / 1000;
-  return seconds > 0 ? `denied in ${elapsed(Math.ceil(seconds))} without an answer` : undefined;
+  return seconds > 0 ? elapsed(Math.ceil(seconds)) : undefined;
+}
+
+export function remaining(question: Question, nowMs?: number): string | undefined {
+  const left = timeLeft(question, nowMs);
+  return left === undefined ? undefined : `denied in ${left} without an answer`;
 }
 
 /** How to answer from elsewhere, and until when. */

@@ -8,6 +8,7 @@ import type { Terminal } from '../terminal.ts';
 import { safeCommandLine, safeJson, safeLine } from '../text/safe-text.ts';
 import { type Cell, table } from '../text/table.ts';
 import { age } from '../text/time.ts';
+import { timeLeft } from './approval-question.ts';
 
 const ANSWERED_LIMIT = 20;
 
@@ -18,7 +19,8 @@ export async function listApprovals(args: Arguments<'approvals'>, terminal: Term
     first(limit, client.approvals.list({ status })),
   );
   if (args.json) terminal.out(safeJson(approvals, 2));
-  else if (approvals.length > 0) terminal.out(approvalTable(approvals, terminal));
+  else if (approvals.length > 0)
+    terminal.out((args.answered ? answeredTable : pendingTable)(approvals, terminal));
   else terminal.err(args.answered ? 'Nothing was answered' : 'Nothing waits for an answer');
   return exitCodes.ok;
 }
@@ -80,13 +82,22 @@ async function first<T>(limit: number, items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-function approvalTable(approvals: readonly Approval[], { stdout }: Terminal): string {
+function pendingTable(approvals: readonly Approval[], { stdout }: Terminal): string {
   const { style, columns } = stdout;
   const rows = approvals.map((approval): Cell[] => [
     { text: safeLine(approval.run.run_id) },
-    approval.status === 'pending'
-      ? { text: 'waits', paint: style.careful }
-      : { text: safeLine(approval.choice ?? ''), paint: approval.choice === 'deny' ? style.bad : style.good },
+    { text: timeLeft(approval) ?? '-', paint: style.careful },
+    { text: safeLine(approval.description) },
+    { text: safeCommandLine(approval.command), paint: style.faint },
+  ]);
+  return table(['RUN', 'LEFT', 'WHY', 'COMMAND'], rows, columns);
+}
+
+function answeredTable(approvals: readonly Approval[], { stdout }: Terminal): string {
+  const { style, columns } = stdout;
+  const rows = approvals.map((approval): Cell[] => [
+    { text: safeLine(approval.run.run_id) },
+    { text: safeLine(approval.choice ?? ''), paint: approval.choice === 'deny' ? style.bad : style.good },
     { text: approval.answered_at === undefined ? '-' : age(approval.answered_at) },
     { text: safeLine(approval.answered_by ?? '-') },
     { text: safeLine(approval.description) },

@@ -1,4 +1,4 @@
-/** `talaria runs`: a table of runs, newest first. */
+/** `talaria runs`: a table of runs, newest first. `--watch` is in watch-runs.ts. */
 import type { Run, RunFilter } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { cannotList, shortIds } from '../client/find-run.ts';
@@ -9,7 +9,9 @@ import type { Terminal } from '../terminal.ts';
 import { safeJson, safeLine } from '../text/safe-text.ts';
 import { type Cell, table } from '../text/table.ts';
 import { age } from '../text/time.ts';
+import { UsageError } from '../usage-error.ts';
 import { describeRun, paintStatus } from './describe-run.ts';
+import { watchRuns } from './watch-runs.ts';
 
 const DEFAULT_LIMIT = 20;
 const PAGE_MAX = 200;
@@ -17,6 +19,18 @@ const PAGE_MAX = 200;
 export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Promise<number> {
   const { status, session: session_id, job: job_id, search: q } = args;
   const limit = args.all ? Number.POSITIVE_INFINITY : (args.limit ?? DEFAULT_LIMIT);
+  if (args.watch) {
+    if (q !== undefined) throw new UsageError('--watch cannot be combined with --search');
+    return watchRuns({
+      client: connect(args, terminal),
+      terminal,
+      filter: { status, session_id, job_id },
+      limit,
+      table: (runs) => asTable(runs, terminal),
+      line: lineOf(args),
+      lines: args.json || args.quiet,
+    });
+  }
   const runs: Run[] = [];
   const filter: RunFilter = { status, session_id, job_id, q, limit: Math.min(limit, PAGE_MAX) };
   try {
@@ -32,6 +46,12 @@ export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Pro
   else if (runs.length === 0) terminal.err("No runs; start one with talaria run '…'");
   else terminal.out(asTable(runs, terminal));
   return exitCodes.ok;
+}
+
+function lineOf({ json, quiet }: Pick<Arguments<'runs'>, 'json' | 'quiet'>): (run: Run) => string {
+  if (json) return (run) => safeJson(run);
+  if (quiet) return ({ run_id }) => safeLine(run_id);
+  return (run) => [safeLine(run.run_id), safeLine(run.status), describeRun(run)].join('  ');
 }
 
 function asTable(runs: readonly Run[], { stdout }: Terminal): string {

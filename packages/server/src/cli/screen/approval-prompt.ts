@@ -47,11 +47,14 @@ export class ApprovalPrompt {
     this.#asking = asking;
     const { promise, resolve } = Promise.withResolvers<ApprovalChoice | undefined>();
     const settle = (): void => resolve(undefined);
-    const guard = setTimeout(() => {
+    const begin = (): void => {
       asking.ready = true;
+      if (this.#asking !== asking) return;
       if (this.#screen.live) this.#screen.refresh();
       else this.#screen.line(this.rows().at(-1)!);
-    }, GUARD_MS);
+    };
+    // After the keys that wait to be read: in a busy process, those are from before the mark.
+    const guard = setTimeout(() => setImmediate(begin), GUARD_MS);
     signal.addEventListener('abort', settle);
     if (signal.aborted) settle();
     using _listening = this.#keyboard.listen((key) => {

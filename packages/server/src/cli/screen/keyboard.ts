@@ -4,6 +4,7 @@
  */
 import { openSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
+import { KeyParser } from './parse-keys.ts';
 
 export interface Keyboard {
   /** Until it is disposed of. */
@@ -23,29 +24,49 @@ export function openKeyboard(): Keyboard | undefined {
   if (input === undefined) return undefined;
   return {
     listen(onKey) {
-      const onData = (bytes: Buffer): void => {
-        const key = bytes.toString('utf8');
+      const parser = new KeyParser((key) => key in SIGNALS);
+      const take = (): void => {
+        input.setRawMode(true);
+        markPastes(true);
+      };
+      const release = (): void => {
+        markPastes(false);
+        input.setRawMode(false);
+      };
+      const press = (key: string): void => {
         const signal = SIGNALS[key];
         if (signal === undefined) {
           onKey(key);
-        } else {
-          input.setRawMode(false);
-          // At once, so that a stopped process leaves raw mode first; the default action if nobody listens.
-          if (!process.emit(signal, signal)) process.kill(process.pid, signal);
-          input.setRawMode(true);
+          return;
         }
+        release();
+        // At once, so that a stopped process leaves raw mode first; the default action if nobody listens.
+        if (!process.emit(signal, signal)) process.kill(process.pid, signal);
+        take();
       };
-      input.setRawMode(true);
+      const onData = (bytes: Buffer): void => parser.parse(bytes).forEach(press);
+      take();
       input.on('data', onData).resume().ref();
+      // However the process ends. Node itself ends raw mode.
+      const onExit = (): void => markPastes(false);
+      process.once('exit', onExit);
       return {
         [Symbol.dispose]() {
-          input.setRawMode(false);
+          process.off('exit', onExit);
+          release();
           // Unread input must not keep the process from ending.
           input.off('data', onData).pause().unref();
         },
       };
     },
   };
+}
+
+/** A question that takes single keys must not be answered by text that somebody pastes. */
+function markPastes(on: boolean): void {
+  if (process.env.TERM === 'dumb') return;
+  const output = process.stdout.isTTY ? process.stdout : process.stderr;
+  output.write(on ? '\x1b[?2004h' : '\x1b[?2004l');
 }
 
 function controllingTerminal(): ReadStream | undefined {

@@ -1,0 +1,50 @@
+/**
+ * Kubernetes, if the sandbox needs it: an API server that answers, the rights that are needed, and a NetworkPolicy where commands may
+ * have no network. Whether the cluster enforces that policy is tried with two pods.
+ */
+import {
+  connectKubernetes,
+  DEFAULT_SETTINGS,
+  type KubernetesApi,
+  networkIsDenied,
+  requireNoNetwork,
+  requireRights,
+} from '@talaria/sandbox/kubernetes';
+import type { Config } from '../../../config/index.ts';
+import { kubernetesOptions } from '../../../start/kubernetes-options.ts';
+import type { Finding } from '../finding.ts';
+
+const FIX = 'Check KUBECONFIG and the role in deploy/kubernetes/sandboxes.yaml, or use TALARIA_BACKEND=local';
+
+export async function checkKubernetes(config: Config): Promise<Finding> {
+  const { backend, allowNetwork } = config;
+  if (backend !== 'kubernetes') return { status: 'ok', detail: `not used: TALARIA_BACKEND is ${backend}` };
+  const { kubernetes, pod } = kubernetesOptions(config);
+  try {
+    const api = await connectKubernetes(kubernetes);
+    await requireRights(api, { network: allowNetwork });
+    const detail = `${api.server}, namespace ${api.namespace}, as ${api.source} says`;
+    return allowNetwork ? { status: 'ok', detail } : await checkNetwork(api, pod, detail);
+  } catch (error) {
+    return { status: 'failed', detail: (error as Error).message, fix: `${FIX} (docs/kubernetes.md)` };
+  }
+}
+
+async function checkNetwork(
+  api: KubernetesApi,
+  pod: ReturnType<typeof kubernetesOptions>['pod'],
+  detail: string,
+): Promise<Finding> {
+  requireNoNetwork(await api.networkPolicies(), api.namespace);
+  if (await networkIsDenied(api, { ...DEFAULT_SETTINGS, ...pod }))
+    return {
+      status: 'ok',
+      detail,
+      facts: ['two pods tried to reach each other, and the NetworkPolicy held'],
+    };
+  return {
+    status: 'failed',
+    detail: `${detail}: commands would have a network, because the cluster does not enforce its NetworkPolicy`,
+    fix: 'Use a network plug-in that does, such as Calico or Cilium, or set TALARIA_ALLOW_NETWORK (docs/kubernetes.md)',
+  };
+}
