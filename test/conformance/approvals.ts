@@ -126,6 +126,10 @@ export function describeApprovals(target: GetTarget): void {
     it.each(['all', 'resolve_all'])('with %s also answers those that wait behind it', async (flag) => {
       const input = commands(`${GATED}1`, `${GATED}2`, `${GATED}3`);
       await using waiting = await WaitingRun.start(target(), input);
+      const { approval, approvals_waiting: behind = [] } = await api().run(waiting.runId);
+      expect([approval?.command, ...behind.map(({ command }) => command)]).toEqual(
+        ['1', '2', '3'].map((number) => GATED + number),
+      );
       const answer = await api().approve(waiting.runId, 'once', { [flag]: true });
       expect(answer.body).toMatchObject({ resolved: 3, request_id: waiting.approval.request_id });
       const events = await eventsOf(waiting.runId);

@@ -23,6 +23,7 @@ import { ServerProcess } from '../support/server-process.ts';
 import { isOnPostgres, newStore } from '../support/store.ts';
 import { describeApprovalLists, describeApprovalOwnership } from './approval-lists.ts';
 import { describeApprovals } from './approvals.ts';
+import { describeArtifactWrites } from './artifact-writes.ts';
 import { describeArtifacts } from './artifacts.ts';
 import { describeBadBodies } from './bad-bodies.ts';
 import { describeBadHttp } from './bad-http.ts';
@@ -39,6 +40,8 @@ import { describeDiscovery } from './discovery.ts';
 import { describeEncodedBodies } from './encoded-bodies.ts';
 import { describeEventStream, describeKeepalive } from './event-stream.ts';
 import { describeEveryAnswer, gatherDifferences } from './every-answer.ts';
+import { describeFeed, describeFeedOwnership } from './feed.ts';
+import { describeFileOwnership, describeFiles } from './files.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeJobOwnership, describeJobs } from './jobs.ts';
 import { describeList } from './list.ts';
@@ -53,6 +56,7 @@ import { describeSessionOwnership, describeSessions } from './sessions.ts';
 import { describeSteer } from './steer.ts';
 import { describeStop } from './stop.ts';
 import type { GetTarget, Target } from './target.ts';
+import { describeWorkspace } from './workspace.ts';
 
 const given = process.env.CONFORMANCE_BASE_URL;
 const KEY = 'sk-conformance-one';
@@ -89,7 +93,9 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Steering', [describeSteer]],
     ['Tools of the client', [describeClientTools]],
     ['Listing runs', [describeList]],
-    ['Artifacts', [describeArtifacts]],
+    ['The feed of runs', [describeFeed]],
+    ['Artifacts', [describeArtifacts, describeArtifactWrites, describeWorkspace]],
+    ['Files', [describeFiles]],
     ['Chat completions', [describeChat, describeCompletions, ...when(key, describeChatSessions)]],
     ['Responses', [describeResponses, ...when(key, describeResponseSessions)]],
     ['Sessions', [describeSessions, describeSessionResources, describeSessionChat]],
@@ -105,6 +111,8 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
         describeSessionOwnership,
         describeJobOwnership,
         describeApprovalOwnership,
+        describeFeedOwnership,
+        describeFileOwnership,
       ),
     ],
   ];

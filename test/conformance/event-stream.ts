@@ -94,6 +94,27 @@ export function describeEventStream(target: GetTarget): void {
       expect(events.at(-1)?.event).toBe('run.completed');
     });
 
+    it('ends each step with its number, its time and what it alone has used', async () => {
+      const steps = [{ text: 'I look.', tools: [terminal('true')] }, { tools: [terminal('true')] }];
+      const runId = await api().create(script([...steps, { text: 'done' }]));
+      const { frames } = await api().stream(runId);
+      const events = frames.map(({ event }) => event).filter(({ event }) => event !== 'message.delta');
+      const one = ['step.completed', 'tool.started', 'tool.completed'];
+      expect(events.map(({ event }) => event)).toEqual([...one, ...one, 'step.completed', 'run.completed']);
+      const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+      const told = events.filter((event) => event.event === 'step.completed');
+      expect(told).toMatchObject([
+        { step: 1, usage, finish_reason: 'tool_calls' },
+        { step: 2, usage, finish_reason: 'tool_calls' },
+        { step: 3, usage, finish_reason: 'stop' },
+      ]);
+      for (const { duration, timestamp } of told) {
+        expect(duration).toBeGreaterThanOrEqual(0);
+        expect(duration).toBeLessThanOrEqual(timestamp - (await api().run(runId)).created_at + 1);
+      }
+      expect(await api().run(runId)).toMatchObject({ steps: 3, last_event: 'run.completed' });
+    });
+
     it('shows at most 500 characters of a result', async () => {
       const runId = await api().create(
         script([{ tools: [terminal('head -c 5000 /dev/zero | tr "\\0" x')] }, { text: 'done' }]),

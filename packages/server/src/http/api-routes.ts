@@ -5,11 +5,13 @@ import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
 import type { ResponseRuns } from '../responses/response-runs.ts';
+import type { UploadedFiles } from '../uploads/uploaded-files.ts';
 import { ContinuedRuns } from './inline/continued-runs.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
 import { createForwardArtifacts } from './replies/forward-artifacts.ts';
 import { installApprovalRoutes } from './routes/approvals.ts';
+import { installArtifactWriteRoutes } from './routes/artifact-writes.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installCompletionRoutes } from './routes/completions.ts';
@@ -17,6 +19,8 @@ import { installConversationRoutes } from './routes/conversations.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { type EmbeddingsOptions, installEmbeddingRoutes } from './routes/embeddings.ts';
 import { installEventRoutes } from './routes/events.ts';
+import { installFeedRoutes } from './routes/feed.ts';
+import { installFileRoutes } from './routes/files.ts';
 import { type InventoryOptions, installInventoryRoutes } from './routes/inventory.ts';
 import { installJobRoutes } from './routes/jobs.ts';
 import type { PeerOptions } from './routes/peer-routes.ts';
@@ -27,11 +31,14 @@ import { installSessionRoutes } from './routes/sessions.ts';
 import { EventStreams } from './streams/event-streams.ts';
 
 export interface ApiOptions {
+  files: UploadedFiles;
   jobs: ScheduledJobs;
   responses: ResponseRuns;
   modelName: string;
   embeddings: EmbeddingsOptions;
   subscriberBufferBytes: number;
+  /** The largest file that a request may write into a workspace. */
+  maxFileBytes: number;
   inlineGraceMs: number;
   /** Whether streams of chats and responses show approval requests as text. */
   tellApprovals: boolean;
@@ -92,10 +99,21 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
       return 'reader' in found ? here(found.reader) : forwardArtifacts!(request, reply, found.place);
     },
   });
+  installArtifactWriteRoutes(app, {
+    prefix: '/v1/runs',
+    options: {},
+    maxBytes: api.maxFileBytes,
+    answer: async ({ request, reply, id }, here) => {
+      const found = await engine.findWriter(request.owner, id);
+      return 'writer' in found ? here(found.writer) : forwardArtifacts!(request, reply, found.place);
+    },
+  });
   installSessionRoutes(app, engine.sessions);
   installSessionChatRoutes(app, { engine, inline, modelName, keyConfigured });
   installJobRoutes(app, jobs);
+  installFileRoutes(app, api.files);
   installEventRoutes(app, engine, streams);
+  installFeedRoutes(app, engine.feed, streams);
   const { tellApprovals } = api;
   const { journal } = responses;
   const chat = { engine, journal, inline, modelName, keyConfigured };

@@ -28,10 +28,13 @@ import { createAdmitOrigin, installCrossOrigin } from './requests/cross-origin.t
 import { decodeBody } from './requests/decode-body.ts';
 import { installRequestReports } from './requests/report-requests.ts';
 import { requestIdOf } from './requests/request-id.ts';
+import { installStreamedBodies, STREAMED } from './requests/streamed-body.ts';
 import { type HealthOptions, installHealthRoutes } from './routes/health.ts';
 import { installMetricsRoute, type MetricsSource } from './routes/metrics.ts';
 import { installPeerRoutes, type PeerOptions } from './routes/peer-routes.ts';
 import { installSlotRoutes, type SlotSource } from './routes/slots.ts';
+import { installUiRoutes } from './routes/ui.ts';
+import type { BuiltFiles } from './ui/built-files.ts';
 
 const BODY_LIMIT_BYTES = 10_000_000;
 /** The time for a whole request to arrive; the response may take as long as it needs. */
@@ -46,10 +49,12 @@ declare module 'fastify' {
     bodyCharge?: BodyCharge;
   }
   interface FastifyContextConfig {
-    /** Needs no key. */
-    open?: boolean;
+    /** Needs no key, or none for some requests. */
+    open?: boolean | ((request: FastifyRequest) => boolean);
     /** Refused while draining. */
     startsWork?: boolean;
+    /** The route reads its body as a stream (streamed-body.ts). */
+    streamsBody?: boolean;
   }
 }
 
@@ -65,12 +70,14 @@ export interface HttpServerOptions extends HealthOptions {
   peers: PeerOptions | undefined;
   /** For clients that use the sandbox without the agent; undefined if these routes do not exist. */
   slots?: SlotSource | undefined;
+  /** The web page; undefined if it is switched off. */
+  ui?: BuiltFiles | undefined;
   /** For clients; undefined if other processes serve them. */
   api: ApiOptions | undefined;
 }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { engine, apiKeys, corsOrigins, version, api, peers, mcpServers, slots } = options;
+  const { engine, apiKeys, corsOrigins, version, api, peers, mcpServers, slots, ui } = options;
   const authenticate = createAuthenticate(apiKeys);
   const admitOrigin = createAdmitOrigin(corsOrigins);
   const app = Fastify({
@@ -106,6 +113,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return new RequestBody(decoded, request.bodyCharge);
   });
 
+  installStreamedBodies(app);
+
   const allowed = new AllowedMethods();
   installErrorHandling(app, api === undefined ? 'no_api' : 'not_found', allowed);
   installRequestReports(app, options.report);
@@ -115,11 +124,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     expectOneHost(request);
     // A body is read as bytes whatever its content type; Fastify would refuse a type it cannot read.
     delete request.raw.headers['content-type'];
+    if (request.routeOptions.config.streamsBody === true) request.raw.headers['content-type'] = STREAMED;
   });
   installCrossOrigin(app, admitOrigin);
   app.addHook('onRequest', async (request) => {
     const { open, startsWork } = request.routeOptions.config;
-    if (open !== true) request.owner = authenticate(request);
+    const needsKey = typeof open === 'function' ? !open(request) : open !== true;
+    if (needsKey) request.owner = authenticate(request);
     if (startsWork === true && engine.draining)
       throw new TalariaError('gateway_draining', { retryAfterS: 1 });
   });
@@ -139,7 +150,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     // The body of a GET is never read, and its response may be a stream of hours.
     const isRead = request.method !== 'GET' && request.method !== 'HEAD';
-    if (!isRead || (length === undefined && coding === undefined)) return;
+    if (
+      !isRead ||
+      request.routeOptions.config.streamsBody === true ||
+      (length === undefined && coding === undefined)
+    )
+      return;
     // A compressed body may be as large as any other after decompression.
     const isKnown = length !== undefined && request.headers['content-encoding'] === undefined;
     const bytes = isKnown ? Math.min(Number(length), BODY_LIMIT_BYTES) : BODY_LIMIT_BYTES;
@@ -170,6 +186,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         slots: typeof slots === 'object',
       });
   });
+  // Not part of the API: a program that sends something else to these paths gets the 404 it always got.
+  if (api !== undefined && ui !== undefined) installUiRoutes(app, ui);
   // Separate from the others: a client that is not a peer does not even learn which methods exist.
   if (peers !== undefined) installPeerRoutes(app, { ...peers, ...installed, authenticate });
   return app;

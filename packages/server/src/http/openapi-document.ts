@@ -8,6 +8,7 @@
 import { RUN_STATUSES } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
 import Type, { type TSchema } from 'typebox';
+import { FILE_OPERATIONS } from './openapi-files.ts';
 import { SLOT_OPERATIONS } from './slots/slot-operations.ts';
 
 export interface Operation {
@@ -21,6 +22,8 @@ export interface Operation {
   /** Names of required query parameters. */
   required?: string[];
   body?: TSchema;
+  /** The content type of the request's body; JSON by default. */
+  bodyType?: string;
   /** Whether the body is optional. */
   optionalBody?: boolean;
   /** The status of a successful response. */
@@ -70,6 +73,7 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
   job_id: Type.String({ pattern: '^[0-9a-f]{12}$' }),
   response_id: Type.String({ pattern: '^resp_[0-9a-f]{28}$' }),
   conversation_id: Type.String({ description: 'conv_ and 32 hex digits, or the name of a session' }),
+  file_id: Type.String({ pattern: '^file-[0-9a-f]{32}$' }),
   grant_id: Type.String({ pattern: '^grt_[0-9a-f]{32}$' }),
   tool_call_id: Type.String({ description: 'As the events of the run name it, percent-encoded' }),
   item_id: Type.String({ description: 'As the list of items names it' }),
@@ -84,7 +88,9 @@ const ERRORS: Record<number, string> = {
   403: 'Not allowed on a server without a key',
   404: 'It does not exist, or is in a state that does not allow this',
   409: 'In conflict with an earlier request',
+  412: 'The file is not the version that the request names',
   413: 'The body is too large',
+  415: 'The body has an unknown encoding',
   416: 'The file has no bytes in that range',
   421: 'This process has no sandbox; another process has one',
   422: 'The run failed or was stopped; a retry would be another run',
@@ -393,6 +399,18 @@ const OPERATIONS: Record<string, Operation> = {
     also: { 204: 'The run has ended, and nothing comes after the cursor' },
     errors: [400, 401, 404],
   },
+  'GET /v1/feed': {
+    tag: 'runs',
+    summary: 'Stream the runs of the key as they change',
+    description:
+      'Server-sent events without an end; the schema is that of their data. Each has a run without its output, in its ' +
+      'latest state. Without a cursor the feed begins now. With a cursor, it begins with every run that has changed since.',
+    headers: { 'Last-Event-ID': Type.String({ description: 'An empty value counts as absent' }) },
+    query: { after: Type.String({ description: 'The same as Last-Event-ID, which wins' }) },
+    answer: schemas.RunChangedSchema,
+    contentType: 'text/event-stream',
+    errors: [400, 401],
+  },
   'POST /v1/runs/{run_id}/stop': {
     tag: 'runs',
     summary: 'Stop a run',
@@ -448,6 +466,36 @@ const OPERATIONS: Record<string, Operation> = {
     contentType: 'application/octet-stream',
     also: { 206: 'The range', 304: 'The version that the client has' },
     errors: [400, 401, 404, 416],
+  },
+  'PUT /v1/runs/{run_id}/artifacts/content': {
+    tag: 'runs',
+    summary: "Write one file of a run's workspace",
+    description:
+      'The body is the file, of any type. It is there as a whole or not at all, also while the run works.',
+    headers: {
+      'If-Match': Type.String({ description: 'The ETag that the file must have, or * for any file' }),
+      'If-None-Match': Type.String({ description: '*: there must be nothing at this path' }),
+    },
+    query: { path: Type.String({ description: 'Relative to the workspace' }) },
+    required: ['path'],
+    body: Type.String({ format: 'binary' }),
+    bodyType: 'application/octet-stream',
+    status: 200,
+    answer: schemas.WrittenArtifactSchema,
+    also: { 201: 'The file is new' },
+    errors: [400, 401, 404, 412, 413, 415, 503],
+  },
+  'DELETE /v1/runs/{run_id}/artifacts/content': {
+    tag: 'runs',
+    summary: "Remove a file or directory of a run's workspace",
+    headers: { 'If-Match': Type.String({ description: 'The ETag that the file must have' }) },
+    query: {
+      path: Type.String({ description: 'Relative to the workspace' }),
+      recursive: Type.Boolean({ default: false, description: 'Also remove a directory that is not empty' }),
+    },
+    required: ['path'],
+    answer: schemas.ArtifactRemovedSchema,
+    errors: [400, 401, 404, 412, 503],
   },
   'GET /v1/runs/{run_id}/artifacts/archive': {
     tag: 'runs',
@@ -607,7 +655,11 @@ const OPERATIONS: Record<string, Operation> = {
 
 export function openApiDocument(version: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const [route, operation] of Object.entries({ ...OPERATIONS, ...SLOT_OPERATIONS })) {
+  for (const [route, operation] of Object.entries({
+    ...OPERATIONS,
+    ...FILE_OPERATIONS,
+    ...SLOT_OPERATIONS,
+  })) {
     const [method = '', path = ''] = route.split(' ');
     paths[path] = { ...paths[path], [method.toLowerCase()]: describe(path, operation) };
   }
@@ -652,13 +704,16 @@ function describe(path: string, operation: Operation): object {
     type,
     { schema: type === 'text/event-stream' ? StreamedEvent : answer },
   ]);
+  const { bodyType = 'application/json' } = operation;
   return {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     ...(open === true ? { security: [] } : {}),
     parameters: parameters(path, operation),
-    ...(body === undefined ? {} : { requestBody: { required: !optionalBody, content: json(body) } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: !optionalBody, content: { [bodyType]: { schema: body } } } }),
     responses: {
       ...Object.fromEntries(
         Object.entries({ [status]: 'As asked', ...also }).map(([code, reason]) => [

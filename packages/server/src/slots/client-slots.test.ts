@@ -174,6 +174,16 @@ describe('executing', () => {
     ]);
   });
 
+  test('a slot whose container died between two calls is replaced by the next acquire of its trajectory', async () => {
+    const { id } = await acquire('ada', 'task-1');
+    for (const slot of backend.held.values()) Object.assign(slot, { state: 'error' });
+    expect(slots.list('ada')).toMatchObject([{ id, state: 'error' }]);
+    const next = await acquire('ada', 'task-1');
+    expect(next).toMatchObject({ state: 'acquired' });
+    expect(next.id).not.toBe(id);
+    expect(slots.stats('ada').held).toBe(1);
+  });
+
   test('a slot whose container died says so, and its trajectory gets a new one', async () => {
     const lost = await acquire('ada', 'task-1');
     const batch = execute('ada', [lost.id]);
@@ -275,6 +285,16 @@ describe('draining', () => {
     await drained;
     expect(backend.held.size).toBe(0);
     await code(acquire('ada')).toMatchObject({ code: 'gateway_draining' });
+  });
+
+  test('refuses a caller whom the backend has not served yet', async () => {
+    // A backend on a cluster waits for a container.
+    backend.gate = new Promise(() => {});
+    const refused = code(acquire('ada', 'task-1')).toMatchObject({ code: 'gateway_draining' });
+    await vi.advanceTimersByTimeAsync(1);
+    await slots.drain(10_000);
+    await refused;
+    expect(slots.stats('ada')).toMatchObject({ held: 0, waiting: 0 });
   });
 
   test('waits for a batch only for a limited time', async () => {

@@ -18,7 +18,7 @@ import type { Log } from '../basics/log.ts';
 import { QueuePace } from '../engine/pace.ts';
 import { goneResult, toWireResult } from './execution-results.ts';
 import { KeptWorkspaces, namelessWorkspace, trajectoryWorkspace } from './kept-workspaces.ts';
-import { type GiveBack, SlotPlaces } from './slot-places.ts';
+import { draining, type GiveBack, SlotPlaces } from './slot-places.ts';
 
 /** Each is an open request. More than this is a client in a loop, not one that trains something. */
 const WAITING_MAX = 1_000;
@@ -79,6 +79,7 @@ export class ClientSlots {
   /** The acquire in progress of each workspace. */
   readonly #turns = new Map<string, Promise<void>>();
   readonly #batches = new Set<Promise<unknown>>();
+  readonly #draining = new AbortController();
 
   constructor(options: ClientSlotsOptions) {
     this.#options = options;
@@ -97,11 +98,11 @@ export class ClientSlots {
       trajectoryId === undefined ? namelessWorkspace() : trajectoryWorkspace(owner, trajectoryId);
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(this.#places.refusal()), this.#options.waitMs);
-    const signal = AbortSignal.any([leaving, late.signal]);
+    const signal = AbortSignal.any([leaving, late.signal, this.#draining.signal]);
     try {
       const held = await this.#inTurn(workspace, signal, async () => {
         const found = this.#ofWorkspace(workspace);
-        if (found?.lost === true) await this.#end(found, { resetWorkspace: false });
+        if (found !== undefined && isLost(found)) await this.#end(found, { resetWorkspace: false });
         else if (found !== undefined) return found;
         return this.#take({ owner, trajectoryId, workspace }, signal);
       });
@@ -201,9 +202,11 @@ export class ClientSlots {
     return this.#options.backend.defaultTimeoutS;
   }
 
-  /** Refuses waiting callers, gives batches in progress this long, and releases every slot. */
+  /** Refuses waiting callers, and those whom the backend has not served yet; gives batches in progress this long, and releases every slot. */
   async drain(ms: number): Promise<void> {
     this.#places.close();
+    // Those who have a place may wait for a container for a long time.
+    this.#draining.abort(draining());
     await atMost(ms, Promise.allSettled(this.#batches));
     await Promise.allSettled(this.#turns.values());
     const ends = [...this.#held.values()].map((held) => this.#end(held, { resetWorkspace: false }));
@@ -323,6 +326,11 @@ function view({ id, trajectoryId, slot, lost }: Held): SlotView {
     workspace_dir: slot.workspaceDir,
     state: lost ? 'error' : slot.state,
   };
+}
+
+/** Its container may have died since its last call, or before its first one. */
+function isLost({ lost, slot }: Held): boolean {
+  return lost || slot.state === 'error';
 }
 
 function notFound(): TalariaError {

@@ -142,6 +142,7 @@ export class SlotPlaces {
   }
 }
 
-function draining(): TalariaError {
+/** The refusal of a server that stops. */
+export function draining(): TalariaError {
   return new TalariaError('gateway_draining', { retryAfterS: 1 });
 }

@@ -31,7 +31,7 @@ export class FakeBackend {
   }
 
   async acquire(trajectoryId: string, { signal }: AcquireOptions = {}): Promise<Slot> {
-    await this.gate;
+    await Promise.race([this.gate, aborted(signal)]);
     signal?.throwIfAborted();
     if (this.broken) throw new SandboxError('backend_down', this.reason);
     this.starts += 1;
@@ -97,4 +97,12 @@ export class FakeBackend {
   stats() {
     return { backend: 'fake' };
   }
+}
+
+/** As a pool does it: whoever leaves need not wait until it is his turn. */
+async function aborted(signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<void>();
+  signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  await promise;
 }

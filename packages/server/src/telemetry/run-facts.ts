@@ -114,6 +114,7 @@ export class RunFacts {
       case 'run.resumed':
       case 'run.steered':
       case 'run.waiting':
+      case 'workspace.prepared':
       case 'context.cut':
       case 'message.delta':
       case 'reasoning.available':

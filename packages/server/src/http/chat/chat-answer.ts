@@ -56,6 +56,7 @@ export class ChatAnswer {
         this.#reasoning = this.#reasoning.filter(({ seq }) => seq < from);
         break;
       }
+      case 'step.completed':
       case 'tool.completed':
       case 'approval.request':
       case 'approval.responded':

@@ -118,7 +118,8 @@ export class ChatChunks implements StreamFormat {
       case 'run.steered':
         this.#stepIsOver = true;
         return '';
-      // `encode` asks `#repeats` about it.
+      // `encode` asks `#repeats` about `run.resumed`.
+      case 'step.completed':
       case 'run.resumed':
         return '';
       default:

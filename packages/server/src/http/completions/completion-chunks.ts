@@ -85,6 +85,7 @@ export class CompletionChunks implements StreamFormat {
         return this.#chunk('', end.finishReason, { usage: end.usage }) + DONE;
       }
       case 'reasoning.available':
+      case 'step.completed':
       case 'tool.completed':
       case 'approval.request':
       case 'approval.responded':

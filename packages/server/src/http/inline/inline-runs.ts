@@ -16,7 +16,10 @@ import {
 } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 import type { Engine, Idempotency } from '../../engine/engine.ts';
+import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
+import { onClose } from '../replies/on-close.ts';
+import { lastSeq } from '../streams/event-stream.ts';
 import type { EventStreams, OpenStream } from '../streams/event-streams.ts';
 import type { StreamFormat } from '../streams/stream-format.ts';
 import { type InlineReader, type InlineWatch, NO_READER } from './inline-watch.ts';
@@ -106,7 +109,7 @@ export class InlineRuns {
       },
       fail: reject,
     });
-    const sent = new Promise<void>((done) => reply.raw.once('close', done));
+    const sent = new Promise<void>((done) => onClose(reply, done));
     const interrupt = (error: TalariaError): Promise<void> => {
       reject(error);
       return sent;
@@ -131,12 +134,13 @@ export class InlineRuns {
     reply: FastifyReply,
     { run, reader }: InlineRun,
     format: StreamFormat,
-    position: Partial<Pick<OpenStream, 'after' | 'ended' | 'subscribe'>> = {},
+    position: Partial<Pick<OpenStream<EventBatch, number>, 'after' | 'ended' | 'subscribe'>> = {},
   ): void {
     const { engine, streams } = this.#options;
     streams.open(reply, {
       format,
       after: -1,
+      cursorAfter: lastSeq,
       subscribe: (cursor, subscriber) => engine.subscribe(run.run_id, cursor, subscriber),
       onEnd: () => reader.done(),
       ...position,

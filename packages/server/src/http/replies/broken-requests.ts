@@ -6,6 +6,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { createId, TalariaError, toErrorBody } from '@talaria/protocol';
 import { ANY_METHOD } from '../requests/allowed-methods.ts';
+import { isLongRequest } from '../requests/long-requests.ts';
 import { requestIdOf } from '../requests/request-id.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -16,6 +17,7 @@ const STATUSES: Record<string, number> = {
 
 /** For Fastify's `clientErrorHandler`. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isLongRequest(socket)) return;
   const answer = answers.get(socket);
   const inAnAnswer = answer?.headersSent === true && !answer.writableFinished;
   // In the middle of a response, a second one would only garble the first.

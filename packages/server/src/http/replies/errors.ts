@@ -52,7 +52,8 @@ export function installErrorHandling(
         known.message,
       );
     }
-    if (UNREAD_BODY.has(known.code)) {
+    const streams = request.routeOptions.config.streamsBody === true && !request.raw.complete;
+    if (UNREAD_BODY.has(known.code) || streams) {
       if (known.retryAfterS !== undefined) reply.header('retry-after', String(known.retryAfterS));
       answerWhileSending(request, reply, API_ERRORS[known.code].status, bodyOf(request, known));
       return;

@@ -1,5 +1,5 @@
 /**
- * Fetches an artifact from the server that has the files of the run. Access was checked before. The other server checks
+ * Fetches an artifact from the server that has the files of the run, or has it written there. Access was checked before. The other server checks
  * the path, the range and the version, and its response is passed on unchanged, including errors. Bytes flow as fast as
  * the client reads them, and a break there causes a break here. If the server is gone or does not answer, the error
  * names it.
@@ -17,7 +17,7 @@ import { leaving } from './leaving.ts';
 const CLIENT_PREFIX = '/v1/';
 export const PEER_PREFIX = '/peers/';
 
-const PASSED_ON = ['range', 'if-range', 'if-none-match'];
+const PASSED_ON = ['range', 'if-range', 'if-match', 'if-none-match', 'content-length', 'content-encoding'];
 const PASSED_BACK = [
   'accept-ranges',
   'cache-control',
@@ -76,6 +76,7 @@ async function ask(
           return value === undefined ? [] : [[passed, value]];
         }),
       ),
+      ...(request.routeOptions.config.streamsBody === true ? { body: request.raw } : {}),
       signal,
     });
   } catch (error) {

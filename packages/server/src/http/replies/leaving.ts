@@ -1,5 +1,6 @@
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
+import { onClose } from './on-close.ts';
 
 /**
  * Aborts when the client is gone, so that nothing is read for nobody. The reason does not count as a failure of the
@@ -7,6 +8,6 @@ import type { FastifyReply } from 'fastify';
  */
 export function leaving(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once('close', () => controller.abort(new TalariaError('invalid_request')));
+  onClose(reply, () => controller.abort(new TalariaError('invalid_request')));
   return controller.signal;
 }

@@ -1,5 +1,5 @@
 /**
- * Which bytes of a file a request asks for (RFC 9110, sections 13 and 14).
+ * Which bytes of a file a request asks for, and of which version (RFC 9110, sections 13 and 14).
  *
  * One range is served. A request for several gets the whole file, which the standard allows and every client has to
  * accept: a multipart response is more trouble than the second request it saves.
@@ -30,6 +30,15 @@ export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolea
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((given) => given.trim().replace(/^W\//, '') === tag);
+}
+
+/** The digests that a condition of a write names; a weak tag, or one of another form, matches nothing. */
+export function parseTags(condition: string | undefined): readonly string[] | '*' | undefined {
+  if (condition === undefined) return undefined;
+  if (condition.trim() === '*') return '*';
+  return [...condition.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag]) =>
+    weak === undefined && tag !== undefined ? [tag] : [],
+  );
 }
 
 /** A part is useful only to a client that has the rest of the same version. A date is never precise enough. */

@@ -3,9 +3,6 @@
  * may be on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts). The same code
  * serves the files of a slot.
  *
- * A browser must never show a file that a command wrote as a page of this server. So every file is an attachment
- * without a specific type, in addition to the headers of every response (nosniff, a policy that allows nothing).
- *
  * After the first byte, the only way to report a failure is to cut the connection. Lengths and chunked endings are set
  * so that a cut-off file never looks complete.
  */
@@ -15,8 +12,7 @@ import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { attachment } from '../replies/content-disposition.ts';
 import { leaving } from '../replies/leaving.ts';
-import { matchesTag, mayServeRange, parseRange } from '../requests/byte-range.ts';
-import { header } from '../requests/header.ts';
+import { prepareFile } from '../replies/prepare-file.ts';
 import { count, flag, single } from '../requests/query.ts';
 
 export const CONTENT_TYPES: Record<ArchiveFormat, string> = {
@@ -128,34 +124,11 @@ async function sendFile(
   await using opened = new AsyncDisposableStack();
   const file = opened.use(await workspace.open(path));
   const sha256 = await file.sha256(leaving(reply));
-  const tag = `"${sha256}"`;
-  reply.headers({
-    etag: tag,
-    'accept-ranges': 'bytes',
-    'cache-control': 'private, no-cache',
-  });
-  if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
-
-  const { size } = file;
-  const isGet = request.method === 'GET';
-  const asked = isGet && mayServeRange(header(request, 'if-range'), tag) ? request.headers.range : undefined;
-  const range = parseRange(asked, size);
-  if (range === 'unsatisfiable') {
-    reply.header('content-range', `bytes */${size}`);
-    const message = `The file has ${size} bytes, and none in the range '${asked}'`;
-    throw new TalariaError('range_not_satisfiable', { message });
-  }
-  const { start, end } = range === 'whole' ? { start: 0, end: size } : range;
-  reply.headers({
-    'content-type': 'application/octet-stream',
-    'content-disposition': attachment(basename(file.path)),
-    'content-length': end - start,
-    'last-modified': new Date(file.modifiedAt * 1000).toUTCString(),
-  });
-  if (range !== 'whole') reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
-  if (!isGet) return reply.send();
+  const { size, modifiedAt } = file;
+  const range = prepareFile(request, reply, { name: basename(file.path), size, sha256, modifiedAt });
+  if (range === undefined) return reply.send();
   opened.move();
-  return reply.send(file.stream({ start, end }, { sha256 }));
+  return reply.send(file.stream(range, { sha256 }));
 }
 
 function existing(workspace: WorkspaceReader | undefined): WorkspaceReader {

@@ -2,6 +2,7 @@
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
+import { lastSeq } from '../streams/event-stream.ts';
 import type { EventStreams } from '../streams/event-streams.ts';
 import { runEventFormat } from '../streams/run-event-format.ts';
 
@@ -20,6 +21,7 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, streams
       streams.open(reply, {
         format: runEventFormat(runId),
         after,
+        cursorAfter: lastSeq,
         subscribe: (cursor, subscriber) => engine.subscribe(runId, cursor, subscriber),
       });
     },

@@ -1,15 +1,16 @@
 /**
- * The routes that servers on the same store use among each other: to check that it is this server, to read the files of
- * a run whose workspace is here, and to make it responsible for a run that has a reader here. For anybody else these
+ * The routes that servers on the same store use among each other: to check that it is this server, to read and
+ * write the files of a run whose workspace is here, and to make it responsible for a run that has a reader here. For anybody else these
  * routes do not exist. They never ask a third server, so no request goes in circles.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { OpenWorkspace } from '../../engine/engine.ts';
+import { type OpenWorkspace, type OpenWriter, requireWriter } from '../../engine/engine.ts';
 import type { TakenUp } from '../../peers/ask-to-take-up.ts';
 import { PEER_HEADER, type PeerSeal } from '../../peers/peer-seal.ts';
 import type { InlineWatch } from '../inline/inline-watch.ts';
 import { PEER_PREFIX } from '../replies/forward-artifacts.ts';
 import type { Authenticate } from '../requests/auth.ts';
+import { installArtifactWriteRoutes } from './artifact-writes.ts';
 import { installArtifactRoutes } from './artifacts.ts';
 
 /** While this server works (for example, on the digest of a large file), the other one hears that it is busy. */
@@ -19,6 +20,9 @@ export interface PeerOptions {
   seal: PeerSeal;
   serverId: string;
   openWorkspace: OpenWorkspace;
+  openWriter: OpenWriter;
+  /** The largest file that a request may write. */
+  maxFileBytes: number;
   /** Asks the others whether one of them has a reader of the run and is responsible for it now. */
   isTakenUp(runId: string): Promise<boolean>;
 }
@@ -30,7 +34,7 @@ export interface PeerRoutesOptions extends Omit<PeerOptions, 'isTakenUp'> {
 }
 
 export function installPeerRoutes(app: FastifyInstance, options: PeerRoutesOptions): void {
-  const { seal, serverId, openWorkspace, authenticate, watch } = options;
+  const { seal, serverId, openWorkspace, openWriter, maxFileBytes, authenticate, watch } = options;
   const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
     const question = { serverId, method: request.method, path: request.url };
     const answer = seal.recognize(question, request.headers[PEER_HEADER]);
@@ -55,6 +59,12 @@ export function installPeerRoutes(app: FastifyInstance, options: PeerRoutesOptio
     holder: 'run_id',
     options: forPeers,
     answer: async ({ id }, here) => here(await openWorkspace(id)),
+  });
+  installArtifactWriteRoutes(app, {
+    prefix: `${PEER_PREFIX}runs`,
+    options: forPeers,
+    maxBytes: maxFileBytes,
+    answer: async ({ id }, here) => here(requireWriter(await openWriter(id))),
   });
 }
 

@@ -1,6 +1,7 @@
 /** `/v1/responses`: runs in OpenAI's dialect: created, read and continued (PROTOCOL.md). */
 import {
   type CreateResponse,
+  filesIn,
   outputText,
   parseCreateResponse,
   parseIdempotencyKey,
@@ -129,8 +130,10 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     prepare: (part: RunPart) => Promise<unknown>,
   ): Promise<ContinuedRun | undefined> => {
     const { outputs, prompt, promptIsLast } = asked;
-    // A run in progress accepts only text; input with images starts a new run.
-    const isTellable = !promptIsLast || typeof prompt === 'string' || textOfParts(prompt) !== undefined;
+    // A run in progress accepts only text; input with images or files starts a new run.
+    const isText =
+      typeof prompt === 'string' || (textOfParts(prompt) !== undefined && filesIn(prompt).length === 0);
+    const isTellable = !promptIsLast || isText;
     if (outputs.length === 0 || !isTellable) return undefined;
     return continued.continue(owner, outputs, {
       asked,

@@ -15,6 +15,7 @@ import type { ClientSlots, SlotCall } from '../../slots/client-slots.ts';
 import { withSandboxCodes } from '../../slots/sandbox-failure.ts';
 import { toTalariaError } from '../replies/errors.ts';
 import { leaving } from '../replies/leaving.ts';
+import { onClose } from '../replies/on-close.ts';
 import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
 import { ResultStream } from '../slots/result-stream.ts';
 import {
@@ -98,7 +99,7 @@ export function installSlotRoutes(app: FastifyInstance, source: SlotSource): voi
       answer(async ({ slots, files }) => {
         const inUse = slots.use(request.owner, id);
         // Until the last byte is out.
-        reply.raw.once('close', () => inUse[Symbol.dispose]());
+        onClose(reply, () => inUse[Symbol.dispose]());
         const { query } = request;
         if (question === 'content' && wantsJson(query)) return readAsJson(files, inUse.slot, query);
         if (question === 'archive' && wantsWholeArchive(query)) {

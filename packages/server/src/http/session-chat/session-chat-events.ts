@@ -132,7 +132,8 @@ export class SessionChatEvents implements StreamFormat {
           this.#frame('done', {}, at)
         );
       }
-      // Turns of a session have no client tools.
+      // Hermes has no event for a step, and turns of a session have no client tools.
+      case 'step.completed':
       case 'run.waiting':
         return '';
       default:

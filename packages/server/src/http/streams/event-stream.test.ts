@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { waitFor } from '../../../../../test/support/wait-for.ts';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
-import { EventStream } from './event-stream.ts';
+import { EventStream, lastSeq } from './event-stream.ts';
 import { runEventFormat } from './run-event-format.ts';
 
 const RUN_ID = `run_${'0'.repeat(32)}`;
@@ -93,6 +93,7 @@ test('a burst larger than the bound reaches a healthy reader completely, once an
     ...source,
     format: runEventFormat(RUN_ID),
     after: -1,
+    cursorAfter: lastSeq,
     bufferBytes: 4096,
   });
   stream.start();
@@ -109,6 +110,7 @@ test('the unread data of a reader that reads nothing stays bounded', async () =>
     ...log([], 1),
     format: runEventFormat(RUN_ID),
     after: -1,
+    cursorAfter: lastSeq,
     bufferBytes: 4096,
   });
   stream.deliver([LARGE]);
@@ -126,6 +128,7 @@ for (const ended of [false, true]) {
       ...log([], 1),
       format: runEventFormat(RUN_ID),
       after: -1,
+      cursorAfter: lastSeq,
       bufferBytes: 4096,
       stallMs: 200,
     });
@@ -142,6 +145,7 @@ test('a slow reader that keeps reading stays, and so does one that waits for eve
     ...log([], 1),
     format: runEventFormat(RUN_ID),
     after: -1,
+    cursorAfter: lastSeq,
     bufferBytes: 4096,
     stallMs,
   });
@@ -166,6 +170,7 @@ test('only silence causes a keep-alive, and none follows the end', async () => {
     ...log([], 1),
     format: runEventFormat(RUN_ID),
     after: -1,
+    cursorAfter: lastSeq,
     bufferBytes: 4096,
   });
   const settled = () => new Promise((resolve) => response.write('', resolve));
@@ -192,6 +197,7 @@ test('a keep-alive has a blank line of its own only before the first event', asy
     ...log([], 1),
     format: runEventFormat(RUN_ID),
     after: -1,
+    cursorAfter: lastSeq,
     bufferBytes: 4096,
   });
   const settled = () => new Promise((resolve) => response.write('', resolve));

@@ -1,5 +1,5 @@
 /**
- * One subscriber's stream of a run's events, written by a `StreamFormat`.
+ * One subscriber's stream, of a run's events or of changes of runs, written by a `StreamFormat`.
  *
  *   catching up ──at the end of the log──▶ live ──more than the bound unread──▶ behind ──all taken──▶ catching up
  *
@@ -18,28 +18,33 @@ const STALL_MS = 8_000;
 
 const KEEPALIVE = Buffer.from(SSE_KEEPALIVE);
 
-export interface EventStreamOptions {
-  format: StreamFormat;
-  /** The cursor: the last event that the reader has got, -1 for none. */
-  after: number;
+export interface EventStreamOptions<Batch, Cursor> {
+  format: StreamFormat<Batch>;
+  /** What the reader has got. Of a run's events it is the last seq, -1 for none. */
+  after: Cursor;
+  /** What a reader has got after this batch. */
+  cursorAfter(batch: Batch): Cursor;
   bufferBytes: number;
   stallMs?: number;
   /** Delivers the events after the cursor, then live ones, until the returned function is called. */
-  subscribe(after: number, subscriber: Subscriber): () => void;
+  subscribe(after: Cursor, subscriber: Subscriber<Batch>): () => void;
   /** Called when this side sends nothing more, whether or not the reader has read it all yet. */
   onEnd?(): void;
 }
 
-export class EventStream implements Subscriber {
-  readonly #options: EventStreamOptions;
+/** The cursor of a run's events. */
+export const lastSeq = (batch: EventBatch): number => batch.at(-1)!.seq;
+
+export class EventStream<Batch, Cursor> implements Subscriber<Batch> {
+  readonly #options: EventStreamOptions<Batch, Cursor>;
   readonly #response: ServerResponse;
-  #after: number;
+  #after: Cursor;
   #behind = false;
   #unsubscribe = (): void => {};
   #lastWriteAt = performance.now();
   #hasWritten = false;
 
-  constructor(response: ServerResponse, options: EventStreamOptions) {
+  constructor(response: ServerResponse, options: EventStreamOptions<Batch, Cursor>) {
     this.#response = response;
     this.#options = options;
     this.#after = options.after;
@@ -56,7 +61,7 @@ export class EventStream implements Subscriber {
     this.#unsubscribe = this.#options.subscribe(this.#after, this);
   }
 
-  deliver(batch: EventBatch): void {
+  deliver(batch: Batch): void {
     if (this.#behind || this.#isOver) return;
     const bound = Math.max(this.#options.bufferBytes, this.#response.writableHighWaterMark);
     if (this.#response.writableLength > bound) {
@@ -65,7 +70,7 @@ export class EventStream implements Subscriber {
       return;
     }
     const { bytes, ended } = this.#options.format.encode(batch);
-    this.#after = batch.at(-1)!.seq;
+    this.#after = this.#options.cursorAfter(batch);
     if (bytes.length > 0) {
       this.#write(bytes);
       this.#hasWritten = true;

@@ -17,14 +17,14 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-export interface OpenStream extends Omit<EventStreamOptions, 'bufferBytes'> {
+export interface OpenStream<Batch, Cursor> extends Omit<EventStreamOptions<Batch, Cursor>, 'bufferBytes'> {
   /** The reader already has everything. */
   ended?: boolean;
 }
 
 export class EventStreams {
   readonly #bufferBytes: number;
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<Pick<EventStream<unknown, unknown>, 'keepAlive' | 'fail'>>();
   readonly #timer = setInterval(() => {
     for (const stream of this.#streams) stream.keepAlive(SILENT_MS);
   }, CHECK_MS);
@@ -34,7 +34,7 @@ export class EventStreams {
   }
 
   /** Responds with a stream, and the headers that the reply has so far. */
-  open(reply: FastifyReply, { ended = false, ...options }: OpenStream): void {
+  open<Batch, Cursor>(reply: FastifyReply, { ended = false, ...options }: OpenStream<Batch, Cursor>): void {
     reply.hijack();
     const response = reply.raw;
     // The reader may have gone meanwhile; its close event does not come again.
