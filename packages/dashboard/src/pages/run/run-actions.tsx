@@ -1,0 +1,68 @@
+/** What can be done with the run: stop it, or start it anew. */
+import { useSignal } from '@preact/signals';
+import { isTerminalStatus, type Run } from '@talaria/client';
+import { retryRun } from '../../api/retry-run.ts';
+import { client, noteFailure } from '../../api/session.ts';
+import { navigate } from '../../shell/router.ts';
+import { Problem } from '../../ui/problem.tsx';
+import { useRunView } from './run-view.ts';
+
+export function RunActions({ run, status }: { run: Run; status: Run['status'] }) {
+  const { watched, inspecting } = useRunView();
+  const error = useSignal<unknown>(undefined);
+  const busy = useSignal(false);
+  const act = async (action: () => Promise<void>) => {
+    busy.value = true;
+    error.value = undefined;
+    try {
+      await action();
+    } catch (failure) {
+      noteFailure(failure);
+      error.value = failure;
+    }
+    busy.value = false;
+  };
+  const stop = async () => {
+    await client.peek().runs.stop(run.run_id);
+    watched.refresh();
+  };
+  const retry = async () => {
+    navigate(`runs/${await retryRun(client.peek(), run)}`);
+  };
+  const over = isTerminalStatus(status);
+  return (
+    <div class="run-actions">
+      {!over && (
+        <button
+          type="button"
+          class="bad"
+          disabled={busy.value || status === 'stopping'}
+          onClick={() => void act(stop)}
+        >
+          {status === 'stopping' ? 'Stopping…' : 'Stop'}
+        </button>
+      )}
+      {over && run.input !== undefined && (
+        <button
+          type="button"
+          disabled={busy.value}
+          title="Start another run with the same prompt"
+          onClick={() => void act(retry)}
+        >
+          Retry
+        </button>
+      )}
+      <button
+        type="button"
+        class="phone-only"
+        aria-expanded={inspecting.value}
+        onClick={() => {
+          inspecting.value = !inspecting.value;
+        }}
+      >
+        Inspect
+      </button>
+      {error.value !== undefined && <Problem error={error.value} />}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+/** What the parts of the run page share: the run that is watched, what is selected, and where to go. */
+import { type Signal, signal } from '@preact/signals';
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { changeQuery, href } from '../../shell/router.ts';
+import type { WatchedRun } from './watch-run.ts';
+
+export type Tab = 'call' | 'files' | 'events' | 'run';
+
+export interface RunView {
+  runId: string;
+  watched: WatchedRun;
+  tab: Signal<Tab>;
+  /** On a phone the inspector covers the transcript while it is open. */
+  inspecting: Signal<boolean>;
+  callId: Signal<string | undefined>;
+  /** Rows that were opened or closed by hand. Rows out of sight are not in the page, so they cannot know. */
+  opened: Signal<ReadonlyMap<string, boolean>>;
+  /** The event that the reader went to. `at` makes going there a second time a change. */
+  target: Signal<{ seq: number; at: number } | undefined>;
+  inspectCall(callId: string): void;
+  goTo(seq: number): void;
+  linkTo(seq: number): string;
+}
+
+export function createRunView(runId: string, watched: WatchedRun, event: number | undefined): RunView {
+  const tab = signal<Tab>('call');
+  const inspecting = signal(false);
+  const callId = signal<string | undefined>(undefined);
+  const target = signal(event === undefined ? undefined : { seq: event, at: 0 });
+  return {
+    runId,
+    watched,
+    tab,
+    inspecting,
+    callId,
+    opened: signal(new Map()),
+    target,
+    inspectCall(id) {
+      callId.value = id;
+      tab.value = 'call';
+      inspecting.value = true;
+    },
+    goTo(seq) {
+      target.value = { seq, at: (target.peek()?.at ?? 0) + 1 };
+      changeQuery({ event: `${seq}` });
+      inspecting.value = false;
+    },
+    linkTo: (seq) => href(`runs/${encodeURIComponent(runId)}?event=${seq}`),
+  };
+}
+
+export const RunContext = createContext<RunView | undefined>(undefined);
+
+export function useRunView(): RunView {
+  const view = useContext(RunContext);
+  if (view === undefined) throw new Error('This belongs to the page of a run');
+  return view;
+}
+
+/** For what shows a row: rows change in place, which their component would not notice. */
+export function useRevision(): void {
+  useRunView().watched.revision.value;
+}

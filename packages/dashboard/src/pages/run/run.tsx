@@ -1,0 +1,58 @@
+/** One run: its head, its timeline, its transcript, and an inspector for what the transcript has no room for. */
+import { useEffect, useMemo } from 'preact/hooks';
+import { client } from '../../api/session.ts';
+import { place } from '../../shell/router.ts';
+import { Problem } from '../../ui/problem.tsx';
+import { Inspector } from './inspector/inspector.tsx';
+import { RunHeader } from './run-header.tsx';
+import { createRunView, RunContext, type RunView } from './run-view.ts';
+import { Steer } from './steer.tsx';
+import { Timeline } from './timeline/timeline.tsx';
+import { TranscriptView } from './transcript-view.tsx';
+import { useStepKeys } from './use-step-keys.ts';
+import { statusOf, watchRun } from './watch-run.ts';
+import './run.css';
+
+export function RunPage({ runId }: { runId: string }) {
+  const user = client.value;
+  const view = useMemo(
+    () => createRunView(runId, watchRun(user, runId), eventOf(place.peek().query)),
+    [user, runId],
+  );
+  useEffect(() => view.watched.stop, [view]);
+  useStepKeys(view);
+  return (
+    <RunContext.Provider value={view}>
+      <main class={`run ${view.inspecting.value ? 'inspecting' : ''}`}>
+        <Content view={view} />
+      </main>
+    </RunContext.Provider>
+  );
+}
+
+function Content({ view }: { view: RunView }) {
+  const { run, error, retry, transcript, revision } = view.watched;
+  revision.value;
+  const head = run.value;
+  if (head === undefined) {
+    if (error.value !== undefined) return <Problem error={error.value} retry={retry} />;
+    return <p class="muted run-loading">Loading…</p>;
+  }
+  return (
+    <>
+      <RunHeader run={head} />
+      {error.value !== undefined && <Problem error={error.value} retry={retry} />}
+      <Timeline />
+      <div class="run-body">
+        <TranscriptView />
+        <Inspector />
+      </div>
+      <Steer status={statusOf(head, transcript.value)} />
+    </>
+  );
+}
+
+function eventOf(query: URLSearchParams): number | undefined {
+  const event = query.get('event') ?? '';
+  return /^\d{1,15}$/.test(event) ? Number(event) : undefined;
+}

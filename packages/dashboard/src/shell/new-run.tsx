@@ -1,0 +1,67 @@
+/** Starts a run, and shows it. */
+import { useSignal } from '@preact/signals';
+import { client, noteFailure } from '../api/session.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { hide } from './overlays.ts';
+import { navigate } from './router.ts';
+
+export function NewRun() {
+  const input = useSignal('');
+  const session = useSignal('');
+  const error = useSignal<unknown>(undefined);
+  const busy = useSignal(false);
+  const start = async (event: Event) => {
+    event.preventDefault();
+    if (busy.value || input.value.trim() === '') return;
+    busy.value = true;
+    error.value = undefined;
+    try {
+      const { run_id } = await client.peek().runs.create({
+        input: input.value,
+        ...(session.value.trim() === '' ? {} : { session_id: session.value.trim() }),
+      });
+      hide();
+      navigate(`runs/${run_id}`);
+    } catch (failure) {
+      noteFailure(failure);
+      error.value = failure;
+    } finally {
+      busy.value = false;
+    }
+  };
+  const submitByKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void start(event);
+  };
+  return (
+    <Dialog title="New run" onClose={hide}>
+      <form class="fields" onSubmit={(event) => void start(event)}>
+        <label>
+          Prompt
+          <textarea
+            rows={6}
+            required
+            value={input.value}
+            onKeyDown={submitByKey}
+            onInput={(event) => {
+              input.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <label>
+          Session <span class="muted">(optional: continues its conversation)</span>
+          <input
+            value={session.value}
+            onInput={(event) => {
+              session.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        {error.value !== undefined && <Problem error={error.value} />}
+        <button type="submit" class="primary" disabled={busy.value}>
+          Start the run
+        </button>
+      </form>
+    </Dialog>
+  );
+}

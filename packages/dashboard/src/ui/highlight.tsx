@@ -1,0 +1,50 @@
+/** The colours of code: the tree that highlight.js builds, as nodes. Its own output is a string of HTML. */
+import hljs from 'highlight.js/lib/core';
+import bash from 'highlight.js/lib/languages/bash';
+import c from 'highlight.js/lib/languages/c';
+import css from 'highlight.js/lib/languages/css';
+import diff from 'highlight.js/lib/languages/diff';
+import go from 'highlight.js/lib/languages/go';
+import java from 'highlight.js/lib/languages/java';
+import json from 'highlight.js/lib/languages/json';
+import python from 'highlight.js/lib/languages/python';
+import rust from 'highlight.js/lib/languages/rust';
+import sql from 'highlight.js/lib/languages/sql';
+import typescript from 'highlight.js/lib/languages/typescript';
+import xml from 'highlight.js/lib/languages/xml';
+import yaml from 'highlight.js/lib/languages/yaml';
+import type { ComponentChildren } from 'preact';
+
+const LANGUAGES = { bash, c, css, diff, go, java, json, python, rust, sql, typescript, xml, yaml };
+for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+hljs.registerAliases(['js', 'jsx', 'javascript', 'mjs', 'cjs'], { languageName: 'typescript' });
+hljs.registerAliases(['cpp', 'c++', 'h'], { languageName: 'c' });
+
+interface Node {
+  scope?: string;
+  children: (Node | string)[];
+}
+
+/** The text itself where the language is unknown. */
+export function highlight(text: string, language: string): ComponentChildren {
+  const name = language.toLowerCase();
+  if (hljs.getLanguage(name) === undefined) return text;
+  const { _emitter } = hljs.highlight(text, { language: name, ignoreIllegals: true }) as unknown as {
+    _emitter: { rootNode: Node };
+  };
+  return toNodes(_emitter.rootNode.children);
+}
+
+function toNodes(children: Node['children']): ComponentChildren {
+  return children.map((child, index) =>
+    typeof child === 'string' ? (
+      child
+    ) : child.scope === undefined ? (
+      toNodes(child.children)
+    ) : (
+      <span key={index} class={`hljs-${child.scope.split('.')[0]}`}>
+        {toNodes(child.children)}
+      </span>
+    ),
+  );
+}

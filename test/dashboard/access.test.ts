@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PlainServer } from '../support/plain-server/plain-server.ts';
+import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+import { startProxy } from './support/proxy.ts';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+beforeAll(async () => {
+  dash = await startDashboardServer();
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+describeInBrowser('the key', () => {
+  test('without one the page asks, a wrong one is named as such, and a right one is remembered on request', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.server.url);
+    await page.getByLabel('API key').fill('a-wrong-key-of-nobody');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The server does not accept this key.').waitFor();
+    await page.getByLabel('API key').fill(dash.key);
+    await page.getByLabel('Remember it in this browser').check();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    const another = await context.newPage();
+    await another.goto(`${dash.server.url}/ui/`);
+    await another.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('a key that is revoked while the page is open ends at the sign-in, without an empty list', async () => {
+    // The proxy stands in for the server after the key was taken away.
+    await using refusing = await PlainServer.start({ key: 'the-key-of-somebody-else' });
+    let revoked = false;
+    await using proxy = await startProxy({
+      target: (path) => (revoked && !path.startsWith('/ui') ? refusing.url : dash.server.url),
+    });
+    const { page, context } = await browser.open();
+    await page.goto(`${proxy.url}/ui/#key=${dash.key}`);
+    await page.locator('.connection.good').waitFor();
+    revoked = true;
+    await page.getByLabel('State').selectOption('failed');
+    await page.getByText('The server does not accept this key.').waitFor();
+    expect(await page.getByText('No run matches').count()).toBe(0);
+    await context.close();
+  });
+});
+
+describeInBrowser('other servers', () => {
+  test('one that cannot list runs is named as such on every page, and can still be used', async () => {
+    await using plain = await PlainServer.start();
+    await using proxy = await startProxy({
+      target: (path) => (path.startsWith('/ui') ? dash.server.url : plain.url),
+    });
+    const { page, context, problems } = await browser.open();
+    await page.goto(`${proxy.url}/ui/`);
+    await page.getByRole('alert').getByText('This server does not have this part of the API.').waitFor();
+    expect(await page.getByText('There is no run yet.').count()).toBe(0);
+    await page.getByText('not live').waitFor();
+    for (const path of ['chats', 'rules', 'server', 'jobs']) {
+      await page.goto(`${proxy.url}/ui/${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    }
+    await page.goto(`${proxy.url}/ui/`);
+    await page.keyboard.press('n');
+    await page.getByRole('dialog').getByLabel('Prompt').fill('Hello, older server');
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await page.waitForURL(/\/ui\/runs\/run_/);
+    expect(plain.lastRun).toBeDefined();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('a lost connection is shown as one of the page, and never as a state of a run', async () => {
+    let up = true;
+    await using proxy = await startProxy({
+      target: () => (up ? dash.server.url : 'http://127.0.0.1:1'),
+    });
+    const { run_id } = await dash.client.runs.create({ input: 'Say hello' });
+    await dash.client.runs.wait(run_id);
+    const { page, context } = await browser.open();
+    await page.goto(`${proxy.url}/ui/#key=${dash.key}`);
+    await page.locator('.connection.good').waitFor();
+    up = false;
+    proxy.cutAll();
+    await page.getByText('reconnecting…').waitFor();
+    const row = page.locator(`[data-run="${run_id}"]`);
+    expect(await row.getAttribute('data-status')).toBe('completed');
+    up = true;
+    await page.locator('.connection.good').waitFor();
+    await context.close();
+  });
+});
+
+describeInBrowser('a proxy', () => {
+  test('may end TLS and serve the page under a path of its own', async () => {
+    await using proxy = await startProxy({
+      tls: true,
+      prefix: '/agents/one',
+      target: () => dash.server.url,
+    });
+    const { page, context, problems } = await browser.open({ ignoreHTTPSErrors: true });
+    await page.goto(`${proxy.url}/#key=${dash.key}`);
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    expect(page.url()).toBe(`${proxy.url}/ui/`);
+    await page.getByRole('button', { name: 'New run' }).click();
+    await page.getByRole('dialog').getByLabel('Prompt').fill('Hello through the proxy');
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await page.waitForURL(`${proxy.url}/ui/runs/run_*`);
+    await page.reload();
+    await page.getByRole('link', { name: 'Talaria' }).click();
+    await page.getByRole('link', { name: 'Hello through the proxy' }).waitFor();
+    await page.getByRole('link', { name: 'Server', exact: true }).click();
+    await page.getByRole('cell', { name: 'store' }).waitFor();
+    expect(page.url()).toBe(`${proxy.url}/ui/server`);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});

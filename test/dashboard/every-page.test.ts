@@ -1,0 +1,108 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { overflows, violationsOf } from './support/a11y.ts';
+import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+
+const HOSTILE =
+  '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [x](javascript:window.hacked=1) ![i](https://evil.example/i.png) \u001b[31mred\u001b[0m \u202egpj.exe\u202c';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+let runId: string;
+let requestId: string;
+beforeAll(async () => {
+  dash = await startDashboardServer({
+    env: { TALARIA_APPROVALS_UNISOLATED: 'ask', TALARIA_APPROVALS_ISOLATED: 'ask' },
+  });
+  const { client } = dash;
+  await client.runs.run({ input: `Hello ${HOSTILE}`, session_id: 'talk <b>' });
+  await client.runs.run({ input: `Fail\n${script([{ error: { status: 400, message: HOSTILE } }])}` });
+  await client.jobs.create({
+    name: `Nightly ${HOSTILE.replace(/\u001b/g, '')}`,
+    schedule: '0 9 * * 1-5',
+    prompt: HOSTILE,
+  });
+  const command = `rm -rf build # ${HOSTILE}`;
+  const ask = script([{ tools: [{ name: 'terminal', arguments: { command } }] }]);
+  const answered = await client.runs.create({ input: ask, session_id: 'talk <b>' });
+  const question = async (id: string) =>
+    (await waitFor('a question', async () => (await client.runs.get(id)).approval)).request_id;
+  await client.runs.respondApproval(answered.run_id, {
+    choice: 'always',
+    request_id: await question(answered.run_id),
+  });
+  await client.runs.wait(answered.run_id);
+  for await (const { id } of client.grants.list()) await client.grants.revoke(id);
+  runId = (await client.runs.create({ input: ask })).run_id;
+  requestId = await question(runId);
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+/** Each page, with something that it shows when it is there. */
+const pages: readonly [path: () => string, shows: (page: Page) => Promise<unknown>][] = [
+  [() => '', (page) => page.getByRole('article').waitFor()],
+  [() => 'chats', (page) => page.getByText('Choose a session').waitFor()],
+  [() => 'chats/talk%20%3Cb%3E', (page) => page.getByText('You said:').first().waitFor()],
+  [() => 'jobs', (page) => page.getByRole('listitem').first().waitFor()],
+  [() => 'rules', (page) => page.getByRole('cell', { name: /Allowed always/ }).waitFor()],
+  [() => 'server', (page) => page.getByText('As numbers').first().waitFor()],
+  [() => `runs/${runId}`, (page) => page.getByRole('heading').first().waitFor()],
+  [() => `approve/${runId}/${requestId}`, (page) => page.getByRole('article').waitFor()],
+  [() => 'nowhere', (page) => page.getByText('There is no such page').waitFor()],
+];
+
+describeInBrowser('every page', () => {
+  // A test for each: axe looks at a page four times, which takes long on a busy machine.
+  test.each(pages.map(([path, shows], n) => ({ n, path, shows })))(
+    'no. $n is accessible in both themes and sizes, keeps to its policy, and shows hostile text as text',
+    async ({ path, shows }) => {
+      const { page, problems, context } = await browser.open();
+      await page.goto(dash.ui(path()));
+      await shows(page);
+      expect(await page.locator('#app img, #app script, #app iframe').count(), path()).toBe(0);
+      expect(await page.locator('a[href^="javascript:"]').count(), path()).toBe(0);
+      expect(problems, path()).toEqual([]);
+      expect(await overflows(page), path()).toBe(false);
+      expect(await violationsOf(page), path()).toEqual([]);
+      expect(await page.evaluate('window.hacked')).toBeUndefined();
+      await context.close();
+    },
+  );
+
+  test('a command cannot hide its end behind characters that turn text around', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui());
+    expect(await page.locator('.command').textContent()).toContain('U+202Egpj.exeU+202C');
+    await context.close();
+  });
+
+  test('so are the sign-in and the dialogs, which the keyboard opens', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(`${dash.server.url}/ui/`);
+    await page.getByLabel('API key').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    // The page is there already: its address changes, and it is not loaded again.
+    await page.goto(dash.ui());
+    await page.getByRole('article').waitFor();
+    await page.reload();
+    await page.getByRole('article').waitFor();
+    for (const key of ['?', 'n', 'Control+k']) {
+      await page.keyboard.press(key);
+      await page.getByRole('dialog').waitFor();
+      expect(await violationsOf(page), key).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await page.getByRole('button', { name: 'Settings' }).click();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByLabel('Dark').check();
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    expect(await page.evaluate('Object.values({ ...sessionStorage, ...localStorage })')).toEqual(['dark']);
+    await context.close();
+  });
+});

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+beforeAll(async () => {
+  dash = await startDashboardServer({
+    env: { TALARIA_APPROVALS_UNISOLATED: 'ask', TALARIA_APPROVALS_ISOLATED: 'ask' },
+  });
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+const terminal = (command: string) => ({ name: 'terminal', arguments: { command } });
+
+/** Its command asks first. */
+const gated = (command: string) => script([{ tools: [terminal(command)] }, { text: 'All done.' }]);
+
+describeInBrowser('a new user', () => {
+  test('starts a run, watches it, allows a command, reads a file, and stops another run', async () => {
+    const { page, problems, context } = await browser.open();
+    const startRun = async (prompt: string) => {
+      await page.getByRole('button', { name: 'New run' }).click();
+      await page.getByRole('dialog').getByLabel('Prompt').fill(prompt);
+      await page.getByRole('button', { name: 'Start the run' }).click();
+      await page.waitForURL(/\/ui\/runs\/run_/);
+    };
+    const says = (text: string) => page.locator('.row.text', { hasText: text }).waitFor();
+
+    await page.goto(dash.server.url);
+    await page.getByLabel('API key').fill(dash.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('There is no run yet.').waitFor();
+
+    const write = { name: 'write_file', arguments: { path: 'hello.txt', content: 'Hello from the run' } };
+    await startRun(
+      `Greet the world\n${script([
+        { chunks: ['I write ', { gate: 'word' }, 'the greeting.'], tools: [write] },
+        { chunks: ['Now I ', { gate: 'tidy' }, 'tidy up.'], tools: [terminal('rm -rf build; echo tidy')] },
+        { text: 'The world is **greeted**.' },
+      ])}`,
+    );
+    await says('I write');
+    dash.model.open('word');
+    await says('I write the greeting.');
+    await page.getByRole('article', { name: 'Call of write_file' }).getByText('hello.txt').waitFor();
+    await says('Now I');
+    dash.model.open('tidy');
+
+    const question = page.locator('article.approval', { hasText: 'rm -rf build; echo tidy' });
+    await question.getByRole('button', { name: 'Once' }).click();
+    await question.getByText('Allowed once, by').waitFor();
+    await page.getByRole('article', { name: 'Call of terminal' }).getByText('exit 0').waitFor();
+    await says('The world is greeted.');
+    await page.getByText('The run is done.').waitFor();
+
+    await page.getByRole('tab', { name: 'Files' }).click();
+    const panel = page.getByRole('tabpanel');
+    await panel.getByRole('button', { name: 'hello.txt' }).click();
+    await panel.getByText('Hello from the run').waitFor();
+
+    await page.getByRole('link', { name: 'All runs' }).click();
+    await page.locator('tr', { hasText: 'Greet the world' }).getByText('done').waitFor();
+    await startRun(`Watch the door\n${script([{ chunks: ['Nobody yet.', { gate: 'never' }] }])}`);
+    await says('Nobody yet.');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The run was stopped.').waitFor();
+    await page.getByRole('link', { name: 'All runs' }).click();
+    await page.locator('tr', { hasText: 'Watch the door' }).getByText('stopped').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});
+
+describeInBrowser('the home page', () => {
+  test('the key leaves the address at once, and the page follows the runs', async () => {
+    const { page, problems, context } = await browser.open();
+    await page.goto(dash.ui());
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    expect(page.url()).toBe(`${dash.server.url}/ui/`);
+    expect(await page.evaluate('Object.values({ ...sessionStorage, ...localStorage })')).toEqual([dash.key]);
+    const { run_id } = await dash.client.runs.create({ input: 'Say hello' });
+    const row = page.locator(`[data-run="${run_id}"]`);
+    await row.getByText('done').waitFor();
+    expect(await row.getByRole('link').textContent()).toBe('Say hello');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('filters live in the address, and a list that is empty says why', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui('?status=failed'));
+    await page.getByText('No run matches these filters.').waitFor();
+    await page.getByLabel('State').selectOption('');
+    await page.getByRole('link', { name: 'Say hello', exact: true }).waitFor();
+    await page.getByRole('searchbox').fill('nothing like it');
+    await page.getByText('No run matches these filters.').waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('nothing like it');
+    await context.close();
+  });
+
+  test('a failed run says why, and is started once more with the same prompt', async () => {
+    const input = `Import the list\n${script([{ error: { status: 400, message: 'No such model' } }])}`;
+    const { run_id } = await dash.client.runs.run({ input, session_id: 'again' });
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui('?status=failed'));
+    const row = page.locator(`[data-run="${run_id}"]`);
+    await row.getByText('No such model', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Retry Import the list' }).click();
+    await page.waitForURL((url) => url.pathname.includes('/runs/run_'));
+    const again = await dash.client.runs.get(page.url().split('/').at(-1)!);
+    expect([again.input, again.session_id]).toEqual([input, 'again']);
+    expect(again.run_id).not.toBe(run_id);
+    await context.close();
+  });
+
+  test('several runs are stopped together, after a question that names them', async () => {
+    const inputs = ['one', 'two'].map((name) => `${name}\n${script([{ hang: 'before' }])}`);
+    const ids = await Promise.all(
+      inputs.map(async (input) => (await dash.client.runs.create({ input })).run_id),
+    );
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui('?status=active'));
+    for (const id of ids) await page.locator(`[data-run="${id}"]`).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Stop them…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop 2 runs' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    for (const id of ids) expect((await dash.client.runs.wait(id)).status).toBe('cancelled');
+    await context.close();
+  });
+});
+
+describeInBrowser('approvals', () => {
+  test('two tabs: one answer, both show it', async () => {
+    const { context, page: first, problems } = await browser.open();
+    const second = await context.newPage();
+    for (const page of [first, second]) await page.goto(dash.ui());
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf build') });
+    for (const page of [first, second])
+      await page.getByRole('article').getByText('rm -rf build', { exact: true }).waitFor();
+    await second.getByRole('button', { name: 'Once' }).click();
+    await second.getByText('Allowed once, by you').waitFor();
+    await first.bringToFront();
+    await first.getByText('Allowed once, by').waitFor();
+    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+    const { data } = await dash.client.approvals.list({ status: 'answered' });
+    expect(data.filter(({ run }) => run.run_id === run_id)).toHaveLength(1);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('the questions behind one are shown with it, and one answer may settle all', async () => {
+    const { context, page, problems } = await browser.open();
+    await page.goto(dash.ui());
+    const commands = ['rm -rf one', 'rm -rf two', 'rm -rf three'];
+    const steps = [{ tools: commands.map(terminal) }, { text: 'All done.' }];
+    const { run_id } = await dash.client.runs.create({ input: script(steps) });
+    const card = page.locator('article.open', { hasText: 'rm -rf one' });
+    await card.getByText('2 more wait behind it').waitFor();
+    expect(await card.locator('.command').allInnerTexts()).toEqual(commands);
+    // A run that was given no session has one only by its own name.
+    expect(await card.innerText()).not.toContain(`session ${run_id}`);
+    await card.getByLabel('Answer all 3 alike').check();
+    await card.getByRole('button', { name: 'Once' }).click();
+    await page.getByText('Allowed once, by you, for all 3').waitFor();
+    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+    const { data } = await dash.client.approvals.list({ status: 'answered' });
+    expect(data.filter(({ run, choice }) => run.run_id === run_id && choice === 'once')).toHaveLength(3);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('a refusal says why, and the model is told', async () => {
+    const { context, page } = await browser.open();
+    await page.goto(dash.ui());
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf node_modules') });
+    await page.getByRole('button', { name: 'Deny and say why' }).click();
+    // The card counts its time down, which must not take the focus from another field.
+    const search = page.getByRole('searchbox');
+    await search.focus();
+    const left = await page.locator('.time-left').innerText();
+    await waitFor('the next second', async () => (await page.locator('.time-left').innerText()) !== left);
+    expect(await search.evaluate((field) => field.matches(':focus'))).toBe(true);
+    await page.getByLabel('What should the agent know?').fill('Use npm ci instead');
+    await page.getByRole('button', { name: 'Deny with this message' }).click();
+    await page.getByText('Denied, by you: “Use npm ci instead”').waitFor();
+    await dash.client.runs.wait(run_id);
+    expect(JSON.stringify(dash.model.requests.at(-1)?.body.messages)).toContain('Use npm ci instead');
+    await context.close();
+  });
+
+  test('always names its scope before it allows anything', async () => {
+    const { context, page } = await browser.open();
+    await page.goto(dash.ui());
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf cache') });
+    await page.getByRole('button', { name: 'Always…' }).click();
+    await page.getByText(/no run of this API key is asked again about recursive delete/).waitFor();
+    expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
+    await page.getByRole('button', { name: 'Allow always' }).click();
+    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+    for await (const { id } of dash.client.grants.list()) await dash.client.grants.revoke(id);
+    await context.close();
+  });
+
+  test('a button takes no press while its card is new or has just moved', async () => {
+    const { context, page } = await browser.open();
+    await page.goto(dash.ui());
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf out') });
+    const once = page.getByRole('button', { name: 'Once' });
+    await once.waitFor();
+    // A press that was on its way to another place.
+    const dead = await page.evaluate(`(() => {
+      const button = document.querySelector('article button.primary');
+      document.querySelector('main').style.paddingTop = '200px';
+      button.click();
+      return button.closest('article').className;
+    })()`);
+    expect(dead).toContain('open');
+    expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
+    await once.click();
+    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+    await context.close();
+  });
+});

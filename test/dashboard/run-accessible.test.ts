@@ -1,0 +1,73 @@
+/** axe finds nothing on the page of a run: in both themes, on a desk and on a phone, with every panel. */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { script } from '../support/model-server.ts';
+import { browserOfFile, describeInBrowser, PHONE } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+let runId: string;
+beforeAll(async () => {
+  dash = await startDashboardServer();
+  const terminal = (command: string) => ({ name: 'terminal', arguments: { command } });
+  const input = `Everything at once\n${script([
+    {
+      reasoning: 'Hm.',
+      text: '# Title\n\n- a\n- b\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nconst a = "b"; // c\n```\n\n> quote `code` [link](https://example.com)\n',
+      tools: [
+        terminal('printf "\\033[31mred \\033[32mgreen \\033[33myellow \\033[90mgrey\\033[0m\\n"; exit 1'),
+      ],
+    },
+    { tools: [{ name: 'write_file', arguments: { path: 'a/b.csv', content: 'x,y\n1,2\n' } }] },
+    { tools: [{ name: 'patch', arguments: { path: 'a/b.csv', old_string: '1', new_string: '3' } }] },
+    { tools: [terminal('rm -rf build')] },
+    { text: 'Done.' },
+  ])}`;
+  runId = (await dash.client.runs.create({ input })).run_id;
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations: found } = (await page.evaluate('axe.run()')) as axe.AxeResults;
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, any }) => `${id}: ${html} ${any[0]?.message ?? ''}`),
+  );
+}
+
+const SIZES = [
+  ['a desk', {}],
+  ['a phone', { viewport: PHONE }],
+] as const;
+
+describeInBrowser('axe', () => {
+  describe.each(SIZES)('on %s', (_, size) => {
+    test.each(['light', 'dark'] as const)('finds nothing in the %s theme', async (colorScheme) => {
+      const { page, context } = await browser.open({ ...size, colorScheme });
+      await page.goto(dash.ui(`runs/${runId}`));
+      const once = page.getByRole('button', { name: 'Once' });
+      await once.waitFor();
+      await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole('region', { name: 'Transcript' }).evaluate((list) => list.scrollTo(0, 0));
+      await page.getByRole('button', { name: /thought/ }).click();
+      expect(await violations(page)).toEqual([]);
+      await page
+        .getByRole('button', { name: /Inspect terminal/ })
+        .first()
+        .click();
+      await page.getByRole('tabpanel').getByText('exit 1', { exact: true }).waitFor();
+      expect(await violations(page)).toEqual([]);
+      for (const tab of ['Files', 'Events', 'Run']) {
+        await page.getByRole('tab', { name: tab }).click();
+        if (tab === 'Files') await page.getByRole('tabpanel').getByRole('button', { name: 'b.csv' }).click();
+        expect(await violations(page)).toEqual([]);
+      }
+      // Nothing is wider than the page.
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      await context.close();
+    });
+  });
+});

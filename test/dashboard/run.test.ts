@@ -1,0 +1,163 @@
+/** What the page of a run shows and does. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { script } from '../support/model-server.ts';
+import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+beforeAll(async () => {
+  dash = await startDashboardServer();
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+/** A picture of one pixel. */
+const DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const terminal = (command: string) => ({ name: 'terminal', arguments: { command } });
+const write = (path: string, content: string) => ({ name: 'write_file', arguments: { path, content } });
+
+describeInBrowser('the page of a run', () => {
+  test('shows text, reasoning and tools; all of a call; and the files', async () => {
+    const input = `Make the tests pass\n${script([
+      {
+        reasoning: 'Let me **look**.',
+        text: 'I look at the *files*:\n\n- one\n- two\n',
+        tools: [terminal('printf "\\033[31mred\\033[0m\\n"; exit 3')],
+      },
+      { tools: [write('a/data.csv', 'name,age\n"x, y",3\n'), write('main.py', 'def f():\n    return 1\n')] },
+      {
+        tools: [
+          { name: 'patch', arguments: { path: 'main.py', old_string: 'return 1', new_string: 'return 2' } },
+        ],
+      },
+      { text: 'All **done**.' },
+    ])}`;
+    const { run_id } = await dash.client.runs.create({ input });
+    const { page, problems, context } = await browser.open({
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByText('The run is done.').waitFor();
+    await page.locator('.row strong', { hasText: 'done' }).waitFor();
+    expect(await page.locator('.row.text em').innerText()).toBe('files');
+    await page.getByRole('button', { name: /thought/ }).click();
+    await page.locator('.row.reasoning strong', { hasText: 'look' }).waitFor();
+    expect(await page.locator('.row .ansi-red-fg').innerText()).toBe('red');
+    expect(await page.locator('.diff .removed, .diff .added').allInnerTexts()).toEqual([
+      '- return 1\n',
+      '+ return 2\n',
+    ]);
+
+    const row = page.locator('.row.tool', { hasText: 'terminal' });
+    await row.getByRole('link', { name: /Link to event/ }).click();
+    await row.getByText('copied').waitFor();
+    const copied = new URL(await page.evaluate<string>('navigator.clipboard.readText()'));
+    expect([copied.pathname, copied.search]).toEqual([
+      `/ui/runs/${run_id}`,
+      `?event=${await row.getAttribute('data-seq')}`,
+    ]);
+
+    const panel = page.getByRole('tabpanel');
+    await page.getByRole('button', { name: /Inspect terminal/ }).click();
+    await panel.getByText('exit 3', { exact: true }).waitFor();
+    await panel.getByRole('searchbox').fill('RED');
+    await panel.getByText('1 of 1').waitFor();
+    await page.getByRole('tab', { name: 'Files' }).click();
+    await panel.getByRole('button', { name: 'data.csv' }).click();
+    await panel.getByRole('cell', { name: 'x, y' }).waitFor();
+    const download = page.waitForEvent('download');
+    await panel.getByRole('button', { name: 'Download' }).click();
+    expect((await download).suggestedFilename()).toBe('data.csv');
+    await panel.getByRole('button', { name: /All files/ }).click();
+    const archive = page.waitForEvent('download');
+    await panel.getByRole('button', { name: 'Download all' }).click();
+    expect((await archive).suggestedFilename()).toBe(`${run_id}.zip`);
+    const bytes = await readFile(await (await archive).path());
+    for (const part of ['PK', 'a/data.csv', 'main.py']) expect(bytes.includes(part), part).toBe(true);
+    await panel.getByRole('button', { name: 'main.py' }).click();
+    await panel.locator('.hljs-keyword', { hasText: 'def' }).waitFor();
+
+    // Dragging along the timeline leads through the run, and back.
+    const { x, y, width } = (await page.getByRole('slider', { name: 'Place in the run' }).boundingBox())!;
+    const told = page.locator('.timeline .place');
+    const last = (await dash.client.runs.get(run_id)).last_seq!;
+    await page.mouse.move(x + width - 2, y + 5);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + 5, { steps: 5 });
+    await expect.poll(() => told.innerText()).not.toContain(`event ${last} of`);
+    await page.mouse.move(x + 1, y + 5, { steps: 5 });
+    await told.getByText(`event 0 of ${last}`).waitFor();
+    await page.mouse.up();
+    await page.locator('.row.target[data-seq="0"]').first().waitFor();
+    expect(new URL(page.url()).searchParams.get('event')).toBe('0');
+    await page.mouse.click(x + width - 2, y + 5);
+    await page.locator(`.row.end.target[data-seq="${last}"]`).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('shows a picture, and saves a large file to disk as it comes', async () => {
+    const make = `printf %s '${DOT}' | base64 -d > dot.png; head -c 60000000 /dev/zero > large.bin; truncate -s 600M huge.bin`;
+    const input = script([{ tools: [terminal(make), write('a/note.txt', 'small')] }, { text: 'There.' }]);
+    const { run_id } = await dash.client.runs.run({ input });
+    const { page, problems, context } = await browser.open();
+    // A file of the browser's own in place of the one that a user would choose.
+    await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) =>
+      (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true });`);
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByRole('tab', { name: 'Files' }).click();
+    const panel = page.getByRole('tabpanel');
+    await panel.getByRole('button', { name: 'dot.png' }).click();
+    const picture = panel.getByRole('img', { name: 'dot.png' });
+    await expect
+      .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+      .toBe(1);
+
+    await panel.getByRole('button', { name: /All files/ }).click();
+    await panel.getByRole('button', { name: 'large.bin' }).click();
+    await panel.getByRole('button', { name: 'Download' }).click();
+    const sizeOnDisk = `navigator.storage.getDirectory()
+      .then((files) => files.getFileHandle('large.bin')).then((handle) => handle.getFile())
+      .then(({ size }) => size, () => 0)`;
+    await expect.poll(() => page.evaluate(sizeOnDisk)).toBe(60_000_000);
+
+    // Other browsers cannot do that.
+    await page.evaluate('delete globalThis.showSaveFilePicker');
+    await panel.getByRole('button', { name: /All files/ }).click();
+    await panel.getByRole('button', { name: 'huge.bin' }).click();
+    await panel.getByRole('button', { name: 'Download' }).click();
+    await panel.getByText(`talaria artifacts get ${run_id} 'huge.bin'`).waitFor();
+
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('answers, steers, stops and retries', async () => {
+    const input = `Clean up\n${script([
+      { tools: [terminal('rm -rf build')] },
+      { chunks: ['Working', { gate: 'never' }] },
+    ])}`;
+    const { run_id } = await dash.client.runs.create({ input });
+    const { page, problems, context } = await browser.open();
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByRole('button', { name: 'Once' }).click();
+    await page.getByText('Allowed once').waitFor();
+    await page.locator('.row.text', { hasText: 'Working' }).waitFor();
+    await page.getByPlaceholder('Steer before its next step…').fill('Be quick');
+    await page.keyboard.press('Enter');
+    await page.getByText('sent 1').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The run was stopped.').waitFor();
+    expect((await dash.client.runs.get(run_id)).status).toBe('cancelled');
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.waitForURL((url) => url.pathname.includes('/runs/run_') && !url.pathname.endsWith(run_id));
+    const again = page.url().split('/').at(-1)!;
+    await expect.poll(async () => (await dash.client.runs.get(again)).input).toContain('Clean up');
+    await dash.client.runs.stop(again);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});

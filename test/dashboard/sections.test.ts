@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+beforeAll(async () => {
+  dash = await startDashboardServer({
+    env: { TALARIA_APPROVALS_UNISOLATED: 'ask', TALARIA_APPROVALS_ISOLATED: 'ask' },
+  });
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+describeInBrowser('the sections', () => {
+  test('rules: a grant is revoked, and the next such command asks again', async () => {
+    const { client } = dash;
+    const ask = script([{ tools: [{ name: 'terminal', arguments: { command: 'rm -rf out' } }] }]);
+    const { run_id } = await client.runs.create({ input: ask, session_id: 'talk' });
+    const { request_id } = await waitFor('a question', async () => (await client.runs.get(run_id)).approval);
+    await client.runs.respondApproval(run_id, { choice: 'session', request_id });
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('rules'));
+    await page.getByText('session talk').waitFor();
+    await page.getByRole('button', { name: 'Revoke recursive delete' }).click();
+    await page.getByText('Nothing: every gated command asks.').waitFor();
+    expect((await client.grants.list()).data).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('jobs: created with its next five times, run, paused, changed and deleted', async () => {
+    const { page, context, problems } = await browser.open({ timezoneId: 'America/New_York' });
+    await page.goto(dash.ui('jobs'));
+    await page.getByText('There is no job yet.').waitFor();
+    await page.getByRole('button', { name: 'New job' }).click();
+    await page.getByLabel('Name').fill('Nightly');
+    await page.getByLabel('Schedule').fill('30 3 * * *');
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByLabel('Prompt').fill('Tidy up');
+    await page.getByRole('button', { name: 'Create the job' }).click();
+    const job = page.getByRole('article');
+    await job.getByRole('heading', { name: 'Nightly' }).waitFor();
+    // In the zone of the job, not in that of the browser.
+    const times = await job.getByRole('listitem').allTextContents();
+    expect(times).toHaveLength(5);
+    for (const time of times) expect(time).toContain('3:30');
+    await job.getByRole('button', { name: 'Run now' }).click();
+    await job.getByText(/^Last run/).waitFor();
+    await job.getByRole('button', { name: 'Pause' }).click();
+    await job.getByText('paused').waitFor();
+    expect(await job.getByRole('listitem').count()).toBe(0);
+    await job.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Name').fill('Weekly');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await job.getByRole('heading', { name: 'Weekly' }).waitFor();
+    await job.getByRole('button', { name: 'Delete…' }).click();
+    await job.getByRole('button', { name: 'Really delete' }).click();
+    await page.getByText('There is no job yet.').waitFor();
+    expect(await dash.client.jobs.list({ include_disabled: true })).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('chats: a message is answered; while a run works, the next is queued, steered, or sent after a stop', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('chats'));
+    await page.getByRole('button', { name: 'New chat' }).click();
+    const message = page.getByLabel('Message');
+    await message.fill('Hello there');
+    await message.press('Enter');
+    await page.getByText('You said: Hello there').waitFor();
+    // The run is over, not only its text: what follows is about the next run.
+    const send = page.getByRole('button', { name: 'Send', exact: true });
+    await send.waitFor();
+    const slow = script([{ gate: 'slow', tools: [{ name: 'todo', arguments: {} }] }, { text: 'finished' }]);
+    await message.fill(slow);
+    await message.press('Enter');
+    await page.getByRole('button', { name: 'Steer now' }).waitFor();
+    await message.fill('Be brief');
+    await page.getByRole('button', { name: 'Steer now' }).click();
+    await message.fill(script([{ text: 'and then this' }]));
+    await message.press('Enter');
+    await page.getByText('queued').waitFor();
+    dash.model.open('slow');
+    await page.getByText('and then this', { exact: true }).waitFor();
+    const texts = await page.locator('.turns .text').allTextContents();
+    expect(texts.filter(Boolean)).toEqual(['You said: Hello there', 'finished', 'and then this']);
+    const requests = dash.model.requests.map(({ body }) => JSON.stringify(body.messages));
+    expect(requests.some((text) => text.includes('Be brief'))).toBe(true);
+    await send.waitFor();
+    await message.fill(script([{ hang: 'before' }]));
+    await message.press('Enter');
+    await page.getByRole('button', { name: 'Stop and send' }).waitFor();
+    await message.fill(script([{ text: 'something else' }]));
+    await page.getByRole('button', { name: 'Stop and send' }).click();
+    await page.getByText('something else', { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('chats: what is typed while a message is sent stays, and a message that fails comes back', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('chats'));
+    await page.getByRole('button', { name: 'New chat' }).click();
+    const message = page.getByLabel('Message');
+    const answers = Promise.withResolvers<void>();
+    let refused = false;
+    await page.route('**/v1/runs', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      if (refused) return route.fulfill({ status: 422, json: { error: { message: 'Not today.' } } });
+      const response = await route.fetch();
+      await answers.promise;
+      await route.fulfill({ response });
+    });
+    await message.fill('One');
+    await message.press('Enter');
+    await page.getByText('You said: One').waitFor();
+    await message.fill('Two');
+    await message.press('Enter');
+    await message.fill('Three');
+    answers.resolve();
+    await page.getByText('You said: Two').waitFor();
+    expect(await message.inputValue()).toBe('Three');
+    await page.getByText('Sending…').waitFor({ state: 'detached' });
+    expect(await message.inputValue()).toBe('Three');
+    refused = true;
+    await message.press('Enter');
+    await page.getByText('Not today.').waitFor();
+    expect(await message.inputValue()).toBe('Three');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('chats: an answer stays while the messages of its session are loaded', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('chats'));
+    await page.getByRole('button', { name: 'New chat' }).click();
+    await page.getByLabel('Message').waitFor();
+    const loads = Promise.withResolvers<void>();
+    await page.route('**/messages?**', async (route) => {
+      await loads.promise;
+      await route.continue();
+    });
+    await page.getByLabel('Message').fill('Stay');
+    await page.getByLabel('Message').press('Enter');
+    const answer = page.locator('.turns .text', { hasText: 'You said: Stay' });
+    await answer.waitFor();
+    await page.locator('.turns').getByText('done').waitFor();
+    expect(await answer.count()).toBe(1);
+    loads.resolve();
+    await page.locator('.turns').getByText('done').waitFor({ state: 'detached' });
+    expect(await answer.count()).toBe(1);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('chats: a session is forked up to a turn, and deleted after a second press', async () => {
+    for (const input of ['one', 'two']) await dash.client.runs.run({ input, session_id: 'branch' });
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('chats/branch'));
+    await page.getByText('You said: two').waitFor();
+    await page.getByRole('button', { name: 'Fork here' }).first().click();
+    await page.waitForURL((url) => !url.pathname.endsWith('/branch'));
+    await page.getByRole('link', { name: '⑂ one' }).waitFor();
+    await page.getByText('You said: one').waitFor();
+    expect(await page.getByText('You said: two').count()).toBe(0);
+    const fork = page.url().split('/').at(-1)!;
+    expect(await dash.client.sessions.get(fork)).toMatchObject({ forked_from: 'branch', message_count: 2 });
+
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('button', { name: 'Really delete it' }).click();
+    await page.waitForURL(/\/ui\/chats$/);
+    await page.getByRole('link', { name: '⑂ one' }).waitFor({ state: 'detached' });
+    const { data } = await dash.client.sessions.list();
+    const left = data.map(({ session_id }) => session_id);
+    expect(left).toContain('branch');
+    expect(left).not.toContain(fork);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('server: its parts, its queue and what its runs used', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('server'));
+    for (const part of ['store', 'sandbox', 'model']) await page.getByRole('cell', { name: part }).waitFor();
+    await page.getByText('0 of at most 1000').waitFor();
+    await page.getByText('As numbers').click();
+    expect(await page.getByRole('listitem').count()).toBe(14);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('keyboard: j reaches a run, Enter opens it, the palette finds a page', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui());
+    await page.locator('[data-run]').first().waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/ui\/runs\/run_/);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('rul');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/ui\/rules$/);
+    await page.keyboard.press('g');
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox').waitFor();
+    await context.close();
+  });
+});

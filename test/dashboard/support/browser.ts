@@ -1,0 +1,65 @@
+/**
+ * One Chromium for the tests of a file, and pages in it that collect what must never happen: violations of the content
+ * security policy, errors that nobody caught, and requests to elsewhere.
+ */
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, describe } from 'vitest';
+import { CHROMIUM, FLAGS } from '../../client/browser.ts';
+
+export const DESK = { width: 1440, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+
+/** How long a page has for what it should show: only what never comes is to fail. */
+const PATIENCE_MS = 30_000;
+
+/** Runs in every page, before its own scripts. */
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
+  console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample);
+});`;
+
+/** A group of tests that says by its name why it was skipped where there is no browser. */
+export const describeInBrowser =
+  CHROMIUM === undefined
+    ? (name: string, tests: () => void) => describe.skip(`${name} (no Chromium on this machine)`, tests)
+    : describe;
+
+export interface Watched {
+  context: BrowserContext;
+  page: Page;
+  /** What went wrong in any page of the context. */
+  problems: string[];
+}
+
+export interface BrowserOfFile {
+  open(options?: Parameters<Browser['newContext']>[0]): Promise<Watched>;
+}
+
+/** Call it at the top of a file: the browser starts with the first page and ends with the file. */
+export function browserOfFile(): BrowserOfFile {
+  let browser: Promise<Browser> | undefined;
+  afterAll(async () => (await browser)?.close());
+  return {
+    async open(options = {}) {
+      browser ??= chromium.launch({ executablePath: CHROMIUM!, args: FLAGS });
+      const context = await (await browser).newContext({ viewport: DESK, ...options });
+      context.setDefaultTimeout(PATIENCE_MS);
+      const problems: string[] = [];
+      context.on('page', (page) => watch(page, problems));
+      await context.addInitScript({ content: REPORT_VIOLATIONS });
+      return { context, page: await context.newPage(), problems };
+    },
+  };
+}
+
+function watch(page: Page, problems: string[]): void {
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && message.text().startsWith('CSP')) problems.push(message.text());
+  });
+  page.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    const own =
+      protocol === 'blob:' || protocol === 'data:' || hostname === '127.0.0.1' || hostname === 'localhost';
+    if (!own) problems.push(`request: ${request.url()}`);
+  });
+}
