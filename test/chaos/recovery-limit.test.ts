@@ -15,29 +15,28 @@ beforeAll(async () => {
 afterAll(() => model.close());
 
 describe.concurrent('a run that kills the server at each attempt', () => {
-  test.each<Moment>(['run.after-claim', 'step.before-model'])(
-    'at %s ends as failed',
-    SLOW,
-    async (moment) => {
-      await using server = new KillableServer({ modelUrl: model.url });
-      await server.start(moment);
-      const runId = await server.create(script([{ text: 'Never said.' }]));
-      await server.diesByItself(moment);
+  test('at step.before-model ends as failed', SLOW, () => endsAsFailed('step.before-model'));
+  test('at run.after-claim, too', { ...SLOW, tags: ['soak'] }, () => endsAsFailed('run.after-claim'));
 
-      let deaths = 1;
-      while (deaths < STARTS_MAX && (await diesOf(runId, server, moment))) deaths += 1;
-      expect(deaths).toBe(5);
-      expect(await server.api.run(runId)).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
-      await server.killAndStart();
-      const { frames, clean } = await server.api.stream(runId);
-      expect(clean).toBe(true);
-      expect(frames.filter(({ event }) => isTerminalEvent(event.event))).toHaveLength(1);
-      expect(frames.at(-1)?.event).toMatchObject({ event: 'run.failed', error_code: 'recovery_limit' });
-      // The other runs continue.
-      const other = await server.create(script([{ text: 'Alive.' }]));
-      expect(await server.api.finish(other)).toMatchObject({ event: 'run.completed', output: 'Alive.' });
-    },
-  );
+  async function endsAsFailed(moment: Moment): Promise<void> {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start(moment);
+    const runId = await server.create(script([{ text: 'Never said.' }]));
+    await server.diesByItself(moment);
+
+    let deaths = 1;
+    while (deaths < STARTS_MAX && (await diesOf(runId, server, moment))) deaths += 1;
+    expect(deaths).toBe(5);
+    expect(await server.api.run(runId)).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
+    await server.killAndStart();
+    const { frames, clean } = await server.api.stream(runId);
+    expect(clean).toBe(true);
+    expect(frames.filter(({ event }) => isTerminalEvent(event.event))).toHaveLength(1);
+    expect(frames.at(-1)?.event).toMatchObject({ event: 'run.failed', error_code: 'recovery_limit' });
+    // The other runs continue.
+    const other = await server.create(script([{ text: 'Alive.' }]));
+    expect(await server.api.finish(other)).toMatchObject({ event: 'run.completed', output: 'Alive.' });
+  }
 });
 
 test('a run that kills the server does not fail the runs beside it', SLOW, async () => {

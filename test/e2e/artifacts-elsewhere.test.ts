@@ -158,6 +158,44 @@ describe('a server without workspaces', () => {
     expect(await listed(front, going)).toEqual(['first', 'go', 'second']);
   });
 
+  test('writes and removes files on the other server, with conditions', async () => {
+    const at = (path: string, init: RequestInit) => artifacts(front, runId, `/content?path=${path}`, init);
+    const put = (path: string, body: string, headers = {}) => at(path, { method: 'PUT', body, headers });
+    const made = await put('in/new', 'written', { 'if-none-match': '*' });
+    expect([made.status, await made.json()]).toEqual([
+      201,
+      expect.objectContaining({ run_id: runId, path: 'in/new', size: 7 }),
+    ]);
+    const tag = made.headers.get('etag')!;
+    expect(readFileSync(join(workspaceOf(worker, runId), 'in/new'), 'utf8')).toBe('written');
+    expect(existsSync(workspaceOf(front, runId))).toBe(false);
+    expect(await errorOf(await put('in/new', 'x', { 'if-none-match': '*' }))).toMatchObject({ status: 412 });
+    expect((await put('in/new', 'again', { 'if-match': tag })).status).toBe(200);
+    expect(await errorOf(await put('link/x', 'x'))).toMatchObject({ status: 400, code: 'invalid_path' });
+    const stale = await at('in/new', { method: 'DELETE', headers: { 'if-match': tag } });
+    expect(await errorOf(stale)).toMatchObject({ status: 412, code: 'precondition_failed' });
+    expect((await at('in&recursive=true', { method: 'DELETE' })).status).toBe(200);
+    expect(existsSync(join(workspaceOf(worker, runId), 'in'))).toBe(false);
+    const eve = apiOf(front, 'key-of-eve-0123456789');
+    const theirs = await eve.request('PUT', `/v1/runs/${runId}/artifacts/content?path=x`, { body: '{}' });
+    expect(theirs).toMatchObject({ status: 404, body: { error: { code: 'run_not_found' } } });
+  });
+
+  test('leaves nothing of a file whose sender goes away, on neither server', async () => {
+    const abort = new AbortController();
+    const body = new ReadableStream({
+      async pull(stream) {
+        stream.enqueue(Buffer.alloc(100_000));
+        if (stagedFiles(worker).length > 0) abort.abort();
+        else await new Promise((resolve) => setTimeout(resolve, 5));
+      },
+    });
+    const init = { method: 'PUT', body, duplex: 'half', signal: abort.signal } as RequestInit;
+    await expect(artifacts(front, runId, '/content?path=half', init)).rejects.toThrow();
+    await waitFor('the staged file to go', () => stagedFiles(worker).length === 0);
+    expect(await listed(front, runId)).not.toContain('half');
+  });
+
   test('reads no faster from the other than its client does, and stops when the client leaves', async () => {
     const before = bytesRead(worker);
     const abort = new AbortController();
@@ -353,6 +391,10 @@ describe('a run that changed servers', () => {
     expect(existsSync(workspaceOf(keeping, strange))).toBe(true);
   });
 });
+
+function stagedFiles(server: ServerProcess): string[] {
+  return readdirSync(join(server.dataDir, 'workspaces', '.sandbox', 'trash'));
+}
 
 function bytesRead(server: ServerProcess): number {
   return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${server.pid}/io`, 'utf8'))?.[1]);

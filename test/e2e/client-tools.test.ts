@@ -65,9 +65,11 @@ describe('a run with tools of its client', () => {
     const { output, frames } = await endsAs(api, runId, 'run.completed');
     expect(output).toBe('It snows');
     expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
+      'step.completed',
       'tool.started',
       'run.waiting',
       'tool.completed',
+      'step.completed',
       'run.completed',
     ]);
     expect(ofKind(frames, 'tool.started')[0]).toMatchObject({ client: true, arguments: { city: 'Oslo' } });

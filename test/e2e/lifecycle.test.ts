@@ -152,9 +152,11 @@ describe.concurrent('stopping', () => {
     const { frames } = await endsAs(world.api, runId, 'run.completed');
     // It ran there, once: it was ended by its timeout, not because of an unknown outcome.
     expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
+      'step.completed',
       'run.resumed',
       'tool.started',
       'tool.completed',
+      'step.completed',
       'run.completed',
     ]);
     expect(ofKind(frames, 'tool.completed')[0]!.preview).toContain('still running after 0.5 s');

@@ -194,10 +194,12 @@ describe('with a child process and an HTTP server', () => {
     await api.approve(runId, 'once');
     const { frames } = await endsAs(api, runId, 'run.completed');
     expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
+      'step.completed',
       'tool.started',
       'approval.request',
       'approval.responded',
       'tool.completed',
+      'step.completed',
       'run.completed',
     ]);
     expect(toldOf(world, prompt)[0]!.content).toBe('please');

@@ -131,7 +131,7 @@ test('names that clients and models make up become no label, and nothing they sa
   await api.get(`/v1/runs/${SECRET}`);
   await api.request('DELETE', `/v1/runs/${runId}`);
   const { body } = await api.get<string>('/metrics');
-  for (const word of [SECRET, KEY, runId, 'run_0', '/tmp']) expect(body).not.toContain(word);
+  for (const word of [SECRET, KEY, runId, 'run_0', world.server.dataDir]) expect(body).not.toContain(word);
   const metrics = parseExposition(body);
   const labels = (name: string, label: string) =>
     new Set(metrics.get(name)!.samples.map((sample) => sample.labels[label]));

@@ -29,6 +29,7 @@ const KINDS = [
   'message.delta',
   'reasoning.available',
   'run.completed',
+  'step.completed',
   'tool.completed',
   'tool.started',
 ];
@@ -88,7 +89,7 @@ test('an event from the time without a connection comes first, later ones come l
     seen.push(await next);
     expect(seen.at(-1)).toMatchObject({ event: 'message.delta', delta: `${gate} `, seq: index });
   }
-  expect((await nextEvent(api, runId, seen.at(-1)?.seq)).event).toBe('run.completed');
+  expect((await nextEvent(api, runId, seen.at(-1)?.seq)).event).toBe('step.completed');
 });
 
 /** Reads the run with a new connection for each event. */

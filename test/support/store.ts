@@ -18,7 +18,7 @@ export async function newStore(): Promise<Record<string, string>> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    await client.query(`CREATE DATABASE ${name}`);
+    await client.query(`CREATE DATABASE ${name} STRATEGY file_copy`);
   } finally {
     await client.end();
   }

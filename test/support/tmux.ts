@@ -59,6 +59,11 @@ export class TmuxTerminal implements AsyncDisposable {
     await this.#tmux(['send-keys', ...keys]);
   }
 
+  /** As a terminal does: marked as pasted, if the program wants that. */
+  async paste(text: string): Promise<void> {
+    await this.#tmux(['set-buffer', text, ';', 'paste-buffer', '-p']);
+  }
+
   async resize(columns: number, rows: number): Promise<void> {
     await this.#tmux(['resize-window', '-x', String(columns), '-y', String(rows)]);
   }

@@ -1,0 +1,162 @@
+/** An upload whose server is killed leaves a whole file or none, and no bytes that nobody needs. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { FileList, StoredFile } from '@talaria/protocol';
+import { describe, expect, test } from 'vitest';
+import type { BlobStore } from '../../packages/server/src/blobs/blob-store.ts';
+import { blobsBeside, DirectoryBlobs } from '../../packages/server/src/blobs/directory-blobs.ts';
+import { BlobSweep } from '../../packages/server/src/engine/blob-sweep.ts';
+import type { Journal } from '../../packages/server/src/journal/journal.ts';
+import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
+import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
+import { isConnectionLoss } from '../support/api.ts';
+import { newStore } from '../support/store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+
+const BYTES = randomBytes(2_500_000);
+
+function formOf(bytes: Uint8Array<ArrayBuffer>): FormData {
+  const form = new FormData();
+  form.set('file', new Blob([bytes]), 'a.bin');
+  return form;
+}
+
+async function upload(server: KillableServer): Promise<StoredFile> {
+  const response = await fetch(`${server.process.url}/v1/files`, { method: 'POST', body: formOf(BYTES) });
+  expect(response.status).toBe(200);
+  return (await response.json()) as StoredFile;
+}
+
+async function died(answer: Promise<unknown>): Promise<void> {
+  const error: unknown = await answer.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(isConnectionLoss(error), String(error)).toBe(true);
+}
+
+async function filesOf(server: KillableServer): Promise<StoredFile[]> {
+  return (await server.api.get<FileList>('/v1/files')).body.data;
+}
+
+async function contentOf(server: KillableServer, { id }: StoredFile): Promise<Buffer> {
+  const response = await fetch(`${server.process.url}/v1/files/${id}/content`);
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+/** The store of a server that is dead: swept as if a day had passed, how many blobs does it have? */
+async function blobsAfterSweep(server: KillableServer, settings: Record<string, string>): Promise<number> {
+  const { journal, blobs } = await openStore(server, settings);
+  try {
+    const problems: unknown[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (fields: object) => problems.push(fields) };
+    await new BlobSweep({ contents: journal.contents, blobs, log, graceMs: 0 }).sweep();
+    expect(problems).toEqual([]);
+    return (await blobs.list(undefined, 100)).length;
+  } finally {
+    await journal.close();
+  }
+}
+
+async function openStore(
+  server: KillableServer,
+  { TALARIA_DATABASE_URL: url }: Record<string, string>,
+): Promise<{ journal: Journal; blobs: BlobStore }> {
+  if (url !== undefined) {
+    const journal = await PostgresJournal.open({ url });
+    return { journal, blobs: journal.blobs };
+  }
+  const path = join(server.process.dataDir, 'talaria.db');
+  return {
+    journal: await SqliteJournal.open({ path }),
+    blobs: new DirectoryBlobs({ path: blobsBeside(path) }),
+  };
+}
+
+async function startServer(moment?: Moment) {
+  const settings = await newStore();
+  const server = new KillableServer({ modelUrl: 'http://127.0.0.1:9/v1', store: settings });
+  await server.start(moment);
+  return { server, settings };
+}
+
+describe.concurrent('a server that is killed', () => {
+  test.each<[Moment, number]>([
+    ['blob.before-whole', 0],
+    ['blob.after-whole', 0],
+    ['file.after-create', 1],
+  ])('at %s of an upload has %i files afterwards', async (moment, count) => {
+    const { server, settings } = await startServer(moment);
+    await using _ = server;
+    await died(upload(server));
+    await server.diesByItself(moment);
+    await server.start();
+    const files = await filesOf(server);
+    expect(files).toHaveLength(count);
+    for (const file of files) expect((await contentOf(server, file)).equals(BYTES)).toBe(true);
+    // The client tries again.
+    const again = await upload(server);
+    expect((await contentOf(server, again)).equals(BYTES)).toBe(true);
+    await server.kill();
+    expect(await blobsAfterSweep(server, settings)).toBe(count + 1);
+  });
+
+  test('between two pieces of an upload has no file, and the bytes are removed', async () => {
+    const { server, settings } = await startServer();
+    await using _ = server;
+    async function* half() {
+      yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n');
+      yield BYTES;
+      await server.kill();
+      await new Promise(() => {});
+    }
+    await died(
+      fetch(`${server.process.url}/v1/files`, {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        body: half() as never,
+        duplex: 'half',
+      } as RequestInit),
+    );
+    await server.start();
+    expect(await filesOf(server)).toEqual([]);
+    await server.kill();
+    expect(await blobsAfterSweep(server, settings)).toBe(0);
+  });
+
+  test('after it has deleted a file has deleted it, and the bytes are removed', async () => {
+    const { server, settings } = await startServer('file.after-delete');
+    await using _ = server;
+    const [kept, deleted] = [await upload(server), await upload(server)];
+    await died(server.api.request('DELETE', `/v1/files/${deleted.id}`));
+    await server.diesByItself('file.after-delete');
+    await server.start();
+    expect((await filesOf(server)).map(({ id }) => id)).toEqual([kept.id]);
+    expect((await server.api.get(`/v1/files/${deleted.id}`)).status).toBe(404);
+    expect((await contentOf(server, kept)).equals(BYTES)).toBe(true);
+    await server.kill();
+    expect(await blobsAfterSweep(server, settings)).toBe(1);
+  });
+
+  test('at any time during many uploads has whole files only', { tags: ['soak'] }, async () => {
+    const { server, settings } = await startServer();
+    await using _ = server;
+    const known = new Set<string>();
+    for (let round = 0; round < 4; round++) {
+      const uploads = Array.from({ length: 8 }, async () => known.add((await upload(server)).id));
+      const settled = Promise.allSettled(uploads);
+      await waitFor('some of them', () => known.size > round * 2);
+      await server.kill();
+      await settled;
+      await server.start();
+      const files = await filesOf(server);
+      for (const id of known) expect(files.map((file) => file.id)).toContain(id);
+      for (const file of files) expect((await contentOf(server, file)).equals(BYTES)).toBe(true);
+    }
+    const count = (await filesOf(server)).length;
+    await server.kill();
+    expect(await blobsAfterSweep(server, settings)).toBe(count);
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * A run that begins with files survives `kill -9` while they are put in place: the next owner begins again, the first step
+ * finds everything, and nothing of the first attempt.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+
+const ARCHIVE = execFileSync('sh', [
+  '-c',
+  'd=$(mktemp -d); cd $d; mkdir tree; for i in $(seq 50); do echo $i > tree/$i; done; tar cz tree; rm -r $d',
+]).toString('base64');
+
+const MOMENTS: Moment[] = [
+  'setup.after-clear',
+  'setup.after-part',
+  'setup.after-part@2',
+  'setup.before-record',
+  'setup.after-record',
+];
+
+let model: ModelServer;
+beforeAll(async () => {
+  model = await startModelServer();
+});
+afterAll(() => model.close());
+
+test.each(MOMENTS)('%s', async (moment) => {
+  await using server = new KillableServer({ modelUrl: model.url });
+  await server.start(moment);
+  const command = 'find . -type f -not -path "./.talaria/*" | wc -l; cat notes.md tree/7; ls';
+  const steps = [{ tools: [{ name: 'terminal', arguments: { command } }] }, { text: 'done' }];
+  const workspace = {
+    archives: [{ content: ARCHIVE, encoding: 'base64' }],
+    files: [
+      { path: 'notes.md', content: 'hello\n' },
+      { path: 'deep/er/file', content: 'AAE=', encoding: 'base64' },
+    ],
+  };
+  const creating = server.create(script(steps), { workspace });
+  await server.diesByItself(moment);
+  await server.start();
+  const runId = await creating;
+  const events = await server.follow(runId);
+  const [call] = events.flatMap((event) => (event.event === 'tool.completed' ? [event] : []));
+  expect(call?.preview).toBe('52\nhello\n7\ndeep\nnotes.md\ntree\n');
+  expect(events.at(-1)).toMatchObject({ event: 'run.completed' });
+  // Nothing is left on its way.
+  expect(readdirSync(join(server.process.dataDir, 'workspaces', '.sandbox', 'trash'))).toEqual([]);
+});
