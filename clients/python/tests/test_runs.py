@@ -1,12 +1,14 @@
 """`Runs` against a real server with the demo model, which runs the commands in backticks of a prompt."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
 from talaria_client import APIError, Talaria
-from talaria_client.sse import SseMessage, read_sse
+from talaria_client.sse import SseMessage, lines_of, read_sse
+from talaria_client.transport import Json
 
 
 def with_client(test: Callable[[Talaria], Awaitable[None]]) -> Callable[[], None]:
@@ -46,6 +48,30 @@ async def test_events_are_resumed_after_the_one_that_was_seen(client: Talaria) -
 
 
 @with_client
+async def test_the_feed_shows_runs_as_they_change_and_continues_at_a_cursor(client: Talaria) -> None:
+    first = asyncio.ensure_future(_first(client.runs.feed()))
+    # Nothing tells when the feed begins: something changes until it has.
+    while not first.done():
+        await client.runs.create("Run `true`")
+        await asyncio.sleep(0.1)
+    run_id = (await client.runs.create("Run `true`"))["run_id"]
+    await client.runs.wait(run_id)
+    async for change in client.runs.feed(after=first.result()["cursor"]):
+        if change["run"]["run_id"] == run_id:
+            assert change["run"]["status"] == "completed" and "output" not in change["run"]
+            break
+    with pytest.raises(APIError) as refused:
+        await _first(client.runs.feed(after="nonsense"))
+    assert refused.value.code == "invalid_cursor"
+
+
+async def _first(feed: AsyncIterator[Json]) -> Json:
+    async for change in feed:
+        return change
+    raise AssertionError("the feed has ended")
+
+
+@with_client
 async def test_a_repeated_create_is_the_same_run(client: Talaria) -> None:
     first = await client.runs.create("Run `true`", idempotency_key="py-once")
     again = await client.runs.create("Run `true`", idempotency_key="py-once")
@@ -70,10 +96,45 @@ async def test_a_question_is_answered_and_a_run_is_stopped(client: Talaria) -> N
 
 
 @with_client
+async def test_a_denial_carries_its_message(client: Talaria) -> None:
+    run_id = (await client.runs.create("Run `rm -rf build`"))["run_id"]
+    why = "Ask the owner of build first."
+    messages = []
+    async for event in client.runs.events(run_id):
+        if event["event"] == "approval.request":
+            await client.runs.approve(run_id, "deny", request_id=event["request_id"], message=why)
+        if event["event"] == "approval.responded":
+            messages.append(event["message"])
+    assert messages == [why]
+
+
+@with_client
 async def test_what_is_not_there_is_an_error_with_its_code(client: Talaria) -> None:
     with pytest.raises(APIError) as missing:
         await client.runs.get("run_" + "0" * 32)
     assert (missing.value.status, missing.value.code) == (404, "run_not_found")
+
+
+@with_client
+async def test_events_may_hold_every_end_of_a_line_that_unicode_has(client: Talaria) -> None:
+    run_id = (await client.runs.create("Run `printf 'a\u2028b\u2029c\x85d'`"))["run_id"]
+    events = [event async for event in client.runs.events(run_id)]
+    assert [event["seq"] for event in events] == list(range(len(events)))
+    assert any("a\u2028b\u2029c\x85d" in json.dumps(event, ensure_ascii=False) for event in events)
+
+
+def test_lines_are_cut_where_an_answer_cuts_them_however_it_comes() -> None:
+    sent = "data: ü\u2028\x85x\r\n\ndata: y\n\nunfinished".encode()
+
+    async def read(size: int) -> list[str]:
+        async def chunks() -> AsyncIterator[bytes]:
+            for at in range(0, len(sent), size):
+                yield sent[at : at + size]
+
+        return [line async for line in lines_of(chunks())]
+
+    for size in (1, 2, 3, len(sent)):
+        assert asyncio.run(read(size)) == ["data: ü\u2028\x85x", "", "data: y", ""]
 
 
 def test_frames_are_read_by_the_rules() -> None:

@@ -4,9 +4,11 @@ import asyncio
 import base64
 import inspect
 import io
+import os
 import tarfile
 from collections.abc import Awaitable, Callable
 from typing import Any, Dict
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -142,6 +144,78 @@ async def test_stopping_releases_what_was_acquired(backend: SlotBackend) -> None
         assert (await client.slots.list())["data"] == []
 
 
+@with_backend
+async def test_a_call_that_cannot_be_sent_spoils_no_other(backend: SlotBackend) -> None:
+    slot = await backend.acquire()
+    endless: Dict[str, Any] = {}
+    endless["args"] = endless
+    half = {"path": "half", "content": "a\ud800b"}
+    results = await backend.execute_batch(
+        [
+            (slot, "bash", {"command": b"bytes"}),
+            (slot, "bash", {"command": "echo well"}),
+            (slot, "bash", {"command": "echo x", "timeout": float("nan")}),
+            (slot, "write_file", half),
+            (slot, "bash", endless),
+        ]
+    )
+    assert [result.metadata.get("failure") for result in results] == [
+        "invalid_request",
+        None,
+        "invalid_request",
+        None,
+        "invalid_request",
+    ]
+    assert results[1].output == "well\n"
+    assert "JSON" in results[0].error
+    assert await backend.execute_batch([(slot, "bash", endless)]) == [results[4]]
+
+
+@with_backend
+async def test_acquiring_ends_when_its_time_is_over_however_long_the_server_would_wait(backend: SlotBackend) -> None:
+    # The server of the tests has four slots, and waits ten minutes for one.
+    held = [await backend.acquire() for _ in range(4)]
+    hasty = SlotBackend(acquire_timeout_s=0.5)
+    with pytest.raises(APIError) as refused:
+        await hasty.acquire()
+    assert refused.value.code == "no_slot_free"
+    await hasty.stop()
+    # Whoever gave up is not served any more.
+    await backend.release(held[0])
+    async with Talaria() as client:
+        stats = (await client.slots.list())["stats"]
+        assert (stats["held"], stats["waiting"]) == (3, 0)
+
+
+def test_a_release_whose_answer_is_lost_is_repeated() -> None:
+    async def run() -> None:
+        server = urlsplit(os.environ["TALARIA_BASE_URL"])
+        lost = 0
+
+        async def lose_releases(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal lost
+            far_reader, far_writer = await asyncio.open_connection(server.hostname, server.port)
+            request = await reader.read(65_536)
+            far_writer.write(request)
+            answer = await far_reader.read(65_536)
+            if b"/release " in request and lost == 0:
+                lost += 1
+            else:
+                writer.write(answer)
+            writer.close()
+            far_writer.close()
+
+        proxy = await asyncio.start_server(lose_releases, "127.0.0.1", 0)
+        port = proxy.sockets[0].getsockname()[1]
+        backend = SlotBackend(base_url=f"http://127.0.0.1:{port}")
+        await backend.release(await backend.acquire())
+        await backend.stop()
+        proxy.close()
+        assert lost == 1
+
+    asyncio.run(run())
+
+
 def test_results_stream_as_they_come() -> None:
     async def run() -> None:
         async with Talaria() as client:
@@ -158,6 +232,24 @@ def test_results_stream_as_they_come() -> None:
                     if index == 1:
                         await client.slots.execute([bash("touch go")])
                 assert seen == [(1, "first\n"), (0, "last\n")]
+            finally:
+                await client.slots.release(slot["id"])
+
+    asyncio.run(run())
+
+
+def test_a_streamed_result_may_hold_every_end_of_a_line_that_unicode_has() -> None:
+    ends = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\r\nh\ri"
+
+    async def run() -> None:
+        async with Talaria() as client:
+            slot = await client.slots.acquire()
+            try:
+                await client.slots.execute(
+                    [{"slot_id": slot["id"], "tool": "write_file", "args": {"path": "ends", "content": ends}}]
+                )
+                call = {"slot_id": slot["id"], "tool": "bash", "args": {"command": "cat ends"}}
+                assert [result["output"] async for _, result in client.slots.stream([call])] == [ends]
             finally:
                 await client.slots.release(slot["id"])
 

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 from urllib.parse import quote
 
 from .errors import APIError, ConnectionLost
-from .sse import read_sse
+from .sse import lines_of, read_sse
 from .transport import Json, Transport, backoff_s
 
 TERMINAL_EVENTS = {"run.completed", "run.failed", "run.cancelled"}
@@ -61,7 +61,7 @@ class Runs:
                 async with self._transport.stream("GET", path, headers=headers, idle_s=IDLE_S) as response:
                     if response.status_code == 204:
                         return
-                    async for message in read_sse(response.aiter_lines()):
+                    async for message in read_sse(lines_of(response.aiter_bytes())):
                         event: Json = json.loads(message.data)
                         cursor = int(event["seq"])
                         losses = 0
@@ -69,10 +69,38 @@ class Runs:
                         if event["event"] in TERMINAL_EVENTS:
                             return
             except (ConnectionLost, APIError) as error:
-                if isinstance(error, APIError) and error.status < 500 and error.status != 429:
-                    raise
-                if losses >= MAX_LOSSES:
-                    raise
+                _raise_unless_passing(error, losses)
+            await asyncio.sleep(backoff_s(losses))
+            losses += 1
+
+    async def feed(self, *, after: Optional[str] = None) -> AsyncIterator[Json]:
+        """
+        The runs of the key as they change: `{"event": "run.changed", "run", "cursor"}`, the run in its latest state and
+        without its answer. It has no end, and begins now, or with everything that has changed since the cursor `after`. A
+        lost connection is resumed, so no change is missed; a run may come again.
+        """
+        cursor = after
+        losses = 0
+
+        def begin(comment: str) -> None:
+            nonlocal cursor
+            if cursor is None and comment.startswith("cursor "):
+                cursor = comment.removeprefix("cursor ")
+
+        while True:
+            headers = {"accept": "text/event-stream"}
+            if cursor is not None:
+                headers["last-event-id"] = cursor
+            try:
+                async with self._transport.stream("GET", "/v1/feed", headers=headers, idle_s=IDLE_S) as response:
+                    async for message in read_sse(lines_of(response.aiter_bytes()), begin):
+                        change: Json = json.loads(message.data)
+                        cursor = message.id
+                        losses = 0
+                        if change["event"] == "run.changed":
+                            yield {**change, "cursor": cursor}
+            except (ConnectionLost, APIError) as error:
+                _raise_unless_passing(error, losses)
             await asyncio.sleep(backoff_s(losses))
             losses += 1
 
@@ -114,6 +142,12 @@ class Runs:
         return await self._transport.bytes(
             "GET", f"{_path(run_id)}/artifacts/archive", query=query, timeout_s=600, repeat=True
         )
+
+
+def _raise_unless_passing(error: Exception, losses: int) -> None:
+    refused = isinstance(error, APIError) and error.status < 500 and error.status != 429
+    if refused or losses >= MAX_LOSSES:
+        raise error
 
 
 def _path(run_id: str) -> str:

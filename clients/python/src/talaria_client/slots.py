@@ -8,13 +8,15 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import quote
 
 from .errors import ConnectionLost
-from .sse import read_sse
+from .sse import lines_of, read_sse
 from .transport import Json, Transport, to_error
 
 #: The server waits for a free slot, and answers 429 after that.
 ACQUIRE_TIMEOUT_S = 3700.0
 #: A batch takes as long as its slowest call; the server ends those in time.
 EXECUTE_TIMEOUT_S = 3600.0
+#: On a cluster the files of a slot travel first.
+RELEASE_TIMEOUT_S = 600.0
 IDLE_S = 60.0
 
 
@@ -47,7 +49,7 @@ class Slots:
         async with self._transport.stream(
             "POST", "/v1/slots/execute", body=body, headers=headers, idle_s=IDLE_S
         ) as response:
-            async for message in read_sse(response.aiter_lines()):
+            async for message in read_sse(lines_of(response.aiter_bytes())):
                 if message.event == "slot.done":
                     return
                 if message.event == "error":
@@ -58,8 +60,11 @@ class Slots:
         raise ConnectionLost("The stream ended before the batch did")
 
     async def release(self, slot_id: str, *, reset_workspace: bool = False) -> None:
+        """Repeated where its answer is lost: an id is never given out twice, so the second time finds none, or does it."""
         body = {"reset_workspace": reset_workspace}
-        await self._transport.json("POST", f"{_path(slot_id)}/release", body=body, repeat=False)
+        await self._transport.json(
+            "POST", f"{_path(slot_id)}/release", body=body, timeout_s=RELEASE_TIMEOUT_S, repeat=True
+        )
 
     async def list(self) -> Json:
         """`data` has the slots of this key, `stats` what it holds and could have."""

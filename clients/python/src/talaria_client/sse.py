@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from typing import Optional
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,23 @@ class SseMessage:
     id: str
 
 
-async def read_sse(lines: AsyncIterator[str]) -> AsyncIterator[SseMessage]:
+async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """
+    The lines of an answer. httpx has `aiter_lines`, which also cuts at U+2028 and the other ends of lines that Unicode knows:
+    JSON may hold these, and an event with one would be lost. What follows the last end of a line is dropped.
+    """
+    rest: list[bytes] = []
+    async for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        rest.append(first)
+        for other in others:
+            yield b"".join(rest).removesuffix(b"\r").decode("utf-8", "replace")
+            rest = [other]
+
+
+async def read_sse(
+    lines: AsyncIterator[str], on_comment: Optional[Callable[[str], None]] = None
+) -> AsyncIterator[SseMessage]:
     """An unfinished last frame is dropped, as the rules have it."""
     event, event_id = "", ""
     data: list[str] = []
@@ -32,3 +49,5 @@ async def read_sse(lines: AsyncIterator[str]) -> AsyncIterator[SseMessage]:
             event = value
         elif name == "id":
             event_id = value
+        elif name == "" and on_comment is not None:
+            on_comment(value)

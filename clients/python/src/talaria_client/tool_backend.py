@@ -4,7 +4,7 @@ executor, names and defaults included.
 
 - `execute_batch` answers in the order of its requests. A call that failed, timed out, or whose slot is gone is a result
   with `success=False`; it spoils no other and is never repeated.
-- `acquire` waits for a free slot: it comes back when the server says when, until it has one or `acquire_timeout_s` is over.
+- `acquire` waits for a free slot, until it has one or `acquire_timeout_s` is over: then it raises `no_slot_free`.
 - The artifact helpers answer with a dictionary that has `success` and `error`, and do not raise for what is wrong with a
   file or its slot.
 """
@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
 from dataclasses import dataclass, field
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Tuple
 
 from .client import Talaria
 from .errors import APIError, SlotNotFound, TalariaError
+from .transport import Json, to_json
 
 #: What one request to the server may hold.
 BATCH_MAX = 256
@@ -138,16 +138,15 @@ class SlotBackend:
                 await self._client.close()
 
     async def acquire(self, trajectory_id: Optional[str] = None) -> Slot:
-        deadline = time.monotonic() + self._acquire_timeout_s
-        while True:
-            try:
-                acquired = await self._client.slots.acquire(trajectory_id)
-                break
-            except APIError as error:
-                pause_s = error.retry_after_s or PAUSE_S
-                if error.code != "no_slot_free" or time.monotonic() + pause_s > deadline:
-                    raise
-                await asyncio.sleep(pause_s)
+        try:
+            # The server has its own time in which it waits for a slot; a request that is given up holds none.
+            async with asyncio.timeout(self._acquire_timeout_s) as limit:
+                acquired = await self._acquire(trajectory_id)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            message = f"No slot was free within {self._acquire_timeout_s:g} s"
+            raise APIError(429, "no_slot_free", message) from None
         slot = Slot(
             slot_id=acquired["id"],
             container_id=acquired["container_id"],
@@ -173,9 +172,19 @@ class SlotBackend:
         *,
         timeout_s: Optional[float] = None,
     ) -> List[ExecutionResult]:
-        parts = [requests[at : at + BATCH_MAX] for at in range(0, len(requests), BATCH_MAX)]
-        answers = await asyncio.gather(*(self._execute(part, timeout_s) for part in parts))
-        return [result for answer in answers for result in answer]
+        results: Dict[int, ExecutionResult] = {}
+        sendable: List[int] = []
+        for index, (slot, _, args) in enumerate(requests):
+            try:
+                to_json(args)
+                sendable.append(index)
+            except (TypeError, ValueError, RecursionError) as error:
+                results[index] = _not_run(slot, "invalid_request", f"The arguments cannot be JSON: {error}")
+        parts = [sendable[at : at + BATCH_MAX] for at in range(0, len(sendable), BATCH_MAX)]
+        answers = await asyncio.gather(*(self._execute([requests[i] for i in part], timeout_s) for part in parts))
+        for part, answer in zip(parts, answers):
+            results.update(zip(part, answer))
+        return [results[index] for index in range(len(requests))]
 
     async def read_artifact(
         self,
@@ -244,6 +253,15 @@ class SlotBackend:
             return {"content": content, "encoding": "base64", "format": archive_format, "bytes": len(archive)}
 
         return await _told(pack, {"content": "", "encoding": "base64", "format": archive_format, "bytes": 0})
+
+    async def _acquire(self, trajectory_id: Optional[str]) -> Json:
+        while True:
+            try:
+                return await self._client.slots.acquire(trajectory_id)
+            except APIError as error:
+                if error.code != "no_slot_free":
+                    raise
+                await asyncio.sleep(error.retry_after_s or PAUSE_S)
 
     async def _execute(
         self, requests: List[Tuple[Slot, str, Dict[str, Any]]], timeout_s: Optional[float]

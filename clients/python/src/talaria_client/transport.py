@@ -8,7 +8,7 @@ import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 import httpx
 
@@ -72,11 +72,17 @@ class Transport:
         repeat: bool,
     ) -> bytes:
         """`repeat`: whether the request may be carried out twice."""
+        content, typed = _encoded(body)
         retries = 0
         while True:
             try:
                 response = await self._http.request(
-                    method, path, json=body, params=_given(query), headers=headers, timeout=timeout_s
+                    method,
+                    path,
+                    content=content,
+                    params=_given(query),
+                    headers={**typed, **(headers or {})},
+                    timeout=httpx.Timeout(timeout_s, connect=DEFAULT_TIMEOUT_S),
                 )
                 if response.is_success:
                     return response.content
@@ -109,8 +115,10 @@ class Transport:
     ) -> AsyncIterator[httpx.Response]:
         """The answer while it is read. Silence of `idle_s` is a lost connection; so is anything that breaks off."""
         timeout = httpx.Timeout(DEFAULT_TIMEOUT_S, read=idle_s)
+        content, typed = _encoded(body)
+        sent = {**typed, **(headers or {})}
         try:
-            async with self._http.stream(method, path, json=body, headers=headers, timeout=timeout) as response:
+            async with self._http.stream(method, path, content=content, headers=sent, timeout=timeout) as response:
                 if not response.is_success:
                     raise to_error(response.status_code, response.headers, await response.aread())
                 yield response
@@ -120,6 +128,18 @@ class Transport:
 
 #: The server says that it did not begin.
 REFUSED_CODES = {"gateway_draining", "server_busy", "store_unavailable", "sandbox_unavailable"}
+
+
+def to_json(value: Any) -> bytes:
+    """Raises TypeError or ValueError where it cannot be JSON. Half of a character in UTF-16, as a model may say it, can be."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _encoded(body: Optional[Mapping[str, Any]]) -> Tuple[Optional[bytes], Dict[str, str]]:
+    return (None, {}) if body is None else (to_json(body), {"content-type": "application/json"})
 
 
 def backoff_s(retries: int) -> float:
