@@ -1,5 +1,7 @@
 /** The documents that come from the code, whole or in part. Each is worked out from its present text. */
 import { configurationDocument } from '../../packages/server/src/config/docs.ts';
+import { backendTable } from './backends/backend-table.ts';
+import { readResults } from './backends/results.ts';
 import { apiErrorTable, runFailureTable } from './error-tables.ts';
 import { eventTable } from './event-table.ts';
 import { replaceMarkedPart } from './marked-part.ts';
@@ -8,6 +10,7 @@ import { recordTable } from './record-table.ts';
 /** By path in the repository. */
 export const GENERATED: Readonly<Record<string, (present: string) => string>> = {
   'docs/configuration.md': configurationDocument,
+  'docs/backends.md': (present) => replaceMarkedPart(present, 'contract', backendTable(readResults())),
   'docs/errors.md': (present) =>
     replaceMarkedPart(
       replaceMarkedPart(present, 'api-errors', apiErrorTable()),

@@ -16,6 +16,7 @@ const ROWS: { readonly [N in RecordName]: Row<N> } = {
     private: 'range of the session, or messages',
     says: 'the earlier turns of the session, as found at the first claim',
   },
+  'workspace.prepared': { private: 'nothing', says: 'what the run begins with is in place' },
   'context.cut': { private: 'where', says: 'from which message on the model gets the conversation' },
   'run.noticed': {
     private: 'text',
@@ -23,7 +24,7 @@ const ROWS: { readonly [N in RecordName]: Row<N> } = {
   },
   'message.delta': { says: 'text of a step that is not finished' },
   'reasoning.available': { says: 'what the model thought in a step' },
-  'step.completed': { private: 'content, usage', says: 'everything the model said in a step' },
+  'step.completed': { private: 'content, usage', says: 'a step is over; everything the model said in it' },
   'answer.refused': { private: 'problem', says: 'the answer does not match the schema of the client' },
   'tool.started': { private: 'gated', says: 'the intent to run a call, or that the call waits' },
   'approval.queued': { private: 'approvals', says: 'questions that will be asked' },
