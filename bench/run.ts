@@ -18,6 +18,7 @@ import { archive } from './scenarios/archive.ts';
 import { command } from './scenarios/command.ts';
 import { createWaits } from './scenarios/create-waits.ts';
 import { creates } from './scenarios/creates.ts';
+import { dashboard } from './scenarios/dashboard.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { firstEvent } from './scenarios/first-event.ts';
 import { gate } from './scenarios/gate.ts';
@@ -55,6 +56,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'model-to-subscriber': modelToSubscriber,
   'fan-out': fanOut,
   replay,
+  dashboard,
   'memory-of-subscribers': memoryOfSubscribers,
   'memory-of-late-readers': memoryOfLateReaders,
   'memory-of-finished-runs': memoryOfFinishedRuns,

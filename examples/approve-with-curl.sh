@@ -13,8 +13,10 @@ curl -sS -o /dev/null "${key[@]}" "$server/v1/runs/$run_id/approval" -d '{"choic
 
 # The stream has every event from the first one, however late you come, and ends with the run.
 curl -sSN "${key[@]}" "$server/v1/runs/$run_id/events" | grep -o '"event":"[a-z.]*"' | grep -v delta
+#=> "event":"step.completed"
 #=> "event":"tool.started"
 #=> "event":"approval.request"
 #=> "event":"approval.responded"
 #=> "event":"tool.completed"
+#=> "event":"step.completed"
 #=> "event":"run.completed"

@@ -4,6 +4,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { DirectoryBlobs } from '../../packages/server/src/blobs/directory-blobs.ts';
 import { Engine } from '../../packages/server/src/engine/engine.ts';
 import { QueuePace } from '../../packages/server/src/engine/pace.ts';
 import { createHttpServer } from '../../packages/server/src/http/http-server.ts';
@@ -12,6 +13,7 @@ import type { Journal } from '../../packages/server/src/journal/journal.ts';
 import { ResponseRuns } from '../../packages/server/src/responses/response-runs.ts';
 import { Secrets } from '../../packages/server/src/secrets/secrets.ts';
 import { noReport } from '../../packages/server/src/telemetry/facts.ts';
+import { UploadedFiles } from '../../packages/server/src/uploads/uploaded-files.ts';
 
 /** Returns the port. */
 export async function serveJournal(journal: Journal): Promise<number> {
@@ -24,6 +26,8 @@ export async function serveJournal(journal: Journal): Promise<number> {
     contextTokens: 0,
     secrets: new Secrets([]),
     openWorkspace: async () => undefined,
+    openWriter: async () => undefined,
+    resolveRequest: async (_owner, request) => ({ request, workspace: undefined }),
     chooseWebhook: () => undefined,
     pace: new QueuePace(Date.now),
   });
@@ -33,6 +37,11 @@ export async function serveJournal(journal: Journal): Promise<number> {
     maxBodiesBytes: 256_000_000,
     peers: undefined,
     api: {
+      files: new UploadedFiles({
+        files: journal.files,
+        blobs: new DirectoryBlobs({ path: '/nowhere' }),
+        limits: { maxFileBytes: 0, maxFiles: 0, maxBytes: 0 },
+      }),
       jobs: new ScheduledJobs({
         store: journal.jobs,
         startRun: engine.startJobRun,
@@ -48,6 +57,7 @@ export async function serveJournal(journal: Journal): Promise<number> {
       }),
       modelName: 'bench',
       embeddings: { endpoint: { unavailable: 'none here' }, model: undefined, fetch, mask: (text) => text },
+      maxFileBytes: 1,
       subscriberBufferBytes: 1_048_576,
       tellApprovals: true,
       inlineGraceMs: 0,

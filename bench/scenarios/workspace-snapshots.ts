@@ -61,7 +61,7 @@ export async function workspaceSnapshots(stage: Stage): Promise<Row[]> {
     restored: () => rate(async () => backend.restoreWorkspace(`${runId}-2`, read(journal, runId))),
     unchanged: async () => {
       const startedAt = performance.now();
-      await backend.surveyWorkspace(runId);
+      await backend.captureWorkspace(runId);
       await journal.snapshots.confirm(claim, (await journal.snapshots.find(runId))!.snapshotId, 2);
       return performance.now() - startedAt;
     },
