@@ -1,0 +1,56 @@
+/**
+ * The files of a workspace at one moment, as a checkpoint holds them.
+ *
+ * - A tree maps a key to each entry (`entryKey`). Its order is that of the entries: a directory comes before what is in it.
+ * - An entry never changes. A tree that follows another shares the entries that are the same.
+ * - The bytes of a file are a range of a blob. Files with the same content share it.
+ */
+import type { CapturedEntry, CapturedPath, OmittedEntry } from '@talaria/sandbox';
+
+/** Where the bytes of a file begin. There are `size` of them. */
+export interface ContentPlace {
+  blob_id: string;
+  start: number;
+}
+
+export interface CheckpointEntry extends CapturedEntry {
+  /** Of a file; not of an empty one. */
+  content?: ContentPlace | undefined;
+}
+
+export type CheckpointTree = ReadonlyMap<string, CheckpointEntry>;
+
+/** Two paths are the same if their keys are. The bytes are part of it, because U+FFFD can stand for any of them. */
+export function entryKey({ path, path_bytes }: CapturedPath): string {
+  return path_bytes === undefined ? path : `\0${path_bytes}`;
+}
+
+/** Bytes from `start` up to but not including `end`. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** A checkpoint that can be read, on any server. */
+export interface CheckpointFiles {
+  /** The last event whose effects the files contain; -1 for the files that a run begins with. */
+  asOfSeq: number;
+  tree: CheckpointTree;
+  /** What was in the workspace and is not in the tree: the first of them, and how many there are. */
+  omitted: readonly OmittedEntry[];
+  omittedCount: number;
+  /** The bytes of a file, all of them or a part. */
+  read(entry: CheckpointEntry, range?: ByteRange): AsyncIterable<Uint8Array>;
+}
+
+/** The checkpoints of runs, for reading. */
+export interface Checkpoints {
+  /**
+   * The files of a run at the last checkpoint that is not later than this event; at the last one of all if no event is named. A
+   * run that has not worked with files yet has an empty tree. Rejects with `invalid_cursor` if the run has no such event, and
+   * with `checkpoint_gone` if the files were not kept then.
+   */
+  at(runId: string, seq?: number): Promise<CheckpointFiles>;
+  /** The files that the run began with. */
+  start(runId: string): Promise<CheckpointFiles>;
+}
