@@ -14,6 +14,8 @@ export interface WorkspaceRequest {
   git?: WorkspaceGit[];
   /** The name of one of the operator's directories. */
   directory?: string;
+  /** The run begins without the files of its session. */
+  fresh?: true;
 }
 
 export type WorkspaceContent =
@@ -54,12 +56,13 @@ type Fields = Record<string, unknown>;
 /** Undefined for a run that begins with nothing. */
 export function parseWorkspace(value: unknown): WorkspaceRequest | undefined {
   if (value === undefined || value === null) return undefined;
-  const fields = objectAt('workspace', value, ['files', 'archives', 'git', 'directory']);
+  const fields = objectAt('workspace', value, ['files', 'archives', 'git', 'directory', 'fresh']);
   const request: WorkspaceRequest = {
     ...listAt('files', fields.files, WORKSPACE_FILES_MAX, parseFile),
     ...listAt('archives', fields.archives, WORKSPACE_ARCHIVES_MAX, parseArchive),
     ...listAt('git', fields.git, WORKSPACE_GIT_MAX, parseGit),
     ...parseDirectory(fields.directory),
+    ...parseFresh(fields.fresh),
   };
   refuseConflicts(
     'files',
@@ -161,6 +164,12 @@ function parseDirectory(value: unknown): { directory?: string } {
   if (value === undefined || value === null) return {};
   if (typeof value === 'string' && DIRECTORY_NAME.test(value)) return { directory: value };
   throw refused('workspace.directory', "must be the name of one of the server's directories");
+}
+
+function parseFresh(value: unknown): { fresh?: true } {
+  if (value === undefined || value === null || value === false) return {};
+  if (value === true) return { fresh: true };
+  throw refused('workspace.fresh', 'must be true or false');
 }
 
 /** Relative, normalised, and `.` for the workspace itself. Nobody means a path that leaves it or has dots in it. */

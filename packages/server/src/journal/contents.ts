@@ -8,7 +8,8 @@
  *   can come in between. This holds because a reference to a blob is added only
  *   - by its writer, as the first one, in the first half of the grace time, or
  *   - by a transaction that holds another reference to it, so that the other one is not dropped before the new one is there.
- * - References of a holder are dropped with the holder: those of a run by its eviction.
+ * - References of a holder are dropped with the holder: those of a run by its eviction, those of a session when it is deleted, or
+ *   replaced when another of its runs ends.
  * - Dropping references returns the blobs that nobody needs any more, and the caller removes their bytes. It may miss some (the
  *   process dies before, two holders are dropped at once). The sweep finds those: `unneeded`.
  */
@@ -19,6 +20,15 @@ export const BLOB_GRACE_MS = 24 * 3600 * 1000;
 export const FIRST_REFERENCE_MS = BLOB_GRACE_MS / 2;
 
 export type Holder = `run:${string}` | `file:${string}` | `session:${string}`;
+
+export function runHolder(runId: string): Holder {
+  return `run:${runId}`;
+}
+
+/** The same name under another owner is another session. */
+export function sessionHolder(owner: string, sessionId: string): Holder {
+  return `session:${JSON.stringify([owner, sessionId])}`;
+}
 
 /** A blob that its writer refers to for the first time. */
 export interface NewBlob {
@@ -65,7 +75,7 @@ export function holderGone(from: Holder): TalariaError {
     case 'file':
       return new TalariaError('file_not_found', { message: `File not found: ${id}` });
     case 'session':
-      return new TalariaError('session_not_found', { message: `Session not found: ${id}` });
+      return new TalariaError('session_not_found');
     default:
       return new TalariaError('run_not_found', { message: `Run not found: ${id}` });
   }

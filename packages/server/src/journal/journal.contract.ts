@@ -10,6 +10,7 @@
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import { appendContract } from './contract/append.contract.ts';
 import { changesContract } from './contract/changes.contract.ts';
+import { checkpointsContract } from './contract/checkpoints.contract.ts';
 import { claimContract } from './contract/claim.contract.ts';
 import { contentsContract } from './contract/contents.contract.ts';
 import { conversationsContract } from './contract/conversations.contract.ts';
@@ -30,7 +31,6 @@ import { sessionDetailsContract } from './contract/session-details.contract.ts';
 import { sessionsContract } from './contract/sessions.contract.ts';
 import { terminalContract } from './contract/terminal.contract.ts';
 import { watchContract } from './contract/watch.contract.ts';
-import { workspaceSnapshotsContract } from './contract/workspace-snapshots.contract.ts';
 import type { Journal } from './journal.ts';
 import { TestClock } from './testing/records.ts';
 
@@ -99,7 +99,7 @@ export function describeJournalContract(
     describe('changes', () => changesContract(subject));
     describe('watching', () => watchContract(subject));
     if (shared) describe('the servers', () => peersContract(subject));
-    if (shared) describe('snapshots of workspaces', () => workspaceSnapshotsContract(subject));
+    describe('checkpoints', () => checkpointsContract(subject));
     describe('keeping and closing', () => keepContract(subject));
   });
 }

@@ -18,7 +18,8 @@
 import type { EventName, RunStatus } from '@talaria/protocol';
 import type { Approvals } from './approvals.ts';
 import type { Changes } from './changes.ts';
-import type { Contents, HeldBlob } from './contents.ts';
+import type { CheckpointRecord, KeptSessionFiles } from './checkpoints.ts';
+import type { Contents, HeldBlob, NewBlob } from './contents.ts';
 import type { Conversations } from './conversations.ts';
 import type { Files } from './files.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
@@ -29,7 +30,6 @@ import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { NewResponse, Responses } from './responses.ts';
 import type { StoredRun } from './run-state.ts';
 import type { Sessions, Turn } from './sessions.ts';
-import type { WorkspaceSnapshots } from './workspace-snapshots.ts';
 
 export interface NewRun {
   runId: string;
@@ -101,6 +101,10 @@ export interface AppendOptions {
   seenPostedPos?: number;
   /** What the run adds to its session; only with `run.completed`. */
   turn?: Turn;
+  /** New blobs that the run needs from now on, until it is evicted; see contents.ts for when they are refused. */
+  blobs?: readonly NewBlob[];
+  /** What the session of the run keeps of it, with all blobs of that checkpoint; only with a terminal record. */
+  sessionFiles?: KeptSessionFiles;
 }
 
 export interface RunFilter {
@@ -158,8 +162,6 @@ export interface Journal {
   readonly files: Files;
   /** Only in a store that several servers share. */
   readonly peers?: Peers;
-  /** Only in a store that several servers share. */
-  readonly snapshots?: WorkspaceSnapshots;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */
@@ -177,6 +179,12 @@ export interface Journal {
   readEvents(runId: string, afterSeq: number, limit: number, maxChars?: number): Promise<StoredEvent[]>;
   /** Records with `pos > afterPos`, in order, without text deltas; the last one is the one that reaches `maxChars`. */
   readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]>;
+  /** The checkpoints of a run, in order. */
+  readCheckpoints(runId: string): Promise<CheckpointRecord[]>;
+  /** The position of an event; undefined if the run has no such event. */
+  positionOf(runId: string, seq: number): Promise<number | undefined>;
+  /** The last event at this position or before; -1 if there is none. */
+  lastSeqAt(runId: string, pos: number): Promise<number>;
   /** Posted records with `pos > afterPos`, in order. */
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]>;
   /** The seq of the first text delta or reasoning after `afterPos`: where the output of an interrupted step begins. */

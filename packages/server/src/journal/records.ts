@@ -18,6 +18,7 @@ import type {
   OutputForm,
   Usage,
 } from '@talaria/protocol';
+import type { Checkpoint, CheckpointRecord } from './checkpoints.ts';
 import type { AssistantPart, FinishReason, Message } from './messages.ts';
 import type { WorkspaceSetup } from './workspace-setup.ts';
 
@@ -60,6 +61,8 @@ export interface RunRequest extends RunTerms {
   inline?: true;
   /** What the workspace begins with. */
   workspace?: WorkspaceSetup;
+  /** The files of another run that the workspace begins with; `workspace` goes over them. */
+  inherits?: Checkpoint;
 }
 
 /** Messages of the run's session by position; `to` is the one after the last. */
@@ -87,8 +90,10 @@ export interface PrivatePayloads {
    * which no model could be given anything.
    */
   'run.context': { messages: Message[] } | { session: ContextRange; skipped?: number };
-  /** Everything that `workspace` names is in place; before this record, whatever is there is deleted. */
+  /** Everything that `workspace` names is in place, over the files that the run inherits; before this record, whatever is there is deleted. */
   'workspace.prepared': Record<never, never>;
+  /** The files of the run, as they are kept, or that they were not. */
+  'workspace.checkpointed': CheckpointRecord;
   /**
    * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt and steps
    * together) the model from now on gets only the system messages and the prompt, not the `omitted` others.

@@ -1,4 +1,5 @@
 /** Rows of the database and the domain types they stand for. */
+import type { CheckpointRecord } from './checkpoints.ts';
 import type { LogRecord } from './records.ts';
 import { INITIAL_STATE, type RunState, type StoredRun } from './run-state.ts';
 
@@ -47,6 +48,10 @@ export function toStoredRun(row: RunRow): StoredRun {
 /** A field that a later version added is missing in states that an earlier one stored; its value is unknown. */
 export function toState(row: Pick<RunRow, 'state'>): RunState {
   return { ...INITIAL_STATE, steps: null, ...(JSON.parse(row.state) as Partial<RunState>) };
+}
+
+export function toCheckpoints(records: readonly LogRecord[]): CheckpointRecord[] {
+  return records.flatMap((record) => (record.event === 'workspace.checkpointed' ? [record.private] : []));
 }
 
 export function toLogRecord(row: RecordRow): LogRecord {

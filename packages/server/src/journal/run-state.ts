@@ -153,6 +153,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
     case 'context.cut':
       return { omitted_messages: record.private.omitted };
     case 'workspace.prepared':
+    case 'workspace.checkpointed':
       return { claims_without_progress: 0 };
     case 'stop.requested':
       return { stop_requested: true };

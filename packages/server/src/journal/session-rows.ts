@@ -1,4 +1,5 @@
 /** Rows of the sessions and the domain types they stand for. */
+import type { SessionFiles } from './checkpoints.ts';
 import type { Message } from './messages.ts';
 import {
   SESSION_FLAGS,
@@ -35,6 +36,8 @@ export interface SessionRow {
   tool_calls: number | null;
   input_tokens: number | null;
   output_tokens: number | null;
+  /** JSON; see checkpoints.ts. */
+  files: string | null;
 }
 
 export interface SessionMessageRow {
@@ -69,6 +72,10 @@ export function toStoredSession(row: SessionRow): StoredSession {
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,
   };
+}
+
+export function toSessionFiles({ files }: Pick<SessionRow, 'files'>): SessionFiles | undefined {
+  return files === null ? undefined : (JSON.parse(files) as SessionFiles);
 }
 
 export function toStoredMessage(row: SessionMessageRow): StoredMessage {

@@ -12,10 +12,13 @@
  * - A session with an unfinished run is neither deleted nor swept: the run can always read its context.
  * - Its details (title, flags, why it ended) change neither its place in the list nor when it was last used. A new run
  *   in an ended session reopens it.
+ * - It keeps the files of its last run that has ended (`files`), from the transaction of the record that ended it. A fork begins
+ *   with the same. They are deleted with it.
  * - When a session is deleted, its runs stop being anyone's previous turn, and its grants end: a later session of that
  *   name knows nothing of it.
  */
 import type { Usage } from '@talaria/protocol';
+import type { SessionFiles } from './checkpoints.ts';
 import type { Message } from './messages.ts';
 import type { ContextRange } from './records.ts';
 
@@ -140,6 +143,8 @@ export interface Sessions {
   get(owner: string, sessionId: string): Promise<StoredSession | undefined>;
   /** Most recently used first. A session that is used while a client turns pages moves to the first page. */
   list(filter: SessionFilter): Promise<SessionPage>;
+  /** The files that the next run in it begins with. */
+  files(owner: string, sessionId: string): Promise<SessionFiles | undefined>;
   /** In order; none when there is no such session. */
   messages(owner: string, sessionId: string, range: MessageRange): Promise<StoredMessage[]>;
   /**

@@ -13,4 +13,6 @@ export interface WorkspaceSetup {
   archives?: SetupFile[];
   git?: WorkspaceGit[];
   directory?: string;
+  /** Nothing is inherited from the session. */
+  fresh?: true;
 }

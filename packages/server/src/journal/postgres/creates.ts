@@ -6,6 +6,7 @@
  * together they can exceed the limit by those.
  */
 import { TalariaError } from '@talaria/protocol';
+import { runHolder } from '../contents.ts';
 import type { CreateLimits, CreateOutcome, NewRun } from '../journal.ts';
 import { foldRecord, INITIAL_STATE } from '../run-state.ts';
 import { addReferences, lockBlobs } from './contents.ts';
@@ -76,7 +77,7 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
   const { blobs = [] } = run;
   await lockBlobs(tx, blobs);
   const sessionId = await sessionOf(tx, run);
-  addReferences(tx, `run:${run.runId}`, blobs);
+  addReferences(tx, runHolder(run.runId), blobs);
   const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: tx.now } as const;
   const state = foldRecord(INITIAL_STATE, accepted);
   tx.send(

@@ -424,6 +424,13 @@ const MIGRATIONS: readonly string[] = [
     bytes bigint NOT NULL
   );
   `,
+  // 12: checkpoints instead of snapshots of workspaces; the files that the next run of a session begins with
+  `
+  CREATE INDEX records_checkpoints ON records (run, pos) WHERE event = 'workspace.checkpointed';
+  ALTER TABLE sessions ADD COLUMN files text;
+  DROP TABLE workspace_snapshots;
+  DROP TABLE workspace_snapshot_chunks;
+  `,
 ];
 
 /** The newest schema there is. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ChangePlace } from '../changes.ts';
@@ -385,29 +384,6 @@ it('a post that the database has no room for is refused, does not wait like the 
   } finally {
     vi.useRealTimers();
     await other.end();
-    await journal.close();
-  }
-});
-
-it('a snapshot of a workspace is stored and read whole across restarts of the database', async () => {
-  const url = await postgres.createDatabase();
-  const journal = await PostgresJournal.open({ url });
-  try {
-    const claim = await claimedRun(journal);
-    const half = randomBytes(1_500_000);
-    async function* restartedHalfWay() {
-      yield half;
-      await postgres.restart(async () => {});
-      yield half;
-    }
-    const stored = await journal.snapshots.store(claim, 3, restartedHalfWay());
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of journal.snapshots.read(claim.runId, stored)) {
-      if (chunks.length === 0) await postgres.restart(async () => {});
-      chunks.push(chunk);
-    }
-    expect(Buffer.concat(chunks)).toEqual(Buffer.concat([half, half]));
-  } finally {
     await journal.close();
   }
 });

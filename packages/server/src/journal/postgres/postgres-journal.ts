@@ -4,6 +4,8 @@ import { atMost } from '../../basics/at-most.ts';
 import { failpoint } from '../../basics/failpoints.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
+import type { CheckpointRecord } from '../checkpoints.ts';
+import { runHolder } from '../contents.ts';
 import { CURSOR_KEY_BYTES, Cursors } from '../cursors.ts';
 import type {
   AppendOptions,
@@ -59,7 +61,6 @@ import { PostgresResponses } from './responses.ts';
 import type { Appended } from './run-batch.ts';
 import { PostgresServers } from './servers.ts';
 import { PostgresSessions } from './sessions.ts';
-import { PostgresWorkspaceSnapshots, snapshotsOfEvictedRuns } from './workspace-snapshots.ts';
 import { PostgresWorkspacePlaces, workspacesOfEvictedRuns } from './workspaces.ts';
 import { lockForWrites, performWrites, type Write } from './writes.ts';
 
@@ -94,7 +95,6 @@ export class PostgresJournal implements Journal {
   /** The bytes are in the same database. */
   readonly blobs: PostgresBlobs;
   readonly peers: Peers;
-  readonly snapshots: PostgresWorkspaceSnapshots;
   readonly #database: Database;
   readonly #reader: PostgresReader;
   readonly #announcements: Announcements;
@@ -160,7 +160,6 @@ export class PostgresJournal implements Journal {
     this.contents = new PostgresContents(database);
     this.files = new PostgresFiles(database);
     this.blobs = new PostgresBlobs(database);
-    this.snapshots = new PostgresWorkspaceSnapshots(database);
     this.peers = {
       secret: keys.peers,
       servers: new PostgresServers(database),
@@ -216,6 +215,18 @@ export class PostgresJournal implements Journal {
 
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
     return this.#reader.readPosted(runId, afterPos);
+  }
+
+  readCheckpoints(runId: string): Promise<CheckpointRecord[]> {
+    return this.#reader.readCheckpoints(runId);
+  }
+
+  positionOf(runId: string, seq: number): Promise<number | undefined> {
+    return this.#reader.positionOf(runId, seq);
+  }
+
+  lastSeqAt(runId: string, pos: number): Promise<number> {
+    return this.#reader.lastSeqAt(runId, pos);
   }
 
   firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {
@@ -294,7 +305,6 @@ export class PostgresJournal implements Journal {
       keysOfEvictedRuns(tx, gone);
       webhooksOfEvictedRuns(tx, ids);
       workspacesOfEvictedRuns(tx, ids);
-      snapshotsOfEvictedRuns(tx, ids);
       decisionsOfEvictedRuns(tx, ids);
       // An unnamed session belongs to its run, and ends with it.
       tx.send(
@@ -303,10 +313,7 @@ export class PostgresJournal implements Journal {
             AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.owner = g.owner AND s.session_id = g.session_id)`,
         [gone.map((row) => row.owner), ids],
       );
-      return dropHolders(
-        tx,
-        ids.map((id) => `run:${id}` as const),
-      );
+      return dropHolders(tx, ids.map(runHolder));
     });
   }
 

@@ -8,7 +8,17 @@ import { createFileId, createRunId } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Claim, Lease, NewRun } from '../journal.ts';
 import type { ResponseSettings } from '../responses.ts';
-import { approvalRequest, completed, delta, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing/records.ts';
+import {
+  approvalRequest,
+  checkpointed,
+  checkpointOf,
+  completed,
+  delta,
+  LEASE_MS,
+  NO_LIMIT,
+  newJob,
+  newRun,
+} from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { fillArchive } from './testing/archive.ts';
 import { explainAll, inOneLine, type Plan, type PlanNode, plansOf } from './testing/plans.ts';
@@ -137,7 +147,7 @@ async function doEverything(journal: PostgresJournal): Promise<void> {
   await useJobs(journal);
   await sendMessages(journal);
   await knowPeers(journal);
-  await keepSnapshots(journal);
+  await keepCheckpoints(journal);
   await keepContents(journal);
   await sweep(journal);
 }
@@ -318,14 +328,15 @@ async function knowPeers(journal: PostgresJournal): Promise<void> {
   await servers.leave('server_1', startedAt);
 }
 
-async function keepSnapshots(journal: PostgresJournal): Promise<void> {
-  const { snapshots } = journal;
+async function keepCheckpoints(journal: PostgresJournal): Promise<void> {
   const held = await claim(journal, await create(journal));
-  const stored = await snapshots.store(held, 1, Readable.from([Buffer.from('files')]));
-  await snapshots.confirm(held, stored.snapshotId, 2);
-  await snapshots.find(held.runId);
-  for await (const _ of snapshots.read(held.runId, stored));
-  await snapshots.remove(RUN);
+  await journal.append(held, [checkpointed(checkpointOf(1))], {
+    blobs: [await journal.blobs.write(Readable.from([Buffer.alloc(9)]))],
+  });
+  await journal.readCheckpoints(held.runId);
+  await journal.positionOf(held.runId, 3);
+  await journal.lastSeqAt(held.runId, 3);
+  await journal.sessions.files('owner', 's');
 }
 
 async function keepContents(journal: PostgresJournal): Promise<void> {

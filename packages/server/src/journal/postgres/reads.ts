@@ -1,8 +1,9 @@
 /** Reads of runs, each one statement. */
+import type { CheckpointRecord } from '../checkpoints.ts';
 import type { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
-import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
+import { type RecordRow, type RunRow, toCheckpoints, toLogRecord, toStoredRun } from '../rows.ts';
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import type { Patience } from './database.ts';
@@ -14,6 +15,7 @@ export type Query = <T extends object>(
   patience?: Patience,
 ) => Promise<T[]>;
 
+const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
 export class PostgresReader {
@@ -67,6 +69,29 @@ export class PostgresReader {
 
   readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
     return this.#records(IS_POSTED, runId, afterPos);
+  }
+
+  async readCheckpoints(runId: string): Promise<CheckpointRecord[]> {
+    return toCheckpoints(await this.#records(IS_CHECKPOINT, runId, -1));
+  }
+
+  async positionOf(runId: string, seq: number): Promise<number | undefined> {
+    const [row] = await this.#query<{ pos: number }>(
+      `SELECT pos FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = $1) AND pos >= $2 AND seq = $2 ORDER BY pos LIMIT 1`,
+      [runId, seq],
+    );
+    return row?.pos;
+  }
+
+  async lastSeqAt(runId: string, pos: number): Promise<number> {
+    const [row] = await this.#query<{ seq: number }>(
+      `SELECT seq FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = $1) AND pos <= $2 AND seq IS NOT NULL
+        ORDER BY pos DESC LIMIT 1`,
+      [runId, pos],
+    );
+    return row?.seq ?? -1;
   }
 
   async firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {

@@ -3,6 +3,8 @@
  * a run.
  */
 import { TalariaError } from '@talaria/protocol';
+import type { KeptSessionFiles, SessionFiles } from '../checkpoints.ts';
+import { type Holder, runHolder, sessionHolder } from '../contents.ts';
 import type { Cursors } from '../cursors.ts';
 import {
   changedColumns,
@@ -12,6 +14,7 @@ import {
   type SessionRow,
   toMessageText,
   toolCallsIn,
+  toSessionFiles,
   toStoredMessage,
   toStoredSession,
 } from '../session-rows.ts';
@@ -28,6 +31,7 @@ import {
   type StoredSession,
   type Turn,
 } from '../sessions.ts';
+import { addReferences } from './contents.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 import { leave } from './leftovers.ts';
 
@@ -75,6 +79,26 @@ export function addTurn(
       usage?.input_tokens ?? 0,
       usage?.output_tokens ?? 0,
     ],
+  );
+}
+
+/** The run holds all of these blobs, and nobody can evict it before this transaction is over. */
+export function keepSessionFiles(
+  tx: Transaction,
+  { owner, session_id: sessionId }: { owner: string; session_id: string },
+  { files, blobIds }: KeptSessionFiles,
+): void {
+  const holder = sessionHolder(owner, sessionId);
+  tx.send('UPDATE sessions SET files = $3 WHERE owner = $1 AND session_id = $2', [
+    owner,
+    sessionId,
+    JSON.stringify(files),
+  ]);
+  tx.send('DELETE FROM blob_refs WHERE holder = $1 AND blob_id <> ALL ($2::text[])', [holder, blobIds]);
+  addReferences(
+    tx,
+    holder,
+    blobIds.map((blobId) => ({ blobId, from: runHolder(files.run_id) })),
   );
 }
 
@@ -139,6 +163,7 @@ export async function forkSession(
      SELECT $1, pos, turn, run_id, at, begins_context, message FROM session_messages WHERE session = $2 AND pos < $3`,
     [made.n, source.n, upTo ?? source.next_pos],
   );
+  await shareFiles(tx, source, made.n, sessionHolder(owner, into));
   const [fork] = await tx.rows<SessionRow>(
     `UPDATE sessions SET (next_pos, context_from, turns, tool_calls) = (
        SELECT count(*), coalesce($2, max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0),
@@ -149,6 +174,21 @@ export async function forkSession(
     [made.n, upTo === undefined ? source.context_from : null],
   );
   return toStoredSession(fork!);
+}
+
+/** Last, because from then on the runs of the other session wait with their end. */
+async function shareFiles(tx: Transaction, source: SessionRow, n: number, holder: Holder): Promise<void> {
+  const [row] = await tx.rows<Pick<SessionRow, 'files'>>(
+    'SELECT files FROM sessions WHERE n = $1 AND files IS NOT NULL FOR SHARE',
+    [source.n],
+  );
+  if (row === undefined) return;
+  tx.send('UPDATE sessions SET files = $2 WHERE n = $1', [n, row.files]);
+  tx.send(
+    `INSERT INTO blob_refs (holder, blob_id)
+     SELECT $1, blob_id FROM (SELECT blob_id FROM blob_refs WHERE holder = $2 FOR KEY SHARE) shared`,
+    [holder, sessionHolder(source.owner, source.session_id)],
+  );
 }
 
 export class PostgresSessions implements Sessions {
@@ -246,6 +286,15 @@ export class PostgresSessions implements Sessions {
     return rows.map(toStoredMessage);
   }
 
+  async files(owner: string, sessionId: string): Promise<SessionFiles | undefined> {
+    const [row] = await this.#database.rows<Pick<SessionRow, 'files'>>(
+      ASKED,
+      'SELECT files FROM sessions WHERE owner = $1 AND session_id = $2',
+      [owner, sessionId],
+    );
+    return row && toSessionFiles(row);
+  }
+
   fork(fork: NewFork): Promise<StoredSession> {
     return this.#database.transaction(ASKED, (tx) => forkSession(tx, fork));
   }
@@ -291,6 +340,9 @@ function remove(tx: Transaction, sessions: readonly SessionRow[]): void {
     sessions.map(({ n, next_pos: upTo }) => ({ of: 'session', n, up_to: upTo })),
   );
   tx.send('DELETE FROM sessions WHERE n = ANY ($1::bigint[])', [ns]);
+  tx.send('DELETE FROM blob_refs WHERE holder = ANY ($1::text[])', [
+    sessions.map(({ owner, session_id: id }) => sessionHolder(owner, id)),
+  ]);
   tx.send('DELETE FROM conversations WHERE session = ANY ($1::bigint[])', [ns]);
   tx.send(
     `DELETE FROM grants g USING unnest ($1::text[], $2::text[]) AS s (owner, session_id)

@@ -4,16 +4,18 @@
  * when it is written.
  */
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
+import { expectRecent, runHolder } from '../contents.ts';
 import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from '../journal.ts';
 import { admit, type Post } from '../posts.ts';
 import type { NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import { insertGrants } from './approvals.ts';
+import { addReferences } from './contents.ts';
 import type { Statement, Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
 import { turnAdded } from './responses.ts';
 import { type Appended, lockRuns, RunBatch } from './run-batch.ts';
-import { addTurn } from './sessions.ts';
+import { addTurn, keepSessionFiles } from './sessions.ts';
 import { placed } from './workspaces.ts';
 
 export type Write =
@@ -63,14 +65,17 @@ function append(
   batch: RunBatch,
   lease: Lease,
   records: readonly NewRecord[],
-  { seenPostedPos = -1, turn }: AppendOptions,
+  { seenPostedPos = -1, turn, blobs = [], sessionFiles }: AppendOptions,
 ): Appended {
   if (!isHeld(batch, lease)) throw new LeaseLostError(lease.runId);
   const { state } = batch.get(lease.runId)!.head;
   if (records.some(({ event }) => isTerminalEvent(event)) && state.last_posted_pos > seenPostedPos) {
     throw new UnseenPostError(lease.runId);
   }
+  for (const blob of blobs) expectRecent(blob, tx.now);
   const appended = batch.append(lease.runId, records, tx.now);
+  addReferences(tx, runHolder(lease.runId), blobs);
+  if (sessionFiles !== undefined) keepSessionFiles(tx, batch.get(lease.runId)!.row, sessionFiles);
   if (turn !== undefined) {
     addTurn(tx, batch.get(lease.runId)!.row, turn);
     turnAdded(tx, lease.runId);

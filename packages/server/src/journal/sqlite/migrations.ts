@@ -365,6 +365,11 @@ const MIGRATIONS: readonly string[] = [
     bytes INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // 17: the checkpoints of a run without its other records; the files that the next run of a session begins with
+  `
+  CREATE INDEX records_checkpoints ON records (run, pos) WHERE event = 'workspace.checkpointed';
+  ALTER TABLE sessions ADD COLUMN files TEXT;
+  `,
 ];
 
 /** The newest schema there is. */

@@ -5,10 +5,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { TalariaError } from '@talaria/protocol';
 import { FEED_CURSOR } from '../changes.ts';
+import type { CheckpointRecord } from '../checkpoints.ts';
 import { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
-import { type RecordRow, type RunRow, toLogRecord, toStoredRun } from '../rows.ts';
+import { type RecordRow, type RunRow, toCheckpoints, toLogRecord, toStoredRun } from '../rows.ts';
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import { ApprovalsReader } from './approvals-reader.ts';
@@ -22,6 +23,7 @@ import { ConversationsReader } from './sqlite-conversations.ts';
 import { FilesReader } from './sqlite-files.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
+const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
 export class SqliteReader {
@@ -115,6 +117,29 @@ export class SqliteReader {
 
   readPosted(runId: string, afterPos: number): LogRecord[] {
     return this.#records(IS_POSTED, runId, afterPos);
+  }
+
+  readCheckpoints(runId: string): CheckpointRecord[] {
+    return toCheckpoints(this.#records(IS_CHECKPOINT, runId, -1));
+  }
+
+  positionOf(runId: string, seq: number): number | undefined {
+    return this.#all<{ pos: number }>(
+      'SELECT pos FROM records WHERE run = (SELECT n FROM runs WHERE run_id = ?1) AND pos >= ?2 AND seq = ?2 ORDER BY pos LIMIT 1',
+      runId,
+      seq,
+    )[0]?.pos;
+  }
+
+  lastSeqAt(runId: string, pos: number): number {
+    const row = this.#all<{ seq: number }>(
+      `SELECT seq FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos <= ? AND seq IS NOT NULL
+        ORDER BY pos DESC LIMIT 1`,
+      runId,
+      pos,
+    )[0];
+    return row?.seq ?? -1;
   }
 
   firstShownAfter(runId: string, afterPos: number): number | undefined {

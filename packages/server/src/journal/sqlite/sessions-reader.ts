@@ -1,8 +1,10 @@
 /** Reads of the sessions, on the connection of `SqliteReader`. */
+import type { SessionFiles } from '../checkpoints.ts';
 import type { Cursors } from '../cursors.ts';
 import {
   type SessionMessageRow,
   type SessionRow,
+  toSessionFiles,
   toStoredMessage,
   toStoredSession,
 } from '../session-rows.ts';
@@ -25,6 +27,13 @@ export class SessionsReader {
       sessionId,
     );
     return row && toStoredSession(row);
+  }
+
+  files(owner: string, sessionId: string): SessionFiles | undefined {
+    const row = this.#statement('SELECT files FROM sessions WHERE owner = ? AND session_id = ?').get<
+      Pick<SessionRow, 'files'>
+    >(owner, sessionId);
+    return row && toSessionFiles(row);
   }
 
   list({ owner, after, offset, limit, source, title, includeHidden }: SessionFilter): SessionPage {

@@ -3,6 +3,8 @@
  * that run; the other operations are called by name, as `sessions.<operation>`.
  */
 import { TalariaError } from '@talaria/protocol';
+import type { KeptSessionFiles } from '../checkpoints.ts';
+import { runHolder, sessionHolder } from '../contents.ts';
 import {
   changedColumns,
   IS_TOOL_RESULT,
@@ -13,13 +15,17 @@ import {
   toStoredSession,
 } from '../session-rows.ts';
 import type { NewFork, NewSession, SessionChange, StoredSession, Turn } from '../sessions.ts';
+import type { ContentsWriter } from './sqlite-contents.ts';
 import type { Statements } from './statements.ts';
 
 export class SessionsWriter {
   readonly #statement: Statements;
 
-  constructor(statement: Statements) {
+  readonly #contents: ContentsWriter;
+
+  constructor(statement: Statements, contents: ContentsWriter) {
     this.#statement = statement;
+    this.#contents = contents;
   }
 
   /** A run was created in the session, which exists from now on. */
@@ -106,6 +112,28 @@ export class SessionsWriter {
     );
   }
 
+  /** The run holds all of these blobs, and nobody can evict it before this transaction is over. */
+  keepFiles(owner: string, sessionId: string, { files, blobIds }: KeptSessionFiles): void {
+    const holder = sessionHolder(owner, sessionId);
+    const from = runHolder(files.run_id);
+    const needed = new Set(blobIds);
+    this.#contents.drop(
+      holder,
+      this.#contents.heldBy(holder).filter((blobId) => !needed.has(blobId)),
+    );
+    this.#contents.hold(
+      holder,
+      blobIds.map((blobId) => ({ blobId, from })),
+      0,
+    );
+    this.#run(
+      'UPDATE sessions SET files = ? WHERE owner = ? AND session_id = ?',
+      JSON.stringify(files),
+      owner,
+      sessionId,
+    );
+  }
+
   /** The session as the present transaction sees it. */
   find(owner: string, sessionId: string): StoredSession | undefined {
     const row = this.#row(owner, sessionId);
@@ -157,6 +185,10 @@ export class SessionsWriter {
       upTo === undefined ? source.context_from : null,
       n,
     );
+    if (source.files !== null) {
+      this.#run('UPDATE sessions SET files = ? WHERE n = ?', source.files, n);
+      this.#contents.share(sessionHolder(owner, from), sessionHolder(owner, into));
+    }
     return toStoredSession(this.#existing(owner, into));
   }
 
@@ -180,6 +212,7 @@ export class SessionsWriter {
   #remove({ n, owner, session_id }: SessionRow): void {
     this.#run('DELETE FROM session_messages WHERE session = ?', n);
     this.#run('DELETE FROM sessions WHERE n = ?', n);
+    this.#contents.drop(sessionHolder(owner, session_id));
     this.#run('DELETE FROM conversations WHERE session = ?', n);
     this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', owner, session_id);
     this.#run('UPDATE runs SET session_gone = 1 WHERE owner = ? AND session_id = ?', owner, session_id);

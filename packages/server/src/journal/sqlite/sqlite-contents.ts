@@ -38,6 +38,17 @@ export class ContentsWriter {
     );
   }
 
+  heldBy(holder: Holder): string[] {
+    return heldBy(this.#statement, holder);
+  }
+
+  /** Adds all references of one holder to another. */
+  share(from: Holder, holder: Holder): void {
+    this.#statement(
+      'INSERT OR IGNORE INTO blob_refs (holder, blob_id) SELECT ?, blob_id FROM blob_refs WHERE holder = ?',
+    ).run(holder, from);
+  }
+
   #expectHeld(from: Holder, blobId: string): void {
     const held = this.#statement('SELECT 1 FROM blob_refs WHERE holder = ? AND blob_id = ?').get(
       from,

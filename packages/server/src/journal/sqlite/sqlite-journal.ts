@@ -5,6 +5,7 @@ import { makeDirectory } from '../../files/make-directory.ts';
 import { makePrivate } from '../../files/private-file.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
+import type { CheckpointRecord } from '../checkpoints.ts';
 import type {
   AppendOptions,
   Claim,
@@ -162,6 +163,18 @@ export class SqliteJournal implements Journal {
 
   async readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
     return this.#reader.readPosted(runId, afterPos);
+  }
+
+  async readCheckpoints(runId: string): Promise<CheckpointRecord[]> {
+    return this.#reader.readCheckpoints(runId);
+  }
+
+  async positionOf(runId: string, seq: number): Promise<number | undefined> {
+    return this.#reader.positionOf(runId, seq);
+  }
+
+  async lastSeqAt(runId: string, pos: number): Promise<number> {
+    return this.#reader.lastSeqAt(runId, pos);
   }
 
   async firstShownAfter(runId: string, afterPos: number): Promise<number | undefined> {

@@ -1,4 +1,5 @@
 /** The part of the SQLite driver that keeps sessions. */
+import type { SessionFiles } from '../checkpoints.ts';
 import type {
   MessageRange,
   NewFork,
@@ -32,6 +33,10 @@ export class SqliteSessions implements Sessions {
 
   async messages(owner: string, sessionId: string, range: MessageRange): Promise<StoredMessage[]> {
     return this.#reader.messages(owner, sessionId, range);
+  }
+
+  async files(owner: string, sessionId: string): Promise<SessionFiles | undefined> {
+    return this.#reader.files(owner, sessionId);
   }
 
   create(session: NewSession): Promise<StoredSession> {

@@ -6,6 +6,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { advance } from '../advance.ts';
+import { runHolder } from '../contents.ts';
 import {
   type AppendOptions,
   type Claim,
@@ -65,13 +66,13 @@ export class SqliteWriter {
   /** No other process has the database open, so every lease in it belongs to a dead process. */
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
-    this.sessions = new SessionsWriter(this.#statement);
+    this.contents = new ContentsWriter(this.#statement);
+    this.sessions = new SessionsWriter(this.#statement, this.contents);
     this.conversations = new ConversationsWriter(this.#statement, this.sessions);
     this.outbox = new OutboxWriter(this.#statement);
     this.responses = new ResponsesWriter(this.#statement, this.sessions);
     this.jobs = new JobsWriter(this.#statement);
     this.approvals = new ApprovalsWriter(this.#statement);
-    this.contents = new ContentsWriter(this.#statement);
     this.files = new FilesWriter(this.#statement, this.contents);
     this.marks = new ChangeMarks(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
@@ -96,7 +97,7 @@ export class SqliteWriter {
     if (run.job !== undefined && !this.jobs.admits(run.job)) return { kind: 'job_changed' };
     const excess = this.#excess(run.owner, limits);
     if (excess > 0) return { kind: 'queue_full', excess };
-    this.contents.hold(`run:${run.runId}`, run.blobs ?? [], now);
+    this.contents.hold(runHolder(run.runId), run.blobs ?? [], now);
     const sessionId = this.responses.sessionOf(run, now);
     const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: now } as const;
     const state = foldRecord(INITIAL_STATE, accepted);
@@ -141,7 +142,9 @@ export class SqliteWriter {
     ) {
       throw new UnseenPostError(lease.runId);
     }
-    const { turn } = options;
+    const { turn, blobs, sessionFiles } = options;
+    if (blobs !== undefined) this.contents.hold(runHolder(row.run_id), blobs, now);
+    if (sessionFiles !== undefined) this.sessions.keepFiles(row.owner, row.session_id, sessionFiles);
     if (turn !== undefined) {
       this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);
       this.responses.turnAdded(row.run_id);
@@ -255,7 +258,7 @@ export class SqliteWriter {
       if (this.sessions.find(row.owner, runId) === undefined) {
         this.approvals.sessionEnded(row.owner, runId);
       }
-      unneeded.push(...this.contents.drop(`run:${runId}`));
+      unneeded.push(...this.contents.drop(runHolder(runId)));
     }
     return unneeded;
   }

@@ -1,5 +1,6 @@
 /** What the tests of the journal share: a clock, records and runs with only the interesting part spelled out. */
 import { type ApprovalRequest, createRunId, type Usage } from '@talaria/protocol';
+import type { Checkpoint, CheckpointRecord } from '../checkpoints.ts';
 import type { NewJob } from '../jobs.ts';
 import type { Claim, Journal, NewRun } from '../journal.ts';
 import type { AssistantPart, FinishReason } from '../messages.ts';
@@ -94,6 +95,15 @@ export const context = (): NewRecord => ({ event: 'run.context', private: { mess
 export const contextCut = (omitted: number): NewRecord => ({
   event: 'context.cut',
   private: { before: omitted, omitted },
+});
+/** A checkpoint that consists of these blobs. */
+export function checkpointOf(upto: number, ...blobIds: string[]): Checkpoint {
+  const parts = blobIds.map((blob_id) => ({ blob_id, start: 0, end: 2 }));
+  return { upto, origin: 'worked', parts, entries: 0, bytes: 0, stored_bytes: 0 };
+}
+export const checkpointed = (checkpoint: CheckpointRecord): NewRecord => ({
+  event: 'workspace.checkpointed',
+  private: checkpoint,
 });
 export const resumed = (): NewRecord => ({ event: 'run.resumed', public: {} });
 

@@ -110,12 +110,6 @@ export async function fillArchive(url: string): Promise<void> {
       `INSERT INTO workspaces SELECT run_id, 'server_' || 1 + n % 5, 1, created_at, n % 500 = 0 FROM runs`,
     );
     await fill(
-      `INSERT INTO workspace_snapshots SELECT run_id, 'snapshot_' || n, 1, 1, 100, created_at FROM runs WHERE n % 4 = 0`,
-    );
-    await fill(
-      `INSERT INTO workspace_snapshot_chunks SELECT run_id, snapshot_id, 0, '\\x00' FROM workspace_snapshots`,
-    );
-    await fill(
       `INSERT INTO files (file_id, owner, filename, purpose, bytes, sha256, blob_id, created_at)
        SELECT 'file-' || n, owner, 'a.txt', 'user_data', 100, '', md5('file-' || n), created_at FROM runs`,
     );
