@@ -16,6 +16,7 @@ import {
   NO_USAGE,
   type Usage,
 } from '@talaria/protocol';
+import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type { ContextRange, LogRecord, QueuedApproval, RunRequest, RunTerms } from '../journal/records.ts';
 import { withTerms } from '../journal/run-terms.ts';
@@ -64,6 +65,10 @@ export class Progress {
   skipped = 0;
   /** What the workspace begins with is in place. */
   isPrepared = false;
+  /** The files of an earlier run that this one begins with. */
+  inherited: Checkpoint | undefined;
+  /** The last checkpoint of the files. */
+  checkpoint: Checkpoint | undefined;
   /** Where the conversation is cut for the model; see context/cut.ts. */
   cut = 0;
   /** The conversation since the prompt, without the open calls of the last step. */
@@ -132,6 +137,11 @@ export class Progress {
         break;
       case 'workspace.prepared':
         this.isPrepared = true;
+        break;
+      case 'workspace.checkpointed':
+        if (isMissed(record.private)) break;
+        this.checkpoint = record.private;
+        if (record.private.origin === 'inherited') this.inherited = record.private;
         break;
       case 'context.cut':
         this.cut = record.private.before;

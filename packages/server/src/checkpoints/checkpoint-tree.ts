@@ -20,9 +20,15 @@ export interface CheckpointEntry extends CapturedEntry {
 
 export type CheckpointTree = ReadonlyMap<string, CheckpointEntry>;
 
-/** Two paths are the same if their keys are. The bytes are part of it, because U+FFFD can stand for any of them. */
-export function entryKey({ path, path_bytes }: CapturedPath): string {
-  return path_bytes === undefined ? path : `\0${path_bytes}`;
+const ASCII = /^[\x00-\x7f]*$/;
+
+/**
+ * The bytes of the path, one character each: U+FFFD in a path can stand for any byte. What is in a directory has the key of the
+ * directory and a slash at its beginning.
+ */
+export function entryKey({ path, path_bytes: bytes }: CapturedPath): string {
+  if (bytes !== undefined) return Buffer.from(bytes, 'base64').toString('latin1');
+  return ASCII.test(path) ? path : Buffer.from(path).toString('latin1');
 }
 
 /** Bytes from `start` up to but not including `end`. */

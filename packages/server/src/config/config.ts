@@ -103,16 +103,6 @@ export function assembleConfig(
         `${missing} that cannot come; set TALARIA_DATABASE_URL to a Postgres database, or leave the role at all`,
     );
   }
-  if (
-    config.workspaceSnapshots === 'database' &&
-    config.database.kind === 'sqlite' &&
-    !failed.has('database')
-  ) {
-    problems.push(
-      `${label('workspaceSnapshots')} is "database" and the database is SQLite, whose runs never continue on another machine; ` +
-        'set TALARIA_DATABASE_URL to a Postgres database, or leave it off',
-    );
-  }
   if (config.role !== 'http' && !CONTAINER_SETTINGS.some((name) => failed.has(name))) {
     const backend = checkBackend(config, label);
     problems.push(...backend.problems);

@@ -29,6 +29,7 @@ import type { ToolSet } from '../agent/tools/tool.ts';
 import { atMost } from '../basics/at-most.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import type { Log } from '../basics/log.ts';
+import type { Checkpoint } from '../journal/checkpoints.ts';
 import {
   type AppendOptions,
   type Claim,
@@ -37,26 +38,22 @@ import {
   LeaseLostError,
   UnseenPostError,
 } from '../journal/journal.ts';
-import type { Message } from '../journal/messages.ts';
 import { cancelled, type Post } from '../journal/posts.ts';
 import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
 import { isStoreError } from '../journal/store-error.ts';
-import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
 import { contextReach } from './context-reach.ts';
-import {
-  type CallOutcome,
-  outcomesOf,
-  type RecoveredWorkspace,
-  workspaceNews,
-} from './recovered-workspace.ts';
+import { type CallOutcome, outcomesOf, workspaceNews } from './recovered-workspace.ts';
+import { FilesOfRun, type RunWorkspaceFiles } from './run-files.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
 /** How long the end of a cancelled or failed run waits for its background processes to end. */
 const PROCESSES_GRACE_MS = 1_500;
+/** How long that end waits for the last checkpoint of its files. */
+const FILES_GRACE_MS = 1_500;
 /** A run that crashes the server must not do so forever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -66,32 +63,10 @@ export interface RunLimits extends Limits {
   maxRunMs: number;
 }
 
-/** The files of a run, which its tools work on. */
-export interface RunFiles {
-  /** Whether the tool with this name works on files. */
-  isUsedBy(tool: string): boolean;
-  /**
-   * Puts in place what the run begins with, from scratch. Rejects with a `RunFailure` that names the part that failed.
-   */
-  prepare(setup: WorkspaceSetup, signal: AbortSignal): Promise<void>;
-  /**
-   * Before the run continues under a new owner: finds the files, or brings them here. `prepared`: it began with files.
-   */
-  recover(
-    conversation: readonly Message[],
-    prepared: boolean,
-    signal: AbortSignal,
-  ): Promise<RecoveredWorkspace>;
-  /** Saves the files for the next owner, where that is configured, as the files up to this position of the log. */
-  keep(pos: number, signal?: AbortSignal): Promise<void>;
-  /** The run has ended: there is no next owner. */
-  drop(): Promise<void>;
-}
-
 /** The tools of a run. */
 export interface Toolbox {
   tools: ToolSet;
-  workspace: RunFiles;
+  workspace: RunWorkspaceFiles;
   /** Releases what the tools hold. */
   close(): Promise<void>;
 }
@@ -102,8 +77,10 @@ export interface WorkerDependencies {
   gate: Gate;
   limits: RunLimits;
   systemPrompt: string;
-  /** `unprepared`: what the run begins with is not in place yet. */
-  openTools(lease: Lease, unprepared: boolean): Promise<Toolbox>;
+  /** `unprepared`: what the run begins with is not in place yet. `last`: the newest checkpoint of its files. */
+  openTools(lease: Lease, unprepared: boolean, last: Checkpoint | undefined): Promise<Toolbox>;
+  /** Whether the runs of a session continue with each other's files. */
+  sharesSessionFiles: boolean;
   secrets: Secrets;
   report: Report;
   log: Log;
@@ -122,6 +99,7 @@ export class RunWorker {
   readonly #draining: AbortSignal;
   readonly #abort = new AbortController();
   readonly #facts: RunFacts;
+  readonly #files: FilesOfRun;
   #progress = new Progress();
   /** The position of the last known record. */
   #lastPos = -1;
@@ -134,6 +112,16 @@ export class RunWorker {
     this.#deps = deps;
     this.#draining = draining;
     this.#facts = new RunFacts(claim.run, deps.report);
+    this.#files = new FilesOfRun({
+      claim,
+      journal: deps.journal,
+      sharesSessionFiles: deps.sharesSessionFiles,
+      progress: () => this.#progress,
+      lastPos: () => this.#lastPos,
+      append: (records, options) => this.#append(records, options),
+      signal: this.#abort.signal,
+      draining,
+    });
     this.done = this.#work();
   }
 
@@ -209,7 +197,9 @@ export class RunWorker {
       outcomes = outcomesOf(log);
     });
     await this.#refreshing;
-    const toolbox = await this.#deps.openTools(this.claim, !this.#isPrepared);
+    await this.#files.inherit();
+    const { isPrepared } = this.#files;
+    const toolbox = await this.#deps.openTools(this.claim, !isPrepared, this.#progress.checkpoint);
     let begun = false;
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
@@ -217,17 +207,17 @@ export class RunWorker {
       begun = true;
       for (;;) {
         const end = await this.#reachEnd(toolbox);
-        if (await this.#finish(end, () => toolbox.close())) break;
+        if (await this.#finish(end, toolbox)) break;
       }
     } catch (error) {
       // When nothing of the run is running here any more, its files are final for the next owner. Before the agent has
       // begun, they may be those of an earlier time.
       await toolbox.close();
-      if (error instanceof Handover && begun && this.#isPrepared) await toolbox.workspace.keep(this.#lastPos);
+      if (error instanceof Handover && begun && this.#files.isPrepared)
+        await this.#files.keep(toolbox.workspace);
       throw error;
     }
     await toolbox.close();
-    await toolbox.workspace.drop();
   }
 
   /** Records what must be on record before the agent continues. */
@@ -237,9 +227,9 @@ export class RunWorker {
     if (this.#progress.claims > 1) {
       const { continues, settledPos, messages } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
-      const recovered = await this.#recoverFiles(workspace, messages, outcomes);
+      const recovered = await this.#files.recover(workspace, messages, outcomes);
       const all = this.#clientToolsOver(tools)();
-      const news = workspaceNews(recovered, outcomes, (call) => this.#usesFiles(workspace, call));
+      const news = workspaceNews(recovered, outcomes, (call) => this.#files.isUsedBy(workspace, call));
       const lost = all.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
@@ -255,47 +245,6 @@ export class RunWorker {
       }
     }
     await this.#takeContext();
-  }
-
-  /** Whether what it begins with, if anything, is in place. */
-  get #isPrepared(): boolean {
-    return this.#progress.isPrepared || this.#progress.request?.workspace === undefined;
-  }
-
-  /** Files that are not complete, or that the run has not worked with, are made again rather than missed. */
-  async #recoverFiles(
-    workspace: RunFiles,
-    messages: readonly Message[],
-    outcomes: readonly CallOutcome[],
-  ): Promise<RecoveredWorkspace> {
-    if (!this.#isPrepared) return { kind: 'here' };
-    const hasSetup = this.#progress.request?.workspace !== undefined;
-    const recovered = await workspace.recover(messages, hasSetup, this.#abort.signal);
-    const isUsed = outcomes.some((call) => this.#usesFiles(workspace, call));
-    if (recovered.kind !== 'lost' || !hasSetup || isUsed) return recovered;
-    this.#progress.isPrepared = false;
-    return { kind: 'here' };
-  }
-
-  #usesFiles(workspace: RunFiles, { tool, toolCallId }: CallOutcome): boolean {
-    return workspace.isUsedBy(tool) && !this.#progress.clientCalls.has(toolCallId);
-  }
-
-  async #prepareFiles({ workspace }: Toolbox): Promise<void> {
-    const setup = this.#progress.request?.workspace;
-    if (setup === undefined || this.#isPrepared) return;
-    const { signal } = this.#abort;
-    try {
-      await workspace.prepare(setup, AbortSignal.any([signal, this.#draining]));
-    } catch (error) {
-      // The next owner begins again.
-      if (this.#draining.aborted && !signal.aborted && !(error instanceof RunFailure)) throw new Handover();
-      throw error;
-    }
-    failpoint('setup.before-record');
-    await this.#append([{ event: 'workspace.prepared', private: {} }]);
-    failpoint('setup.after-record');
-    await workspace.keep(this.#lastPos, signal);
   }
 
   /** Reads the earlier messages of the session, and records them unless that was done. */
@@ -351,12 +300,12 @@ export class RunWorker {
   }
 
   async #prepareAndRun(toolbox: Toolbox): ReturnType<typeof runAgent> {
-    await this.#prepareFiles(toolbox);
+    await this.#files.prepare(toolbox.workspace);
     return runAgent(this.#agentRun(toolbox));
   }
 
   /** Appends the end; false when a post came meanwhile that keeps the run going. */
-  async #finish(end: NewRecord, endProcesses = async () => {}): Promise<boolean> {
+  async #finish(end: NewRecord, toolbox?: Toolbox): Promise<boolean> {
     let record = end;
     failpoint('run.before-terminal');
     for (;;) {
@@ -364,11 +313,13 @@ export class RunWorker {
       if (this.#progress.stopRequested) record = await this.#cancelled();
       // A client that reads that the run failed or was cancelled may rely on it that nothing of it still runs. A run
       // that completes may still be steered, and then needs its background processes.
-      if (record.event !== 'run.completed') await atMost(PROCESSES_GRACE_MS, endProcesses());
+      if (record.event !== 'run.completed')
+        await atMost(PROCESSES_GRACE_MS, toolbox?.close() ?? Promise.resolve());
       // Checked in the same turn as the append, which covers every post up to `lastPostedPos`.
       else if (this.#progress.steers.length > 0) return false;
       try {
-        await this.#append([...textBefore(record), record], this.#endOptions(record));
+        const options = { ...this.#endOptions(record), ...(await this.#lastFiles(record, toolbox)) };
+        await this.#append([...textBefore(record), record], options);
         failpoint('run.after-terminal');
         return true;
       } catch (error) {
@@ -376,6 +327,18 @@ export class RunWorker {
         await this.#refreshPosts();
       }
     }
+  }
+
+  /** A stop does not wait long for files. */
+  async #lastFiles(
+    end: NewRecord,
+    toolbox: Toolbox | undefined,
+  ): Promise<Pick<AppendOptions, 'sessionFiles'>> {
+    if (toolbox === undefined) return {};
+    const kept = this.#files.keepLast(toolbox.workspace);
+    await (end.event === 'run.completed' ? kept : atMost(FILES_GRACE_MS, kept));
+    const sessionFiles = await this.#files.forSession(toolbox.workspace);
+    return sessionFiles === undefined ? {} : { sessionFiles };
   }
 
   #endOptions(end: NewRecord): AppendOptions {
@@ -404,7 +367,7 @@ export class RunWorker {
       signal: this.#abort.signal,
       draining: this.#draining,
       append: (...records) => this.#append(records),
-      keepFiles: () => workspace.keep(this.#lastPos, this.#abort.signal),
+      keepFiles: () => this.#files.keep(workspace, 'worked', this.#abort.signal),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
       answerCalls: (outputs) => this.#answerCalls(outputs),
       isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),

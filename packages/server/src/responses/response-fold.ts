@@ -190,6 +190,7 @@ export class ResponseFold {
       case 'run.context':
       case 'run.noticed':
       case 'workspace.prepared':
+      case 'workspace.checkpointed':
       case 'context.cut':
       case 'answer.refused':
       case 'approval.queued':

@@ -1,5 +1,5 @@
 /**
- * Puts in place what a run begins with, before its first step: a directory of the operator, repositories, archives, and
+ * Puts in place what a run begins with, before its first step: the files of another run, a directory of the operator, repositories, archives, and
  * files. What comes later in this order goes over what came before.
  *
  * It begins from scratch: whatever an earlier attempt has left is deleted first. Each part arrives in the workspace as a
@@ -44,6 +44,8 @@ export interface SetupLimits {
 export interface RunSetup {
   runId: string;
   setup: WorkspaceSetup;
+  /** Creates the workspace from the files of another run. */
+  inherit?: (() => Promise<void>) | undefined;
   run: RunCommand;
   signal: AbortSignal;
 }
@@ -71,13 +73,14 @@ export class WorkspacePreparer {
   }
 
   /** Rejects with a `RunFailure`, or with the reason of the signal. No slot may hold the workspace. */
-  async prepare({ runId, setup, run, signal }: RunSetup): Promise<void> {
+  async prepare({ runId, setup, inherit, run, signal }: RunSetup): Promise<void> {
     const { backend, limits, log } = this.#options;
     const startedAt = performance.now();
     const left = { ...limits };
     const writer = await this.#part('workspace', signal, async () => {
       await backend.discard(runId);
       failpoint('setup.after-clear');
+      await inherit?.();
       return (await backend.openWriter(runId, { create: true }))!;
     });
     const { directory } = setup;

@@ -65,6 +65,7 @@ function workerDependencies(
       clientToolTimeoutMs: config.clientToolTimeoutSeconds * SECOND_MS,
     },
     openTools,
+    sharesSessionFiles: config.checkpoints && config.sessionWorkspace === 'shared',
     secrets,
     report,
     log,

@@ -119,7 +119,6 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       retentionMs: config.runRetentionSeconds * SECOND_MS,
       log,
     });
-  const snapshots = config.workspaceSnapshots === 'database' ? journal.snapshots : undefined;
   const pace = new QueuePace(Date.now);
   const work =
     workbench &&
@@ -128,8 +127,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       serverId,
       journal,
       blobs,
-      openTools: (lease, unprepared) =>
-        workbench.openTools(lease, unprepared, { shared: peers?.places, snapshots, blobs }),
+      openTools: (lease, unprepared, last) =>
+        workbench.openTools(lease, unprepared, last, { shared: peers?.places, blobs }),
       beforeEviction: (runId) => keepSnapshot(journal, secrets, runId),
       pace,
       secrets,

@@ -14,6 +14,7 @@ import {
   type WorkspaceReader,
   type WorkspaceWriter,
 } from '@talaria/sandbox';
+import { RunFailure } from '../agent/agent-run.ts';
 import { parseRule } from '../agent/approvals/command-rules.ts';
 import { createGate, type Gate } from '../agent/approvals/gate.ts';
 import type { Model } from '../agent/model/model.ts';
@@ -24,10 +25,11 @@ import { type Tool, ToolSet } from '../agent/tools/tool.ts';
 import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { RunCheckpoints } from '../checkpoints/run-checkpoints.ts';
 import type { Config } from '../config/index.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
+import type { Checkpoint } from '../journal/checkpoints.ts';
 import type { Lease } from '../journal/journal.ts';
-import type { WorkspaceSnapshots } from '../journal/workspace-snapshots.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
 import { McpServers } from '../mcp/mcp-servers.ts';
 import type { LocalWorkspaces } from '../peers/left-workspaces.ts';
@@ -35,7 +37,6 @@ import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { RunCommand } from '../setup/git/clone.ts';
 import { WorkspacePreparer } from '../setup/workspace-preparer.ts';
-import { RunSnapshots } from '../snapshots/run-snapshots.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { createToolNames, type ToolNames } from '../telemetry/tool-names.ts';
 import { checkMcp } from './checks/check-mcp.ts';
@@ -50,7 +51,6 @@ const MB = 1024 * 1024;
 /** What is known about workspaces on other machines; nothing if no other server can have worked on a run. */
 export interface Elsewhere {
   shared: SharedPlaces | undefined;
-  snapshots: WorkspaceSnapshots | undefined;
   blobs: BlobStore;
 }
 
@@ -177,14 +177,15 @@ export class Workbench {
   async openTools(
     lease: Lease,
     unprepared: boolean,
-    { shared, snapshots, blobs }: Elsewhere,
+    last: Checkpoint | undefined,
+    { shared, blobs }: Elsewhere,
   ): Promise<Toolbox> {
     await this.#mcp.tried();
     const { runId } = lease;
     const place = new RunWorkspace(lease, { backend: this.#backend, shared });
     place.isPreparing = unprepared;
     this.#worked.set(runId, place);
-    const kept = snapshots && this.#snapshots(lease, snapshots);
+    const checkpoints = this.#config.checkpoints ? this.#checkpoints(runId, last, blobs) : undefined;
     const tools = this.#ownTools(createSandboxCall(this.#executor, runId, place.place));
     const usesWorkspace = (name: string): boolean =>
       name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
@@ -192,19 +193,26 @@ export class Workbench {
       tools: new ToolSet(tools, this.#mcp),
       workspace: {
         isUsedBy: usesWorkspace,
-        prepare: async (setup, signal) => {
+        prepare: async ({ inherited, setup = {} }, signal) => {
           place.isPreparing = true;
           await place.place();
           await this.#executor.release(runId);
           try {
-            await this.#preparer(blobs).prepare({ runId, setup, run: this.#commandOf(runId), signal });
+            const inherit = inherited && (() => this.#inherit(checkpoints, inherited, signal));
+            await this.#preparer(blobs).prepare({
+              runId,
+              setup,
+              inherit,
+              run: this.#commandOf(runId),
+              signal,
+            });
           } catch (error) {
             await this.#clear(runId, place);
             throw error;
           }
           place.isPreparing = false;
         },
-        recover: async (conversation, prepared, signal) => {
+        recover: async (conversation, prepared, checkpoint, signal) => {
           const used =
             prepared ||
             conversation.some(
@@ -212,12 +220,14 @@ export class Workbench {
             );
           const lost = await place.isLost(used);
           // A workspace that is neither here nor missed was to be restored by an owner that did not get that far.
-          const restored = (await this.openWorkspace(runId)) === undefined && (await kept?.restore(signal));
-          if (restored) return { kind: 'restored', ...restored };
+          if (checkpoint !== undefined && (await this.openWorkspace(runId)) === undefined) {
+            const restored = await checkpoints?.restore(checkpoint, signal);
+            if (restored !== undefined) return { kind: 'restored', pos: checkpoint.upto, ...restored };
+          }
           return { kind: lost ? 'lost' : 'here' };
         },
-        keep: async (pos, signal) => kept?.keep(pos, signal),
-        drop: async () => kept?.drop(),
+        checkpoint: async (upto, origin, signal) => checkpoints?.make(upto, origin, signal),
+        lastCheckpoint: async () => checkpoints?.last(),
       },
       // If a slot cannot be released, that is for its backend to handle, and not a failure of the run.
       close: () => {
@@ -261,10 +271,34 @@ export class Workbench {
       this.#executor.execute(runId, 'bash', { command, env, timeout: timeoutS }, { timeoutS, signal });
   }
 
-  #snapshots(lease: Lease, snapshots: WorkspaceSnapshots): RunSnapshots {
-    const maxBytes = this.#config.workspaceSnapshotMaxBytes;
+  #checkpoints(runId: string, last: Checkpoint | undefined, blobs: BlobStore): RunCheckpoints {
+    const {
+      checkpointMaxBytes: maxBytes,
+      checkpointMaxFileBytes: maxFileBytes,
+      checkpointIgnore,
+    } = this.#config;
+    const ignore = (checkpointIgnore ?? '').split(',').flatMap((pattern) => pattern.trim() || []);
     const [backend, log, report] = [this.#backend, this.#log, this.#report];
-    return new RunSnapshots(lease, { backend, snapshots, maxBytes, log, report });
+    return new RunCheckpoints(runId, last, {
+      backend,
+      blobs,
+      limits: { maxBytes, maxFileBytes, ignore },
+      log,
+      report,
+    });
+  }
+
+  async #inherit(
+    checkpoints: RunCheckpoints | undefined,
+    inherited: Checkpoint,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const restored = await checkpoints?.restore(inherited, signal);
+    if (restored !== undefined) return;
+    throw new RunFailure(
+      'workspace_setup',
+      'The files that the run was to continue with could not be restored',
+    );
   }
 
   checks(): Record<string, Check> {

@@ -41,10 +41,10 @@ export interface StepEnded extends Span {
 export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted' | 'aborted';
 
 /**
- * For a workspace that is saved for the next owner of its run: `unchanged` since it was last stored, `too_large` to be
- * stored. For one that the next owner needs: `restored`, or `unusable`.
+ * For a checkpoint of a workspace: `unchanged` since the last one, `too_large` to be stored. For one that the next owner of the run,
+ * or the next run, needs: `restored`, or `unusable`.
  */
-export type SnapshotOutcome = 'stored' | 'unchanged' | 'too_large' | 'failed' | 'restored' | 'unusable';
+export type CheckpointOutcome = 'stored' | 'unchanged' | 'too_large' | 'failed' | 'restored' | 'unusable';
 
 /** `aborted`: its run was ended before anyone answered. */
 export type ApprovalOutcome = ApprovalChoice | 'timeout' | 'aborted';
@@ -73,7 +73,7 @@ export type Fact =
   /** One attempt to deliver a message; `returned`: the server was stopping. */
   | ({ fact: 'webhook.attempt'; outcome: Settlement['kind'] } & Span)
   /** `bytes`: as they are stored. */
-  | { fact: 'workspace.snapshot'; outcome: SnapshotOutcome; durationMs: number; bytes: number }
+  | { fact: 'workspace.checkpoint'; outcome: CheckpointOutcome; durationMs: number; bytes: number }
   | { fact: 'journal.commit'; durationMs: number; records: number; failed: boolean }
   | {
       fact: 'http.request';

@@ -115,6 +115,7 @@ export class RunFacts {
       case 'run.steered':
       case 'run.waiting':
       case 'workspace.prepared':
+      case 'workspace.checkpointed':
       case 'context.cut':
       case 'message.delta':
       case 'reasoning.available':

@@ -1,6 +1,6 @@
 /** Where runs, events, sessions and responses are stored, and for how long. */
 
-import { choice, directory, integer, seconds } from '../kinds.ts';
+import { boolean, choice, directory, integer, seconds, string } from '../kinds.ts';
 import { databaseUrl } from '../network-kinds.ts';
 import { define } from './setting.ts';
 
@@ -23,22 +23,48 @@ export const storageSettings = {
     about:
       'database of runs and events: `sqlite:///absolute/path`, or `postgres://user:password@host:port/name`',
   }),
-  workspaceSnapshots: define({
-    env: 'TALARIA_WORKSPACE_SNAPSHOTS',
-    key: 'workspace_snapshots',
-    kind: choice(['off', 'database']),
-    default: 'off',
+  checkpoints: define({
+    env: 'TALARIA_CHECKPOINTS',
+    key: 'checkpoints',
+    kind: boolean(),
+    default: true,
     group: 'Storage',
     about:
-      '`database` stores a copy of the files of unfinished runs in Postgres, for a run that continues on another machine',
+      'keep the files of a run after each step: for a run that continues on another machine, for the next run of its session, for `?at=`, diffs and forks',
   }),
-  workspaceSnapshotMaxBytes: define({
-    env: 'TALARIA_WORKSPACE_SNAPSHOT_MAX_BYTES',
-    key: 'workspace_snapshot_max_bytes',
+  checkpointMaxBytes: define({
+    env: 'TALARIA_CHECKPOINT_MAX_BYTES',
+    key: 'checkpoint_max_bytes',
     kind: integer({ min: 1, max: 1_099_511_627_776 }),
-    default: 67_108_864,
+    default: 1_073_741_824,
     group: 'Storage',
-    about: 'largest workspace of which a copy is stored, in bytes of its files',
+    about:
+      'how many bytes the checkpoints of one run may store; contents that did not change are stored once',
+  }),
+  checkpointMaxFileBytes: define({
+    env: 'TALARIA_CHECKPOINT_MAX_FILE_BYTES',
+    key: 'checkpoint_max_file_bytes',
+    kind: integer({ min: 1, max: 1_099_511_627_776 }),
+    default: 134_217_728,
+    group: 'Storage',
+    about: 'larger files are left out of checkpoints, and the checkpoint says so',
+  }),
+  checkpointIgnore: define({
+    env: 'TALARIA_CHECKPOINT_IGNORE',
+    key: 'checkpoint_ignore',
+    kind: string({ maxChars: 4096 }),
+    default: undefined,
+    group: 'Storage',
+    about:
+      'patterns of files that checkpoints leave out, separated by commas, in the manner of .gitignore: `node_modules,*.o`',
+  }),
+  sessionWorkspace: define({
+    env: 'TALARIA_SESSION_WORKSPACE',
+    key: 'session_workspace',
+    kind: choice(['shared', 'fresh']),
+    default: 'shared',
+    group: 'Storage',
+    about: '`shared`: a run begins with the files of the run before it in its session; `fresh`: with none',
   }),
   runRetentionSeconds: define({
     env: 'TALARIA_RUN_RETENTION_SECONDS',

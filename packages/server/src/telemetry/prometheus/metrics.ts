@@ -135,13 +135,13 @@ export class Metrics {
   );
   readonly #snapshots = this.#histogram(
     'talaria_workspace_snapshot_seconds',
-    'Time a run waited while its workspace was stored for another machine, or restored on one',
+    'Time a run waited while a checkpoint of its files was stored, or restored',
     ['outcome'],
     WAIT_SECONDS,
   );
   readonly #snapshotBytes = this.#counter(
     'talaria_workspace_snapshot_bytes_total',
-    'Bytes of snapshots of workspaces, stored and restored',
+    'Bytes of checkpoints of workspaces, stored and restored',
     ['outcome'],
   );
   readonly #requests = this.#counter('talaria_http_requests_total', 'HTTP requests that were answered', [
@@ -227,7 +227,7 @@ export class Metrics {
         // Leases are renewed and the queue is polled without a record.
         if (fact.records > 0) this.#commitRecords.observe(fact.records);
         break;
-      case 'workspace.snapshot':
+      case 'workspace.checkpoint':
         this.#snapshots.observe({ outcome: fact.outcome }, fact.durationMs / 1000);
         if (fact.bytes > 0) this.#snapshotBytes.inc({ outcome: fact.outcome }, fact.bytes);
         break;

@@ -1,0 +1,220 @@
+/** Checkpoints of real workspaces: a local backend, and blobs in a directory. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ToolBackend } from '@talaria/sandbox';
+import { LocalBackend } from '@talaria/sandbox/local';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Log } from '../basics/log.ts';
+import { DirectoryBlobs } from '../blobs/directory-blobs.ts';
+import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
+import { noReport } from '../telemetry/facts.ts';
+import { readTree } from './manifest.ts';
+import { type CheckpointLimits, type MadeCheckpoint, RunCheckpoints } from './run-checkpoints.ts';
+
+const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
+const NO_LIMITS: CheckpointLimits = { maxBytes: 1e9, maxFileBytes: 1e9, ignore: [] };
+
+let directory: string;
+let backend: LocalBackend;
+let blobs: DirectoryBlobs;
+let runs = 0;
+let runId: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'checkpoints-'));
+  backend = new LocalBackend({ workspacesDir: join(directory, 'workspaces') });
+  await backend.start();
+  blobs = new DirectoryBlobs({ path: join(directory, 'blobs') });
+});
+afterAll(async () => {
+  await backend.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  runId = `run_${runs++}`;
+  await backend.release(await backend.acquire(runId));
+});
+
+const workspace = (id = runId) => join(directory, 'workspaces', `t-${id}`);
+const sh = (command: string, id = runId) =>
+  execFileSync('sh', ['-c', command], { cwd: workspace(id), encoding: 'utf8' });
+/** Everything in a workspace: kinds, permissions, targets and contents. */
+const describeFiles = (id = runId) =>
+  sh(
+    "find . -mindepth 1 ! -path './.talaria*' -printf '%P %y %l %m\\n' | sort; find . -type f ! -path './.talaria*' -exec sha256sum {} + | sort",
+    id,
+  );
+const checkpoints = (
+  options: { last?: Checkpoint; limits?: CheckpointLimits; of?: ToolBackend; id?: string } = {},
+) =>
+  new RunCheckpoints(options.id ?? runId, options.last, {
+    backend: options.of ?? backend,
+    blobs,
+    limits: options.limits ?? NO_LIMITS,
+    log,
+    report: noReport,
+  });
+
+function kept(made: MadeCheckpoint | undefined): Checkpoint {
+  if (made === undefined || isMissed(made.record))
+    throw new Error(`Nothing was kept: ${JSON.stringify(made)}`);
+  return made.record;
+}
+
+/** Restores the checkpoint as the workspace of another run; returns that run. */
+async function restored(checkpoint: Checkpoint): Promise<string> {
+  const id = `run_${runs++}`;
+  expect(await checkpoints({ id }).restore(checkpoint)).toBeDefined();
+  return id;
+}
+
+it('a run without a workspace has no checkpoint', async () => {
+  expect(await checkpoints({ id: 'run_none' }).make(1, 'worked')).toBeUndefined();
+});
+
+it('is restored with files, directories, links, permissions and times', async () => {
+  sh(
+    'mkdir -p a/b; echo one > a/b/one; chmod 640 a/b/one; touch -d @1500000000.5 a/b/one; ln -s b/one a/link; : > empty',
+  );
+  sh('chmod 750 a/b; touch -d @1400000000 a/b');
+  const id = await restored(kept(await checkpoints().make(3, 'worked')));
+  expect(describeFiles(id)).toBe(describeFiles());
+  expect(sh('stat -c %.Y a/b/one a/b', id)).toBe('1500000000.500000000\n1400000000.000000000\n');
+});
+
+it('stores what changed, and nothing that did not', async () => {
+  const made = checkpoints();
+  sh('head -c 100000 /dev/urandom > large; echo one > small');
+  const first = await made.make(1, 'worked');
+  expect(first!.blobs).toHaveLength(1);
+  const unchanged = await made.make(2, 'worked');
+  expect(unchanged).toMatchObject({ blobs: [], record: { upto: 2, parts: kept(first).parts } });
+  sh('echo two > small; cp large copy; mv large moved');
+  const second = await made.make(3, 'worked');
+  expect(kept(second).stored_bytes - kept(first).stored_bytes).toBeLessThan(2_000);
+  expect(describeFiles(await restored(kept(second)))).toBe(describeFiles());
+});
+
+it('every checkpoint stays as it was, whatever comes after it', async () => {
+  const made = checkpoints();
+  const states: [Checkpoint, string][] = [];
+  for (let i = 0; i < 20; i++) {
+    sh(
+      `echo ${i} > file-${i % 7}; rm -rf dir-${(i + 1) % 3}; mkdir -p dir-${i % 3}/sub; echo ${i} > dir-${i % 3}/sub/x`,
+    );
+    states.push([kept(await made.make(i, 'worked')), describeFiles()]);
+  }
+  // Lists of changes are followed by whole ones, so that no checkpoint consists of too many parts.
+  expect(Math.max(...states.map(([{ parts }]) => parts.length))).toBe(16);
+  for (const [checkpoint, state] of states) expect(describeFiles(await restored(checkpoint))).toBe(state);
+});
+
+it('a new owner continues from the last checkpoint, without storing everything again', async () => {
+  sh('head -c 100000 /dev/urandom > large');
+  const last = kept(await checkpoints().make(1, 'worked'));
+  sh('echo more > small');
+  const next = kept(await checkpoints({ last }).make(2, 'worked'));
+  expect(next.stored_bytes - last.stored_bytes).toBeLessThan(2_000);
+  expect(next.parts).toHaveLength(2);
+  expect(describeFiles(await restored(next))).toBe(describeFiles());
+});
+
+it('says which files it does not have', async () => {
+  sh(
+    'echo small > small; head -c 5000 /dev/zero > large; mkfifo pipe; mkdir -p node_modules/x; echo x > node_modules/x/y',
+  );
+  const limits = { maxBytes: 1e9, maxFileBytes: 4096, ignore: ['node_modules'] };
+  const checkpoint = kept(await checkpoints({ limits }).make(1, 'worked'));
+  const omitted = checkpoint.omitted!.map(({ path, reason }) => `${path} ${reason}`).sort();
+  expect(omitted).toEqual(['large too_large', 'node_modules ignored', 'pipe special']);
+  expect(checkpoint.omitted_count).toBe(3);
+  expect([...(await readTree(checkpoint.parts, blobs)).keys()]).toEqual(['small']);
+});
+
+it('says once that the files became too large, and when they are kept again', async () => {
+  const limits = { ...NO_LIMITS, maxBytes: 4096 };
+  const made = checkpoints({ limits });
+  sh('echo small > small');
+  const first = kept(await made.make(1, 'worked'));
+  sh('head -c 5000 /dev/urandom > large');
+  expect(await made.make(2, 'worked')).toEqual({ record: { upto: 2, missed: 'too_large' }, blobs: [] });
+  sh('echo more >> small');
+  expect(await made.make(3, 'worked')).toBeUndefined();
+  sh('rm large');
+  const last = kept(await made.make(4, 'worked'));
+  expect(last.parts.slice(0, 1)).toEqual(first.parts);
+  expect(describeFiles(await restored(last))).toBe(describeFiles());
+});
+
+it('names the blobs that its files need, and no others', async () => {
+  const made = checkpoints();
+  sh('echo one > one; echo two > two');
+  const [first] = (await made.make(1, 'worked'))!.blobs;
+  sh('echo three > three');
+  const [second] = (await made.make(2, 'worked'))!.blobs;
+  expect((await made.last())!.blobIds.sort()).toEqual([first!.blobId, second!.blobId].sort());
+});
+
+it('a file that changes or vanishes while it is read is kept as it was read, or not at all', async () => {
+  sh('echo old > changing; echo same > a; echo same > b; echo gone > vanishing');
+  const meddling = new Proxy(backend, {
+    get(target, name) {
+      if (name === 'readFiles') {
+        return (...given: Parameters<LocalBackend['readFiles']>) => {
+          sh('echo newer > changing; rm -f vanishing; echo other > a');
+          return target.readFiles(...given);
+        };
+      }
+      const value = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const made = checkpoints({ of: meddling });
+  const id = await restored(kept(await made.make(1, 'worked')));
+  expect(sh('cat changing a b; ls', id)).toBe('newer\nother\nsame\na\nb\nchanging\n');
+  const next = kept(await made.make(2, 'worked'));
+  expect(describeFiles(await restored(next))).toBe(describeFiles());
+});
+
+it('whatever happens to files, names and kinds, a checkpoint has the same', async () => {
+  const name = fc.constantFrom('a', 'b', 'ä', 'a/x', 'a/y', 'b/x/z', String.raw`\xff`);
+  const change = fc.record({
+    name,
+    kind: fc.constantFrom('file', 'link', 'directory', 'gone'),
+    text: fc.nat(3),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 6 }), async (steps) => {
+      const id = `run_${runs++}`;
+      await backend.release(await backend.acquire(id));
+      const made = checkpoints({ id });
+      for (const [upto, changes] of steps.entries()) {
+        for (const { name, kind, text } of changes) {
+          const path = `"$(printf '${name}')"`;
+          const parent = `mkdir -p "$(dirname ${path})" 2>/dev/null`;
+          const make = {
+            file: `echo ${text} > ${path}`,
+            link: `ln -s ${text} ${path}`,
+            directory: `mkdir ${path}`,
+            gone: ':',
+          };
+          sh(`rm -rf ${path}; ${parent} && ${make[kind]} || :`, id);
+        }
+        const checkpoint = kept(await made.make(upto, 'worked'));
+        expect(describeFiles(await restored(checkpoint))).toBe(describeFiles(id));
+      }
+    }),
+    { numRuns: 15 },
+  );
+});
+
+it('a checkpoint whose bytes are gone is not restored', async () => {
+  mkdirSync(workspace(), { recursive: true });
+  writeFileSync(join(workspace(), 'file'), 'text');
+  const made = await checkpoints().make(1, 'worked');
+  await blobs.remove(made!.blobs.map(({ blobId }) => blobId));
+  expect(await checkpoints({ id: 'run_gone' }).restore(kept(made))).toBeUndefined();
+});

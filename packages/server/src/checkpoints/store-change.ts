@@ -1,0 +1,132 @@
+/**
+ * Stores what a capture found as one blob: the contents that are new, one after the other, and after them the part of the
+ * manifest. A content that is known is not read.
+ *
+ * The files may change while they are read, if background processes run. An entry is then what was read, and a file that is gone
+ * is left out. The next capture sees both.
+ */
+import { createHash } from 'node:crypto';
+import type { CapturedPath, ToolBackend } from '@talaria/sandbox';
+import { failpoint } from '../basics/failpoints.ts';
+import type { BlobStore, WrittenBlob } from '../blobs/blob-store.ts';
+import type { BlobPart } from '../journal/checkpoints.ts';
+import { type CheckpointEntry, type ContentPlace, entryKey } from './checkpoint-tree.ts';
+import { encodePart, type TreeChange } from './manifest.ts';
+
+/** Stands for the id of the blob until it is known. */
+const OWN = '';
+
+export interface StoredChange {
+  blob: WrittenBlob;
+  part: BlobPart;
+  /** As stored, with the place of every content. */
+  change: TreeChange;
+}
+
+export interface ChangeSource {
+  trajectoryId: string;
+  backend: Pick<ToolBackend, 'readFiles'>;
+  /** The place of a content that is stored already. */
+  known(sha256: string): ContentPlace | undefined;
+}
+
+export interface StoreChangeOptions {
+  maxBytes: number;
+  signal?: AbortSignal | undefined;
+}
+
+export async function storeChange(
+  { removed, changed }: TreeChange,
+  source: ChangeSource,
+  blobs: BlobStore,
+  { maxBytes, signal }: StoreChangeOptions,
+): Promise<StoredChange> {
+  const packing = new Packing(changed, source, signal);
+  let part = { start: 0, end: 0 };
+  let stored: TreeChange = { removed, changed: [] };
+  const bytes = async function* (): AsyncGenerator<Uint8Array, void> {
+    yield* packing.contents();
+    stored = { removed: [...removed, ...packing.gone], changed: packing.entries() };
+    const encoded = encodePart(stored, ({ content }) => content?.blob_id === OWN);
+    part = { start: packing.size, end: packing.size + encoded.length };
+    yield encoded;
+  };
+  const blob = await blobs.write(bytes(), { maxBytes, signal });
+  failpoint('checkpoint.after-blob');
+  const { blobId } = blob;
+  const place = (entry: CheckpointEntry): CheckpointEntry =>
+    entry.content?.blob_id === OWN ? { ...entry, content: { ...entry.content, blob_id: blobId } } : entry;
+  return {
+    blob,
+    part: { blob_id: blobId, ...part },
+    change: { ...stored, changed: stored.changed.map(place) },
+  };
+}
+
+class Packing {
+  size = 0;
+  /** Files that were captured and do not exist any more. */
+  readonly gone: CapturedPath[] = [];
+  readonly #source: ChangeSource;
+  readonly #signal: AbortSignal | undefined;
+  readonly #entries = new Map<string, CheckpointEntry>();
+  readonly #packed = new Map<string, ContentPlace>();
+
+  constructor(changed: readonly CheckpointEntry[], source: ChangeSource, signal: AbortSignal | undefined) {
+    for (const entry of changed) this.#entries.set(entryKey(entry), entry);
+    this.#source = source;
+    this.#signal = signal;
+  }
+
+  entries(): CheckpointEntry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** Of several files with the same content one is read; the others only if that one has changed meanwhile. */
+  async *contents(): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      const asked = this.#missing();
+      if (asked.size === 0) return;
+      const { backend, trajectoryId } = this.#source;
+      const paths = [...asked.values()];
+      for await (const file of backend.readFiles(trajectoryId, paths, { signal: this.#signal })) {
+        const key = entryKey(file);
+        asked.delete(key);
+        const hash = createHash('sha256');
+        const start = this.size;
+        for await (const chunk of file.content()) {
+          hash.update(chunk);
+          this.size += chunk.length;
+          yield chunk;
+        }
+        const sha256 = hash.digest('hex');
+        const { size, mode, modified_ms } = file;
+        const content = { blob_id: OWN, start };
+        this.#packed.set(sha256, content);
+        const entry = this.#entries.get(key)!;
+        this.#entries.set(key, { ...entry, size, mode, modified_ms, sha256, content });
+      }
+      for (const [key, { path, path_bytes }] of asked) {
+        this.#entries.delete(key);
+        this.gone.push(path_bytes === undefined ? { path } : { path, path_bytes });
+      }
+    }
+  }
+
+  /** Gives every content its place that is known by now; returns one file for each of the others. */
+  #missing(): Map<string, CheckpointEntry> {
+    const missing = new Map<string, CheckpointEntry>();
+    const asked = new Set<string>();
+    for (const [key, entry] of this.#entries) {
+      const { sha256, content, size } = entry;
+      if (sha256 === undefined || content !== undefined || size === 0) continue;
+      const place = this.#packed.get(sha256) ?? this.#source.known(sha256);
+      if (place !== undefined) this.#entries.set(key, { ...entry, content: place });
+      else if (!asked.has(sha256)) {
+        asked.add(sha256);
+        missing.set(key, entry);
+      }
+    }
+    return missing;
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The files of a run, for the time of one claim: what they begin with, where they are after a restart, and their checkpoints.
+ *
+ *   inherit ──▶ prepare ──▶ keep, after the calls of each step ──▶ keep, before the end ──▶ the session
+ *
+ * Each step is recorded before the next begins, so that the next owner continues where this one was lost: what is inherited and
+ * what is prepared are records, and a checkpoint is one. Everything before `workspace.prepared` is done again.
+ */
+import { TalariaError } from '@talaria/protocol';
+import { Handover, RunFailure } from '../agent/agent-run.ts';
+import type { Progress } from '../agent/progress.ts';
+import { failpoint } from '../basics/failpoints.ts';
+import type { MadeCheckpoint } from '../checkpoints/run-checkpoints.ts';
+import {
+  type Checkpoint,
+  type CheckpointOrigin,
+  isMissed,
+  type KeptSessionFiles,
+} from '../journal/checkpoints.ts';
+import { type Holder, runHolder, sessionHolder } from '../journal/contents.ts';
+import type { AppendOptions, Claim, Journal } from '../journal/journal.ts';
+import type { Message } from '../journal/messages.ts';
+import type { NewRecord } from '../journal/records.ts';
+import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
+import type { CallOutcome, RecoveredWorkspace } from './recovered-workspace.ts';
+
+/** What a run begins with: the files of another one, and over them what its client asked for. */
+export interface FirstFiles {
+  inherited?: Checkpoint | undefined;
+  setup?: WorkspaceSetup | undefined;
+}
+
+/** The workspace of a run, which its tools work on. */
+export interface RunWorkspaceFiles {
+  /** Whether the tool with this name works on files. */
+  isUsedBy(tool: string): boolean;
+  /** Puts in place what the run begins with, from scratch. Rejects with a `RunFailure` that names the part that failed. */
+  prepare(first: FirstFiles, signal: AbortSignal): Promise<void>;
+  /**
+   * Before the run continues under a new owner: finds the files, or brings them here from the checkpoint. `prepared`: it began
+   * with files.
+   */
+  recover(
+    conversation: readonly Message[],
+    prepared: boolean,
+    checkpoint: Checkpoint | undefined,
+    signal: AbortSignal,
+  ): Promise<RecoveredWorkspace>;
+  /** Keeps the files as they are up to this position of the log; undefined if there is nothing to record. */
+  checkpoint(
+    upto: number,
+    origin: CheckpointOrigin,
+    signal?: AbortSignal,
+  ): Promise<MadeCheckpoint | undefined>;
+  /** The last checkpoint, and the blobs that it needs. */
+  lastCheckpoint(): Promise<{ checkpoint: Checkpoint; blobIds: readonly string[] } | undefined>;
+}
+
+/** What the worker of the run lends. */
+export interface FilesOfRunOptions {
+  claim: Claim;
+  journal: Pick<Journal, 'sessions' | 'contents' | 'previousTurn' | 'readCheckpoints'>;
+  /** Whether the runs of a session continue with each other's files, unless a request says otherwise. */
+  sharesSessionFiles: boolean;
+  progress(): Progress;
+  /** The position of the last known record. */
+  lastPos(): number;
+  append(records: NewRecord[], options?: AppendOptions): Promise<unknown>;
+  signal: AbortSignal;
+  draining: AbortSignal;
+}
+
+export class FilesOfRun {
+  readonly #options: FilesOfRunOptions;
+
+  constructor(options: FilesOfRunOptions) {
+    this.#options = options;
+  }
+
+  get #progress(): Progress {
+    return this.#options.progress();
+  }
+
+  /** Whether what the run begins with, if anything, is in place. */
+  get isPrepared(): boolean {
+    return this.#progress.isPrepared || !this.#beginsWithFiles;
+  }
+
+  get #beginsWithFiles(): boolean {
+    const { request, inherited } = this.#progress;
+    return inherited !== undefined || hasParts(request?.workspace);
+  }
+
+  /** Records which files of an earlier run this one begins with. The turns of a session come one after the other. */
+  async inherit(): Promise<void> {
+    const { request, isPrepared, checkpoint, steps } = this.#progress;
+    if (isPrepared || checkpoint !== undefined || steps > 0) return;
+    const found = request?.inherits ?? (await this.#filesOfSession());
+    if (found === undefined) return;
+    // What the sandbox knows of the other workspace, and what the other run has stored, says nothing about this one.
+    const { capture_id, ...kept } = found;
+    const inherited: Checkpoint = {
+      ...kept,
+      upto: this.#options.lastPos(),
+      origin: 'inherited',
+      stored_bytes: 0,
+    };
+    await this.#options.append([{ event: 'workspace.checkpointed', private: inherited }]);
+  }
+
+  /** Files that are not complete, or that the run has not worked with, are made again rather than missed. */
+  async recover(
+    workspace: RunWorkspaceFiles,
+    messages: readonly Message[],
+    outcomes: readonly CallOutcome[],
+  ): Promise<RecoveredWorkspace> {
+    if (!this.isPrepared) return { kind: 'here' };
+    const prepared = this.#beginsWithFiles;
+    const { checkpoint } = this.#progress;
+    const recovered = await workspace.recover(messages, prepared, checkpoint, this.#options.signal);
+    const isUsed = outcomes.some((call) => this.isUsedBy(workspace, call));
+    if (recovered.kind !== 'lost' || !prepared || isUsed) return recovered;
+    this.#progress.isPrepared = false;
+    return { kind: 'here' };
+  }
+
+  isUsedBy(workspace: RunWorkspaceFiles, { tool, toolCallId }: CallOutcome): boolean {
+    return workspace.isUsedBy(tool) && !this.#progress.clientCalls.has(toolCallId);
+  }
+
+  async prepare(workspace: RunWorkspaceFiles): Promise<void> {
+    if (this.isPrepared) return;
+    const { signal, draining, append } = this.#options;
+    const { request, inherited } = this.#progress;
+    const setup = request?.workspace;
+    try {
+      await workspace.prepare({ inherited, setup }, AbortSignal.any([signal, draining]));
+    } catch (error) {
+      // The next owner begins again.
+      if (draining.aborted && !signal.aborted && !(error instanceof RunFailure)) throw new Handover();
+      throw error;
+    }
+    failpoint('setup.before-record');
+    await append([{ event: 'workspace.prepared', private: {} }]);
+    failpoint('setup.after-record');
+    // The files that are only inherited have a checkpoint already.
+    if (hasParts(setup)) await this.keep(workspace, 'prepared', signal);
+  }
+
+  /** Appends a checkpoint of the files as they are now. */
+  async keep(
+    workspace: RunWorkspaceFiles,
+    origin: CheckpointOrigin = 'worked',
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { lastPos, append } = this.#options;
+    const made = await workspace.checkpoint(lastPos(), origin, signal);
+    if (made === undefined) return;
+    const { record, blobs } = made;
+    await append([{ event: 'workspace.checkpointed', private: record }], { blobs });
+    failpoint('checkpoint.after-record');
+  }
+
+  /** Before the end: what background processes, clients and calls without an outcome have changed. */
+  async keepLast(workspace: RunWorkspaceFiles): Promise<void> {
+    const { checkpoint, calls } = this.#progress;
+    if (this.isPrepared && (checkpoint !== undefined || calls.length > 0)) await this.keep(workspace);
+  }
+
+  /** What the session keeps of the run that ends; undefined if that has not changed. */
+  async forSession(workspace: RunWorkspaceFiles): Promise<KeptSessionFiles | undefined> {
+    const { claim, sharesSessionFiles } = this.#options;
+    const { request, checkpoint } = this.#progress;
+    const isChanged = checkpoint !== undefined && checkpoint.origin !== 'inherited';
+    if (!sharesSessionFiles || request?.session_named !== true || !isChanged) return undefined;
+    const last = await workspace.lastCheckpoint();
+    if (last === undefined) return undefined;
+    return { files: { run_id: claim.runId, checkpoint: last.checkpoint }, blobIds: last.blobIds };
+  }
+
+  async #filesOfSession(): Promise<Checkpoint | undefined> {
+    const { claim, journal, sharesSessionFiles } = this.#options;
+    const { owner, sessionId } = claim.run;
+    const { request } = this.#progress;
+    if (!sharesSessionFiles || request?.session_named !== true || request.workspace?.fresh === true)
+      return undefined;
+    const kept = await journal.sessions.files(owner, sessionId);
+    if (kept !== undefined) return this.#take(sessionHolder(owner, sessionId), kept.checkpoint);
+    // A run without a named session leaves nothing in one; while it is kept, another run can continue it by its id.
+    const previous = await journal.previousTurn(claim.run);
+    if (previous === undefined) return undefined;
+    const records = await journal.readCheckpoints(previous);
+    const last = records.findLast((record) => !isMissed(record));
+    return last && !isMissed(last) ? this.#take(runHolder(previous), last) : undefined;
+  }
+
+  /** Undefined if the holder was deleted meanwhile. */
+  async #take(from: Holder, checkpoint: Checkpoint): Promise<Checkpoint | undefined> {
+    const { claim, journal } = this.#options;
+    const blobIds = await journal.contents.heldBy(from);
+    try {
+      await journal.contents.hold(
+        runHolder(claim.runId),
+        blobIds.map((blobId) => ({ blobId, from })),
+      );
+      return checkpoint;
+    } catch (error) {
+      if (error instanceof TalariaError && error.code.endsWith('_not_found')) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** `fresh` alone brings nothing. */
+function hasParts(setup: WorkspaceSetup | undefined): boolean {
+  if (setup === undefined) return false;
+  const { fresh, ...parts } = setup;
+  return Object.keys(parts).length > 0;
+}
