@@ -60,11 +60,11 @@ afterAll(() => model.close());
 test('every failpoint that a run passes is among the moments', () => {
   const names = MOMENTS.map(([moment]) => moment.split('@')[0]);
   // Other tests cover the rest. What a job passes before it has a run: jobs-survive-kill.test.ts. What follows its end:
-  // e2e/webhooks.test.ts. What is passed only on Postgres: e2e/workspace-snapshots.test.ts. What the move of a store
+  // e2e/webhooks.test.ts. What a checkpoint passes: chaos/checkpoints-survive-kill.test.ts. What the move of a store
   // passes: e2e/migrate-store.test.ts. What a run with client tools passes: client-tools-survive-kill.test.ts. What a run
   // that begins with files passes: setup-survives-kill.test.ts.
   const ofRuns = FAILPOINTS.filter(
-    (name) => !/^(job|webhook|snapshot|blob|file|move|client-tool|setup)\./.test(name),
+    (name) => !/^(job|webhook|checkpoint|blob|file|move|client-tool|setup)\./.test(name),
   );
   expect([...new Set(names)].sort()).toEqual(ofRuns.sort());
 });

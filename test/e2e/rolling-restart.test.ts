@@ -32,7 +32,6 @@ test('a rolling restart loses nothing and makes no run wait', { timeout: 300_000
   const env = {
     TALARIA_DATABASE_URL: await postgres.createDatabase(),
     TALARIA_LEASE_SECONDS: '3600',
-    TALARIA_WORKSPACE_SNAPSHOTS: 'database',
   };
   const servers = await Promise.all(
     GATES.map(async () => cleanup.use(await ServerProcess.start({ modelUrl: model.url, env }))),

@@ -43,7 +43,7 @@ const LONG = [
   'test/conformance/command/conformance-command.test.ts',
   'packages/server/src/journal/postgres/query-plans.test.ts',
   'test/e2e/artifacts-elsewhere.test.ts',
-  'test/e2e/workspace-snapshots.test.ts',
+  'test/e2e/checkpoints-elsewhere.test.ts',
   'test/e2e/chat-retries.test.ts',
   'test/e2e/rolling-restart.test.ts',
   'test/e2e/jobs.test.ts',

@@ -1,7 +1,6 @@
 /**
- * With snapshots the files of a run move along when another server continues it, as far as they were stored; the model
- * and the clients are told how far that is. Each test has its own database and two servers; the second starts when the
- * first is about to be lost.
+ * The files of a run move along when another server continues it, as far as checkpoints kept them; the model and the clients are
+ * told how far that is. Each test has its own database and two servers; the second starts when the first is about to be lost.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -61,7 +60,6 @@ class MovingRun implements AsyncDisposable {
       env: {
         TALARIA_DATABASE_URL: this.#url,
         TALARIA_LEASE_SECONDS: '3',
-        TALARIA_WORKSPACE_SNAPSHOTS: 'database',
         ...this.#env,
         ...env,
       },
@@ -128,10 +126,6 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
     expect(printed[1]).toBe(printed[0]);
     expect(printed[2]).toBe('ran\none\n');
     expect(said).toContain('as they were after the last tool call that completed');
-    await waitFor('the snapshot, of no use to anybody any more, to be removed', async () => {
-      const chunks = await run.rows('SELECT run_id FROM workspace_snapshot_chunks');
-      return chunks.length === 0 && (await run.rows('SELECT run_id FROM workspace_snapshots')).length === 0;
-    });
   });
 
   test('handed over with SIGTERM has what a call of an unfinished step has made', async () => {
@@ -179,7 +173,7 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
     expect((await run.toldBefore(3)).printed.at(-1)).toBe('late\n');
   });
 
-  test('has the files of the snapshot before when the last one was interrupted, and is told', async () => {
+  test('has the files of the checkpoint before when the last one was interrupted, and is told', async () => {
     await using run = await MovingRun.start(
       [
         { tools: [terminal('echo one > one')] },
@@ -187,10 +181,11 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
         { tools: [terminal('ls')] },
         { text: 'done' },
       ],
-      { TALARIA_FAILPOINTS: 'snapshot.after-chunk@2' },
+      { TALARIA_FAILPOINTS: 'checkpoint.after-blob@2' },
     );
     expect((await run.server.exited()).signal).toBe('SIGKILL');
-    expect(await run.rows('SELECT DISTINCT snapshot_id FROM workspace_snapshot_chunks')).toHaveLength(2);
+    expect(await run.rows('SELECT blob_id FROM blobs')).toHaveLength(2);
+    expect(await run.rows('SELECT blob_id FROM blob_refs')).toHaveLength(1);
     await run.startServer();
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
     const [made] = frames.filter(({ event }) => event.event === 'tool.completed');
@@ -213,11 +208,11 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
         { gate, tools: [terminal('cat *')] },
         { text: 'done' },
       ],
-      { TALARIA_WORKSPACE_SNAPSHOT_MAX_BYTES: '4096' },
+      { TALARIA_CHECKPOINT_MAX_BYTES: '4096' },
     );
     await model.waitingAt(gate);
     const first = run.server;
-    expect(first.errors.match(/too large for a snapshot/g)).toHaveLength(1);
+    expect(first.errors.match(/could not be kept/g)).toHaveLength(1);
     await run.startServer();
     await first.kill();
     model.open(gate);
@@ -230,14 +225,4 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
     expect(printed.at(-1)).toBe('small\n');
     expect(said).toContain('your last 2 completed tool calls');
   });
-});
-
-test('snapshots are refused with SQLite', async () => {
-  const server = new ServerProcess({ env: { TALARIA_WORKSPACE_SNAPSHOTS: 'database' } });
-  try {
-    expect((await server.startAndExit()).code).not.toBe(0);
-    expect(server.errors).toContain('set TALARIA_DATABASE_URL to a Postgres database');
-  } finally {
-    await server[Symbol.asyncDispose]();
-  }
 });

@@ -1,0 +1,44 @@
+/**
+ * The files of a run survive `kill -9` around a checkpoint: the run continues with all of them, and what the next run of its
+ * session begins with is what this one ended with.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+
+const MOMENTS: Moment[] = [
+  'blob.before-whole',
+  'blob.after-whole',
+  'checkpoint.after-blob',
+  'checkpoint.after-blob@2',
+  'checkpoint.after-record',
+  'checkpoint.after-record@2',
+  'run.before-terminal',
+  'run.after-terminal',
+];
+
+let model: ModelServer;
+beforeAll(async () => {
+  model = await startModelServer();
+});
+afterAll(() => model.close());
+
+const call = (command: string) => ({ tools: [{ name: 'terminal', arguments: { command } }] });
+
+test.each(MOMENTS)('%s', async (moment) => {
+  await using server = new KillableServer({ modelUrl: model.url });
+  await server.start(moment);
+  const session = { session_id: `s-${randomUUID()}` };
+  const steps = [call('echo one > one'), call('echo two > two; rm one'), { text: 'done' }];
+  const creating = server.create(script(steps), session);
+  await server.diesByItself(moment);
+  await server.start();
+  const events = await server.follow(await creating);
+  expect(events.at(-1)).toMatchObject({ event: 'run.completed' });
+  const next = await server.create(script([call('cat *; ls'), { text: 'done' }]), session);
+  const looked = (await server.follow(next)).flatMap((event) =>
+    event.event === 'tool.completed' ? [event.preview] : [],
+  );
+  expect(looked).toEqual(['two\ntwo\n']);
+});

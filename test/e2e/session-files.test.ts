@@ -1,0 +1,168 @@
+/** The runs of a session work in the same files, turn after turn, and these live as long as the session. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  startPostgres,
+  type TestPostgres,
+} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
+import { Api } from '../support/api.ts';
+import { script } from '../support/model-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
+
+let world: ServerWithModel;
+beforeAll(async () => {
+  world = await ServerWithModel.start();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const look = (command: string) => script([{ tools: [terminal(command)] }, { text: 'done' }]);
+
+/** What a command of a new run prints. */
+async function turn(api: Api, command: string, request: Record<string, unknown> = {}): Promise<string> {
+  const runId = await api.create(look(command), request);
+  const { frames } = await endsAs(api, runId, 'run.completed');
+  return ofKind(frames, 'tool.completed')[0]!.preview;
+}
+
+const inSession = () => ({ session_id: `s-${randomUUID()}` });
+
+describe('a run of a session', () => {
+  test('continues with the files of the run before it, with their permissions and links', async () => {
+    const session = inSession();
+    await turn(world.api, 'mkdir -p a; echo one > a/file; chmod 700 a/file; ln -s a/file link', session);
+    expect(await turn(world.api, 'cat link; stat -c %a a/file; echo two >> link', session)).toBe(
+      'one\n700\n',
+    );
+    expect(await turn(world.api, 'cat a/file', session)).toBe('one\ntwo\n');
+    expect(await turn(world.api, 'ls')).toBe('');
+  });
+
+  test('leaves the files of the run before it as they were', async () => {
+    const session = inSession();
+    const first = await world.api.create(look('echo one > file'), session);
+    await endsAs(world.api, first, 'run.completed');
+    await turn(world.api, 'echo two > file', session);
+    const { body } = await world.api.get(`/v1/runs/${first}/artifacts/content?path=file`);
+    expect(body).toBe('one\n');
+  });
+
+  test('puts what its request brings over them', async () => {
+    const session = inSession();
+    await turn(world.api, 'echo old > a; echo old > b', session);
+    const workspace = { files: [{ path: 'b', content: 'new\n' }] };
+    expect(await turn(world.api, 'cat a b', { ...session, workspace })).toBe('old\nnew\n');
+    expect(await turn(world.api, 'cat a b', session)).toBe('old\nnew\n');
+  });
+
+  test('begins with none if it asks for a fresh workspace, and the session continues with its files', async () => {
+    const session = inSession();
+    await turn(world.api, 'echo old > old', session);
+    expect(await turn(world.api, 'ls; echo new > new', { ...session, workspace: { fresh: true } })).toBe('');
+    expect(await turn(world.api, 'ls', session)).toBe('new\n');
+    const refused = { input: 'x', workspace: { fresh: 1 } };
+    expect(await world.api.post('/v1/runs', refused)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_workspace', message: "'workspace.fresh' must be true or false" } },
+    });
+  });
+
+  test('continues after one that failed and one that was stopped in the middle of a call', async () => {
+    const session = inSession();
+    const failing = script([
+      { tools: [terminal('echo made > made')] },
+      { error: { status: 400, message: 'no' } },
+    ]);
+    await endsAs(world.api, await world.api.create(failing, session), 'run.failed');
+    const stopped = await world.api.create(
+      look('cat made > copied; echo begun > begun; sleep 1000'),
+      session,
+    );
+    await waitFor('the command to begin', async () => {
+      const { body } = await world.api.get(`/v1/runs/${stopped}/artifacts`);
+      return JSON.stringify(body).includes('begun');
+    });
+    await world.api.stop(stopped);
+    await endsAs(world.api, stopped, 'run.cancelled');
+    expect(await turn(world.api, 'cat begun copied', session)).toBe('begun\nmade\n');
+  });
+
+  test('continues one that only had a run id, while that is kept', async () => {
+    const first = await world.api.create(look('echo one > file'));
+    await endsAs(world.api, first, 'run.completed');
+    expect(await turn(world.api, 'cat file', { session_id: first })).toBe('one\n');
+  });
+
+  test('of chat completions and responses continues, too', async () => {
+    const messages = (command: string) => ({ messages: [{ role: 'user', content: look(command) }] });
+    const key = { 'X-Hermes-Session-Id': `s-${randomUUID()}` };
+    await using server = await ServerWithModel.start({ API_SERVER_KEY: 'sk-test-0123456789' });
+    await server.api.post('/v1/chat/completions', messages('echo chat > file'), key);
+    const { body } = await server.api.post<{ id: string }>('/v1/responses', {
+      input: look('echo response > file'),
+    });
+    const next = await server.api.post('/v1/responses', {
+      input: look('cat file'),
+      previous_response_id: body.id,
+    });
+    expect(JSON.stringify(next.body)).toContain('response\\n');
+    expect(await turn(server.api, 'cat file', { session_id: key['X-Hermes-Session-Id'] })).toBe('chat\n');
+  });
+});
+
+describe('the files of a session', () => {
+  test('outlive its runs and a restart, and end with it', async () => {
+    await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
+    const session = inSession();
+    const first = await server.api.create(look('echo kept > file'), session);
+    await endsAs(server.api, first, 'run.completed');
+    await waitFor('the run to be evicted', async () => {
+      return (await server.api.get(`/v1/runs/${first}`)).status === 404;
+    });
+    await server.server.kill();
+    await server.server.start();
+    expect(await turn(server.api, 'cat file', session)).toBe('kept\n');
+    const { status } = await server.api.request('DELETE', `/api/sessions/${session.session_id}`);
+    expect(status).toBe(200);
+    expect(await turn(server.api, 'ls', session)).toBe('');
+  });
+
+  test('are copied by a fork', async () => {
+    const session = inSession();
+    await turn(world.api, 'echo one > file', session);
+    const id = `fork-${randomUUID()}`;
+    const fork = await world.api.post(`/api/sessions/${session.session_id}/fork`, { id });
+    expect(fork.status).toBe(201);
+    await turn(world.api, 'echo two > file', session);
+    expect(await turn(world.api, 'cat file', { session_id: id })).toBe('one\n');
+    expect(await turn(world.api, 'cat file', session)).toBe('two\n');
+  });
+
+  test('are not shared where the operator wants fresh workspaces', async () => {
+    await using server = await ServerWithModel.start({ TALARIA_SESSION_WORKSPACE: 'fresh' });
+    const session = inSession();
+    await turn(server.api, 'echo one > file', session);
+    expect(await turn(server.api, 'ls', session)).toBe('');
+  });
+});
+
+describe('with several servers', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres.stop());
+
+  test('a session continues with its files on another machine, also when the first one is gone', async () => {
+    const url = await postgres.createDatabase();
+    const start = () =>
+      ServerProcess.start({ modelUrl: world.model.url, env: { TALARIA_DATABASE_URL: url } });
+    const session = inSession();
+    await using first = await start();
+    await turn(new Api(first.url), 'mkdir d; echo one > d/file', session);
+    await first.kill();
+    await using second = await start();
+    expect(await turn(new Api(second.url), 'cat d/file', session)).toBe('one\n');
+  });
+});
