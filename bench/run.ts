@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { describeMachine, printMachine } from './machine.ts';
 import { judge, type Missing, type Row } from './rows.ts';
 import { archive } from './scenarios/archive.ts';
+import { checkpoints } from './scenarios/checkpoints.ts';
 import { command } from './scenarios/command.ts';
 import { createWaits } from './scenarios/create-waits.ts';
 import { creates } from './scenarios/creates.ts';
@@ -37,7 +38,6 @@ import { servicesEvents } from './scenarios/services-events.ts';
 import { servicesFootprint } from './scenarios/services-footprint.ts';
 import { servicesLatency } from './scenarios/services-latency.ts';
 import { start } from './scenarios/start.ts';
-import { workspaceSnapshots } from './scenarios/workspace-snapshots.ts';
 import { Stage } from './stage.ts';
 import { printMissing, printNotes, printTable } from './table.ts';
 
@@ -65,7 +65,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   start,
   command,
   archive,
-  'workspace-snapshots': workspaceSnapshots,
+  checkpoints,
   'services-creates': servicesCreates,
   'services-events': servicesEvents,
   'services-claims': servicesClaims,

@@ -17,6 +17,10 @@ const ROWS: { readonly [N in RecordName]: Row<N> } = {
     says: 'the earlier turns of the session, as found at the first claim',
   },
   'workspace.prepared': { private: 'nothing', says: 'what the run begins with is in place' },
+  'workspace.checkpointed': {
+    private: 'where the files are stored',
+    says: 'the files of the run are kept up to a record, or could not be',
+  },
   'context.cut': { private: 'where', says: 'from which message on the model gets the conversation' },
   'run.noticed': {
     private: 'text',
