@@ -74,6 +74,13 @@ export const PendingCallSchema = Type.Object({
   expires_at: EpochSeconds,
 });
 
+export const ForkedFromSchema = Type.Object({
+  run_id: RunId,
+  seq: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'The event that it was forked at; null if the run had none yet',
+  }),
+});
+
 export const RunSchema = Type.Object({
   object: Type.Literal('hermes.run'),
   run_id: RunId,
@@ -91,6 +98,7 @@ export const RunSchema = Type.Object({
   ),
   steps: Type.Optional(Type.Integer({ minimum: 0, description: 'How many steps the model has completed' })),
   job_id: Type.Optional(Type.String({ description: 'The job that started this run' })),
+  forked_from: Type.Optional(ForkedFromSchema),
   output: Type.Optional(Type.String()),
   output_parsed: Type.Optional(
     Type.Unknown({ description: 'The parsed output, for a run with an output_schema' }),
@@ -334,6 +342,21 @@ export const CreateRunRequestSchema = Type.Object({
   ),
   workspace: Type.Optional(WorkspaceRequestSchema),
   ...ModelSettingsSchema.properties,
+});
+
+export const ForkRunRequestSchema = Type.Object({
+  at: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'The seq of the event to go back to; the last event by default',
+    }),
+  ),
+  input: Type.Optional(
+    Type.Union([Type.String(), Type.Array(MessageSchema, { maxItems: 1 })], {
+      description: 'The next message of the user; required where the conversation ends with an answer',
+    }),
+  ),
+  instructions: Type.Optional(Type.String({ description: 'Instead of those of the run' })),
 });
 
 export const ToolOutputsRequestSchema = Type.Object({

@@ -286,3 +286,63 @@ test("a client's call stays the client's after a replay, whatever tools the clie
   );
   expect(given.callsBefore().map(({ ofClient }) => ofClient)).toEqual([true, false]);
 });
+
+describe('a fork', () => {
+  const earlier: Message = { role: 'user', content: 'last turn' };
+  const result: Message = {
+    role: 'tool',
+    tool_call_id: 'a',
+    tool: 'terminal',
+    output: 'of a',
+    is_error: false,
+  };
+  const inherited: Message[] = [{ role: 'assistant', content: [call('a')] }, result];
+  const forked = (more: object): NewRecord => ({
+    event: 'run.accepted',
+    private: {
+      prompt: 'go',
+      session_named: true,
+      skipped: 2,
+      inherited: { messages: inherited, client_calls: [], ...more },
+    },
+  });
+
+  test('continues the conversation of the other run, and pins both prompts', () => {
+    const progress = Progress.replay(log([forked({ input: 'and now' }), step()]));
+    const said = [
+      { role: 'user', content: 'go' },
+      ...inherited,
+      { role: 'user', content: 'and now' },
+      { role: 'assistant', content: [{ type: 'text', text: 'answer' }] },
+    ];
+    expect(progress.conversation()).toEqual({ messages: said, prompts: [0, 3], skipped: 2 });
+    expect(progress.transcript()).toEqual(said);
+    expect(progress.sincePrompt()).toEqual(said.slice(1));
+    expect(progress.messages).toHaveLength(1);
+    expect(Progress.replay(log([forked({})])).conversation().prompts).toEqual([0]);
+  });
+
+  test('keeps the cut of the other run until it makes another', () => {
+    const cut = { before: 1, omitted: 3 };
+    const records = log([forked({ cut }), { event: 'context.cut', private: { before: 3, omitted: 5 } }]);
+    expect(Progress.replay(records.slice(0, 1)).cut).toBe(1);
+    expect(Progress.replay(records).cut).toBe(3);
+  });
+
+  test('finds the earlier turns in its own session, and adds the rest as one turn', () => {
+    const progress = Progress.replay(log([forked({ session: { from: 4, to: 5 } }), step()]));
+    expect(progress.contextRange).toEqual({ from: 4, to: 5 });
+    progress.context = [earlier];
+    expect(progress.turn()).toEqual({ messages: progress.transcript().slice(1), replaces: false });
+    expect(progress.conversation().prompts).toEqual([1]);
+  });
+
+  test('knows whose calls it has inherited', () => {
+    const records = log([forked({ client_calls: ['a'] }), step('b'), started('b')]);
+    expect(Progress.replay(records).callsBefore()).toMatchObject([
+      { isInherited: true, ofClient: true, output: 'of a' },
+      { isInherited: false, ofClient: false },
+    ]);
+    expect(Progress.replay(records).callsBefore('b')).toHaveLength(1);
+  });
+});

@@ -18,7 +18,15 @@ import {
 } from '@talaria/protocol';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
-import type { ContextRange, LogRecord, QueuedApproval, RunRequest, RunTerms } from '../journal/records.ts';
+import type {
+  ContextCut,
+  ContextRange,
+  LogRecord,
+  PrivatePayloads,
+  QueuedApproval,
+  RunRequest,
+  RunTerms,
+} from '../journal/records.ts';
 import { withTerms } from '../journal/run-terms.ts';
 import type { Turn } from '../journal/sessions.ts';
 import type { Conversation } from './context/cut.ts';
@@ -66,12 +74,12 @@ export class Progress {
   /** What the workspace begins with is in place. */
   isPrepared = false;
   /** The files of an earlier run that this one begins with. */
-  inherited: Checkpoint | undefined;
+  inheritedFiles: Checkpoint | undefined;
   /** The last checkpoint of the files. */
   checkpoint: Checkpoint | undefined;
-  /** Where the conversation is cut for the model; see context/cut.ts. */
-  cut = 0;
-  /** The conversation since the prompt, without the open calls of the last step. */
+  /** The last cut of the conversation. */
+  lastCut: ContextCut | undefined;
+  /** What this run has said, without the open calls of the last step. */
   readonly messages: Message[] = [];
   steps = 0;
   usage: Usage = NO_USAGE;
@@ -109,9 +117,7 @@ export class Progress {
   apply(record: LogRecord): void {
     switch (record.event) {
       case 'run.accepted':
-        this.request = record.private;
-        this.context = record.private.context;
-        this.skipped = record.private.skipped ?? 0;
+        this.#accepted(record.private);
         break;
       case 'run.claimed':
         this.claims += 1;
@@ -130,10 +136,7 @@ export class Progress {
         }
         break;
       case 'run.context':
-        if ('session' in record.private) {
-          this.contextRange = record.private.session;
-          this.skipped = record.private.skipped ?? 0;
-        } else this.context = record.private.messages;
+        this.takeContext(record.private);
         break;
       case 'workspace.prepared':
         this.isPrepared = true;
@@ -141,10 +144,10 @@ export class Progress {
       case 'workspace.checkpointed':
         if (isMissed(record.private)) break;
         this.checkpoint = record.private;
-        if (record.private.origin === 'inherited') this.inherited = record.private;
+        if (record.private.origin === 'inherited') this.inheritedFiles = record.private;
         break;
       case 'context.cut':
-        this.cut = record.private.before;
+        this.lastCut = record.private;
         break;
       case 'step.completed':
         this.#stepCompleted(record.private.content, record.private.reason);
@@ -240,17 +243,36 @@ export class Progress {
     }
   }
 
+  /** Earlier turns, as the session has them for this run. */
+  takeContext(found: PrivatePayloads['run.context']): void {
+    if ('session' in found) {
+      this.contextRange = found.session;
+      this.skipped = found.skipped ?? 0;
+    } else this.context = found.messages;
+  }
+
   /** The whole conversation of this run, for a turn that continues it. */
   transcript(): Message[] {
     return [...this.opening(), ...this.messages];
   }
 
-  /** The whole conversation, and the index of the prompt in it. */
+  /** The whole conversation, and the indices of the prompts in it. */
   conversation(): Conversation {
     const opening = this.opening();
-    const messages = [...opening, ...this.messages];
-    const prompt = opening.length - 1 - (this.request?.follow_up?.length ?? 0);
-    return { messages, prompt, skipped: this.skipped };
+    const { follow_up: followUp = [], inherited } = this.request ?? {};
+    const prompts = [opening.length - 1 - followUp.length - this.#inherited().length];
+    if (inherited?.input !== undefined) prompts.push(opening.length - 1);
+    return { messages: [...opening, ...this.messages], prompts, skipped: this.skipped };
+  }
+
+  /** Where the conversation is cut for the model; see context/cut.ts. */
+  get cut(): number {
+    return this.lastCut?.before ?? 0;
+  }
+
+  /** What was said after the prompt, in this run or in those that it is a fork of. */
+  sincePrompt(): Message[] {
+    return [...this.#inherited(), ...this.messages];
   }
 
   /** What this run adds to the transcript of its session: everything that is not stored there yet. */
@@ -264,7 +286,7 @@ export class Progress {
     };
   }
 
-  /** The messages before the first step: earlier turns, the prompt, and calls that were made for it elsewhere. */
+  /** The messages before the first step: earlier turns, the prompt, and what was said and done for it elsewhere. */
   opening(): Message[] {
     const request = this.request;
     if (request === undefined) return [];
@@ -275,13 +297,19 @@ export class Progress {
       ...toMessages(leadIn),
       { role: 'user', content: prompt },
       ...toMessages(followUp),
+      ...this.#inherited(),
     ];
   }
 
-  /** The tool calls of this run before this one, or all of them, in the order of the conversation. */
+  /**
+   * The tool calls since the prompt and before this one, or all of them, in the order of the conversation. Those that a
+   * fork has inherited are among them.
+   */
   callsBefore(toolCallId?: string): PastCall[] {
+    const said = this.sincePrompt();
+    const inherited = said.length - this.messages.length;
     const outcomes = new Map<string, { failed: boolean; output: string }>();
-    for (const message of this.messages) {
+    for (const message of said) {
       if (message.role !== 'tool') continue;
       outcomes.set(message.tool_call_id, { failed: message.is_error, output: message.output });
     }
@@ -289,17 +317,39 @@ export class Progress {
       if (outcome) outcomes.set(call.id, { failed: outcome.isError, output: outcome.output });
     }
     const past: PastCall[] = [];
-    for (const message of this.messages) {
+    for (const [i, message] of said.entries()) {
       if (message.role !== 'assistant') continue;
       for (const part of message.content) {
         if (part.type !== 'tool_call') continue;
         if (part.id === toolCallId) return past;
         const { failed, output } = outcomes.get(part.id) ?? { failed: false, output: '' };
         const ofClient = this.clientCalls.has(part.id);
-        past.push({ tool: part.tool, ofClient, arguments: part.arguments, failed, output });
+        past.push({
+          tool: part.tool,
+          ofClient,
+          isInherited: i < inherited,
+          arguments: part.arguments,
+          failed,
+          output,
+        });
       }
     }
     return past;
+  }
+
+  #accepted(request: RunRequest): void {
+    const { context, skipped, inherited } = request;
+    this.request = request;
+    this.context = context;
+    this.contextRange = inherited?.session;
+    this.skipped = skipped ?? 0;
+    this.lastCut = inherited?.cut;
+    for (const id of inherited?.client_calls ?? []) this.clientCalls.add(id);
+  }
+
+  #inherited(): Message[] {
+    const { messages = [], input } = this.request?.inherited ?? {};
+    return input === undefined ? messages : [...messages, { role: 'user', content: input }];
   }
 
   #changeTerms(terms: RunTerms): void {

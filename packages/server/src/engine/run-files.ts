@@ -87,15 +87,15 @@ export class FilesOfRun {
   }
 
   get #beginsWithFiles(): boolean {
-    const { request, inherited } = this.#progress;
-    return inherited !== undefined || hasParts(request?.workspace);
+    const { request, inheritedFiles } = this.#progress;
+    return inheritedFiles !== undefined || hasParts(request?.workspace);
   }
 
   /** Records which files of an earlier run this one begins with. The turns of a session come one after the other. */
   async inherit(): Promise<void> {
     const { request, isPrepared, checkpoint, steps } = this.#progress;
     if (isPrepared || checkpoint !== undefined || steps > 0) return;
-    const found = request?.inherits ?? (await this.#filesOfSession());
+    const found = request?.inherited?.files ?? (await this.#filesOfSession());
     if (found === undefined) return;
     // What the sandbox knows of the other workspace, and what the other run has stored, says nothing about this one.
     const { capture_id, ...kept } = found;
@@ -131,7 +131,7 @@ export class FilesOfRun {
   async prepare(workspace: RunWorkspaceFiles): Promise<void> {
     if (this.isPrepared) return;
     const { signal, draining, append } = this.#options;
-    const { request, inherited } = this.#progress;
+    const { request, inheritedFiles: inherited } = this.#progress;
     const setup = request?.workspace;
     try {
       await workspace.prepare({ inherited, setup }, AbortSignal.any([signal, draining]));

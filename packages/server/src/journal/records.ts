@@ -61,8 +61,44 @@ export interface RunRequest extends RunTerms {
   inline?: true;
   /** What the workspace begins with. */
   workspace?: WorkspaceSetup;
-  /** The files of another run that the workspace begins with; `workspace` goes over them. */
-  inherits?: Checkpoint;
+  /** The run that this one is a fork of. */
+  forked_from?: ForkSource;
+  /** What a fork takes over from that run, beside its request. */
+  inherited?: Inherited;
+}
+
+/** Where in the log of another run a fork begins. */
+export interface ForkSource {
+  run_id: string;
+  /** The event that the client named; null if the run had none yet. */
+  seq: number | null;
+  /** The last record whose consequences the fork has. */
+  pos: number;
+}
+
+/** A copy, so that the fork needs nothing of the other run, which may be evicted. */
+export interface Inherited {
+  /** What was said after the prompt. Every call has its result. */
+  messages: Message[];
+  /** The ids of those calls that the client ran. */
+  client_calls: string[];
+  /** The earlier turns, by their position in the session of the fork. */
+  session?: ContextRange;
+  /** Where the conversation is cut for the model. */
+  cut?: ContextCut;
+  /** The message of the user that the fork continues with. */
+  input?: Content;
+  /** The files that the workspace begins with. */
+  files?: Checkpoint;
+}
+
+/**
+ * Of the first `before` messages of the conversation (earlier turns, prompt and steps together) the model gets only the
+ * system messages and the prompts, not the `omitted` others.
+ */
+export interface ContextCut {
+  before: number;
+  omitted: number;
 }
 
 /** Messages of the run's session by position; `to` is the one after the last. */
@@ -90,15 +126,15 @@ export interface PrivatePayloads {
    * which no model could be given anything.
    */
   'run.context': { messages: Message[] } | { session: ContextRange; skipped?: number };
-  /** Everything that `workspace` names is in place, over the files that the run inherits; before this record, whatever is there is deleted. */
+  /**
+   * Everything that `workspace` names is in place, over the files that the run inherits; before this record, whatever is there is
+   * deleted.
+   */
   'workspace.prepared': Record<never, never>;
   /** The files of the run, as they are kept, or that they were not. */
   'workspace.checkpointed': CheckpointRecord;
-  /**
-   * The conversation got too long for the model. Of its first `before` messages (earlier turns, prompt and steps
-   * together) the model from now on gets only the system messages and the prompt, not the `omitted` others.
-   */
-  'context.cut': { before: number; omitted: number };
+  /** The conversation got too long for the model: it is cut from now on. */
+  'context.cut': ContextCut;
   /** The server's message to the model. It joins the conversation once no call waits for its result. */
   'run.noticed': { text: string };
   'step.completed': { content: AssistantPart[]; usage: Usage; reason: FinishReason };

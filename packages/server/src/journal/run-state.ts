@@ -13,6 +13,7 @@
 import {
   type ApprovalRequest,
   addUsage,
+  type ForkedFrom,
   isTerminalEvent,
   isTerminalStatus,
   NO_USAGE,
@@ -55,6 +56,8 @@ export interface RunState {
   error_code: string | null;
   /** The trace that its creator wants it to belong to. */
   traceparent: string | null;
+  /** The event of another run that it is a fork from. */
+  forked_from: ForkedFrom | null;
 }
 
 export const INITIAL_STATE: RunState = {
@@ -77,6 +80,7 @@ export const INITIAL_STATE: RunState = {
   error: null,
   error_code: null,
   traceparent: null,
+  forked_from: null,
 };
 
 export function foldRecord(state: RunState, record: LogRecord): RunState {
@@ -90,12 +94,15 @@ export function foldRecord(state: RunState, record: LogRecord): RunState {
 
 function change(state: RunState, record: LogRecord): Partial<RunState> {
   switch (record.event) {
-    case 'run.accepted':
+    case 'run.accepted': {
+      const { shown_input, traceparent, skipped, inherited, forked_from: from } = record.private;
       return {
-        input: record.private.shown_input ?? null,
-        traceparent: record.private.traceparent ?? null,
-        omitted_messages: record.private.skipped ?? 0,
+        input: shown_input ?? null,
+        traceparent: traceparent ?? null,
+        omitted_messages: inherited?.cut?.omitted ?? skipped ?? 0,
+        forked_from: from === undefined ? null : { run_id: from.run_id, seq: from.seq },
       };
+    }
     case 'run.claimed':
       return {
         started_at: state.started_at ?? record.at,
@@ -254,6 +261,7 @@ export function toWireHead(run: StoredRun, model: string): Run {
   if (run.nextSeq > 0) wire.last_seq = run.nextSeq - 1;
   if (state.steps !== null) wire.steps = state.steps;
   if (run.jobId !== null) wire.job_id = run.jobId;
+  if (state.forked_from !== null) wire.forked_from = state.forked_from;
   if (state.status === 'completed') {
     wire.usage = state.usage;
   } else if (state.usage.total_tokens > 0) {

@@ -31,12 +31,21 @@ const groups: fc.Arbitrary<Message[]> = fc.oneof(
     return [calls(...ids), ...made.map(([id, output]) => result(id, output))];
   }),
 );
-/** Any messages that may come before and after the prompt of a run. */
+/** Any messages that may come before, between and after the prompts of a run. */
 const conversations: fc.Arbitrary<Conversation> = fc
-  .tuple(fc.array(groups, { maxLength: 12 }), texts, fc.array(groups, { maxLength: 12 }), fc.nat({ max: 2 }))
-  .map(([before, prompt, after, skipped]) => {
-    const earlier = before.flat();
-    return { messages: [...earlier, user(prompt), ...after.flat()], prompt: earlier.length, skipped };
+  .tuple(
+    fc.array(groups, { maxLength: 12 }),
+    fc.array(fc.tuple(texts, fc.array(groups, { maxLength: 6 })), { minLength: 1, maxLength: 2 }),
+    fc.nat({ max: 2 }),
+  )
+  .map(([before, asked, skipped]) => {
+    const messages = before.flat();
+    const prompts = asked.map(([prompt, after]) => {
+      const index = messages.push(user(prompt)) - 1;
+      messages.push(...after.flat());
+      return index;
+    });
+    return { messages, prompts, skipped };
   });
 const limits = fc.integer({ min: 0, max: 2000 });
 
@@ -72,11 +81,13 @@ describe('for every conversation and limit', () => {
     });
   });
 
-  test('the prompt, the last group and the system messages remain, in their order', () => {
+  test('the prompts, the last group and the system messages remain, in their order', () => {
     holds((conversation, cut) => {
       const left = afterCut(conversation, cut).filter((message) => !isNote(message));
       expect(left).toEqual(conversation.messages.filter((message) => left.includes(message)));
-      expect(left).toContain(conversation.messages[conversation.prompt]);
+      expect(left).toEqual(
+        expect.arrayContaining(conversation.prompts.map((index) => conversation.messages[index])),
+      );
       expect(left).toEqual(expect.arrayContaining([...lastGroup(conversation)]));
       const system = ({ role }: Message) => role === 'system';
       expect(left.filter(system)).toEqual(conversation.messages.filter(system));
@@ -146,7 +157,7 @@ test('examples of conversations after a cut', () => {
       result('b'),
       says('now'),
     ],
-    prompt: 2,
+    prompts: [2],
     skipped: 0,
   };
   const note = (what: string) =>
@@ -166,8 +177,8 @@ test('examples of conversations after a cut', () => {
 });
 
 test('a prompt alone cannot be cut', () => {
-  expect(moveCut({ messages: [user('x'.repeat(1000))], prompt: 0, skipped: 0 }, 0, 1)).toBe(0);
-  expect(moveCut({ messages: [], prompt: -1, skipped: 0 }, 0, 0)).toBe(0);
+  expect(moveCut({ messages: [user('x'.repeat(1000))], prompts: [0], skipped: 0 }, 0, 1)).toBe(0);
+  expect(moveCut({ messages: [], prompts: [], skipped: 0 }, 0, 0)).toBe(0);
 });
 
 test('tokens are estimated by the bytes of the text, images at a fixed price unless they are huge', () => {

@@ -1,7 +1,7 @@
 /**
  * Shortens a conversation by leaving out its beginning. Pure.
  *
- * A cut is one number, an index. Of the messages before it, the system messages and the run's prompt remain; one line
+ * A cut is one number, an index. Of the messages before it, the system messages and the run's prompts remain; one line
  * for the model replaces the others. A cut never separates a tool call from its result, because no provider accepts
  * that: messages are removed in groups, an assistant message with the results of its calls, any other message alone.
  * The last group always stays. Later messages do not change a cut.
@@ -14,8 +14,8 @@ const NOTE_TOKENS = 40;
 
 export interface Conversation {
   messages: readonly Message[];
-  /** The index of the run's prompt. */
-  prompt: number;
+  /** The indices of the run's prompt and, in a fork, of the message that it continues with. */
+  prompts: readonly number[];
   /** How many messages before the first of these count as left out already. */
   skipped: number;
 }
@@ -57,8 +57,8 @@ export function moveCut(conversation: Conversation, cut: number, maxTokens: numb
   return moved;
 }
 
-function stays({ messages, prompt }: Conversation, index: number): boolean {
-  return index === prompt || messages[index]?.role === 'system';
+function stays({ messages, prompts }: Conversation, index: number): boolean {
+  return prompts.includes(index) || messages[index]?.role === 'system';
 }
 
 function groupStarts(messages: readonly Message[]): number[] {

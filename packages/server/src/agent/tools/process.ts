@@ -27,7 +27,7 @@ export function createProcess(call: SandboxCall, maxTimeoutS: number): Tool {
 }
 
 function lostInRestart(calls: readonly PastCall[]): string | undefined {
-  const lost = runningProcesses(calls).map(({ id, command }) => `${id} (${oneLine(command).slice(0, 100)})`);
+  const lost = runningProcesses(calls);
   if (lost.length === 0) return undefined;
   return `[The server was restarted. Processes in the background have not survived that: ${lost.join(', ')}. Start again what is still needed. Files, and the state of stateful commands, are kept.]`;
 }

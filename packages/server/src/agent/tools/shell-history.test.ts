@@ -1,6 +1,7 @@
 /** A gated command is gated however it reaches a shell: by what an earlier call left, or through its standard input. */
 import { describe, expect, test } from 'vitest';
 import { createGate, type Verdict } from '../approvals/gate.ts';
+import { forkNotice } from './fork-notice.ts';
 import { createProcess } from './process.ts';
 import { createTerminal } from './terminal.ts';
 import type { PastCall, Tool } from './tool.ts';
@@ -17,6 +18,7 @@ interface Call {
   args: Record<string, unknown>;
   failed?: boolean;
   output?: string;
+  isInherited?: boolean;
 }
 
 const stateful = (command: string, failed = false): Call => ({
@@ -35,17 +37,16 @@ const write = (data: string, failed = false): Call => ({
   failed,
 });
 
+const inherited = (call: Call): Call => ({ ...call, isInherited: true });
+
+function toPastCall({ tool, args, failed = false, output = '', isInherited = false }: Call): PastCall {
+  return { tool, arguments: JSON.stringify(args), failed, output, isInherited };
+}
+
 /** The verdict on the last of these calls, after the others. */
 function judge(calls: readonly Call[], isolated = true): Verdict & { command?: string } {
   const last = calls.at(-1) as Call;
-  const before = calls.slice(0, -1).map(
-    ({ tool, args, failed = false, output = '' }): PastCall => ({
-      tool,
-      arguments: JSON.stringify(args),
-      failed,
-      output,
-    }),
-  );
+  const before = calls.slice(0, -1).map(toPastCall);
   const prepared = (tools[last.tool] as Tool).prepare(last.args, () => before);
   const gate = createGate({ isolated, whenIsolated: 'ask', whenUnisolated: 'ask' });
   return { ...gate(prepared), ...(prepared.command === undefined ? {} : { command: prepared.command }) };
@@ -170,15 +171,7 @@ describe('a write', () => {
 });
 
 test('a restart is told of what it has cost, and of nothing that had ended', () => {
-  const lost = (...calls: Call[]) =>
-    tools.process?.lostInRestart?.(
-      calls.map(({ tool, args, failed = false, output = '' }) => ({
-        tool,
-        arguments: JSON.stringify(args),
-        failed,
-        output,
-      })),
-    );
+  const lost = (...calls: Call[]) => tools.process?.lostInRestart?.(calls.map(toPastCall));
   expect(lost(stateful('cd /'))).toBeUndefined();
   expect(lost(start('npm run dev'))).toContain(`${ID} (npm run dev)`);
   const polled = { tool: 'process', args: { action: 'poll', id: ID } };
@@ -187,4 +180,30 @@ test('a restart is told of what it has cost, and of nothing that had ended', () 
   );
   expect(lost(start('make'), { ...polled, output: `${ID} exited with code 0 after 9.0 s.` })).toBeUndefined();
   expect(lost(start('make'), { ...polled, output: `${ID} was killed after 9.0 s.` })).toBeUndefined();
+});
+
+describe('in a fork, the calls of the other run', () => {
+  test('left nothing in the shell: a command means what it says', () => {
+    const defined = stateful('cat() { "$@"; }');
+    expect(judge([defined, stateful('cat rm build -rf')])).toMatchObject({ kind: 'ask' });
+    expect(judge([inherited(defined), stateful('cat rm build -rf')])).toMatchObject({ kind: 'allow' });
+  });
+
+  test('started no process here: input for one is input for a shell, and a restart ends none', () => {
+    expect(judge([start('cat'), write('hello\n')])).toMatchObject({ kind: 'allow' });
+    expect(judge([inherited(start('cat')), write('hello\n')])).toMatchObject({ kind: 'ask' });
+    const calls = [inherited(start('npm run dev'))].map(toPastCall);
+    expect(tools.process?.lostInRestart?.(calls)).toBeUndefined();
+  });
+
+  test('leave something to tell the model if they used the sandbox, each fork what it lacks itself', () => {
+    const notice = (...calls: Call[]) => forkNotice(calls.map(toPastCall));
+    expect(notice({ tool: 'todo', args: {} })).toBeUndefined();
+    expect(notice(stateful('cd /usr'))).toMatch(/sandbox of its own.+\/tmp.+the shell remembered/);
+    expect(notice(stateful('cd /usr'))).not.toContain('processes');
+    expect(notice(start('npm run dev'))).toContain(`do not run here: ${ID} (npm run dev).`);
+    expect(notice(inherited(start('npm run dev')))).toBeUndefined();
+    const ofClient = { ...toPastCall(start('npm run dev')), ofClient: true };
+    expect(forkNotice([ofClient])).toBeUndefined();
+  });
 });

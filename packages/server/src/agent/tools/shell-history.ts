@@ -3,14 +3,20 @@
  * program that an earlier call started. Neither can be judged from its own text alone: `f` may be a function that an
  * earlier command defined, and `y` goes to whatever waits for it. Everything needed is in the conversation, so it
  * survives whatever the run survives.
+ *
+ * A fork has a shell and processes of its own. The calls that it has inherited say nothing about them, so they do not
+ * count here: a function that the other run defined does not exist in this one.
  */
 import { inputOf } from '@talaria/sandbox/tools';
+import { oneLine } from './one-line.ts';
 import type { PastCall, PreparedCall } from './tool.ts';
 
 type Judged = NonNullable<PreparedCall['judged']>;
 
 /** How much of earlier input to a process is read; a longer statement is judged by its end. */
 const INPUT_CHARS = 100_000;
+/** How much of a command is enough to recognise it. */
+const COMMAND_CHARS = 100;
 /** Assumed for a process that no known call of this run started. */
 const UNKNOWN_PROCESS = 'bash';
 
@@ -25,7 +31,7 @@ interface TerminalArguments {
  * is judged with it and without it.
  */
 export function judgeStateful(command: string, before: readonly PastCall[]): Judged {
-  const stateful = before
+  const stateful = ownCalls(before)
     .map((call) => ({ failed: call.failed, args: terminalArguments(call) }))
     .filter(({ args }) => args?.stateful === true && args.background !== true)
     .map(({ failed, args }) => ({ failed, command: args?.command ?? '' }));
@@ -44,8 +50,9 @@ export function judgeInput(
   data: string,
   before: readonly PastCall[],
 ): { command: string; judged: Judged } {
-  const program = programOf(id, before);
-  const earlier = before.map((call) => (call.failed ? '' : writtenTo(id, call))).join('');
+  const own = ownCalls(before);
+  const program = programOf(id, own);
+  const earlier = own.map((call) => (call.failed ? '' : writtenTo(id, call))).join('');
   const recent = earlier.slice(-INPUT_CHARS);
   // A statement ends with a semicolon or a line end: what came before that was judged already.
   const statement = recent.slice(recent.lastIndexOf(';') + 1) + data;
@@ -56,17 +63,28 @@ export function judgeInput(
   };
 }
 
-/** Background processes that no answer reports as ended, with their commands. */
-export function runningProcesses(calls: readonly PastCall[]): { id: string; command: string }[] {
-  const started = calls.flatMap((call) => {
+/** Background processes that no answer reports as ended, each with the beginning of its command. */
+export function runningProcesses(calls: readonly PastCall[]): string[] {
+  const own = ownCalls(calls);
+  const started = own.flatMap((call) => {
     const args = terminalArguments(call);
     const id = args?.background === true ? /\bproc_\w+/.exec(call.output)?.[0] : undefined;
     return args && id ? [{ id, command: args.command }] : [];
   });
-  return started.filter(({ id }) => {
+  const running = started.filter(({ id }) => {
     const ended = new RegExp(`^${id} (exited|was killed|was ended|could not be started)`, 'm');
-    return !calls.some(({ output }) => ended.test(output));
+    return !own.some(({ output }) => ended.test(output));
   });
+  return running.map(({ id, command }) => `${id} (${oneLine(command).slice(0, COMMAND_CHARS)})`);
+}
+
+/** Whether the run has used its shell. */
+export function usesShell(calls: readonly PastCall[]): boolean {
+  return ownCalls(calls).some((call) => terminalArguments(call) !== undefined);
+}
+
+function ownCalls(calls: readonly PastCall[]): readonly PastCall[] {
+  return calls.filter(({ isInherited }) => isInherited !== true);
 }
 
 function programOf(id: string, before: readonly PastCall[]): string {

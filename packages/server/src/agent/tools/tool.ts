@@ -38,6 +38,8 @@ export interface PastCall {
   tool: string;
   /** Whether the client had a tool of this name then. It may have other tools by now. */
   ofClient?: boolean;
+  /** Whether another run made it, which this one is a fork of: its processes and its shell are not those of this run. */
+  isInherited?: boolean;
   /** As the model wrote them. */
   arguments: string;
   /** False also while it has no outcome yet. */
