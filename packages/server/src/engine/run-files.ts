@@ -95,7 +95,8 @@ export class FilesOfRun {
   async inherit(): Promise<void> {
     const { request, isPrepared, checkpoint, steps } = this.#progress;
     if (isPrepared || checkpoint !== undefined || steps > 0) return;
-    const found = request?.inherited?.files ?? (await this.#filesOfSession());
+    const isFork = request?.forked_from !== undefined;
+    const found = isFork ? request.inherited?.files : await this.#filesOfSession();
     if (found === undefined) return;
     // What the sandbox knows of the other workspace, and what the other run has stored, says nothing about this one.
     const { capture_id, ...kept } = found;

@@ -29,7 +29,7 @@ import type { Post } from './posts.ts';
 import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { NewResponse, Responses } from './responses.ts';
 import type { StoredRun } from './run-state.ts';
-import type { Sessions, Turn } from './sessions.ts';
+import type { SessionOfRun, Sessions, Turn } from './sessions.ts';
 
 export interface NewRun {
   runId: string;
@@ -45,6 +45,8 @@ export interface NewRun {
   job?: JobFiring | undefined;
   /** The blobs it needs until it is evicted; see contents.ts for when the run is refused. */
   blobs?: readonly HeldBlob[] | undefined;
+  /** For a fork whose session, which is new, begins as that of another run; see sessions.ts. */
+  sessionFork?: SessionOfRun | undefined;
 }
 
 /** The same key and body return the same run, until `keptMs` (a day) after its end. */
@@ -52,6 +54,14 @@ export interface IdempotencyKey {
   key: string;
   bodyHash: string;
   keptMs?: number | undefined;
+}
+
+/** What an idempotency key stands for. */
+export interface KnownKey {
+  runId: string;
+  bodyHash: string;
+  /** The status of the run now, or when it was evicted. */
+  status: RunStatus;
 }
 
 export interface CreateLimits {
@@ -163,6 +173,8 @@ export interface Journal {
   /** Only in a store that several servers share. */
   readonly peers?: Peers;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
+  /** Undefined for a key that was not used, or that has expired. */
+  findKey(owner: string, key: string): Promise<KnownKey | undefined>;
   getRun(runId: string): Promise<StoredRun | undefined>;
   /** Newest first. */
   listRuns(filter: RunFilter): Promise<RunPage>;

@@ -16,6 +16,12 @@ export function withTerms(request: RunRequest, terms: RunTerms): RunRequest {
   return { ...rest, ...terms };
 }
 
+/** The instructions of a run in a session with this prompt; undefined for none. */
+export function withSessionPrompt(prompt: string | undefined, own: string | undefined): string | undefined {
+  const told = [prompt, own].filter((text) => text !== undefined);
+  return told.length === 0 ? undefined : told.join('\n\n');
+}
+
 /** The terms in a whole log. */
 export function termsIn(log: readonly LogRecord[]): RunTerms {
   let terms: RunTerms = {};

@@ -14,6 +14,9 @@
  *   in an ended session reopens it.
  * - It keeps the files of its last run that has ended (`files`), from the transaction of the record that ended it. A fork begins
  *   with the same. They are deleted with it.
+ * - The session of a run's fork (`NewRun.sessionFork`) is made in the transaction that creates the fork. It has the first
+ *   `upTo` messages of the session that the run is in, and what a fork of that session has. If that session was deleted,
+ *   the fork is refused with `session_not_found`, or begins with an empty session if it needs none of the messages.
  * - When a session is deleted, its runs stop being anyone's previous turn, and its grants end: a later session of that
  *   name knows nothing of it.
  */
@@ -133,6 +136,12 @@ export interface NewFork {
   upTo?: number | undefined;
   /** Without it, that of the original session. */
   title?: string | null | undefined;
+}
+
+/** The beginning of the session that a run is in. */
+export interface SessionOfRun {
+  runId: string;
+  upTo: number;
 }
 
 export interface Sessions {

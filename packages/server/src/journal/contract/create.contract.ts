@@ -36,6 +36,18 @@ export function createContract(subject: Subject): void {
     expect(claim?.run.state.traceparent).toBe(traceparent);
   });
 
+  it('keeps with its state which event of which run it was forked from', async () => {
+    const from = { run_id: createRunId(), seq: 4 };
+    const run = newRun({
+      request: { prompt: 'do it', session_named: false, forked_from: { ...from, pos: 9 } },
+    });
+    await create(run);
+    expect((await subject.journal.getRun(run.runId))?.state).toEqual({ ...INITIAL_STATE, forked_from: from });
+    expect(await subject.journal.readLog(run.runId, -1)).toMatchObject([
+      { private: { forked_from: { ...from, pos: 9 } } },
+    ]);
+  });
+
   it('stores the run with its request, without an event or an owner', async () => {
     const run = newRun({
       sessionId: 's',
@@ -143,6 +155,27 @@ export function createContract(subject: Subject): void {
     expect(await create(keyed())).toEqual({ kind: 'replayed', runId, status: 'failed' });
     const journal = await subject.reopen();
     expect(await journal.createRun(keyed(), NO_LIMIT)).toEqual({ kind: 'replayed', runId, status: 'failed' });
+  });
+
+  it('finds the run that a key stands for, also after its eviction, and for its owner only', async () => {
+    const { journal } = subject;
+    const idempotency = { key: 'k', bodyHash: 'body' };
+    expect(await journal.findKey('ada', 'k')).toBeUndefined();
+    const runId = await finishedRun(journal, { idempotency }, failed());
+    const known = { runId, bodyHash: 'body', status: 'failed' };
+    expect(await journal.findKey('ada', 'k')).toEqual(known);
+    await evictExpired(journal, 0, 10);
+    expect(await journal.findKey('ada', 'k')).toEqual(known);
+    expect(await journal.findKey('bob', 'k')).toBeUndefined();
+  });
+
+  itTimed('does not find a key that has expired', async () => {
+    const { journal, clock } = subject;
+    await finishedRun(journal, { idempotency: { key: 'k', bodyHash: 'body' } });
+    clock.advance(DAY_MS - 1);
+    expect(await journal.findKey('ada', 'k')).toBeDefined();
+    clock.advance(1);
+    expect(await journal.findKey('ada', 'k')).toBeUndefined();
   });
 
   itTimed.each([

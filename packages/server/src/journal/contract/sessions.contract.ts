@@ -1,4 +1,5 @@
 /** Sessions: transcripts that outlive their runs (sessions.ts). */
+import { createRunId } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import { LeaseLostError, type NewRun } from '../journal.ts';
@@ -13,6 +14,7 @@ import {
   evictExpired,
   failed,
   finishedRun,
+  LEASE_MS,
   NO_LIMIT,
   newRun,
 } from '../testing/records.ts';
@@ -300,6 +302,85 @@ export function sessionsContract(subject: Subject): void {
       await expect(fork('unknown', 'f')).rejects.toMatchObject({ code: 'session_not_found' });
       await expect(fork('s', 'f', 'bob')).rejects.toMatchObject({ code: 'session_not_found' });
       expect((await list()).sort()).toEqual(['s', 'taken']);
+    });
+  });
+
+  describe("the session of a run's fork", () => {
+    const fork = async (of: string, upTo: number, owner = 'ada') => {
+      const runId = createRunId();
+      const request = { prompt: 'again', session_named: true };
+      const run = { runId, owner, sessionId: runId, request, sessionFork: { runId: of, upTo } };
+      return { runId, outcome: await subject.journal.createRun(run, NO_LIMIT) };
+    };
+
+    it('begins with the first messages of the session that the run is in, and develops on its own', async () => {
+      const { sessions } = subject.journal;
+      await sessions.create({
+        owner: 'ada',
+        sessionId: 's',
+        title: 'Greetings',
+        systemPrompt: 'Be brief.',
+        source: null,
+        model: null,
+      });
+      await addTurn(turn('a', 'b'));
+      const second = await addTurn(turn('c'));
+      const { runId, outcome } = await fork(second, 2);
+      expect(outcome).toEqual({ kind: 'created' });
+      expect(await get(runId)).toMatchObject({
+        nextPos: 2,
+        turns: 1,
+        forkedFrom: 's',
+        title: 'Greetings',
+        systemPrompt: 'Be brief.',
+        lastRunId: runId,
+      });
+      const [claim] = await subject.journal.claim('worker', LEASE_MS, 1);
+      await subject.journal.append(claim!, [completed()], { turn: turn('d') });
+      expect(await texts(runId)).toEqual(['a', 'b', 'd']);
+      expect(await texts('s')).toEqual(['a', 'b', 'c']);
+    });
+
+    it('is made while the run is unfinished, and outlives it', async () => {
+      const { journal } = subject;
+      await addTurn(turn('a'));
+      const claim = await claimedRun(journal, { sessionId: 's' });
+      const { runId } = await fork(claim.runId, 1);
+      await journal.append(claim, [failed()]);
+      await evictExpired(journal, 0, 10);
+      await journal.sessions.delete('ada', 's');
+      expect(await texts(runId)).toEqual(['a']);
+    });
+
+    it('does not exist when the fork was refused', async () => {
+      const { journal } = subject;
+      const source = await addTurn(turn('a'));
+      const [runId, request] = [createRunId(), { prompt: 'again', session_named: true }];
+      const run = { runId, owner: 'ada', sessionId: runId, request, sessionFork: { runId: source, upTo: 1 } };
+      await journal.createRun(run, { maxQueued: 0, ownerShare: 0 });
+      expect(await list()).toEqual(['s']);
+    });
+
+    it('has nothing of a later session of the same name', async () => {
+      const { journal } = subject;
+      const source = await addTurn(turn('a'));
+      await journal.sessions.delete('ada', 's');
+      const session = { owner: 'ada', sessionId: 's', title: 'Other', systemPrompt: 'x', source: null };
+      await journal.sessions.create({ ...session, model: null });
+      await addTurn(turn('secret'));
+      await expect(fork(source, 1)).rejects.toMatchObject({ code: 'session_not_found' });
+      const { runId } = await fork(source, 0);
+      expect(await get(runId)).toMatchObject({
+        nextPos: 0,
+        title: null,
+        systemPrompt: null,
+        forkedFrom: null,
+      });
+    });
+
+    it("has nothing of another owner's session", async () => {
+      const source = await addTurn(turn('a'), { owner: 'bob' });
+      await expect(fork(source, 1)).rejects.toMatchObject({ code: 'session_not_found' });
     });
   });
 

@@ -17,7 +17,7 @@ import { admitsRun, beginJob } from './jobs.ts';
 import { subscribe } from './outbox.ts';
 import { addResponse, sessionOf } from './responses.ts';
 import { roomElsewhere } from './servers.ts';
-import { useSession } from './sessions.ts';
+import { forkSessionForRun, useSession } from './sessions.ts';
 
 export interface Create {
   run: NewRun;
@@ -77,6 +77,7 @@ async function create(tx: Transaction, run: NewRun, excess: number): Promise<Cre
   const { blobs = [] } = run;
   await lockBlobs(tx, blobs);
   const sessionId = await sessionOf(tx, run);
+  await forkSessionForRun(tx, run);
   addReferences(tx, runHolder(run.runId), blobs);
   const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: tx.now } as const;
   const state = foldRecord(INITIAL_STATE, accepted);

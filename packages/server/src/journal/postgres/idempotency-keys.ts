@@ -4,7 +4,7 @@
  * finds the key taken.
  */
 import type { RunStatus } from '@talaria/protocol';
-import type { NewRun } from '../journal.ts';
+import type { KnownKey, NewRun } from '../journal.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
 const KEPT_MS = 24 * 3600 * 1000;
@@ -80,6 +80,17 @@ export class TakenKeys {
     this.#rows.delete(name);
     tx.send('DELETE FROM idempotency WHERE run_id = $1', [run.runId]);
   }
+}
+
+export async function findKey(database: Database, owner: string, key: string): Promise<KnownKey | undefined> {
+  const [row] = await database.rowsByClock<Omit<KeyRow, 'owner' | 'key'>>(
+    ASKED,
+    `SELECT i.body_hash, i.run_id, coalesce(r.status, i.status) AS status
+       FROM idempotency i LEFT JOIN runs r ON r.run_id = i.run_id
+      WHERE i.owner = $2 AND i.key = $3 AND (i.expires_at IS NULL OR i.expires_at > ${NOW})`,
+    [owner, key],
+  );
+  return row && { runId: row.run_id, bodyHash: row.body_hash, status: row.status ?? 'completed' };
 }
 
 export function keysOfEndedRuns(tx: Transaction, runIds: readonly string[], at: number): void {

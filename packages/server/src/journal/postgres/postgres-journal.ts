@@ -13,6 +13,7 @@ import type {
   CreateLimits,
   CreateOutcome,
   Journal,
+  KnownKey,
   Lease,
   NewRun,
   QueueDepth,
@@ -49,7 +50,7 @@ import {
 } from './database.ts';
 import { PostgresFiles } from './files.ts';
 import { type Answer, GroupCommit } from './group-commit.ts';
-import { keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
+import { findKey, keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
 import { LastKnown } from './last-known.ts';
 import { clearLeftovers, leave } from './leftovers.ts';
@@ -176,6 +177,10 @@ export class PostgresJournal implements Journal {
       this.#announcements.changes();
     }
     return outcome;
+  }
+
+  findKey(owner: string, key: string): Promise<KnownKey | undefined> {
+    return findKey(this.#database, owner, key);
   }
 
   getRun(runId: string): Promise<StoredRun | undefined> {

@@ -217,6 +217,7 @@ async function workOnRuns(journal: PostgresJournal): Promise<void> {
   const idempotency = { key: createRunId(), bodyHash: 'b' };
   const runId = await create(journal, { idempotency, webhook });
   await create(journal, { idempotency });
+  await journal.findKey(OWNER, idempotency.key);
   await create(journal, { idempotency: { key: createRunId(), bodyHash: 'b' } }, 0);
   const claimed = await claim(journal, runId);
   await journal.renew('w', [claimed], LEASE_MS);
@@ -243,7 +244,9 @@ async function finish(journal: PostgresJournal, runId: string, lease?: Lease): P
 async function useSessions(journal: PostgresJournal): Promise<void> {
   const { sessions } = journal;
   const [name, fork] = [createRunId(), createRunId()];
-  await finish(journal, await create(journal, { sessionId: name }));
+  const runId = await create(journal, { sessionId: name });
+  await finish(journal, runId);
+  await create(journal, { sessionId: createRunId(), sessionFork: { runId, upTo: 1 } });
   await sessions.get(OWNER, name);
   const { next } = await sessions.list({ owner: OWNER, limit: 3 });
   await sessions.list({ owner: OWNER, limit: 3, after: next });

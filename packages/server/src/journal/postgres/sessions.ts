@@ -6,6 +6,7 @@ import { TalariaError } from '@talaria/protocol';
 import type { KeptSessionFiles, SessionFiles } from '../checkpoints.ts';
 import { type Holder, runHolder, sessionHolder } from '../contents.ts';
 import type { Cursors } from '../cursors.ts';
+import type { NewRun } from '../journal.ts';
 import {
   changedColumns,
   IS_TOOL_RESULT,
@@ -189,6 +190,25 @@ async function shareFiles(tx: Transaction, source: SessionRow, n: number, holder
      SELECT $1, blob_id FROM (SELECT blob_id FROM blob_refs WHERE holder = $2 FOR KEY SHARE) shared`,
     [holder, sessionHolder(source.owner, source.session_id)],
   );
+}
+
+/** The session of a run's fork, if it has one of its own. */
+export async function forkSessionForRun(
+  tx: Transaction,
+  { owner, sessionId, sessionFork }: NewRun,
+): Promise<void> {
+  if (sessionFork === undefined) return;
+  const { runId, upTo } = sessionFork;
+  const [from] = await tx.rows<Pick<SessionRow, 'session_id'>>(
+    `SELECT s.session_id FROM runs r JOIN sessions s ON s.owner = r.owner AND s.session_id = r.session_id
+      WHERE r.run_id = $1 AND r.owner = $2 FOR KEY SHARE OF s`,
+    [runId, owner],
+  );
+  // Read under the lock: a later session of the same name is not the one that the run is in.
+  const [gone] = await tx.rows('SELECT 1 FROM runs WHERE run_id = $1 AND session_gone', [runId]);
+  if (from !== undefined && gone === undefined) {
+    await forkSession(tx, { owner, from: from.session_id, into: sessionId, upTo });
+  } else if (upTo > 0) throw new TalariaError('session_not_found');
 }
 
 export class PostgresSessions implements Sessions {

@@ -3,7 +3,7 @@
  * itself is evicted by then.
  */
 import type { RunStatus } from '@talaria/protocol';
-import type { IdempotencyKey } from '../journal.ts';
+import type { IdempotencyKey, KnownKey } from '../journal.ts';
 import type { Statements } from './statements.ts';
 
 const KEPT_MS = 24 * 3600 * 1000;
@@ -12,13 +12,6 @@ interface KeyRow {
   body_hash: string;
   run_id: string;
   status: RunStatus | null;
-}
-
-export interface KnownKey {
-  bodyHash: string;
-  runId: string;
-  /** The status of the run now, or when it was evicted. */
-  status: RunStatus;
 }
 
 export class IdempotencyKeys {

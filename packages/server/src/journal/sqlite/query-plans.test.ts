@@ -73,6 +73,7 @@ const listAfter = (filter: object) => () => {
 describe('every query finds its rows by an index', () => {
   it.each<[string, () => unknown, RegExp]>([
     ['getRun', () => reader.getRun('run_1'), /run_id=\?/],
+    ['findKey', () => reader.findKey('ada', 'k', 5), /i USING PRIMARY KEY \(owner=\? AND key=\?\)/],
     ['listRuns', list({}), /runs_by_owner \(owner=\?\)/],
     ['listRuns, next page', listAfter({}), /runs_by_owner \(owner=\? AND n<\?\)/],
     [
@@ -242,11 +243,13 @@ describe('every query finds its rows by an index', () => {
 
   it('all writes of a session that is created, used, changed, forked, deleted and swept do', () => {
     const plans = plansOf(() => {
-      writer.createRun(newRun({ sessionId: 's' }), NO_LIMIT, 1);
+      writer.createRun(newRun({ sessionId: 's', runId: 'run_1' }), NO_LIMIT, 1);
       const [claim] = writer.claim('w', LEASE_MS, 1, 1).claims;
       const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
       writer.append(claim!, [completed()], { turn }, 2);
       writer.sessions.fork({ owner: 'ada', from: 's', into: 'f' }, 3);
+      const sessionFork = { runId: 'run_1', upTo: 1 };
+      writer.createRun(newRun({ runId: 'run_2', sessionId: 'run_2', sessionFork }), NO_LIMIT, 3);
       const session = { owner: 'ada', title: 'a', systemPrompt: null, source: null, model: null };
       writer.sessions.create({ ...session, sessionId: 'c' }, 3);
       writer.sessions.update('ada', 'c', { title: 'b', pinned: true }, 4);

@@ -7,13 +7,14 @@ import { TalariaError } from '@talaria/protocol';
 import { FEED_CURSOR } from '../changes.ts';
 import type { CheckpointRecord } from '../checkpoints.ts';
 import { Cursors } from '../cursors.ts';
-import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
+import type { KnownKey, RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import { type RecordRow, type RunRow, toCheckpoints, toLogRecord, toStoredRun } from '../rows.ts';
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import { ApprovalsReader } from './approvals-reader.ts';
 import { ChangesReader } from './changes-reader.ts';
+import { IdempotencyKeys } from './idempotency-keys.ts';
 import { JobsReader } from './jobs-reader.ts';
 import { OutboxReader } from './outbox-reader.ts';
 import { ResponsesReader } from './responses-reader.ts';
@@ -30,6 +31,7 @@ export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #statement: Statements;
   readonly #cursors: Cursors;
+  readonly #keys: IdempotencyKeys;
   readonly sessions: SessionsReader;
   readonly outbox: OutboxReader;
   readonly conversations: ConversationsReader;
@@ -45,6 +47,7 @@ export class SqliteReader {
     this.#statement = statementsOf(this.#db);
     const [key] = this.#all<{ value: Uint8Array }>("SELECT value FROM keys WHERE name = 'cursors'");
     this.#cursors = new Cursors(key!.value);
+    this.#keys = new IdempotencyKeys(this.#statement);
     this.jobs = new JobsReader(this.#statement);
     this.approvals = new ApprovalsReader(this.#statement, {
       decisions: new Cursors(key!.value, 'decisions'),
@@ -61,6 +64,10 @@ export class SqliteReader {
 
   close(): void {
     this.#db.close();
+  }
+
+  findKey(owner: string, key: string, now: number): KnownKey | undefined {
+    return this.#keys.find(owner, key, now);
   }
 
   getRun(runId: string): StoredRun | undefined {

@@ -5,6 +5,7 @@
 import { TalariaError } from '@talaria/protocol';
 import type { KeptSessionFiles } from '../checkpoints.ts';
 import { runHolder, sessionHolder } from '../contents.ts';
+import type { NewRun } from '../journal.ts';
 import {
   changedColumns,
   IS_TOOL_RESULT,
@@ -190,6 +191,19 @@ export class SessionsWriter {
       this.#contents.share(sessionHolder(owner, from), sessionHolder(owner, into));
     }
     return toStoredSession(this.#existing(owner, into));
+  }
+
+  /** The session of a run's fork, if it has one of its own. */
+  forkForRun({ owner, sessionId, sessionFork }: NewRun, now: number): void {
+    if (sessionFork === undefined) return;
+    const { runId, upTo } = sessionFork;
+    // A later session of the same name is not the one that the run is in.
+    const from = this.#statement(
+      `SELECT s.session_id FROM runs r JOIN sessions s ON s.owner = r.owner AND s.session_id = r.session_id
+        WHERE r.run_id = ? AND r.owner = ? AND r.session_gone = 0`,
+    ).get<Pick<SessionRow, 'session_id'>>(runId, owner);
+    if (from !== undefined) this.fork({ owner, from: from.session_id, into: sessionId, upTo }, now);
+    else if (upTo > 0) throw new TalariaError('session_not_found');
   }
 
   delete(owner: string, sessionId: string): void {

@@ -12,6 +12,7 @@ import type {
   CreateLimits,
   CreateOutcome,
   Journal,
+  KnownKey,
   Lease,
   NewRun,
   QueueDepth,
@@ -72,6 +73,7 @@ export class SqliteJournal implements Journal {
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
+  readonly #now: () => number;
   readonly #report: Report;
   readonly #wakeups = new Wakeups();
 
@@ -101,6 +103,7 @@ export class SqliteJournal implements Journal {
     this.#writer = writer;
     this.#reader = reader;
     this.#lock = lock;
+    this.#now = now;
     this.sessions = new SqliteSessions(writer, reader.sessions);
     this.outbox = new SqliteOutbox(writer, reader.outbox, this.#wakeups, now);
     this.conversations = new SqliteConversations(writer, reader.conversations);
@@ -120,6 +123,10 @@ export class SqliteJournal implements Journal {
       this.#wakeups.wakeChanges();
     }
     return outcome;
+  }
+
+  async findKey(owner: string, key: string): Promise<KnownKey | undefined> {
+    return this.#reader.findKey(owner, key, this.#now());
   }
 
   async getRun(runId: string): Promise<StoredRun | undefined> {

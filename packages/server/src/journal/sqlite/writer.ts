@@ -99,6 +99,7 @@ export class SqliteWriter {
     if (excess > 0) return { kind: 'queue_full', excess };
     this.contents.hold(runHolder(run.runId), run.blobs ?? [], now);
     const sessionId = this.responses.sessionOf(run, now);
+    this.sessions.forkForRun(run, now);
     const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: now } as const;
     const state = foldRecord(INITIAL_STATE, accepted);
     const { lastInsertRowid } = this.#run(
