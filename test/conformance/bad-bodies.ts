@@ -144,7 +144,7 @@ export function describeBadBodies(target: GetTarget): void {
       await expectNothingHappened();
     });
 
-    it.each(['stop', 'approval', 'steer'])(
+    it.each(['stop', 'approval', 'steer', 'fork'])(
       'to %s of an unknown run is 404, whatever its size',
       async (route) => {
         const { baseUrl } = target();

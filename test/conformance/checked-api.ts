@@ -33,6 +33,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['GET', new RegExp(`^/v1/runs/${ID}/artifacts$`), schemas.ArtifactListSchema],
   ['PUT', new RegExp(`^/v1/runs/${ID}/artifacts/content$`), schemas.WrittenArtifactSchema],
   ['DELETE', new RegExp(`^/v1/runs/${ID}/artifacts/content$`), schemas.ArtifactRemovedSchema],
+  ['POST', new RegExp(`^/v1/runs/${ID}/fork$`), schemas.RunCreatedSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/stop$`), schemas.RunStopSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/approval$`), schemas.RunApprovalResponseSchema],
   ['POST', new RegExp(`^/v1/runs/${ID}/steer$`), schemas.RunSteerSchema],
@@ -98,7 +99,8 @@ export class CheckedApi extends Api {
   }
 
   #noteRun(what: string, { status, body }: Answer<unknown>): void {
-    if (what !== 'POST /v1/runs' || status !== 202) return;
+    const starts = /^POST \/v1\/runs(\/[^/]+\/fork)?$/.test(what);
+    if (!starts || status !== 202) return;
     started.push({ api: this, runId: (body as { run_id: string }).run_id });
   }
 }

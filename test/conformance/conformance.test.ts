@@ -42,6 +42,7 @@ import { describeEventStream, describeKeepalive } from './event-stream.ts';
 import { describeEveryAnswer, gatherDifferences } from './every-answer.ts';
 import { describeFeed, describeFeedOwnership } from './feed.ts';
 import { describeFileOwnership, describeFiles } from './files.ts';
+import { describeFork } from './fork.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeJobOwnership, describeJobs } from './jobs.ts';
 import { describeList } from './list.ts';
@@ -92,6 +93,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Approvals', [describeApprovals, describeApprovalLists]],
     ['Steering', [describeSteer]],
     ['Tools of the client', [describeClientTools]],
+    ['Forking', [describeFork]],
     ['Listing runs', [describeList]],
     ['The feed of runs', [describeFeed]],
     ['Artifacts', [describeArtifacts, describeArtifactWrites, describeWorkspace]],

@@ -23,6 +23,7 @@ export const ROUTES: [string, string][] = [
   ['GET', '/v1/runs'],
   ['GET', '/v1/runs/{run_id}'],
   ['GET', '/v1/runs/{run_id}/events'],
+  ['POST', '/v1/runs/{run_id}/fork'],
   ['POST', '/v1/runs/{run_id}/stop'],
   ['POST', '/v1/runs/{run_id}/approval'],
   ['POST', '/v1/runs/{run_id}/steer'],

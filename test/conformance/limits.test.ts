@@ -21,6 +21,7 @@ it('a full queue is 429 with a true Retry-After; a replay, reads, stop and appro
   const refused = await api.post('/v1/runs', { input: 'one too many' });
   expectError(refused, { status: 429, code: 'rate_limit_exceeded' });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expectError(await api.post(`/v1/runs/${waiting.runId}/fork`), { status: 429, code: 'rate_limit_exceeded' });
   expect((await api.list()).data).toHaveLength(2);
 
   const replay = await api.post('/v1/runs', body, headers);
@@ -50,6 +51,10 @@ it('a server that shuts down accepts no new run, but answers reads, streams, app
   expectError(refused, { status: 503, code: 'gateway_draining' });
   expect(refused.headers.get('retry-after')).toBe('1');
   expectError(await api.request('POST', '/v1/runs', { raw: 'not json' }), {
+    status: 503,
+    code: 'gateway_draining',
+  });
+  expectError(await api.request('POST', `/v1/runs/${held.runId}/fork`, { raw: 'not json' }), {
     status: 503,
     code: 'gateway_draining',
   });

@@ -73,7 +73,6 @@ export const API_ERRORS = {
   ),
   previous_response_not_found: refused(404, 'Previous response not found'),
   previous_response_not_completed: refused(409, 'The previous response has not completed'),
-  checkpoint_gone: refused(409, 'The files were not kept at that point'),
   invalid_cursor: refused(400, 'The cursor cannot be served'),
   invalid_approval_choice: refused(400, "'choice' must be one of once, session, always, deny"),
   invalid_approval_request: refused(400, "'request_id' must be the id of an approval request"),
@@ -88,6 +87,7 @@ export const API_ERRORS = {
     "'outputs' must be an array of objects with 'tool_call_id' and 'output'",
   ),
   grant_not_found: refused(404, 'There is no such grant'),
+  checkpoint_gone: refused(409, 'What the run was at that event is no longer kept'),
   call_not_found: refused(404, 'The run has no such tool call'),
   call_not_pending: refused(
     409,

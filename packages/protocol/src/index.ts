@@ -8,6 +8,7 @@ export * from './errors.ts';
 export * from './events.ts';
 export { invalid, parseObject } from './fields.ts';
 export type * from './files.ts';
+export * from './fork-request.ts';
 export type * from './inventory.ts';
 export * from './job-requests.ts';
 export type * from './jobs.ts';

@@ -346,17 +346,18 @@ export const CreateRunRequestSchema = Type.Object({
 
 export const ForkRunRequestSchema = Type.Object({
   at: Type.Optional(
-    Type.Integer({
-      minimum: 0,
+    Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
       description: 'The seq of the event to go back to; the last event by default',
     }),
   ),
   input: Type.Optional(
-    Type.Union([Type.String(), Type.Array(MessageSchema, { maxItems: 1 })], {
+    Type.Union([Type.String(), Type.Array(MessageSchema, { maxItems: 1 }), Type.Null()], {
       description: 'The next message of the user; required where the conversation ends with an answer',
     }),
   ),
-  instructions: Type.Optional(Type.String({ description: 'Instead of those of the run' })),
+  instructions: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], { description: 'Instead of those of the run' }),
+  ),
 });
 
 export const ToolOutputsRequestSchema = Type.Object({

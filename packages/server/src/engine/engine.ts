@@ -6,6 +6,7 @@ import {
   type ApprovalAnswer,
   type CreateRun,
   createRunId,
+  type ForkRun,
   type HistoryMessage,
   isRunId,
   isTerminalStatus,
@@ -32,6 +33,7 @@ import type { StoredJob } from '../journal/jobs.ts';
 import type {
   CreateLimits,
   CreateOutcome,
+  IdempotencyKey,
   Journal,
   NewRun,
   QueueDepth,
@@ -43,15 +45,17 @@ import type { Place } from '../journal/peers.ts';
 import type { LogRecord, RunRequest, RunTerms } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
 import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
+import { withSessionPrompt } from '../journal/run-terms.ts';
 import type { SessionRange } from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
-import type { ResolvedWorkspace } from '../setup/resolve-workspace.ts';
+import type { ResolveRequest } from '../setup/resolve-workspace.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { ApprovalLists } from './approval-lists.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
 import { hashJson } from './hash-json.ts';
 import type { QueuePace } from './pace.ts';
 import { RunFeed } from './run-feed.ts';
+import { RunForks } from './run-forks.ts';
 import { NO_WORK, type Workload } from './run-work.ts';
 import { SessionAccess } from './session-access.ts';
 import { shownInput } from './shown-input.ts';
@@ -100,11 +104,7 @@ export interface EngineOptions {
   findElsewhere?(runId: string): Promise<Place | undefined>;
   /** Which model settings clients may set. */
   clientSettings?: readonly ModelSettingName[];
-  /** Finds the files and directories that the request names; throws if one does not exist for this owner. */
-  resolveRequest(
-    owner: string,
-    request: Submission,
-  ): Promise<{ request: Submission; workspace: ResolvedWorkspace | undefined }>;
+  resolveRequest: ResolveRequest;
   /** The webhook for a run that asks for this one; throws if it is not allowed. */
   chooseWebhook(request: WebhookRequest | null | undefined): Webhook | undefined;
   /** How fast runs leave the queue. */
@@ -164,6 +164,7 @@ export class Engine {
   readonly #journal: Journal;
   readonly #report: Report;
   readonly #feeds: Feeds;
+  readonly #forks: RunForks;
   readonly #work: Workload;
   #draining = false;
 
@@ -181,6 +182,12 @@ export class Engine {
     this.approvals = new ApprovalLists(journal, options.modelName);
     this.feed = new RunFeed(journal.changes, options.modelName);
     this.#feeds = new Feeds(journal);
+    this.#forks = new RunForks({
+      journal,
+      contextTokens: options.contextTokens,
+      mask: secrets.mask,
+      resolveRequest: options.resolveRequest,
+    });
   }
 
   /** Whether the server is shutting down, so that clients should start their runs elsewhere. */
@@ -212,32 +219,49 @@ export class Engine {
       ...(workspace === undefined ? {} : { workspace: workspace.setup }),
       shown_input: shownInput(request.prompt, this.#options.secrets.mask),
     };
-    const outcome = await this.#create({
+    const created = await this.#accept({
       runId,
       owner,
       sessionId: request.sessionId ?? runId,
       request: { ...accepted, ...(traceparent === undefined ? {} : { traceparent }) },
       response: response && { ...response, responseId: toResponseId(runId) },
-      idempotency: idempotency && {
-        key: idempotency.key,
-        bodyHash: hashJson(idempotency.body),
-        keptMs: idempotency.keptMs,
-      },
+      idempotency: idempotency && toKey(idempotency),
       webhook: this.#options.chooseWebhook(request.webhook),
       blobs: workspace?.blobs,
     });
-    switch (outcome.kind) {
-      case 'created':
-        if (request.inline === true) await this.#stopAbandoned(owner, request.sessionId);
-        return { run_id: runId, status: 'started', replayed: false };
-      case 'replayed':
-        return { run_id: outcome.runId, status: outcome.status, replayed: true };
-      case 'conflict':
-        throw new TalariaError('idempotency_key_conflict');
-      case 'queue_full':
-        throw this.#queueFull(outcome.excess);
-      case 'job_changed':
-        throw new Error('A run without a job was refused because of its job');
+    if (request.inline === true && !created.replayed) await this.#stopAbandoned(owner, request.sessionId);
+    return created;
+  }
+
+  /**
+   * A new run that continues from an event of this one; see run-forks.ts. The same key returns the same fork even if the
+   * run could no longer be forked like this, because it has gone on since.
+   */
+  async fork(
+    owner: string,
+    sourceId: string,
+    asked: ForkRun,
+    idempotency?: Idempotency,
+    traceparent?: string,
+  ): Promise<RunCreated> {
+    const source = await this.#find(owner, sourceId);
+    const key = idempotency && toKey(idempotency);
+    const runId = createRunId();
+    try {
+      const { request, ...prepared } = await this.#forks.prepare(source, asked);
+      return await this.#accept({
+        ...prepared,
+        runId,
+        owner,
+        sessionId: runId,
+        request: { ...request, ...(traceparent === undefined ? {} : { traceparent }) },
+        idempotency: key,
+        webhook: this.#options.chooseWebhook(undefined),
+      });
+    } catch (error) {
+      const known = key && (await this.#journal.findKey(owner, key.key));
+      if (known === undefined || known.bodyHash !== key?.bodyHash) throw toForkRefusal(error, source);
+      return { run_id: known.runId, status: known.status, replayed: true };
     }
   }
 
@@ -447,9 +471,9 @@ export class Engine {
     const { instructions: own, clientTools, outputForm } = asked;
     checkForm(outputForm);
     const settings = this.allowedSettings(asked.settings);
-    const told = [sessionPrompt, own].filter((text) => text !== undefined);
+    const instructions = withSessionPrompt(sessionPrompt, own);
     return {
-      ...(told.length === 0 ? {} : { instructions: told.join('\n\n') }),
+      ...(instructions === undefined ? {} : { instructions }),
       ...(clientTools === undefined ? {} : { client_tools: clientTools }),
       ...(outputForm === undefined ? {} : { output_form: outputForm }),
       ...(settings === undefined ? {} : { settings }),
@@ -490,6 +514,23 @@ export class Engine {
 
   #queueFull(excess: number): TalariaError {
     return new TalariaError('rate_limit_exceeded', { retryAfterS: this.#options.pace.retryAfterS(excess) });
+  }
+
+  /** For a run without a job. */
+  async #accept(run: NewRun): Promise<RunCreated> {
+    const outcome = await this.#create(run);
+    switch (outcome.kind) {
+      case 'created':
+        return { run_id: run.runId, status: 'started', replayed: false };
+      case 'replayed':
+        return { run_id: outcome.runId, status: outcome.status, replayed: true };
+      case 'conflict':
+        throw new TalariaError('idempotency_key_conflict');
+      case 'queue_full':
+        throw this.#queueFull(outcome.excess);
+      case 'job_changed':
+        throw new Error('A run without a job was refused because of its job');
+    }
   }
 
   async #create(run: NewRun): Promise<CreateOutcome> {
@@ -546,6 +587,17 @@ export class Engine {
     }
     return run;
   }
+}
+
+function toKey({ key, body, keptMs }: Idempotency): IdempotencyKey {
+  return { key, bodyHash: hashJson(body), keptMs };
+}
+
+/** The session of the other run was deleted, and with it the conversation before that run. */
+function toForkRefusal(error: unknown, { sessionId }: StoredRun): unknown {
+  if (!(error instanceof TalariaError) || error.code !== 'session_not_found') return error;
+  const message = `What was said before the run is gone: the session '${sessionId}' was deleted`;
+  return new TalariaError('checkpoint_gone', { message });
 }
 
 /** The request without its terms. */

@@ -39,14 +39,14 @@ import {
   UnseenPostError,
 } from '../journal/journal.ts';
 import { cancelled, type Post } from '../journal/posts.ts';
-import type { LogRecord, NewRecord, PrivatePayloads } from '../journal/records.ts';
+import type { LogRecord, NewRecord } from '../journal/records.ts';
 import { isStoreError } from '../journal/store-error.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed, RunFacts } from '../telemetry/run-facts.ts';
-import { contextReach } from './context-reach.ts';
 import { type CallOutcome, outcomesOf, workspaceNews } from './recovered-workspace.ts';
 import { FilesOfRun, type RunWorkspaceFiles } from './run-files.ts';
+import { findContext, lacksContext } from './session-context.ts';
 
 /** How long an aborted agent may take to let go before the run ends without it. */
 const ABORT_GRACE_MS = 3_000;
@@ -249,36 +249,18 @@ export class RunWorker {
 
   /** Reads the earlier messages of the session, and records them unless that was done. */
   async #takeContext(): Promise<void> {
-    const { journal } = this.#deps;
+    const { journal, limits } = this.#deps;
     const { owner, sessionId } = this.claim.run;
-    const { request, context, contextRange } = this.#progress;
-    const asksForContext = request?.session_named === true && request.history === undefined;
-    if (asksForContext && context === undefined && contextRange === undefined) {
-      const found = await this.#findContext();
+    if (lacksContext(this.#progress)) {
+      const { contextTokens: maxTokens } = limits;
+      const maxMessages = this.#progress.request?.max_context_messages;
+      const found = await findContext(journal, this.claim.run, { maxTokens, maxMessages });
       if (found !== undefined) await this.#append([{ event: 'run.context', private: found }]);
     }
     const range = this.#progress.contextRange;
     if (range === undefined) return;
     const stored = await journal.sessions.messages(owner, sessionId, range);
     this.#progress.context = stored.map(({ message }) => message);
-  }
-
-  async #findContext(): Promise<PrivatePayloads['run.context'] | undefined> {
-    const { journal, limits } = this.#deps;
-    const { run } = this.claim;
-    const session = await journal.sessions.get(run.owner, run.sessionId);
-    if (session !== undefined && session.nextPos > session.contextFrom) {
-      const { range, skipped } = await contextReach(
-        { from: session.contextFrom, to: session.nextPos },
-        { maxTokens: limits.contextTokens, maxMessages: this.#progress.request?.max_context_messages },
-        (part) => journal.sessions.messages(run.owner, run.sessionId, part),
-      );
-      return { session: range, skipped };
-    }
-    // A run without a named session left no transcript; while it is kept, another run can continue it by its id.
-    const previous = await journal.previousTurn(run);
-    if (previous === undefined) return undefined;
-    return { messages: Progress.replay(await journal.readLog(previous, -1)).transcript() };
   }
 
   /** Runs the agent; returns the terminal record for the way it ended. */

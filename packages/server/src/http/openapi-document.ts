@@ -411,6 +411,19 @@ const OPERATIONS: Record<string, Operation> = {
     contentType: 'text/event-stream',
     errors: [400, 401],
   },
+  'POST /v1/runs/{run_id}/fork': {
+    tag: 'runs',
+    summary: 'Start a run that continues from an event of this one',
+    description:
+      'The new run has the conversation as it was after that event, without a step whose calls were open. ' +
+      'This run is not changed.',
+    headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }), traceparent: Type.String() },
+    body: schemas.ForkRunRequestSchema,
+    optionalBody: true,
+    status: 202,
+    answer: schemas.RunCreatedSchema,
+    errors: [400, 401, 404, 409, 413, 429, 503],
+  },
   'POST /v1/runs/{run_id}/stop': {
     tag: 'runs',
     summary: 'Stop a run',

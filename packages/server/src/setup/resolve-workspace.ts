@@ -20,8 +20,16 @@ export interface WorkspaceMeans {
   directories: readonly Pick<OperatorDirectory, 'name' | 'keys'>[];
 }
 
+export type RequestWithFiles = Messages & { workspace?: WorkspaceRequest | undefined };
+
+/** Finds the files and directories that the request names; throws if one does not exist for this owner. */
+export type ResolveRequest = <T extends RequestWithFiles>(
+  owner: string,
+  request: T,
+) => Promise<{ request: T; workspace: ResolvedWorkspace | undefined }>;
+
 /** The request with text in place of the files in its messages, and what the run begins with; undefined if that is nothing. */
-export async function resolveRequest<T extends Messages & { workspace?: WorkspaceRequest | undefined }>(
+export async function resolveRequest<T extends RequestWithFiles>(
   owner: string,
   request: T,
   means: WorkspaceMeans,

@@ -1,19 +1,21 @@
-/** `/v1/runs`: create, get, list, calls, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
+/** `/v1/runs`: create, fork, get, list, calls, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
 import {
   parseApprovalAnswer,
   parseCreateRun,
+  parseForkRun,
   parseIdempotencyKey,
   parseObject,
   parseSteer,
   parseToolOutputs,
   RUN_STATUSES,
+  type RunCreated,
   type RunStatus,
   TalariaError,
 } from '@talaria/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import { header } from '../requests/header.ts';
-import { parseJsonBody } from '../requests/json-body.ts';
+import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
 import { epochSeconds, pageLimit, single } from '../requests/query.ts';
 import { parseTraceparent } from '../requests/traceparent.ts';
 
@@ -30,8 +32,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
       key === undefined ? undefined : { key, body },
       parseTraceparent(header(request, 'traceparent')),
     );
-    if (created.replayed) reply.header('idempotency-replayed', 'true');
-    return reply.code(202).send(created);
+    return sendCreated(reply, created);
   });
 
   app.get('/v1/runs', async (request) => {
@@ -61,6 +62,24 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
   };
 
+  app.post<RunRoute>(
+    '/v1/runs/:run_id/fork',
+    { config: { startsWork: true }, preParsing: runExists },
+    async (request, reply) => {
+      const { run_id } = request.params;
+      const body = parseObject(parseOptionalJsonBody(request.body));
+      const key = parseIdempotencyKey(header(request, 'idempotency-key'));
+      const created = await engine.fork(
+        request.owner,
+        run_id,
+        parseForkRun(body),
+        key === undefined ? undefined : { key, body: { forked: run_id, body } },
+        parseTraceparent(header(request, 'traceparent')),
+      );
+      return sendCreated(reply, created);
+    },
+  );
+
   app.post<RunRoute>('/v1/runs/:run_id/stop', { preParsing: runExists }, async (request) => {
     const { run_id } = request.params;
     await engine.stop(request.owner, run_id);
@@ -84,6 +103,11 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   app.post<RunRoute>('/v1/runs/:run_id/tool_outputs', { preParsing: runExists }, async (request) =>
     engine.answerCalls(request.owner, request.params.run_id, parseToolOutputs(parseJsonBody(request.body))),
   );
+}
+
+function sendCreated(reply: FastifyReply, created: RunCreated): FastifyReply {
+  if (created.replayed) reply.header('idempotency-replayed', 'true');
+  return reply.code(202).send(created);
 }
 
 /** One status or several, separated by commas. */

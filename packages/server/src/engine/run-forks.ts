@@ -1,0 +1,121 @@
+/**
+ * Prepares forks of runs. A fork is a new run with a copy of what it needs, so that whatever becomes of the other run,
+ * or of its session, does not affect it. The other run is only read.
+ */
+import { type Content, type ForkRun, isTerminalEvent, TalariaError } from '@talaria/protocol';
+import { beforeFailedAnswer, type ForkPoint, forkPoint } from '../agent/fork-point.ts';
+import type { HeldBlob } from '../journal/contents.ts';
+import type { Journal, NewRun } from '../journal/journal.ts';
+import type { LogRecord, RunRequest } from '../journal/records.ts';
+import type { StoredRun } from '../journal/run-state.ts';
+import type { SessionOfRun } from '../journal/sessions.ts';
+import type { SetupFile, WorkspaceSetup } from '../journal/workspace-setup.ts';
+import type { ResolveRequest } from '../setup/resolve-workspace.ts';
+import { toForkRequest } from './fork-request.ts';
+import { findContext, lacksContext } from './session-context.ts';
+import { shownInput } from './shown-input.ts';
+
+export interface RunForksOptions {
+  journal: Journal;
+  /** How many tokens of earlier messages a run gets, by estimate; 0 means all. */
+  contextTokens: number;
+  /** Masks a text that is shown. */
+  mask(text: string): string;
+  resolveRequest: ResolveRequest;
+}
+
+/** What a fork needs beside its id and its owner. */
+export type PreparedFork = Pick<NewRun, 'request' | 'blobs' | 'sessionFork'>;
+
+export class RunForks {
+  readonly #options: RunForksOptions;
+
+  constructor(options: RunForksOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with the reason why the run cannot be forked like this. */
+  async prepare(source: StoredRun, { at, input, instructions }: ForkRun): Promise<PreparedFork> {
+    const seq = expectEvent(source, at);
+    const log = await this.#options.journal.readLog(source.runId, -1);
+    if (log.length === 0) {
+      throw new TalariaError('run_not_found', { message: `Run not found: ${source.runId}` });
+    }
+    const point = choosePoint(log, seq, input !== undefined);
+    await this.#completeContext(source, log, point);
+    const { next, files, blobs } = await this.#readInput(source.owner, input);
+    const from = { run_id: source.runId, seq: seq === -1 ? null : seq };
+    const request = toForkRequest(point, from, { next, instructions });
+    const held = [...blobsOf(source.runId, request.workspace), ...blobs];
+    return {
+      request: withFiles(request, files),
+      blobs: [...new Map(held.map((blob) => [blob.blobId, blob])).values()],
+      sessionFork: sessionOf(source, request),
+    };
+  }
+
+  /** The message as the model gets it, and its files for the workspace. */
+  async #readInput(owner: string, input: Content | undefined) {
+    if (input === undefined) return { next: undefined, files: [], blobs: [] };
+    const { resolveRequest, mask } = this.#options;
+    const { request, workspace } = await resolveRequest(owner, { prompt: input });
+    const next = { input: request.prompt, shown: shownInput(request.prompt, mask) };
+    return { next, files: workspace?.setup.files ?? [], blobs: workspace?.blobs ?? [] };
+  }
+
+  /**
+   * A run reads its session when it is claimed for the first time. The fork of a run that has not done so gets what the
+   * run would get now.
+   */
+  async #completeContext(
+    source: StoredRun,
+    log: readonly LogRecord[],
+    { progress }: ForkPoint,
+  ): Promise<void> {
+    const hasLooked = log.some(({ event }) => event === 'run.context' || event === 'step.completed');
+    const hasEnded = isTerminalEvent(log.at(-1)?.event ?? '') && progress.claims > 0;
+    if (hasLooked || hasEnded || !lacksContext(progress)) return;
+    const { journal, contextTokens: maxTokens } = this.#options;
+    const maxMessages = progress.request?.max_context_messages;
+    const found = await findContext(journal, source, { maxTokens, maxMessages });
+    if (found !== undefined) progress.takeContext(found);
+  }
+}
+
+/** The seq of the event; -1 for the last event of a run that has none. */
+function expectEvent({ nextSeq }: StoredRun, at = nextSeq - 1): number {
+  if (at < nextSeq) return at;
+  const last = nextSeq === 0 ? 'the run has no event yet' : `the last event of the run is ${nextSeq - 1}`;
+  throw new TalariaError('invalid_cursor', { message: `There is no event ${at}: ${last}`, param: 'at' });
+}
+
+function choosePoint(log: readonly LogRecord[], seq: number, hasInput: boolean): ForkPoint {
+  const point = forkPoint(log, seq);
+  if (hasInput || point.progress.answer === undefined) return point;
+  const retried = beforeFailedAnswer(log, point);
+  if (retried !== undefined) return retried;
+  throw new TalariaError('missing_input', {
+    message:
+      "Missing 'input' field: at that event the conversation ends with the model's answer, so a fork needs the next " +
+      "message of the user; without one, go back to an earlier event with 'at'",
+    param: 'input',
+  });
+}
+
+/** With these files on top of what the workspace begins with. */
+function withFiles(request: RunRequest, files: readonly SetupFile[]): RunRequest {
+  if (files.length === 0) return request;
+  const { workspace = {} } = request;
+  return { ...request, workspace: { ...workspace, files: [...(workspace.files ?? []), ...files] } };
+}
+
+/** The blobs of the other run that the fork needs, too. */
+function blobsOf(runId: string, { files = [], archives = [] }: WorkspaceSetup = {}): HeldBlob[] {
+  const ids = [...files, ...archives].flatMap((file) => ('blob_id' in file ? [file.blob_id] : []));
+  return [...new Set(ids)].map((blobId) => ({ blobId, from: `run:${runId}` }));
+}
+
+function sessionOf({ runId }: StoredRun, request: RunRequest): SessionOfRun | undefined {
+  if (!request.session_named) return undefined;
+  return { runId, upTo: request.inherited?.session?.to ?? 0 };
+}
