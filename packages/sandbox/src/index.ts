@@ -11,6 +11,10 @@ export {
 } from './executor/tool-executor.ts';
 export type * from './limits.ts';
 export type * from './snapshots.ts';
+export { archiveTree, type OpenTree } from './workspace/artifacts/archive.ts';
 export type { TreeEntry } from './workspace/artifacts/archive-entry.ts';
+export { requestedPath } from './workspace/artifacts/requested-path.ts';
+export { fromCapturedPath } from './workspace/captures/captured-path.ts';
 export { type PackOptions, packDirectory, packTree } from './workspace/snapshots/pack-tree.ts';
+export { WORKSPACE_DIR } from './workspace/workspace-dir.ts';
 export type * from './writing.ts';

@@ -1,7 +1,8 @@
 /** A container backend between `start` and `stop`: everything that exists only then. */
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
-import { WORKSPACE_DIR, Workspaces } from '../workspace/workspaces.ts';
+import { WORKSPACE_DIR } from '../workspace/workspace-dir.ts';
+import { Workspaces } from '../workspace/workspaces.ts';
 import { Staging } from '../workspace/writing/staging.ts';
 import { chooseNesting, type NestingChoice } from './choose-nesting.ts';
 import { ContainerCalls } from './container-calls.ts';

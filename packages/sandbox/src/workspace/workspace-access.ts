@@ -24,7 +24,7 @@ import type {
 } from '../captures.ts';
 import { SandboxError } from '../errors.ts';
 import type { SnapshotOptions } from '../snapshots.ts';
-import { requireCount } from './artifacts/local-workspace-reader.ts';
+import { requireCount } from './artifacts/failures.ts';
 import { capturedFiles, noFiles } from './captures/captured-files.ts';
 import { completeLength } from './files/utf8.ts';
 import type { WorkspaceView } from './workspace-view.ts';

@@ -23,9 +23,6 @@ import { ignoreMissing } from './files/workspace-path.ts';
 
 const run = promisify(execFile);
 
-/** The path of a workspace for commands that have a file system of their own. */
-export const WORKSPACE_DIR = '/workspace';
-
 export interface Workspace {
   readonly name: string;
   /** Its path on the host. */

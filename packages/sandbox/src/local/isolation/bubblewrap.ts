@@ -9,7 +9,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
-import { WORKSPACE_DIR, type Workspace } from '../../workspace/workspaces.ts';
+import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { keptOptions, readMounts } from './mounts.ts';

@@ -28,7 +28,7 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../../host/system-path.ts';
-import { WORKSPACE_DIR } from '../../workspace/workspaces.ts';
+import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
 
 const run = promisify(execFile);
 

@@ -16,7 +16,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '../../host/system-path.ts';
-import { WORKSPACE_DIR, type Workspace } from '../../workspace/workspaces.ts';
+import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';

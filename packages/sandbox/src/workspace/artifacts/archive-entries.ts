@@ -6,7 +6,6 @@
  * Small files are read whole, several at a time: for them the hops to the thread pool take most of the time.
  */
 import { type FileHandle, readlink, stat } from 'node:fs/promises';
-import { SandboxError } from '../../errors.ts';
 import { WorkspacePathError } from '../files/path-components.ts';
 import {
   describeErrors,
@@ -17,16 +16,16 @@ import {
   openReferenced,
 } from '../files/workspace-path.ts';
 import { ahead } from './ahead.ts';
-import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';
+import type { TreeEntry } from './archive-entry.ts';
 import { exactBytes } from './exact-bytes.ts';
-import { changed, isMissing, isPassing, toSandboxError } from './failures.ts';
+import { changed, isMissing, isPassing, tooLarge, toSandboxError } from './failures.ts';
 import { MAX_DEPTH, Walk, type WalkedDirectory } from './walk.ts';
 import { atPlace, type WorkspacePlace } from './workspace-place.ts';
 
 const AT_ONCE = 16;
 const SMALL_BYTES = 64 * 1024;
 
-export interface ArchiveSource {
+export interface TreeSource {
   /** Of the workspace on the host. */
   place: WorkspacePlace;
   components: readonly string[];
@@ -47,22 +46,8 @@ interface Prepared extends AsyncDisposable {
   entry: TreeEntry | undefined;
 }
 
-/** The files and directories among them. */
-export async function* archiveEntries(
-  source: ArchiveSource,
-  maxEntries: number,
-  signal: AbortSignal,
-): AsyncGenerator<ArchiveEntry, void> {
-  let count = 0;
-  for await (const entry of treeEntries(source, { signal })) {
-    if (!isArchived(entry)) continue;
-    if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} files and directories`);
-    yield entry;
-  }
-}
-
 export async function* treeEntries(
-  { place, components, isFile }: ArchiveSource,
+  { place, components, isFile }: TreeSource,
   options: TreeOptions,
 ): AsyncGenerator<TreeEntry, void> {
   try {
@@ -74,10 +59,6 @@ export async function* treeEntries(
   } catch (error) {
     throw toSandboxError(error);
   }
-}
-
-function isArchived(entry: TreeEntry): entry is ArchiveEntry {
-  return entry.type !== 'symlink';
 }
 
 async function* oneFile(
@@ -205,8 +186,4 @@ function joinBytes(names: readonly Name[]): Buffer {
   return Buffer.concat(
     names.flatMap((name, i) => [...(i > 0 ? [Buffer.from('/')] : []), Buffer.from(name as Buffer)]),
   );
-}
-
-export function tooLarge(what: string): SandboxError {
-  return new SandboxError('artifact_too_large', `${what}; archive a part of it.`);
 }

@@ -1,30 +1,56 @@
 /** A tree as a stream of archive bytes: pulled through generators, so that its reader sets the pace. */
 import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import type { ArchiveFormat, ArchiveOptions } from '../../artifacts.ts';
-import { type ArchiveSource, archiveEntries, tooLarge } from './archive-entries.ts';
+import { ARCHIVE_FORMATS, type ArchiveFormat, type ArchiveOptions } from '../../artifacts.ts';
+import { SandboxError } from '../../errors.ts';
+import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';
+import { requireCount, tooLarge } from './failures.ts';
 import { tar } from './tar.ts';
 import { zip } from './zip.ts';
 
 /** Headers and small files are collected to this size: each chunk has a fixed cost on its way out. */
 const CHUNK_BYTES = 64 * 1024;
 
-export function openArchive(
-  source: ArchiveSource,
-  { format = 'tar.gz', maxBytes, maxEntries = Number.POSITIVE_INFINITY, signal }: ArchiveOptions,
-): Readable {
-  const packed = pack(source, format, maxEntries);
+/** The entries come with every directory before what is in it, and end when the signal aborts. */
+export type OpenTree = (signal: AbortSignal) => AsyncIterable<TreeEntry>;
+
+/** Links are left out. If the entries fail, so does the stream. Throws `invalid_request` for options that are none. */
+export function archiveTree(open: OpenTree, options: ArchiveOptions = {}): Readable {
+  const { format = 'tar.gz', maxBytes, maxEntries = Number.MAX_SAFE_INTEGER, signal } = options;
+  if (!ARCHIVE_FORMATS.includes(format)) {
+    throw new SandboxError('invalid_request', `The format must be one of ${ARCHIVE_FORMATS.join(', ')}.`);
+  }
+  if (maxBytes !== undefined) requireCount('maxBytes', maxBytes);
+  requireCount('maxEntries', maxEntries);
+  const packed = pack(open, format, maxEntries);
   const stream =
     maxBytes === undefined ? packed : fromBytes(limited(packed, maxBytes), () => packed.destroy());
   return signal === undefined ? stream : addAbortSignal(signal, stream);
 }
 
-function pack(source: ArchiveSource, format: ArchiveFormat, maxEntries: number): Readable {
+function pack(open: OpenTree, format: ArchiveFormat, maxEntries: number): Readable {
   const stop = new AbortController();
-  const entries = archiveEntries(source, maxEntries, stop.signal);
+  const entries = archived(open(stop.signal), maxEntries);
   const bytes = fromBytes(gathered(format === 'zip' ? zip(entries) : tar(entries)), () => stop.abort());
   // A failure on either side ends both; the reader of the stream gets it.
   return format === 'tar.gz' ? pipeline(bytes, createGzip(), () => {}) : bytes;
+}
+
+/** The files and directories among them. */
+async function* archived(
+  entries: AsyncIterable<TreeEntry>,
+  maxEntries: number,
+): AsyncGenerator<ArchiveEntry, void> {
+  let count = 0;
+  for await (const entry of entries) {
+    if (!isArchived(entry)) continue;
+    if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} files and directories`);
+    yield entry;
+  }
+}
+
+function isArchived(entry: TreeEntry): entry is ArchiveEntry {
+  return entry.type !== 'symlink';
 }
 
 /**

@@ -5,22 +5,22 @@
  */
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
-import {
-  ARCHIVE_FORMATS,
-  type ArchiveOptions,
-  type ArtifactFile,
-  type ArtifactListing,
-  type ListOptions,
-  type WorkspaceReader,
+import type {
+  ArchiveOptions,
+  ArtifactFile,
+  ArtifactListing,
+  ListOptions,
+  WorkspaceReader,
 } from '../../artifacts.ts';
-import { SandboxError } from '../../errors.ts';
-import { InvalidPathError, pathComponents } from '../files/path-components.ts';
+import { InvalidPathError } from '../files/path-components.ts';
 import { assertRegular, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
-import { openArchive } from './archive.ts';
+import { archiveTree } from './archive.ts';
+import { treeEntries } from './archive-entries.ts';
 import type { Digests } from './digests.ts';
-import { nameFailures } from './failures.ts';
+import { nameFailures, requireCount } from './failures.ts';
 import { listTree, toArtifact } from './list.ts';
 import { LocalArtifactFile } from './local-artifact-file.ts';
+import { requestedPath } from './requested-path.ts';
 import { atPlace, type WorkspacePlace } from './workspace-place.ts';
 
 const DEFAULT_MAX_ENTRIES = 10_000;
@@ -71,23 +71,16 @@ export class LocalWorkspaceReader implements WorkspaceReader {
 
   archive(path: string, options: ArchiveOptions = {}): Promise<Readable> {
     return this.#reading(async (dir) => {
-      const { format, maxBytes, maxEntries } = options;
-      if (format !== undefined && !ARCHIVE_FORMATS.includes(format)) {
-        throw new SandboxError('invalid_request', `The format must be one of ${ARCHIVE_FORMATS.join(', ')}.`);
-      }
-      if (maxBytes !== undefined) requireCount('maxBytes', maxBytes);
-      if (maxEntries !== undefined) requireCount('maxEntries', maxEntries);
       const components = this.#components(path);
       const isFile = (await fileAt(dir, components)) !== undefined;
       if (!isFile) await (await openDirectory(dir, components)).close();
-      return openArchive({ place: this.#place, components, isFile }, options);
+      const source = { place: this.#place, components, isFile };
+      return archiveTree((signal) => treeEntries(source, { signal }), options);
     });
   }
 
   #components(path: string): string[] {
-    if (path === '') return [];
-    if (!path.isWellFormed()) throw new InvalidPathError('The path is no valid Unicode.');
-    return pathComponents(path, this.#workspaceDir);
+    return requestedPath(path, this.#workspaceDir);
   }
 
   #reading<T>(work: (dir: string) => Promise<T>): Promise<T> {
@@ -105,9 +98,4 @@ async function fileAt(dir: string, components: readonly string[]): Promise<Stats
   if (stats.isDirectory()) return undefined;
   assertRegular(stats, components);
   return stats;
-}
-
-export function requireCount(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new SandboxError('invalid_request', `'${name}' must be a whole number, 0 or more.`);
 }

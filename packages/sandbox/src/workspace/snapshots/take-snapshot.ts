@@ -3,8 +3,9 @@ import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
 import type { SnapshotOptions } from '../../snapshots.ts';
 import { fromBytes, gathered } from '../artifacts/archive.ts';
-import { tooLarge, treeEntries } from '../artifacts/archive-entries.ts';
+import { treeEntries } from '../artifacts/archive-entries.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
+import { tooLarge } from '../artifacts/failures.ts';
 import type { WorkspacePlace } from '../artifacts/workspace-place.ts';
 import { encodeSnapshot } from './snapshot-format.ts';
 

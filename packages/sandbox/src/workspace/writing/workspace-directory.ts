@@ -7,7 +7,8 @@ import { SandboxError } from '../../errors.ts';
 import type { MergedTree, RemoveOptions, WriteConditions, WrittenFile } from '../../writing.ts';
 import { hashFile } from '../artifacts/digests.ts';
 import { nameFailures } from '../artifacts/failures.ts';
-import { InvalidPathError, pathComponents } from '../files/path-components.ts';
+import { requestedPath } from '../artifacts/requested-path.ts';
+import { InvalidPathError } from '../files/path-components.ts';
 import { inTurn } from '../files/turns.ts';
 import {
   assertRegular,
@@ -104,8 +105,7 @@ export class WorkspaceDirectory implements WritableWorkspace {
   }
 
   #components(path: string): string[] {
-    if (!path.isWellFormed()) throw new InvalidPathError('The path is no valid Unicode.');
-    return pathComponents(path, this.#options.workspaceDir);
+    return requestedPath(path, this.#options.workspaceDir);
   }
 
   /** In turn with the file tools: none of them overwrites what it has not seen. */

@@ -1,0 +1,283 @@
+/**
+ * What every `WorkspaceReader` must do, wherever its files are (artifacts.ts), as long as nobody changes them. It runs on
+ * every backend, and on everything else that is read like a workspace:
+ *
+ *   describeWorkspaceReader(readThrough({ run, reader, workspaceDir, hasSpecialFiles }));
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import type { ArchiveOptions, ArtifactListing, ListOptions, WorkspaceReader } from '../artifacts.ts';
+import { FORMATS, unpackArchive } from '../testing/unpack-archive.ts';
+
+const MEGABYTE = 1_000_000;
+/** What only the host has in a file. */
+const HOST_FILE = '/etc/passwd';
+const SPECIAL: [string, string, string] = ['a FIFO', 'pipe', 'mkfifo pipe'];
+
+/** Files that a test makes and reads. Each test begins without any. */
+export interface ReadFiles {
+  /** Runs a command of the shell where the files are. */
+  run(command: string): Promise<void>;
+  reader(): Promise<WorkspaceReader>;
+  /** The directory as commands see it. */
+  workspaceDir(): string;
+  /** Whether FIFOs, sockets and devices are among the files. */
+  hasSpecialFiles: boolean;
+  read(path: string): Promise<string>;
+  list(path?: string, options?: ListOptions): Promise<ArtifactListing>;
+  archive(path?: string, options?: ArchiveOptions): Promise<Buffer>;
+}
+
+/** Reads through the reader alone. */
+export function readThrough(files: Omit<ReadFiles, 'read' | 'list' | 'archive'>): ReadFiles {
+  const { reader } = files;
+  return {
+    ...files,
+    read: async (path) => readAll(await reader(), path),
+    list: async (path = '.', options) => (await reader()).list(path, options),
+    archive: async (path = '.', options) => bytesOf(await (await reader()).archive(path, options)),
+  };
+}
+
+/** Every call that takes a path, as a promise of everything it would reveal. */
+export function callsOf({
+  reader,
+  read,
+  list,
+  archive,
+}: ReadFiles): [string, (path: string) => Promise<string>][] {
+  return [
+    ['read', read],
+    ['list', async (path) => JSON.stringify((await list(path, { recursive: true })).entries)],
+    ...FORMATS.map((format): [string, (path: string) => Promise<string>] => [
+      `archive ${format}`,
+      async (path) => (await unpackArchive(format, await archive(path, { format }))).all,
+    ]),
+    ['open', async (path) => readAll(await reader(), path)],
+  ];
+}
+
+export function describeWorkspaceReader(files: ReadFiles): void {
+  const { run, reader, read, list, archive, workspaceDir, hasSpecialFiles } = files;
+  const paths = async (path?: string, options = {}) =>
+    (await list(path, options)).entries.map((entry) => entry.path);
+  const calls = callsOf(files);
+
+  describe('reading', () => {
+    test('a file has its path, size, time and digest', async () => {
+      await run('mkdir d; printf "h\\303\\251llo" > d/file; touch -d @1500000000 d/file');
+      await using file = await (await reader()).open('d/file');
+      expect(file).toMatchObject({ path: 'd/file', size: 6, modifiedAt: 1_500_000_000 });
+      expect(await file.sha256()).toBe(createHash('sha256').update('héllo').digest('hex'));
+    });
+
+    test('a path as commands see it, with dots in it, and an empty file', async () => {
+      await run('mkdir -p d; : > d/empty');
+      for (const path of [`${workspaceDir()}/d/empty`, './d/../d//empty']) {
+        await using file = await (await reader()).open(path);
+        expect(file).toMatchObject({ path: 'd/empty', size: 0 });
+        expect(await read(path)).toBe('');
+      }
+    });
+
+    test('a part of a file as a stream', async () => {
+      await run('printf 0123456789 > file');
+      const part = async (start: number, end: number) =>
+        (await bytesOf((await (await reader()).open('file')).stream({ start, end }))).toString();
+      expect(await part(0, 10)).toBe('0123456789');
+      expect(await part(3, 5)).toBe('34');
+      expect(await part(9, 10)).toBe('9');
+      expect(await part(4, 4)).toBe('');
+    });
+  });
+
+  describe('listing', () => {
+    test('one directory, in order, with types, sizes and times', async () => {
+      await run(
+        'mkdir dir; echo x > dir/below; printf abc > b; ln -s /etc/passwd link; ln -s nowhere dangling;' +
+          'mkfifo pipe; touch -d @1500000000.5 a',
+      );
+      const { entries, truncated } = await list();
+      const shown = entries.filter(({ path }) => path !== '.talaria');
+      expect(truncated).toBe(false);
+      expect(shown.map(({ path, type, size }) => [path, type, size])).toEqual([
+        ['a', 'file', 0],
+        ['b', 'file', 3],
+        ['dangling', 'symlink', 0],
+        ['dir', 'directory', 0],
+        ['link', 'symlink', 0],
+        ...(hasSpecialFiles ? [['pipe', 'fifo', 0]] : []),
+      ]);
+      expect(shown[0]?.modifiedAt).toBe(1_500_000_000.5);
+    });
+
+    test('everything below, directory by directory, with paths from the workspace', async () => {
+      await run('mkdir -p t/b/c t/a t/empty; touch t/b/c/1 t/b/2 t/a/3 t/z; ln -s /etc t/a/etc');
+      const expected = ['a', 'b', 'empty', 'z', 'a/3', 'a/etc', 'b/2', 'b/c', 'b/c/1'];
+      expect(await paths('t', { recursive: true })).toEqual(expected.map((path) => `t/${path}`));
+    });
+
+    test('an empty directory, and a file by itself', async () => {
+      await run('mkdir empty; echo x > file');
+      expect(await list('empty')).toEqual({ entries: [], truncated: false });
+      expect(await list('file')).toMatchObject({
+        entries: [{ path: 'file', type: 'file', size: 2 }],
+        truncated: false,
+      });
+    });
+
+    test('a limit returns the first entries and says that there are more', async () => {
+      await run('mkdir many; cd many; touch $(seq -w 1 600); mkdir 0; touch 0/below');
+      expect(await list('many', { maxEntries: 3 })).toMatchObject({ truncated: true });
+      expect(await paths('many', { maxEntries: 3 })).toEqual(['many/0', 'many/001', 'many/002']);
+      const all = await list('many', { maxEntries: 601 });
+      expect(all).toMatchObject({ truncated: false });
+      expect(all.entries).toHaveLength(601);
+      expect(await list('many', { recursive: true, maxEntries: 601 })).toMatchObject({ truncated: true });
+      expect(await list('many', { recursive: true, maxEntries: 602 })).toMatchObject({ truncated: false });
+      expect(await list('many', { maxEntries: 0 })).toEqual({ entries: [], truncated: true });
+      expect(await list('many/0', { recursive: true, maxEntries: 1 })).toMatchObject({ truncated: false });
+    });
+
+    test('names of every kind', async () => {
+      await run(
+        `mkdir n; cd n; touch 'with space' '日本' $'new\\nline' '\\back' ./-dash "$(printf 'bad\\377')";` +
+          `touch "$(printf 'x%.0s' $(seq 255))"`,
+      );
+      const found = (await paths('n')).map((path) => path.slice(2));
+      expect(found).toEqual(
+        ['-dash', '\\back', 'bad\ufffd', 'new\nline', 'with space', 'x'.repeat(255), '日本'].sort((a, b) =>
+          Buffer.compare(Buffer.from(a.replace('\ufffd', 'z')), Buffer.from(b.replace('\ufffd', 'z'))),
+        ),
+      );
+      await run("cd n; echo inside > $'new\\nline'");
+      expect(await read('n/new\nline')).toBe('inside\n');
+    });
+  });
+
+  describe('archiving', () => {
+    test.each(FORMATS)('%s holds files, directories, modes and times, and nothing else', async (format) => {
+      await run(
+        'mkdir -p t/sub/empty; printf "\\000\\377binary" > t/sub/bytes; echo plain > t/plain; : > t/nothing;' +
+          'chmod 640 t/plain; chmod 4755 t/nothing; touch -d @1500000000 t/plain;' +
+          'ln -s /etc/passwd t/link; ln -s plain t/inner; ln -s /etc t/dir; mkfifo t/pipe; ln t/plain t/hard',
+      );
+      const content = await archive('t', { format });
+      const found = await unpackArchive(format, content, (directory) => {
+        expect(readFileSync(join(directory, 'sub/bytes'))).toEqual(Buffer.from('\0\xffbinary', 'latin1'));
+        expect(readFileSync(join(directory, 'hard'), 'utf8')).toBe('plain\n');
+        expect(statSync(join(directory, 'plain')).mtimeMs).toBe(1_500_000_000_000);
+        expect(statSync(join(directory, 'plain')).mode & 0o7777).toBe(0o640);
+        expect(statSync(join(directory, 'nothing')).mode & 0o7777).toBe(0o755);
+      });
+      expect(found.names).toEqual(['hard', 'nothing', 'plain', 'sub', 'sub/bytes', 'sub/empty']);
+    });
+
+    test.each(FORMATS)('%s of one file, of an empty directory, and of all', async (format) => {
+      await run('mkdir -p d/e; echo x > d/file');
+      const names = async (path?: string) =>
+        (await unpackArchive(format, await archive(path, { format }))).names;
+      expect(await names('d/file')).toEqual(['file']);
+      expect(await names('d/e')).toEqual([]);
+      expect((await names()).filter((name) => !name.startsWith('.talaria'))).toEqual(['d', 'd/e', 'd/file']);
+    });
+
+    test.each(FORMATS)('%s keeps names of every kind', async (format) => {
+      const long = 'y'.repeat(200);
+      await run(
+        `mkdir -p n/${long}/${long}; cd n; echo 1 > '日本 🙂'; echo 2 > $'new\\nline'; echo 3 > ${long}/${long}/z;` +
+          `echo 4 > "$(printf 'bad\\377')"; echo 5 > 'C:evil'; echo 6 > '..\\..\\evil'`,
+      );
+      const content = await archive('n', { format });
+      const { all } = await unpackArchive(format, content, (directory) => {
+        expect(readFileSync(join(directory, '日本 🙂'), 'utf8')).toBe('1\n');
+        expect(readFileSync(join(directory, `${long}/${long}/z`), 'utf8')).toBe('3\n');
+        if (format === 'zip') {
+          expect(readFileSync(join(directory, 'bad%FF'), 'utf8')).toBe('4\n');
+          expect(readFileSync(join(directory, 'C%3Aevil'), 'utf8')).toBe('5\n');
+          expect(readFileSync(join(directory, '..%5C..%5Cevil'), 'utf8')).toBe('6\n');
+        } else {
+          expect(readdirSync(directory, 'latin1')).toContain('bad\xff');
+        }
+      });
+      for (const digit of '123456') expect(all).toContain(`${digit}\n`);
+    });
+
+    test('limits fail the call: there are no partial archives', async () => {
+      await run('mkdir t; touch t/1 t/2 t/3; head -c 300000 /dev/urandom > t/4');
+      for (const format of FORMATS) {
+        await expect(archive('t', { format, maxEntries: 3 })).rejects.toMatchObject({
+          code: 'artifact_too_large',
+        });
+        await expect(archive('t', { format, maxBytes: 200_000 })).rejects.toMatchObject({
+          code: 'artifact_too_large',
+        });
+        await archive('t', { format, maxEntries: 4, maxBytes: MEGABYTE });
+      }
+    });
+  });
+
+  describe('paths', () => {
+    const hostile: [string, string, string][] = [
+      ['a parent', '..', 'true'],
+      ['a parent further down', 'a/../../b', 'mkdir a'],
+      ['an absolute path', HOST_FILE, 'true'],
+      ['a link to a file of the host', 'link', `ln -s ${HOST_FILE} link`],
+      ['a link to a file beside it', 'link', 'echo x > file; ln -s file link'],
+      ['a link to a directory', 'link', 'ln -s /etc link'],
+      ['a path through a link', 'link/passwd', 'ln -s /etc link'],
+      [
+        'a path through a link to a directory beside it',
+        'link/file',
+        'mkdir d; echo x > d/file; ln -s d link',
+      ],
+      ['a path through a link further down', 'd/link/passwd', 'mkdir d; ln -s /etc d/link'],
+      ['a dangling link', 'link', 'ln -s nowhere link'],
+      ['a link to itself', 'link', 'ln -s link link'],
+      ['a link into /proc', 'link', 'ln -s /proc/self/environ link'],
+      ...(hasSpecialFiles ? [SPECIAL] : []),
+      ['a NUL', 'a\0b', 'true'],
+      ['a path through a file', 'file/x', 'echo x > file'],
+      ['a very long path', 'x/'.repeat(3000), 'true'],
+      ['a very long name', 'x'.repeat(300), 'true'],
+      ['half a character', 'a\ud800', 'true'],
+    ];
+    test.each(hostile)('%s is refused by every call', async (_, path, command) => {
+      await run(command);
+      for (const [name, call] of calls) {
+        await expect(call(path), name).rejects.toMatchObject({
+          name: 'SandboxError',
+          code: 'invalid_path',
+        });
+      }
+    });
+
+    test('no call finds a missing path', async () => {
+      for (const path of ['missing', 'missing/deeper', '.hidden']) {
+        for (const [name, call] of calls) {
+          await expect(call(path), name).rejects.toMatchObject({ code: 'artifact_not_found' });
+        }
+      }
+    });
+
+    test('a directory is not a file', async () => {
+      await run('mkdir d');
+      for (const path of ['d', '.', '']) {
+        await expect(read(path), path).rejects.toMatchObject({ code: 'invalid_path' });
+      }
+    });
+  });
+}
+
+async function readAll(reader: WorkspaceReader, path: string): Promise<string> {
+  return (await bytesOf((await reader.open(path)).stream())).toString();
+}
+
+export async function bytesOf(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
