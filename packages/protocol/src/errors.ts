@@ -103,6 +103,7 @@ export const API_ERRORS = {
   artifact_too_large: refused(413, 'The archive or file is larger than the limit'),
   precondition_failed: refused(412, 'The file is not the version that the request names; read it again'),
   workspace_full: refused(413, 'The workspace has no room for the file; remove others first'),
+  checkpoint_gone: refused(409, 'The files were not kept at that point'),
   file_not_found: refused(404, 'File not found'),
   file_too_large: refused(413, 'The file is larger than this server allows'),
   file_quota_exceeded: refused(413, 'This key has reached its limit of stored files; delete some first'),

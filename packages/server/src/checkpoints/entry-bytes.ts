@@ -1,0 +1,18 @@
+/** What is in an entry, in bytes: of a link its target, of a directory nothing. */
+import type { ByteRange, CheckpointEntry, CheckpointFiles } from './checkpoint-tree.ts';
+
+export async function* entryBytes(
+  files: Pick<CheckpointFiles, 'read'>,
+  entry: CheckpointEntry,
+  range?: ByteRange,
+): AsyncGenerator<Buffer, void> {
+  if (entry.type === 'symlink') yield targetOf(entry);
+  if (entry.type !== 'file') return;
+  for await (const { buffer, byteOffset, byteLength } of files.read(entry, range)) {
+    yield Buffer.from(buffer, byteOffset, byteLength);
+  }
+}
+
+function targetOf({ target = '', target_bytes: bytes }: CheckpointEntry): Buffer {
+  return bytes === undefined ? Buffer.from(target) : Buffer.from(bytes, 'base64');
+}
