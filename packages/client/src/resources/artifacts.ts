@@ -12,20 +12,25 @@ import {
   type UploadBody,
 } from '../transport.ts';
 
-export interface ArtifactListQuery {
+export interface AtQuery {
+  /** The `seq` of an event of the run: the files as they were after it. By default as they are now. */
+  at?: number | undefined;
+}
+
+export interface ArtifactListQuery extends AtQuery {
   /** A directory or file of the workspace; the whole workspace by default. */
   path?: string | undefined;
   recursive?: boolean | undefined;
 }
 
-export interface ArtifactReadOptions extends RequestOptions {
+export interface ArtifactReadOptions extends RequestOptions, AtQuery {
   /** The first byte to read. */
   start?: number | undefined;
   /** The byte after the last one to read. */
   end?: number | undefined;
 }
 
-export interface ArchiveQuery {
+export interface ArchiveQuery extends AtQuery {
   /** A directory or file of the workspace; the whole workspace by default. */
   path?: string | undefined;
   format?: 'tar.gz' | 'tar' | 'zip' | undefined;
@@ -71,7 +76,7 @@ export class Artifacts<List = ArtifactList> {
    * of the whole file.
    */
   async read(id: string, path: string, options: ArtifactReadOptions = {}): Promise<Response> {
-    const { start = 0, end, ...request } = options;
+    const { start = 0, end, at, ...request } = options;
     const open = (offset: number): Promise<Connection> => {
       const from = start + offset;
       const range =
@@ -79,7 +84,7 @@ export class Artifacts<List = ArtifactList> {
       const call = {
         method: 'GET',
         path: `${this.#pathOf(id)}/content`,
-        query: { path },
+        query: { path, at },
         headers: { range },
         timeout: TIMEOUT_MS,
         repeat: true,

@@ -212,11 +212,30 @@ export const ArtifactSchema = Type.Object({
   modified_at: EpochSeconds,
 });
 
+export const OmittedArtifactSchema = Type.Object({
+  path: Type.String({ description: 'Relative to the workspace' }),
+  reason: Type.Union([
+    Type.Literal('special'),
+    Type.Literal('unreadable'),
+    Type.Literal('too_large'),
+    Type.Literal('too_many'),
+    Type.Literal('too_deep'),
+    Type.Literal('ignored'),
+  ]),
+});
+
 export const ArtifactListSchema = Type.Object({
   object: Type.Literal('list'),
   run_id: RunId,
   data: Type.Array(ArtifactSchema),
   truncated: Type.Boolean({ description: 'The listing was cut; there are more entries' }),
+  as_of_seq: Type.Optional(
+    Type.Integer({ minimum: -1, description: 'With `at`: the last event whose effects the files contain' }),
+  ),
+  omitted: Type.Optional(
+    Type.Array(OmittedArtifactSchema, { description: 'With `at`: the first paths that were not kept' }),
+  ),
+  omitted_count: Type.Optional(Type.Integer({ minimum: 1, description: 'How many were not kept' })),
 });
 
 export const WrittenArtifactSchema = Type.Object({

@@ -28,6 +28,7 @@ import {
 import type { WorkspaceReader, WorkspaceWriter } from '@talaria/sandbox';
 import { schemaProblem } from '../agent/output-form.ts';
 import { failpoint } from '../basics/failpoints.ts';
+import type { Checkpoints } from '../checkpoints/checkpoint-tree.ts';
 import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type {
@@ -54,6 +55,7 @@ import { ApprovalLists } from './approval-lists.ts';
 import { type CopiedContext, copyReach } from './context-reach.ts';
 import { hashJson } from './hash-json.ts';
 import type { QueuePace } from './pace.ts';
+import { RunCheckpoints } from './run-checkpoints.ts';
 import { RunFeed } from './run-feed.ts';
 import { RunForks } from './run-forks.ts';
 import { NO_WORK, type Workload } from './run-work.ts';
@@ -102,6 +104,8 @@ export interface EngineOptions {
   openWriter: OpenWriter;
   /** The server that has the files of the run; undefined if this server has them, or nobody has yet. */
   findElsewhere?(runId: string): Promise<Place | undefined>;
+  /** Undefined if the files of runs are not kept step by step. */
+  checkpoints?: Checkpoints | undefined;
   /** Which model settings clients may set. */
   clientSettings?: readonly ModelSettingName[];
   resolveRequest: ResolveRequest;
@@ -188,6 +192,10 @@ export class Engine {
       mask: secrets.mask,
       resolveRequest: options.resolveRequest,
     });
+  }
+
+  get keepsCheckpoints(): boolean {
+    return this.#options.checkpoints !== undefined;
   }
 
   /** Whether the server is shutting down, so that clients should start their runs elsewhere. */
@@ -428,6 +436,11 @@ export class Engine {
       throw new TalariaError('artifact_not_found', { message: 'The run ended without a workspace' });
     }
     return { writer: requireWriter(writer) };
+  }
+
+  /** The files of a run as they were, wherever they are now. */
+  async findCheckpoints(owner: string, runId: string): Promise<RunCheckpoints> {
+    return new RunCheckpoints(await this.#find(owner, runId), this.#options.checkpoints);
   }
 
   /**

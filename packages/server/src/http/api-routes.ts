@@ -9,7 +9,9 @@ import type { UploadedFiles } from '../uploads/uploaded-files.ts';
 import { ContinuedRuns } from './inline/continued-runs.ts';
 import { InlineRuns } from './inline/inline-runs.ts';
 import { InlineWatch } from './inline/inline-watch.ts';
+import { answerAsOf } from './replies/as-of.ts';
 import { createForwardArtifacts } from './replies/forward-artifacts.ts';
+import { isGiven } from './requests/query.ts';
 import { installApprovalRoutes } from './routes/approvals.ts';
 import { installArtifactWriteRoutes } from './routes/artifact-writes.ts';
 import { installArtifactRoutes } from './routes/artifacts.ts';
@@ -85,6 +87,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     cors: corsOrigins === '*' || corsOrigins.length > 0,
     embeddings: 'url' in api.embeddings.endpoint,
     slots: api.slots,
+    checkpoints: engine.keepsCheckpoints,
   });
   installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
@@ -94,6 +97,9 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     holder: 'run_id',
     options: {},
     answer: async ({ request, reply, id }, here) => {
+      if (isGiven(request.query, 'at')) {
+        return answerAsOf(await engine.findCheckpoints(request.owner, id), { request, reply }, here);
+      }
       const found = await engine.findWorkspace(request.owner, id);
       // Files that are not here are on a peer.
       return 'reader' in found ? here(found.reader) : forwardArtifacts!(request, reply, found.place);

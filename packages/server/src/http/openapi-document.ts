@@ -59,6 +59,10 @@ const StreamedEvent = Type.Object({
   data: Type.String(),
 });
 const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
+const At = Type.Integer({
+  minimum: -1,
+  description: 'The seq of an event: the files as they were after it. -1: as the run began with them',
+});
 
 /**
  * The errors of the routes under `/api/jobs`. Errors from before any route is reached have the usual envelope there,
@@ -460,9 +464,10 @@ const OPERATIONS: Record<string, Operation> = {
       path: Path,
       recursive: Type.Boolean({ default: false }),
       max_entries: Type.Integer({ minimum: 1, maximum: 10_000, default: 10_000 }),
+      at: At,
     },
     answer: schemas.ArtifactListSchema,
-    errors: [400, 401, 404],
+    errors: [400, 401, 404, 409],
   },
   'GET /v1/runs/{run_id}/artifacts/content': {
     tag: 'runs',
@@ -473,12 +478,12 @@ const OPERATIONS: Record<string, Operation> = {
       'If-Range': Type.String(),
       'If-None-Match': Type.String(),
     },
-    query: { path: Type.String({ description: 'Relative to the workspace' }) },
+    query: { path: Type.String({ description: 'Relative to the workspace' }), at: At },
     required: ['path'],
     answer: Type.String(),
     contentType: 'application/octet-stream',
     also: { 206: 'The range', 304: 'The version that the client has' },
-    errors: [400, 401, 404, 416],
+    errors: [400, 401, 404, 409, 416],
   },
   'PUT /v1/runs/{run_id}/artifacts/content': {
     tag: 'runs',
@@ -518,10 +523,11 @@ const OPERATIONS: Record<string, Operation> = {
       format: Type.Union([Type.Literal('tar.gz'), Type.Literal('tar'), Type.Literal('zip')], {
         default: 'tar.gz',
       }),
+      at: At,
     },
     answer: Type.String(),
     contentType: ['application/gzip', 'application/x-tar', 'application/zip'],
-    errors: [400, 401, 404],
+    errors: [400, 401, 404, 409],
   },
   'GET /api/sessions': {
     tag: 'sessions',

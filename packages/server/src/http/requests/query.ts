@@ -10,6 +10,21 @@ export function single(query: unknown, name: string): string | undefined {
   throw new TalariaError('invalid_request', { message: `'${name}' must be given only once`, param: name });
 }
 
+/** Whether a parameter has a value. */
+export function isGiven(query: unknown, name: string): boolean {
+  const value = (query as Record<string, unknown>)[name];
+  return value !== undefined && value !== '';
+}
+
+/** The number of an event, or -1 for the time before the first one. */
+export function eventSeq(query: unknown, name: string): number | undefined {
+  const value = single(query, name);
+  if (value === undefined) return undefined;
+  if (/^(\d{1,15}|-1)$/.test(value)) return Number(value);
+  const message = `'${name}' must be the number of an event (its seq), or -1 for the start of the run`;
+  throw new TalariaError('invalid_cursor', { message, param: name });
+}
+
 /** The maximum number of entries per page. */
 export function pageLimit(query: unknown, max: number = LIMIT_MAX): number {
   const value = single(query, 'limit');

@@ -13,7 +13,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import { leaving } from '../replies/leaving.ts';
 import { parseTags } from '../requests/byte-range.ts';
 import { header } from '../requests/header.ts';
-import { flag, single } from '../requests/query.ts';
+import { flag, isGiven, single } from '../requests/query.ts';
 import { streamedBody } from '../requests/streamed-body.ts';
 
 type RunRoute = { Params: { run_id: string } };
@@ -42,6 +42,7 @@ export function installArtifactWriteRoutes(
     async (request, reply) => {
       const { run_id } = request.params;
       return answer({ request, reply, id: run_id }, async (writer) => {
+        refuseAt(request);
         const path = pathOf(request);
         const conditions = conditionsOf(request);
         const content = streamedBody(request);
@@ -64,6 +65,7 @@ export function installArtifactWriteRoutes(
   app.delete<RunRoute>(url, options, async (request, reply) => {
     const { run_id } = request.params;
     return answer({ request, reply, id: run_id }, async (writer) => {
+      refuseAt(request);
       const path = pathOf(request);
       const removal = { ...conditionsOf(request), recursive: flag(request.query, 'recursive') };
       await withCodes(() => writer.remove(path, removal));
@@ -75,6 +77,12 @@ export function installArtifactWriteRoutes(
       } satisfies ArtifactRemoved;
     });
   });
+}
+
+function refuseAt({ query }: FastifyRequest): void {
+  if (!isGiven(query, 'at')) return;
+  const message = "'at' is for reading: files can only be changed as they are now";
+  throw new TalariaError('invalid_request', { message, param: 'at' });
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -1,7 +1,7 @@
 /**
  * `/v1/runs/{id}/artifacts`: the files of a run's workspace (PROTOCOL.md). If several servers share a store, the files
  * may be on another one, which is asked at the same routes under a prefix for peers (peer-routes.ts). The same code
- * serves the files of a slot.
+ * serves the files of a slot, and those of a checkpoint (replies/as-of.ts).
  *
  * After the first byte, the only way to report a failure is to cut the connection. Lengths and chunked endings are set
  * so that a cut-off file never looks complete.
@@ -10,6 +10,7 @@ import { basename } from 'node:path';
 import { TalariaError } from '@talaria/protocol';
 import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader } from '@talaria/sandbox';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { AsOf } from '../replies/as-of.ts';
 import { attachment } from '../replies/content-disposition.ts';
 import { leaving } from '../replies/leaving.ts';
 import { prepareFile } from '../replies/prepare-file.ts';
@@ -27,11 +28,12 @@ const LISTED_MAX = 10_000;
 /** The one parameter is the id of the run or slot; its name is also the name of that id in responses. */
 type HolderRoute = { Params: Record<string, string> };
 
-/** Responds from a workspace of this server; undefined for a run that has no files yet. */
+/** Responds from files that this server can read; undefined for a run that has none yet. */
 type Answer<R> = (
   workspace: WorkspaceReader | undefined,
   request: FastifyRequest<HolderRoute>,
   reply: FastifyReply,
+  asOf: AsOf | undefined,
 ) => Promise<R>;
 
 export type ArtifactQuestion = 'list' | 'content' | 'archive';
@@ -43,10 +45,10 @@ export interface ArtifactRoutes {
   holder: 'run_id' | 'slot_id';
   /** The options of all these routes. */
   options: Pick<RouteShorthandOptions, 'config' | 'onRequest'>;
-  /** Refuses, responds with `here` from a workspace of this server, or responds in another way. */
+  /** Refuses, responds with `here` from files that this server can read, or responds in another way. */
   answer(
     asked: { request: FastifyRequest; reply: FastifyReply; id: string; question: ArtifactQuestion },
-    here: (workspace: WorkspaceReader | undefined) => Promise<unknown>,
+    here: (workspace: WorkspaceReader | undefined, asOf?: AsOf) => Promise<unknown>,
   ): Promise<unknown>;
 }
 
@@ -66,8 +68,8 @@ export function installArtifactRoutes(
       exposeHeadRoute: method.length === 1,
       ...options,
       handler: (request, reply) =>
-        answer({ request, reply, id: request.params[holder]!, question }, (workspace) =>
-          withCodes(() => answerHere(workspace, request, reply)),
+        answer({ request, reply, id: request.params[holder]!, question }, (workspace, asOf) =>
+          withCodes(() => answerHere(workspace, request, reply, asOf)),
         ),
     });
   };
@@ -76,7 +78,7 @@ export function installArtifactRoutes(
   install(['GET', 'HEAD'], '/archive', 'archive', sendArchive);
 }
 
-const sendList: Answer<object> = async (workspace, request, reply) => {
+const sendList: Answer<object> = async (workspace, request, reply, asOf) => {
   const asked = single(request.query, 'path') ?? '';
   const recursive = flag(request.query, 'recursive');
   const maxEntries = count(request.query, 'max_entries', LISTED_MAX);
@@ -90,7 +92,7 @@ const sendList: Answer<object> = async (workspace, request, reply) => {
     signal: leaving(reply),
   });
   const data = entries.map(({ modifiedAt, ...entry }) => ({ ...entry, modified_at: modifiedAt }));
-  return { object: 'list', ...request.params, data, truncated };
+  return { object: 'list', ...request.params, data, truncated, ...asOf };
 };
 
 const sendContent: Answer<FastifyReply> = async (workspace, request, reply) => {

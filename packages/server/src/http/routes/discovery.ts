@@ -11,6 +11,8 @@ export interface DiscoveryOptions {
   embeddings: boolean;
   /** Whether clients may use the sandbox without the agent. */
   slots: boolean;
+  /** Whether the files of runs are kept step by step. */
+  checkpoints: boolean;
 }
 
 const ENDPOINTS = {
@@ -91,7 +93,7 @@ const ENDPOINTS = {
 };
 
 export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
-  const { version, modelName, authRequired, cors, embeddings, slots } = options;
+  const { version, modelName, authRequired, cors, embeddings, slots, checkpoints } = options;
   const created = Math.floor(Date.now() / 1000);
 
   app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
@@ -149,6 +151,7 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
       run_idempotency: true,
       run_calls: true,
       run_artifacts: true,
+      run_artifacts_at: checkpoints,
       files: true,
       slots,
       sessions: true,
