@@ -13,8 +13,8 @@ import { LocalBackend } from '@talaria/sandbox/local';
 import { DirectoryBlobs } from '../../packages/server/src/blobs/directory-blobs.ts';
 import {
   type CheckpointLimits,
-  RunCheckpoints,
-} from '../../packages/server/src/checkpoints/run-checkpoints.ts';
+  CheckpointMaker,
+} from '../../packages/server/src/checkpoints/checkpoint-maker.ts';
 import { type Checkpoint, isMissed } from '../../packages/server/src/journal/checkpoints.ts';
 import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
 import { claimedRun } from '../../packages/server/src/journal/testing/records.ts';
@@ -43,7 +43,7 @@ export async function checkpoints(stage: Stage): Promise<Row[]> {
   const journal = await SqliteJournal.open({ path: join(directory, 'talaria.db') });
   opened.defer(() => journal.close());
   const made = (runId: string, last?: Checkpoint) =>
-    new RunCheckpoints(runId, last, { backend, blobs, limits: LIMITS, log, report: noReport });
+    new CheckpointMaker(runId, last, { backend, blobs, limits: LIMITS, log, report: noReport });
   const workspace = async (runId: string): Promise<string> => {
     await backend.release(await backend.acquire(runId));
     return join(workspacesDir, `t-${runId}`);

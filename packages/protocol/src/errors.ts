@@ -87,7 +87,6 @@ export const API_ERRORS = {
     "'outputs' must be an array of objects with 'tool_call_id' and 'output'",
   ),
   grant_not_found: refused(404, 'There is no such grant'),
-  checkpoint_gone: refused(409, 'What the run was at that event is no longer kept'),
   call_not_found: refused(404, 'The run has no such tool call'),
   call_not_pending: refused(
     409,

@@ -5,7 +5,8 @@
  * - An entry never changes. A tree that follows another shares the entries that are the same.
  * - The bytes of a file are a range of a blob. Files with the same content share it.
  */
-import type { CapturedEntry, CapturedPath, OmittedEntry } from '@talaria/sandbox';
+import { type CapturedEntry, type CapturedPath, fromCapturedPath, type OmittedEntry } from '@talaria/sandbox';
+import type { Checkpoint } from '../journal/checkpoints.ts';
 
 /** Where the bytes of a file begin. There are `size` of them. */
 export interface ContentPlace {
@@ -20,15 +21,12 @@ export interface CheckpointEntry extends CapturedEntry {
 
 export type CheckpointTree = ReadonlyMap<string, CheckpointEntry>;
 
-const ASCII = /^[\x00-\x7f]*$/;
-
 /**
  * The bytes of the path, one character each: U+FFFD in a path can stand for any byte. What is in a directory has the key of the
  * directory and a slash at its beginning.
  */
-export function entryKey({ path, path_bytes: bytes }: CapturedPath): string {
-  if (bytes !== undefined) return Buffer.from(bytes, 'base64').toString('latin1');
-  return ASCII.test(path) ? path : Buffer.from(path).toString('latin1');
+export function entryKey(path: CapturedPath): string {
+  return fromCapturedPath(path);
 }
 
 /** Bytes from `start` up to but not including `end`. */
@@ -59,4 +57,6 @@ export interface Checkpoints {
   at(runId: string, seq?: number): Promise<CheckpointFiles>;
   /** The files that the run began with. */
   start(runId: string): Promise<CheckpointFiles>;
+  /** The blobs that are needed to read this checkpoint. Rejects with `checkpoint_gone` if they do not exist any more. */
+  blobsOf(checkpoint: Checkpoint): Promise<string[]>;
 }

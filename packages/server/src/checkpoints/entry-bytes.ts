@@ -13,6 +13,6 @@ export async function* entryBytes(
   }
 }
 
-function targetOf({ target = '', target_bytes: bytes }: CheckpointEntry): Buffer {
+export function targetOf({ target = '', target_bytes: bytes }: CheckpointEntry): Buffer {
   return bytes === undefined ? Buffer.from(target) : Buffer.from(bytes, 'base64');
 }

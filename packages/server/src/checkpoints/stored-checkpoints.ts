@@ -5,7 +5,7 @@ import { BlobGoneError } from '../blobs/blob-store.ts';
 import { type Checkpoint, type CheckpointRecord, isMissed } from '../journal/checkpoints.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ByteRange, CheckpointEntry, CheckpointFiles, Checkpoints } from './checkpoint-tree.ts';
-import { EMPTY_TREE, readTree } from './manifest.ts';
+import { blobsOf, EMPTY_TREE, readTree } from './manifest.ts';
 
 export interface StoredCheckpointsOptions {
   journal: Pick<Journal, 'readCheckpoints' | 'positionOf' | 'lastSeqAt'>;
@@ -35,6 +35,10 @@ export class StoredCheckpoints implements Checkpoints {
   async start(runId: string): Promise<CheckpointFiles> {
     const records = await this.#options.journal.readCheckpoints(runId);
     return this.#read(runId, startOf(records));
+  }
+
+  async blobsOf(checkpoint: Checkpoint): Promise<string[]> {
+    return blobsOf(await this.#treeOf(checkpoint), checkpoint.parts);
   }
 
   async #read(runId: string, record: CheckpointRecord | undefined): Promise<CheckpointFiles> {

@@ -5,6 +5,7 @@
 import type { TreeEntry } from '@talaria/sandbox';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { type CheckpointEntry, type CheckpointTree, entryKey } from './checkpoint-tree.ts';
+import { targetOf } from './entry-bytes.ts';
 
 export async function* treeEntries(
   tree: CheckpointTree,
@@ -22,7 +23,7 @@ export async function* treeEntries(
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
 function plainEntry(entry: CheckpointEntry): TreeEntry {
-  const target = entry.type === 'symlink' ? linkTarget(entry) : Buffer.alloc(0);
+  const target = entry.type === 'symlink' ? targetOf(entry) : Buffer.alloc(0);
   return {
     ...describe(entry),
     size: target.length,
@@ -35,10 +36,6 @@ function plainEntry(entry: CheckpointEntry): TreeEntry {
 function describe(entry: CheckpointEntry): Omit<TreeEntry, 'content'> {
   const { type, size, mode, modified_ms: modifiedMs } = entry;
   return { name: Buffer.from(entryKey(entry), 'latin1'), type, size, mode, modifiedMs };
-}
-
-export function linkTarget({ target = '', target_bytes: bytes }: CheckpointEntry): Buffer {
-  return bytes === undefined ? Buffer.from(target) : Buffer.from(bytes, 'base64');
 }
 
 function byPlace(a: CheckpointEntry, b: CheckpointEntry): number {

@@ -191,6 +191,7 @@ export class Engine {
       contextTokens: options.contextTokens,
       mask: secrets.mask,
       resolveRequest: options.resolveRequest,
+      checkpoints: options.checkpoints,
     });
   }
 

@@ -10,7 +10,7 @@ import { TalariaError } from '@talaria/protocol';
 import { Handover, RunFailure } from '../agent/agent-run.ts';
 import type { Progress } from '../agent/progress.ts';
 import { failpoint } from '../basics/failpoints.ts';
-import type { MadeCheckpoint } from '../checkpoints/run-checkpoints.ts';
+import type { MadeCheckpoint } from '../checkpoints/checkpoint-maker.ts';
 import {
   type Checkpoint,
   type CheckpointOrigin,

@@ -4,7 +4,11 @@
  */
 import { type Content, type ForkRun, isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { beforeFailedAnswer, type ForkPoint, forkPoint } from '../agent/fork-point.ts';
-import type { HeldBlob } from '../journal/contents.ts';
+import type { Progress } from '../agent/progress.ts';
+import type { Checkpoints } from '../checkpoints/checkpoint-tree.ts';
+import { checkpointAt } from '../checkpoints/stored-checkpoints.ts';
+import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
+import { type HeldBlob, runHolder } from '../journal/contents.ts';
 import type { Journal, NewRun } from '../journal/journal.ts';
 import type { LogRecord, RunRequest } from '../journal/records.ts';
 import type { StoredRun } from '../journal/run-state.ts';
@@ -22,6 +26,8 @@ export interface RunForksOptions {
   /** Masks a text that is shown. */
   mask(text: string): string;
   resolveRequest: ResolveRequest;
+  /** Undefined if the server keeps none. */
+  checkpoints: Checkpoints | undefined;
 }
 
 /** What a fork needs beside its id and its owner. */
@@ -46,12 +52,35 @@ export class RunForks {
     const { next, files, blobs } = await this.#readInput(source.owner, input);
     const from = { run_id: source.runId, seq: seq === -1 ? null : seq };
     const request = toForkRequest(point, from, { next, instructions });
-    const held = [...blobsOf(source.runId, request.workspace), ...blobs];
+    const checkpoint = this.#filesAt(log, point);
+    const held = [
+      ...setupBlobs(source.runId, request.workspace),
+      ...(await this.#checkpointBlobs(source.runId, checkpoint)),
+      ...blobs,
+    ];
     return {
-      request: withFiles(request, files),
+      request: withFiles(inheriting(request, checkpoint), files),
       blobs: [...new Map(held.map((blob) => [blob.blobId, blob])).values()],
       sessionFork: sessionOf(source, request),
     };
+  }
+
+  /** The files of the run at that point; undefined if it had none. */
+  #filesAt(log: readonly LogRecord[], { pos, progress }: ForkPoint): Checkpoint | undefined {
+    const records = log.flatMap((record) =>
+      record.event === 'workspace.checkpointed' ? [record.private] : [],
+    );
+    const found = checkpointAt(records, pos) ?? progress.request?.inherited?.files;
+    const { checkpoints } = this.#options;
+    if (checkpoints === undefined ? hasCalled(progress) : found !== undefined && isMissed(found)) {
+      throw new TalariaError('checkpoint_gone');
+    }
+    return checkpoints === undefined || found === undefined || isMissed(found) ? undefined : found;
+  }
+
+  async #checkpointBlobs(runId: string, checkpoint: Checkpoint | undefined): Promise<HeldBlob[]> {
+    const blobIds = checkpoint && (await this.#options.checkpoints?.blobsOf(checkpoint));
+    return (blobIds ?? []).map((blobId) => ({ blobId, from: runHolder(runId) }));
   }
 
   /** The message as the model gets it, and its files for the workspace. */
@@ -102,6 +131,17 @@ function choosePoint(log: readonly LogRecord[], seq: number, hasInput: boolean):
   });
 }
 
+/** Whether a tool of the server was called. */
+function hasCalled(progress: Progress): boolean {
+  return progress.callsBefore().some(({ ofClient }) => ofClient !== true);
+}
+
+function inheriting(request: RunRequest, files: Checkpoint | undefined): RunRequest {
+  const { inherited } = request;
+  if (inherited === undefined || files === undefined) return request;
+  return { ...request, inherited: { ...inherited, files } };
+}
+
 /** With these files on top of what the workspace begins with. */
 function withFiles(request: RunRequest, files: readonly SetupFile[]): RunRequest {
   if (files.length === 0) return request;
@@ -110,9 +150,9 @@ function withFiles(request: RunRequest, files: readonly SetupFile[]): RunRequest
 }
 
 /** The blobs of the other run that the fork needs, too. */
-function blobsOf(runId: string, { files = [], archives = [] }: WorkspaceSetup = {}): HeldBlob[] {
+function setupBlobs(runId: string, { files = [], archives = [] }: WorkspaceSetup = {}): HeldBlob[] {
   const ids = [...files, ...archives].flatMap((file) => ('blob_id' in file ? [file.blob_id] : []));
-  return [...new Set(ids)].map((blobId) => ({ blobId, from: `run:${runId}` }));
+  return [...new Set(ids)].map((blobId) => ({ blobId, from: runHolder(runId) }));
 }
 
 function sessionOf({ runId }: StoredRun, request: RunRequest): SessionOfRun | undefined {

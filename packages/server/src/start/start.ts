@@ -15,6 +15,7 @@ import { pino } from 'pino';
 import { embeddingsEndpoint } from '../agent/model/embeddings-endpoint.ts';
 import type { Check } from '../basics/check.ts';
 import { version } from '../basics/version.ts';
+import { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts';
 import { type Config, configSecrets } from '../config/index.ts';
 import { Engine, type OpenWorkspace, type OpenWriter } from '../engine/engine.ts';
 import { QueuePace } from '../engine/pace.ts';
@@ -154,6 +155,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     openWorkspace,
     openWriter,
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
+    checkpoints: config.checkpoints ? new StoredCheckpoints({ journal, blobs }) : undefined,
     resolveRequest: (owner, request) =>
       resolveRequest(owner, request, { files: journal.files, directories: config.directories }),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),

@@ -25,7 +25,7 @@ import { type Tool, ToolSet } from '../agent/tools/tool.ts';
 import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { RunCheckpoints } from '../checkpoints/run-checkpoints.ts';
+import { CheckpointMaker } from '../checkpoints/checkpoint-maker.ts';
 import type { Config } from '../config/index.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
 import type { Checkpoint } from '../journal/checkpoints.ts';
@@ -271,7 +271,7 @@ export class Workbench {
       this.#executor.execute(runId, 'bash', { command, env, timeout: timeoutS }, { timeoutS, signal });
   }
 
-  #checkpoints(runId: string, last: Checkpoint | undefined, blobs: BlobStore): RunCheckpoints {
+  #checkpoints(runId: string, last: Checkpoint | undefined, blobs: BlobStore): CheckpointMaker {
     const {
       checkpointMaxBytes: maxBytes,
       checkpointMaxFileBytes: maxFileBytes,
@@ -279,7 +279,7 @@ export class Workbench {
     } = this.#config;
     const ignore = (checkpointIgnore ?? '').split(',').flatMap((pattern) => pattern.trim() || []);
     const [backend, log, report] = [this.#backend, this.#log, this.#report];
-    return new RunCheckpoints(runId, last, {
+    return new CheckpointMaker(runId, last, {
       backend,
       blobs,
       limits: { maxBytes, maxFileBytes, ignore },
@@ -289,7 +289,7 @@ export class Workbench {
   }
 
   async #inherit(
-    checkpoints: RunCheckpoints | undefined,
+    checkpoints: CheckpointMaker | undefined,
     inherited: Checkpoint,
     signal: AbortSignal,
   ): Promise<void> {

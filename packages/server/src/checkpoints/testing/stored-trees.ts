@@ -153,6 +153,10 @@ export class KeptCheckpoints implements Checkpoints {
   start(runId: string): Promise<CheckpointFiles> {
     return this.at(runId, -1);
   }
+
+  async blobsOf(): Promise<string[]> {
+    return [];
+  }
 }
 
 async function* each(contents: Iterable<Buffer>): AsyncGenerator<Buffer, void> {

@@ -40,7 +40,7 @@ export interface CheckpointLimits {
   ignore: readonly string[];
 }
 
-export interface RunCheckpointsOptions {
+export interface CheckpointMakerOptions {
   backend: Pick<ToolBackend, 'captureWorkspace' | 'readFiles' | 'restoreWorkspace'>;
   blobs: BlobStore;
   limits: CheckpointLimits;
@@ -59,16 +59,16 @@ export interface RestoredFiles {
   omitted: number;
 }
 
-export class RunCheckpoints {
+export class CheckpointMaker {
   readonly #runId: string;
-  readonly #options: RunCheckpointsOptions;
+  readonly #options: CheckpointMakerOptions;
   #last: { checkpoint: Checkpoint; tree: CheckpointTree | undefined } | undefined;
   #isMissed = false;
   /** Where each content of the run is, as far as it is known here. */
   readonly #places = new Map<string, ContentPlace>();
 
   /** `last`: the newest checkpoint in the log. */
-  constructor(runId: string, last: Checkpoint | undefined, options: RunCheckpointsOptions) {
+  constructor(runId: string, last: Checkpoint | undefined, options: CheckpointMakerOptions) {
     this.#runId = runId;
     this.#options = options;
     this.#last = last && { checkpoint: last, tree: undefined };

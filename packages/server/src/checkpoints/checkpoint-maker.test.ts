@@ -11,8 +11,8 @@ import type { Log } from '../basics/log.ts';
 import { DirectoryBlobs } from '../blobs/directory-blobs.ts';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
 import { noReport } from '../telemetry/facts.ts';
+import { type CheckpointLimits, CheckpointMaker, type MadeCheckpoint } from './checkpoint-maker.ts';
 import { readTree } from './manifest.ts';
-import { type CheckpointLimits, type MadeCheckpoint, RunCheckpoints } from './run-checkpoints.ts';
 
 const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const NO_LIMITS: CheckpointLimits = { maxBytes: 1e9, maxFileBytes: 1e9, ignore: [] };
@@ -50,7 +50,7 @@ const describeFiles = (id = runId) =>
 const checkpoints = (
   options: { last?: Checkpoint; limits?: CheckpointLimits; of?: ToolBackend; id?: string } = {},
 ) =>
-  new RunCheckpoints(options.id ?? runId, options.last, {
+  new CheckpointMaker(options.id ?? runId, options.last, {
     backend: options.of ?? backend,
     blobs,
     limits: options.limits ?? NO_LIMITS,
