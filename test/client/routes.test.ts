@@ -80,6 +80,29 @@ describe('runs', () => {
     expect(await errorOf(other)).toMatchObject({ code: 'idempotency_key_conflict' });
   });
 
+  test('fork', async () => {
+    const run = await client.runs.run({ input: script([{ text: 'one' }]) });
+    expect(await errorOf(client.runs.fork(run.run_id))).toMatchObject({
+      code: 'missing_input',
+      param: 'input',
+    });
+    const params = { input: script([{ text: 'two' }]), instructions: 'Be brief.' };
+    const idempotencyKey = 'one-fork';
+    const created = await client.runs.fork(run.run_id, params, { idempotencyKey });
+    expect(created).toMatchObject({ status: 'started', replayed: false });
+    expect(await client.runs.fork(run.run_id, params, { idempotencyKey })).toMatchObject({
+      run_id: created.run_id,
+      replayed: true,
+    });
+    expect(await client.runs.wait(created.run_id)).toMatchObject({
+      output: 'two',
+      forked_from: { run_id: run.run_id, seq: run.last_seq },
+    });
+    const again = await client.runs.fork(run.run_id, { at: 0 });
+    expect(await client.runs.wait(again.run_id)).toMatchObject({ output: 'one', forked_from: { seq: 0 } });
+    expect(await errorOf(client.runs.fork(run.run_id, { at: 999 }))).toBeInstanceOf(BadRequestError);
+  });
+
   test('list reads all pages in a loop, and one page with await', async () => {
     const session_id = 'pages';
     const made: string[] = [];

@@ -79,6 +79,22 @@ async def test_a_repeated_create_is_the_same_run(client: Talaria) -> None:
 
 
 @with_client
+async def test_a_fork_continues_from_an_event_of_its_run(client: Talaria) -> None:
+    run_id = (await client.runs.create("Run `echo one`"))["run_id"]
+    await client.runs.wait(run_id)
+    with pytest.raises(APIError) as refused:
+        await client.runs.fork(run_id)
+    assert refused.value.code == "missing_input"
+    first = await client.runs.fork(run_id, input="Run `echo two`", idempotency_key="py-fork")
+    again = await client.runs.fork(run_id, input="Run `echo two`", idempotency_key="py-fork")
+    assert again["run_id"] == first["run_id"] and again["replayed"] is True
+    fork = await client.runs.wait(first["run_id"])
+    assert "two" in fork["output"] and fork["forked_from"]["run_id"] == run_id
+    retried = await client.runs.wait((await client.runs.fork(run_id, at=0))["run_id"])
+    assert "one" in retried["output"] and retried["forked_from"] == {"run_id": run_id, "seq": 0}
+
+
+@with_client
 async def test_a_question_is_answered_and_a_run_is_stopped(client: Talaria) -> None:
     run_id = (await client.runs.create("Run `rm -rf build`"))["run_id"]
     async for event in client.runs.events(run_id):

@@ -16,6 +16,7 @@ export {
   type EventName,
   type FileDeleted,
   type FileList,
+  type ForkedFrom,
   type FunctionToolRequest,
   type Grant,
   type GrantList,
@@ -76,7 +77,14 @@ export type { CompletionParams, CompletionStream, EmbeddingParams } from './reso
 export type { FileFilter, FileReadOptions, UploadFileParams } from './resources/files.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';
-export type { CreateRunParams, RunFilter, RunOptions, RunPages, RunParams } from './resources/runs.ts';
+export type {
+  CreateRunParams,
+  ForkRunParams,
+  RunFilter,
+  RunOptions,
+  RunPages,
+  RunParams,
+} from './resources/runs.ts';
 export type { SessionOptions } from './resources/session.ts';
 export type { SessionChatStream } from './resources/session-chat.ts';
 export type {

@@ -26,9 +26,25 @@ class Runs:
 
     async def create(self, input: Any, *, idempotency_key: Optional[str] = None, **fields: Any) -> Json:
         """Starts a run; its id is `run_id` of the answer. The key makes a repeated request the same run."""
-        headers = {"idempotency-key": idempotency_key or f"idem_{uuid.uuid4().hex}"}
-        body = {"input": input, **fields}
-        return await self._transport.json("POST", "/v1/runs", body=body, headers=headers, repeat=True)
+        return await self._start("/v1/runs", {"input": input, **fields}, idempotency_key)
+
+    async def fork(
+        self,
+        run_id: str,
+        *,
+        at: Optional[int] = None,
+        input: Any = None,
+        instructions: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        **fields: Any,
+    ) -> Json:
+        """
+        Starts a run that continues from the event `at` of this one, by default from its last. `input` is the next message
+        of the user; without it the model is asked again. `instructions` replaces those of the run.
+        """
+        given = {"at": at, "input": input, "instructions": instructions, **fields}
+        body = {name: value for name, value in given.items() if value is not None}
+        return await self._start(f"{_path(run_id)}/fork", body, idempotency_key)
 
     async def get(self, run_id: str) -> Json:
         return await self._transport.json("GET", _path(run_id), repeat=True)
@@ -122,6 +138,10 @@ class Runs:
         body: Dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         path = f"{_path(run_id)}/approval"
         return await self._transport.json("POST", path, body=body, repeat=request_id is not None)
+
+    async def _start(self, path: str, body: Json, idempotency_key: Optional[str]) -> Json:
+        headers = {"idempotency-key": idempotency_key or f"idem_{uuid.uuid4().hex}"}
+        return await self._transport.json("POST", path, body=body, headers=headers, repeat=True)
 
     async def steer(self, run_id: str, input: str) -> Json:
         return await self._transport.json("POST", f"{_path(run_id)}/steer", body={"input": input}, repeat=False)

@@ -1,9 +1,10 @@
-/** `/v1/runs`: create, get, list, watch, stop, approve, steer, answer tool calls. */
+/** `/v1/runs`: create, fork, get, list, watch, stop, approve, steer, answer tool calls. */
 import {
   type ApprovalAnswerRequest,
   type Capabilities,
   type CreateRunRequest,
   createId,
+  type ForkRunRequest,
   type FunctionToolRequest,
   isTerminalStatus,
   type Run,
@@ -61,6 +62,9 @@ export type CreateRunParams = OtherParams & {
   output_schema?: object | undefined;
 };
 
+/** `at` is the seq of an event, by default the last one. */
+export type ForkRunParams = Params<ForkRunRequest>;
+
 export type RunParams<Schemas, Output extends object | undefined = undefined> = OtherParams & {
   /**
    * Tools by name, which run in this process; or functions in the protocol's form, whose calls somebody else answers.
@@ -89,18 +93,16 @@ export class Runs {
   }
 
   /** Starts a run. Sends an idempotency key, so a retry never starts a second run. */
-  async create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
-    const idempotencyKey = options.idempotencyKey ?? createId('idem');
-    return this.#transport.json<RunCreated>(
-      {
-        method: 'POST',
-        path: '/v1/runs',
-        body: toBody(params),
-        fits: hasId,
-        repeat: () => this.#keysAreHonoured(options),
-      },
-      { ...options, idempotencyKey },
-    );
+  create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
+    return this.#start('/v1/runs', toBody(params), options);
+  }
+
+  /**
+   * Starts a run that continues from an event of this one, with another message or other instructions. Sends an
+   * idempotency key like `create`.
+   */
+  fork(runId: string, params: ForkRunParams = {}, options: RequestOptions = {}): Promise<RunCreated> {
+    return this.#start(`${pathOf(runId)}/fork`, params, options);
   }
 
   get(runId: string, options?: RequestOptions): Promise<Run> {
@@ -203,8 +205,17 @@ export class Runs {
     return withParsedOutput(run, output_schema as Output);
   }
 
+  #start(path: string, body: object, options: RequestOptions): Promise<RunCreated> {
+    const idempotencyKey = options.idempotencyKey ?? createId('idem');
+    const repeat = () => this.#keysAreHonoured(options);
+    return this.#transport.json<RunCreated>(
+      { method: 'POST', path, body, fits: hasId, repeat },
+      { ...options, idempotencyKey },
+    );
+  }
+
   /**
-   * Whether a create whose outcome is unknown may be sent again. Some servers do not know idempotency keys and would
+   * Whether a request for a new run whose outcome is unknown may be sent again. Some servers do not know idempotency keys and would
    * start a second run. Finding out costs one request, and only after a failure.
    */
   async #keysAreHonoured({ signal, timeout, headers, maxRetries }: RequestOptions): Promise<boolean> {
