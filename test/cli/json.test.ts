@@ -81,6 +81,29 @@ describe('streams are lines:', () => {
   });
 });
 
+test('fork: like run; the fork says where it comes from', async () => {
+  const { lines: first } = await lines('run', script([{ text: 'one' }]));
+  const { run_id: source } = first[0];
+  const { code, lines: printed } = await lines('fork', source.slice(0, 24), '--at', '0');
+  expect(code).toBe(0);
+  const [created, ...events] = printed;
+  expect(created).toMatchObject({ run_id: expect.stringMatching(RUN_ID), replayed: false });
+  expect(events.at(-1)).toMatchObject({ event: 'run.completed', output: 'one' });
+  expect(await ours('show', created.run_id)).toMatchObject({ forked_from: { run_id: source, seq: 0 } });
+
+  const argv = ['fork', '-d', '--idempotency-key', 'json-fork', source, script([{ text: 'two' }])];
+  const detached = await ours(...argv);
+  expect(await ours(...argv)).toEqual({ ...detached, status: expect.any(String), replayed: true });
+  const { stdout } = await talaria(world.server.url, ['watch', detached.run_id]);
+  expect(stdout).toBe('two\n');
+  const shown = await talaria(world.server.url, ['show', detached.run_id]);
+  expect(shown.stdout).toMatch(new RegExp(`^fork of +${source}, from event \\d+$`, 'm'));
+
+  const refused = await talaria(world.server.url, ['fork', '--json', source]);
+  expect(refused.code).toBe(1);
+  expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'missing_input', status: 400 } });
+});
+
 describe('documents are one value:', () => {
   test('runs: an array of runs', async () => {
     const runId = await world.api.create(script([{ text: 'listed' }]), { session_id: 'listing' });

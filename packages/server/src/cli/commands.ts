@@ -18,6 +18,20 @@ const verbose = {
   about: 'show what every tool answered and what every step took',
 } as const;
 
+/** Of the commands that start a run and follow it. */
+const following = {
+  detach: { type: 'flag', short: 'd', about: 'print the id of the run and leave it to itself' },
+  quiet: { type: 'flag', short: 'q', about: 'print the answer and nothing else' },
+  verbose,
+  'idempotency-key': {
+    type: 'text',
+    value: 'key',
+    about: 'the same key and prompt never start a second run: safe to repeat',
+  },
+  json: jsonLines,
+  server,
+} as const;
+
 const run = {
   name: 'run',
   about: 'id of a run; its beginning is enough where no other run begins so',
@@ -69,21 +83,38 @@ export const commands = {
         value: 'text',
         about: "added to the agent's own instructions",
       },
-      detach: { type: 'flag', short: 'd', about: 'print the id of the run and leave it to itself' },
-      quiet: { type: 'flag', short: 'q', about: 'print the answer and nothing else' },
-      verbose,
-      'idempotency-key': {
-        type: 'text',
-        value: 'key',
-        about: 'the same key and prompt never start a second run: safe to repeat',
-      },
-      json: jsonLines,
-      server,
+      ...following,
     },
     examples: [
       { line: "talaria run 'Run `uname -a` and tell me what it says'", about: 'watch it work' },
       { line: 'git diff | talaria run -', about: 'the prompt from a pipe' },
       { line: "talaria run -d -s nightly 'Tidy up the workspace'", about: 'start it and return at once' },
+    ],
+  }),
+  fork: defineCommand({
+    name: 'fork',
+    about: 'start a run that continues from an event of another one, and watch it',
+    details:
+      'The conversation is that of the other run up to the event, without a step whose calls were open. Without a ' +
+      'prompt the model is asked again; after an answer a prompt is needed. The other run stays as it is.',
+    positionals: [
+      run,
+      { name: 'prompt', optional: true, about: 'what to tell the model next; - reads it from stdin' },
+    ],
+    options: {
+      at: {
+        type: 'integer',
+        value: 'seq',
+        min: 0,
+        max: Number.MAX_SAFE_INTEGER,
+        about: 'go back to the event with this number; default the last',
+      },
+      instructions: { type: 'text', short: 'i', value: 'text', about: 'in place of those of the run' },
+      ...following,
+    },
+    examples: [
+      { line: 'talaria fork run_0193c7e8a1b2', about: 'try again from before it broke' },
+      { line: "talaria fork run_0193c7e8a1b2 --at 42 'Use pnpm this time'", about: 'another way from there' },
     ],
   }),
   watch: defineCommand({

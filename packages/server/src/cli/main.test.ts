@@ -79,6 +79,11 @@ describe('wrong usage ends with 2 and a hint:', () => {
     [['run', '--sesion=s3cret'], 'unknown flag --sesion; did you mean --session?\nSee talaria help run\n'],
     [['run', 'a', 'b'], 'unexpected argument "b"; quote what belongs together\nSee talaria help run\n'],
     [['run', ' '], 'the prompt is empty\nSee talaria help run\n'],
+    [['fork', 'run_1', ' '], 'the prompt is empty\nSee talaria help fork\n'],
+    [
+      ['fork'],
+      'expected <run>: id of a run; its beginning is enough where no other run begins so\nSee talaria help fork\n',
+    ],
     [['run', 'hi', '--session'], '--session has no value; expected <id>\nSee talaria help run\n'],
     [['run', 'hi', '--session', '--json'], '--session has no value; expected <id>\nSee talaria help run\n'],
     [['run', 'hi', '--json=yes'], '--json takes no value\nSee talaria help run\n'],

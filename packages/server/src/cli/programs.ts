@@ -8,6 +8,7 @@ export type Program<Key extends CommandKey> = (args: Arguments<Key>, terminal: T
 const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = {
   serve: async () => (await import('./serve.ts')).serve,
   run: async () => (await import('./follow/run.ts')).run,
+  fork: async () => (await import('./follow/fork.ts')).fork,
   watch: async () => (await import('./follow/watch.ts')).watch,
   runs: async () => (await import('./runs/list.ts')).listRuns,
   show: async () => (await import('./runs/show.ts')).showRun,

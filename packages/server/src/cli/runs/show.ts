@@ -1,5 +1,5 @@
 /** `talaria show`: one run, with its question, the calls it waits for, and its answer. */
-import { isTerminalStatus, type Run } from '@talaria/client';
+import { type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';
@@ -29,6 +29,7 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
       ['status', paintStatus(run.status, style)(safeLine(run.status))],
       ...times(run),
       run.session_id === run.run_id ? undefined : ['session', safeLine(run.session_id)],
+      run.forked_from === undefined ? undefined : ['fork of', originOf(run.forked_from)],
       run.model === undefined ? undefined : ['model', safeLine(run.model)],
       used === undefined ? undefined : ['tokens', used],
       run.error === undefined ? undefined : ['error', style.bad(safeLine(errorOf(run)))],
@@ -57,6 +58,10 @@ function times({ created_at, updated_at, status }: Run): Field[] {
     ['created', `${localTime(new Date(created_at * 1000))} (${age(created_at)} ago)`],
     [ended ? 'took' : 'so far', duration((ended ? updated_at : Date.now() / 1000) - created_at)],
   ];
+}
+
+function originOf({ run_id, seq }: ForkedFrom): string {
+  return safeLine(seq === null ? run_id : `${run_id}, from event ${seq}`);
 }
 
 function errorOf({ error = '', error_code }: Run): string {

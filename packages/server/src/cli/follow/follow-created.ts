@@ -1,0 +1,30 @@
+/** What a command does with the run that it has started: follows it, or leaves it alone. */
+import type { RunCreated, Talaria } from '@talaria/client';
+import { CommandError } from '../command-error.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+import { safeJson, safeLine } from '../text/safe-text.ts';
+import { followRun } from './follow-run.ts';
+import { openView, type ViewOptions } from './open-view.ts';
+
+/** A server that is busy or being updated is asked again; the idempotency key makes that safe. */
+export const CREATE_RETRIES = 2;
+
+export async function followCreated(
+  client: Talaria,
+  created: RunCreated,
+  args: ViewOptions & { readonly detach: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  const { run_id: runId } = created;
+  if (safeLine(runId) !== runId) throw new CommandError('The server gave the run an id that cannot be shown');
+  if (args.json) terminal.out(safeJson(created));
+  if (args.detach) {
+    if (!args.json) terminal.out(runId);
+    if (terminal.stdout.isTerminal && !args.quiet && !args.json)
+      terminal.err(`Watch it: talaria watch ${runId}`);
+    return exitCodes.ok;
+  }
+  using view = openView(args, terminal);
+  return await followRun({ client, runId, view, terminal });
+}
