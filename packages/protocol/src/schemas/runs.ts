@@ -99,6 +99,12 @@ export const RunSchema = Type.Object({
   steps: Type.Optional(Type.Integer({ minimum: 0, description: 'How many steps the model has completed' })),
   job_id: Type.Optional(Type.String({ description: 'The job that started this run' })),
   forked_from: Type.Optional(ForkedFromSchema),
+  evicted: Type.Optional(
+    Type.Boolean({
+      description:
+        'Its answer, events and files are gone: lists still show this head, and nothing else knows the run',
+    }),
+  ),
   output: Type.Optional(Type.String()),
   output_parsed: Type.Optional(
     Type.Unknown({ description: 'The parsed output, for a run with an output_schema' }),

@@ -16,7 +16,7 @@ import { startPostgres, type TestPostgres } from './postgres/testing/start-postg
 import { SqliteJournal } from './sqlite/sqlite-journal.ts';
 import { KEPT_THREADS } from './sqlite/testing/kept-threads.ts';
 import { tempDirectory } from './sqlite/testing/temp-journal.ts';
-import { completed, LEASE_MS, NO_LIMIT, newRun, TestClock } from './testing/records.ts';
+import { completed, HEADS_KEPT, LEASE_MS, NO_LIMIT, newRun, TestClock } from './testing/records.ts';
 
 interface Store extends AsyncDisposable {
   journal: Journal;
@@ -152,7 +152,7 @@ class History {
       case 'evict': {
         const runId = at(this.#runs, next.run);
         if (runId === undefined) return;
-        const unneeded = await journal.evict([runId]);
+        const unneeded = await journal.evict([runId], HEADS_KEPT);
         this.#runs.splice(this.#runs.indexOf(runId), 1);
         this.#forget(`run:${runId}`);
         return this.#remove(unneeded, next.dies);

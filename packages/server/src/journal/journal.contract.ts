@@ -18,6 +18,7 @@ import { createContract } from './contract/create.contract.ts';
 import { decisionsContract } from './contract/decisions.contract.ts';
 import { filesContract } from './contract/files.contract.ts';
 import { grantsContract } from './contract/grants.contract.ts';
+import { headsContract } from './contract/heads.contract.ts';
 import { jobsContract } from './contract/jobs.contract.ts';
 import { keepContract } from './contract/keep.contract.ts';
 import { leaseContract } from './contract/lease.contract.ts';
@@ -96,6 +97,7 @@ export function describeJournalContract(
     describe('responses', () => responsesContract(subject));
     describe('jobs', () => jobsContract(subject));
     describe('reading', () => readContract(subject));
+    describe('heads', () => headsContract(subject));
     describe('changes', () => changesContract(subject));
     describe('watching', () => watchContract(subject));
     if (shared) describe('the servers', () => peersContract(subject));

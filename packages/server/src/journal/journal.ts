@@ -22,6 +22,7 @@ import type { CheckpointRecord, KeptSessionFiles } from './checkpoints.ts';
 import type { Contents, HeldBlob, NewBlob } from './contents.ts';
 import type { Conversations } from './conversations.ts';
 import type { Files } from './files.ts';
+import type { Heads } from './heads.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
 import type { Peers } from './peers.ts';
@@ -146,6 +147,11 @@ export interface RunPage {
   next?: string | undefined;
 }
 
+export interface EvictOptions {
+  /** Whether lists still show the runs; see heads.ts. */
+  keepHeads: boolean;
+}
+
 export interface QueueDepth {
   /** Unfinished runs that wait for a worker. */
   queued: number;
@@ -170,13 +176,14 @@ export interface Journal {
   readonly changes: Changes;
   readonly contents: Contents;
   readonly files: Files;
+  readonly heads: Heads;
   /** Only in a store that several servers share. */
   readonly peers?: Peers;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
   /** Undefined for a key that was not used, or that has expired. */
   findKey(owner: string, key: string): Promise<KnownKey | undefined>;
   getRun(runId: string): Promise<StoredRun | undefined>;
-  /** Newest first. */
+  /** Newest first, with the heads of evicted runs. */
   listRuns(filter: RunFilter): Promise<RunPage>;
 
   append(lease: Lease, records: readonly NewRecord[], options?: AppendOptions): Promise<LogRecord[]>;
@@ -226,10 +233,10 @@ export interface Journal {
   /** Runs that finished at least `retentionMs` ago, the longest ago first. */
   expired(retentionMs: number, limit: number): Promise<string[]>;
   /**
-   * Deletes these runs with all their data except idempotency keys; skips unfinished ones. Returns the blobs that nobody needs
-   * any more.
+   * Deletes these runs with all their data except idempotency keys and, if they are kept, their heads; skips unfinished
+   * ones. Returns the blobs that nobody needs any more.
    */
-  evict(runIds: readonly string[]): Promise<string[]>;
+  evict(runIds: readonly string[], options: EvictOptions): Promise<string[]>;
   /** The last known value while the store is unavailable. */
   queueDepth(): Promise<QueueDepth>;
   /** Tries a write. Never rejects, but takes as long as the store does. */

@@ -22,6 +22,15 @@ export interface RunRow {
   state: string;
 }
 
+/** What lists read of a run, which may be a head (`listed-runs.ts`). */
+export type ListedRow = Pick<
+  RunRow,
+  'n' | 'run_id' | 'owner' | 'session_id' | 'created_at' | 'updated_at' | 'next_seq' | 'job_id' | 'state'
+> & {
+  /** SQLite has no booleans. Absent in a row that only a whole run has. */
+  evicted?: boolean | number;
+};
+
 export interface RecordRow {
   pos: number;
   seq: number | null;
@@ -31,7 +40,7 @@ export interface RecordRow {
   private: string | null;
 }
 
-export function toStoredRun(row: RunRow): StoredRun {
+export function toStoredRun(row: ListedRow): StoredRun {
   return {
     runId: row.run_id,
     owner: row.owner,
@@ -41,6 +50,7 @@ export function toStoredRun(row: RunRow): StoredRun {
     updatedAt: row.updated_at,
     nextSeq: row.next_seq,
     jobId: row.job_id,
+    evicted: Boolean(row.evicted),
     state: toState(row),
   };
 }

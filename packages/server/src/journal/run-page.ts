@@ -1,9 +1,11 @@
 /**
- * A page of a listing of runs, for both databases: which rows to read, as SQL, and which of them make the page. The two
- * differ in how a parameter is written and in how a column is kept from choosing the index; the drivers provide both.
+ * A page of a listing of runs, for both databases: which rows to read, as SQL, and which of them make the page. The
+ * drivers provide what the two write differently.
  */
+import type { RunStatus } from '@talaria/protocol';
 import type { RunFilter } from './journal.ts';
-import { type RunRow, toStoredRun } from './rows.ts';
+import { RUN_TABLES } from './listed-runs.ts';
+import { type ListedRow, toStoredRun } from './rows.ts';
 import type { RunState, StoredRun } from './run-state.ts';
 
 /**
@@ -16,26 +18,42 @@ export interface Dialect {
   given(value: string | number): string;
   /** The column, written so that the planner does not choose an index by it. */
   unindexed(column: string): string;
+  /** One of the selects whose rows are merged, newest first, up to a number of rows. */
+  part(select: string, rows: number): string;
 }
 
-/** The rows of the page and at least one more, newest first. `before` is the ordinal the page before ended with. */
+/**
+ * The rows of the page and at least one more, newest first. `before` is the ordinal the page before ended with.
+ *
+ * An index has the rows of one table, and of one status, in order: the database merges the newest of each.
+ */
 export function selectRuns(filter: RunFilter, before: number | undefined, dialect: Dialect): string {
   const { sessionId, jobId, statuses = [], limit, words } = filter;
   const rows = (words === undefined ? limit : SEARCHED_MAX) + 1;
-  const newest = (columns: string, status?: string) =>
-    `SELECT ${columns} FROM runs WHERE ${conditions(filter, before, dialect, status).join(' AND ')}
-      ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
-  if (statuses.length < 2 || sessionId !== undefined || jobId !== undefined) return newest('*');
-  // An index has the runs of one status in order, but not those of several: take the newest of each.
-  const ofEach = statuses.map((status, i) => `SELECT n FROM (${newest('n', status)}) s${i}`);
-  return `SELECT * FROM runs WHERE n IN (${ofEach.join(' UNION ALL ')}) ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
+  const byStatus = statuses.length > 1 && sessionId === undefined && jobId === undefined;
+  const parts = Object.entries(RUN_TABLES).flatMap(([table, columns]) =>
+    (byStatus ? statuses : [undefined]).map((status) => {
+      const where = conditions({ filter, before, dialect, table, status });
+      return dialect.part(`SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')}`, rows);
+    }),
+  );
+  return `${parts.join(' UNION ALL ')} ORDER BY n DESC LIMIT ${dialect.given(rows)}`;
+}
+
+interface Selection {
+  filter: RunFilter;
+  before: number | undefined;
+  dialect: Dialect;
+  table: string;
+  /** The only one of the statuses in the filter. */
+  status: RunStatus | undefined;
 }
 
 /** Each condition uses an index, or filters the result of the most selective one. */
-function conditions(filter: RunFilter, before: number | undefined, dialect: Dialect, one?: string): string[] {
+function conditions({ filter, before, dialect, table, status }: Selection): string[] {
   const { given, unindexed } = dialect;
   const { owner, sessionId, jobId, since, until } = filter;
-  const statuses = one === undefined ? (filter.statuses ?? []) : [one];
+  const statuses = status === undefined ? (filter.statuses ?? []) : [status];
   const where = [`owner = ${given(owner)}`];
   if (sessionId !== undefined) where.push(`session_id = ${given(sessionId)}`);
   if (jobId !== undefined)
@@ -55,14 +73,14 @@ function conditions(filter: RunFilter, before: number | undefined, dialect: Dial
   if (since !== undefined) {
     where.push(
       `${unindexed('created_at')} >= ${given(since)}`,
-      `n >= (SELECT n FROM runs WHERE owner = ${given(owner)} AND created_at >= ${given(since)}
+      `n >= (SELECT n FROM ${table} WHERE owner = ${given(owner)} AND created_at >= ${given(since)}
               ORDER BY created_at, n LIMIT 1)`,
     );
   }
   if (until !== undefined) {
     where.push(
       `${unindexed('created_at')} < ${given(until)}`,
-      `n <= (SELECT n FROM runs WHERE owner = ${given(owner)} AND created_at < ${given(until)}
+      `n <= (SELECT n FROM ${table} WHERE owner = ${given(owner)} AND created_at < ${given(until)}
               ORDER BY created_at DESC, n DESC LIMIT 1)`,
     );
   }
@@ -70,7 +88,7 @@ function conditions(filter: RunFilter, before: number | undefined, dialect: Dial
 }
 
 /** The runs of the page; `end` is the ordinal of the last one that was examined, if there are more. */
-export function takePage(rows: Iterable<RunRow>, filter: RunFilter): { runs: StoredRun[]; end?: number } {
+export function takePage(rows: Iterable<ListedRow>, filter: RunFilter): { runs: StoredRun[]; end?: number } {
   const { limit, maxChars = Number.POSITIVE_INFINITY, words } = filter;
   const lookedAtMax = words === undefined ? Number.POSITIVE_INFINITY : SEARCHED_MAX;
   const runs: StoredRun[] = [];

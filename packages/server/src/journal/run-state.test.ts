@@ -239,6 +239,7 @@ describe('the run a client sees', () => {
     updatedAt: 1_779_510_798_684,
     nextSeq: 0,
     jobId: null,
+    evicted: false,
     state,
   });
   const common = {

@@ -231,6 +231,8 @@ export interface StoredRun {
   nextSeq: number;
   /** The job that started it. */
   jobId: string | null;
+  /** Its events and files are gone: this is the head (`heads.ts`). */
+  evicted: boolean;
   state: RunState;
 }
 
@@ -238,7 +240,8 @@ export interface StoredRun {
 export function toWireRun(run: StoredRun, model: string): Run {
   const { status, output, output_is_json: isJson } = run.state;
   const wire = toWireHead(run, model);
-  if (status !== 'completed') return wire;
+  // A head has only the beginning of the answer, which nobody may take for the whole.
+  if (status !== 'completed' || run.evicted) return wire;
   wire.output = output ?? '';
   if (isJson) wire.output_parsed = JSON.parse(wire.output);
   return wire;
@@ -262,6 +265,7 @@ export function toWireHead(run: StoredRun, model: string): Run {
   if (state.steps !== null) wire.steps = state.steps;
   if (run.jobId !== null) wire.job_id = run.jobId;
   if (state.forked_from !== null) wire.forked_from = state.forked_from;
+  if (run.evicted) wire.evicted = true;
   if (state.status === 'completed') {
     wire.usage = state.usage;
   } else if (state.usage.total_tokens > 0) {

@@ -14,6 +14,7 @@ const RUN: StoredRun = {
   updatedAt: 2000,
   nextSeq: 0,
   jobId: null,
+  evicted: false,
   state: { ...INITIAL_STATE, started_at: 2000 },
 };
 const run = { runId: RUN.runId, createdAt: 1000, traceparent: null };

@@ -8,6 +8,7 @@ import {
   createRun,
   evictExpired,
   finishedRun,
+  HEADS_KEPT,
   NO_LIMIT,
   newRun,
 } from '../testing/records.ts';
@@ -114,15 +115,15 @@ export function contentsContract(subject: Subject): void {
       expect(await contents().heldBy(`run:${runId}`)).toEqual([A, B]);
       expect(await contents().drop('file:1')).toEqual([]);
       await contents().hold('file:2', [{ blobId: B, from: `run:${runId}` }]);
-      expect(await journal.evict([runId])).toEqual([A]);
+      expect(await journal.evict([runId], HEADS_KEPT)).toEqual([A]);
       expect(await unneeded(A, B)).toEqual([A]);
-      expect(await journal.evict([runId])).toEqual([]);
+      expect(await journal.evict([runId], HEADS_KEPT)).toEqual([]);
     });
 
     it('keeps them while it is unfinished, even when its eviction is asked for', async () => {
       const { journal } = subject;
       const claim = await claimedRun(journal, { blobs: [fresh(A)] });
-      expect(await journal.evict([claim.runId])).toEqual([]);
+      expect(await journal.evict([claim.runId], HEADS_KEPT)).toEqual([]);
       expect(await unneeded(A)).toEqual([]);
       await journal.append(claim, [completed()]);
       await evictExpired(journal, 0, 10);

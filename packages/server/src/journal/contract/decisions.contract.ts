@@ -7,7 +7,6 @@ import {
   approvalsQueued,
   claimedRun,
   completed,
-  evictExpired,
   queuedApproval,
 } from '../testing/records.ts';
 
@@ -95,7 +94,7 @@ export function decisionsContract(subject: Subject): void {
     expect(decision!.run).toEqual({ ...run, state: { ...run.state, output: null } });
   });
 
-  it('survive a restart, and go with their run', async () => {
+  it('survive a restart', async () => {
     const claim = await claimedRun(subject.journal);
     await subject.journal.append(claim, [approvalRequest('a')]);
     const post = { kind: 'approval', choice: 'once', all: false } as const;
@@ -104,7 +103,5 @@ export function decisionsContract(subject: Subject): void {
     const journal = await subject.reopen();
     const decisions = async () => (await journal.approvals.decisions({ owner: 'ada', limit: 9 })).decisions;
     expect(ids(await decisions())).toEqual(['apr_a']);
-    await evictExpired(journal, 0, 1);
-    expect(await decisions()).toEqual([]);
   });
 }

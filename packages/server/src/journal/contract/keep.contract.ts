@@ -12,6 +12,7 @@ import {
   evictExpired,
   failed,
   finishedRun,
+  HEADS_KEPT,
   LEASE_MS,
   NO_LIMIT,
   newRun,
@@ -23,30 +24,36 @@ const HOUR_MS = 3600 * 1000;
 
 export function keepContract(subject: Subject): void {
   const { itTimed } = subject;
+  /** Those that are whole. */
   const list = async () =>
-    (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).runs.map(({ runId }) => runId);
+    (await subject.journal.listRuns({ owner: 'ada', limit: 100 })).runs
+      .filter(({ evicted }) => !evicted)
+      .map(({ runId }) => runId);
 
-  it('eviction removes the run with all its data', async () => {
-    const { journal } = subject;
-    const runId = await finishedRun(journal, { sessionId: 's' }, delta(), step(), completed());
-    const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
-    expect(await journal.previousTurn(later)).toBe(runId);
+  it.each([true, false])(
+    'eviction removes the run with all its data; its head is kept: %s',
+    async (keepHeads) => {
+      const { journal } = subject;
+      const runId = await finishedRun(journal, { sessionId: 's' }, delta(), step(), completed());
+      const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
+      expect(await journal.previousTurn(later)).toBe(runId);
 
-    expect(await evictExpired(journal, 0, 10)).toEqual([runId]);
+      expect(await evictExpired(journal, 0, 10, { keepHeads })).toEqual([runId]);
 
-    expect(await journal.getRun(runId)).toBeUndefined();
-    await expect(journal.readEvents(runId, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
-    expect(await journal.readLog(runId, -1)).toEqual([]);
-    expect(await journal.previousTurn(later)).toBeUndefined();
-    expect(await list()).toEqual([later.runId]);
-    await expect(journal.post(runId, { kind: 'stop' })).rejects.toMatchObject({ code: 'run_not_found' });
-    expect(await evictExpired(journal, 0, 10)).toEqual([]);
-  });
+      expect(await journal.getRun(runId)).toBeUndefined();
+      await expect(journal.readEvents(runId, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
+      expect(await journal.readLog(runId, -1)).toEqual([]);
+      expect(await journal.previousTurn(later)).toBeUndefined();
+      expect(await list()).toEqual([later.runId]);
+      await expect(journal.post(runId, { kind: 'stop' })).rejects.toMatchObject({ code: 'run_not_found' });
+      expect(await evictExpired(journal, 0, 10)).toEqual([]);
+    },
+  );
 
   it('eviction skips an unfinished run, even when it is named', async () => {
     const { journal } = subject;
     const claim = await claimedRun(journal);
-    await journal.evict([claim.runId, 'run_unknown']);
+    await journal.evict([claim.runId, 'run_unknown'], HEADS_KEPT);
     await journal.append(claim, [completed()]);
     expect((await journal.getRun(claim.runId))?.state.status).toBe('completed');
   });

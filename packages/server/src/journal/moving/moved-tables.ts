@@ -18,6 +18,7 @@ const NOT_MOVED: Readonly<Record<string, string>> = {
   change_marks: 'are given by the store itself; no cursor of a feed continues in another store',
   'runs.changed': 'is such a mark',
   'runs.settled': 'is such a mark',
+  'run_heads.changed': 'is such a mark',
 };
 
 export function isMoved(table: string, column?: string): boolean {

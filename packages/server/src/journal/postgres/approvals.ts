@@ -13,7 +13,8 @@ import {
   type GrantPage,
 } from '../approvals.ts';
 import type { Cursors } from '../cursors.ts';
-import { type RunRow, toStoredRun } from '../rows.ts';
+import { LISTED_RUNS } from '../listed-runs.ts';
+import { type ListedRow, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
@@ -53,7 +54,8 @@ export function insertGrants(
   );
 }
 
-export function decisionsOfEvictedRuns(tx: Transaction, runIds: readonly string[]): void {
+/** Neither the runs nor their heads are left. */
+export function decisionsOfGoneRuns(tx: Transaction, runIds: readonly string[]): void {
   tx.send('DELETE FROM decisions WHERE run_id = ANY ($1::text[])', [runIds]);
 }
 
@@ -72,19 +74,18 @@ export class PostgresApprovals implements Approvals {
    */
   async decisions(filter: DecisionFilter): Promise<DecisionPage> {
     const { rows, next } = await this.#page<DecisionRow>('decisions', filter);
-    const runs = await this.#database.rows<RunRow>(
+    const runs = await this.#database.rows<ListedRow>(
       ASKED,
-      `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch, lease_owner,
-              lease_until, parked_until, job_id,
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, evicted,
               CASE WHEN state ~ (chr(92) || chr(92) || 'u(0000|d[89a-f])') THEN state
                    ELSE (state::jsonb - 'output')::text END AS state
-         FROM runs WHERE run_id = ANY ($1::text[])`,
+         FROM ${LISTED_RUNS} WHERE run_id = ANY ($1::text[])`,
       [rows.map((row) => row.run_id)],
     );
     const byId = new Map(runs.map((row) => [row.run_id, withoutOutput(toStoredRun(row))]));
     const decisions = rows.flatMap((row) => {
       const run = byId.get(row.run_id);
-      // Evicted between the two reads.
+      // Deleted between the two reads.
       return run === undefined ? [] : [{ ...toDecision(row), run }];
     });
     return { decisions, next };

@@ -10,7 +10,8 @@
 import { TalariaError } from '@talaria/protocol';
 import { type ChangedRun, type ChangePlace, type ChangeRead, type Changes, FEED_CURSOR } from '../changes.ts';
 import { Cursors } from '../cursors.ts';
-import { type RunRow, toStoredRun } from '../rows.ts';
+import { LISTED_RUNS } from '../listed-runs.ts';
+import { type ListedRow, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import type { Announcements } from './announcements.ts';
 import { ASKED, type Database, WATCHING } from './database.ts';
@@ -55,6 +56,8 @@ export class PostgresChanges implements Changes {
             WHERE owner = ANY ($1::text[]) AND finished_at IS NULL AND changed >= $2::xid8
             UNION ALL
            SELECT n, settled AS mark FROM runs WHERE owner = ANY ($1::text[]) AND settled >= $2::xid8
+            UNION ALL
+           SELECT n, changed AS mark FROM run_heads WHERE owner = ANY ($1::text[]) AND changed >= $2::xid8
          ) c ON pg_visible_in_snapshot(c.mark, pg_current_snapshot())
             AND ($3::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(c.mark, $3::pg_snapshot))
         ORDER BY c.mark`,
@@ -68,11 +71,11 @@ export class PostgresChanges implements Changes {
   }
 
   async runs(ordinals: readonly number[], maxChars: number): Promise<StoredRun[]> {
-    const rows = await this.#database.rows<RunRow>(
+    const rows = await this.#database.rows<ListedRow>(
       WATCHING,
       `SELECT * FROM (
          SELECT r.*, i, sum(octet_length(state)) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-           FROM unnest ($1::bigint[]) WITH ORDINALITY AS wanted (n, i) JOIN runs r USING (n)) sized
+           FROM unnest ($1::bigint[]) WITH ORDINALITY AS wanted (n, i) JOIN ${LISTED_RUNS} USING (n)) sized
         WHERE coalesce(before, 0) < $2 ORDER BY i`,
       [ordinals, maxChars],
     );

@@ -1,7 +1,7 @@
 /** Very long runs and sessions are deleted and copied without making anybody else wait. */
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { claimedRun, completed, delta, finishedRun } from '../testing/records.ts';
+import { claimedRun, completed, delta, finishedRun, HEADS_KEPT } from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 
@@ -63,7 +63,7 @@ async function noteDeletions(table: string): Promise<() => Promise<number[]>> {
 it('deletes the records of a long run in several small transactions', async () => {
   const sizes = await noteDeletions('records');
   const runId = await longRun();
-  await journal.evict([runId]);
+  await journal.evict([runId], HEADS_KEPT);
   expect(await countRows('records')).toBe(0);
   expect(await countRows('leftovers')).toBe(0);
   const deleted = await sizes();
@@ -75,7 +75,7 @@ it('deletes many short runs in few transactions', async () => {
   const sizes = await noteDeletions('records');
   const runIds: string[] = [];
   for (let i = 0; i < 10; i++) runIds.push(await finishedRun(journal));
-  await journal.evict(runIds);
+  await journal.evict(runIds, HEADS_KEPT);
   expect(await countRows('records')).toBe(0);
   expect(await sizes()).toHaveLength(1);
 });
@@ -85,7 +85,7 @@ it('a run that is being evicted is gone at once, and other runs continue', async
   const working = await claimedRun(journal);
   // The eviction cannot end while another transaction holds a record of the run.
   await direct.query('BEGIN; SELECT 1 FROM records WHERE pos = 0 FOR UPDATE');
-  const evicting = journal.evict([evicted]);
+  const evicting = journal.evict([evicted], HEADS_KEPT);
   await expect.poll(() => journal.getRun(evicted)).toBeUndefined();
   await expect(journal.readEvents(evicted, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
   expect(await journal.append(working, [delta('still')])).toHaveLength(1);
@@ -101,19 +101,20 @@ it('the next sweep of another server clears what a dead server left', async () =
   await direct.query(`
     INSERT INTO leftovers SELECT 'run', n, next_pos FROM runs;
     DELETE FROM runs`);
-  await journal.evict([]);
+  await journal.evict([], HEADS_KEPT);
   expect(await countRows('records')).toBe(0);
   expect(await countRows('leftovers')).toBe(0);
 });
 
-it('servers that evict the same runs at once all finish, and nothing stays', async () => {
+it('servers that evict the same runs at once all finish, and one head of each stays', async () => {
   const others = await Promise.all([PostgresJournal.open({ url }), PostgresJournal.open({ url })]);
   const runIds = [await longRun()];
   for (let i = 0; i < 30; i++) runIds.push(await finishedRun(journal));
-  await Promise.all([journal, ...others].map((server) => server.evict(runIds)));
-  await journal.evict([]);
+  await Promise.all([journal, ...others].map((server) => server.evict(runIds, HEADS_KEPT)));
+  await journal.evict([], HEADS_KEPT);
   expect(await countRows('runs')).toBe(0);
   expect(await countRows('records')).toBe(0);
+  expect(await countRows('run_heads')).toBe(runIds.length);
   await Promise.all(others.map((server) => server.close()));
 });
 
@@ -131,7 +132,7 @@ it('skips leftovers that another server holds', async () => {
   );
   await direct.query('BEGIN; SELECT 1 FROM leftovers ORDER BY n LIMIT 1 FOR UPDATE');
   await direct.query('SELECT 1 FROM runs WHERE run_id = $1 FOR UPDATE', [held]);
-  await journal.evict([held, removed]);
+  await journal.evict([held, removed], HEADS_KEPT);
   expect(await countRows('leftovers')).toBe(1);
   expect(await journal.getRun(held)).toBeDefined();
   expect(await journal.getRun(removed)).toBeUndefined();
@@ -142,7 +143,7 @@ it('deletes the messages of a long session in small transactions', async () => {
   await longSession('s');
   await journal.sessions.delete('ada', 's');
   expect(await journal.sessions.get('ada', 's')).toBeUndefined();
-  await journal.evict([]);
+  await journal.evict([], HEADS_KEPT);
   expect(await countRows('session_messages')).toBe(0);
   expect(Math.max(...(await sizes()))).toBeLessThanOrEqual(1_000);
 });

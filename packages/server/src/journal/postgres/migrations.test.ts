@@ -97,7 +97,8 @@ it('keeps grants and answers of a version that could not list them', async () =>
   await before.close();
   await query(
     url,
-    `DROP TABLE blobs, blob_chunks, blob_refs, files, file_totals;
+    `DROP TABLE run_heads;
+     DROP TABLE blobs, blob_chunks, blob_refs, files, file_totals;
      DROP TRIGGER runs_changed ON runs;
      DROP FUNCTION mark_changed_run;
      ALTER TABLE runs DROP COLUMN changed, DROP COLUMN settled;

@@ -431,6 +431,33 @@ const MIGRATIONS: readonly string[] = [
   DROP TABLE workspace_snapshots;
   DROP TABLE workspace_snapshot_chunks;
   `,
+  // 13: what lists show of evicted runs
+  `
+  -- n is that of the run; changed is the transaction that evicted it.
+  CREATE TABLE run_heads (
+    n           bigint  NOT NULL,
+    run_id      text    NOT NULL PRIMARY KEY,
+    owner       text    NOT NULL,
+    session_id  text    NOT NULL,
+    status      text    NOT NULL,
+    created_at  bigint  NOT NULL,
+    updated_at  bigint  NOT NULL,
+    finished_at bigint  NOT NULL,
+    next_seq    integer NOT NULL,
+    job_id      text,
+    changed     xid8    NOT NULL DEFAULT pg_current_xact_id(),
+    state       text    NOT NULL
+  );
+  -- Without an order: for a page of one owner, the planner would walk back over the heads of all of them.
+  CREATE INDEX run_heads_by_n ON run_heads USING hash (n);
+  CREATE INDEX run_heads_by_end ON run_heads (finished_at);
+  CREATE INDEX run_heads_by_owner ON run_heads (owner, n);
+  CREATE INDEX run_heads_by_session ON run_heads (owner, session_id, n);
+  CREATE INDEX run_heads_by_status ON run_heads (owner, status, n);
+  CREATE INDEX run_heads_by_job ON run_heads (owner, job_id, n) WHERE job_id IS NOT NULL;
+  CREATE INDEX run_heads_by_creation ON run_heads (owner, created_at, n);
+  CREATE INDEX run_heads_by_change ON run_heads (owner, changed);
+  `,
 ];
 
 /** The newest schema there is. */

@@ -12,6 +12,7 @@ import type {
   Claim,
   CreateLimits,
   CreateOutcome,
+  EvictOptions,
   Journal,
   KnownKey,
   Lease,
@@ -29,7 +30,7 @@ import type { LogRecord, NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import { Announcements } from './announcements.ts';
-import { decisionsOfEvictedRuns, PostgresApprovals } from './approvals.ts';
+import { decisionsOfGoneRuns, PostgresApprovals } from './approvals.ts';
 import { PostgresBlobs } from './blobs.ts';
 import { PostgresChanges } from './changes.ts';
 import { claimRuns, mayClaim, voidLeases } from './claims.ts';
@@ -50,6 +51,7 @@ import {
 } from './database.ts';
 import { PostgresFiles } from './files.ts';
 import { type Answer, GroupCommit } from './group-commit.ts';
+import { type EndedRow, keepHeads, PostgresHeads } from './heads.ts';
 import { findKey, keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
 import { LastKnown } from './last-known.ts';
@@ -81,7 +83,7 @@ export interface PostgresJournalOptions {
   report?: Report;
 }
 
-type GoneRun = Pick<RunRow, 'n' | 'run_id' | 'owner' | 'next_pos'> & { status: string };
+type GoneRun = EndedRow & { next_pos: number; session_gone: boolean };
 
 export class PostgresJournal implements Journal {
   readonly sessions: PostgresSessions;
@@ -93,6 +95,7 @@ export class PostgresJournal implements Journal {
   readonly changes: PostgresChanges;
   readonly contents: PostgresContents;
   readonly files: PostgresFiles;
+  readonly heads: PostgresHeads;
   /** The bytes are in the same database. */
   readonly blobs: PostgresBlobs;
   readonly peers: Peers;
@@ -160,6 +163,7 @@ export class PostgresJournal implements Journal {
     this.changes = new PostgresChanges(database, this.#announcements, keys.cursors);
     this.contents = new PostgresContents(database);
     this.files = new PostgresFiles(database);
+    this.heads = new PostgresHeads(database);
     this.blobs = new PostgresBlobs(database);
     this.peers = {
       secret: keys.peers,
@@ -285,24 +289,33 @@ export class PostgresJournal implements Journal {
     return rows.map((row) => row.run_id);
   }
 
-  async evict(runIds: readonly string[]): Promise<string[]> {
-    const unneeded = runIds.length > 0 ? await this.#removeRuns(runIds) : [];
+  async evict(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
+    const unneeded = runIds.length > 0 ? await this.#removeRuns(runIds, options) : [];
+    if (options.keepHeads && runIds.length > 0) this.#announcements.changes();
     await clearLeftovers(this.#database);
     await sweepKeys(this.#database);
     return unneeded;
   }
 
   /** Skips runs that somebody else is deleting. Returns the blobs that nobody needs any more. */
-  #removeRuns(runIds: readonly string[]): Promise<string[]> {
+  #removeRuns(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
     return this.#database.transaction(ASKED, async (tx) => {
       const gone = await tx.rows<GoneRun>(
         `DELETE FROM runs
           WHERE n IN (SELECT n FROM runs WHERE run_id = ANY ($1::text[]) AND finished_at IS NOT NULL
                        ORDER BY n FOR UPDATE SKIP LOCKED)
-         RETURNING n, run_id, owner, status, next_pos`,
-        [runIds],
+         RETURNING n, run_id, owner, session_id, status, created_at, updated_at, finished_at, next_pos, next_seq, job_id,
+                   session_gone, CASE WHEN $2 THEN state ELSE '{}' END AS state`,
+        [runIds, options.keepHeads],
       );
       const ids = gone.map((row) => row.run_id);
+      // Who deletes a session does not want to find it in a list.
+      const kept = options.keepHeads ? gone.filter((row) => !row.session_gone) : [];
+      keepHeads(tx, kept);
+      decisionsOfGoneRuns(
+        tx,
+        gone.filter((row) => !kept.includes(row)).map((row) => row.run_id),
+      );
       leave(
         tx,
         gone.map((row) => ({ of: 'run', n: row.n, up_to: row.next_pos })),
@@ -310,7 +323,6 @@ export class PostgresJournal implements Journal {
       keysOfEvictedRuns(tx, gone);
       webhooksOfEvictedRuns(tx, ids);
       workspacesOfEvictedRuns(tx, ids);
-      decisionsOfEvictedRuns(tx, ids);
       // An unnamed session belongs to its run, and ends with it.
       tx.send(
         `DELETE FROM grants USING unnest ($1::text[], $2::text[]) AS g (owner, session_id)

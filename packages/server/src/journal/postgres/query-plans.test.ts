@@ -14,6 +14,7 @@ import {
   checkpointOf,
   completed,
   delta,
+  HEADS_KEPT,
   LEASE_MS,
   NO_LIMIT,
   newJob,
@@ -94,6 +95,7 @@ it('an idle server sends one statement for each poll, and no transaction', async
     await journal.expired(0, 10);
     await journal.queueDepth();
     await journal.sessions.sweep(0, 10);
+    await journal.heads.sweep(0, 10);
     await journal.jobs.agenda(10);
     await journal.jobs.planned();
     await journal.outbox.due();
@@ -102,8 +104,8 @@ it('an idle server sends one statement for each poll, and no transaction', async
     questions = soFar.length - before;
     await journal.close();
   });
-  expect(questions).toBe(9);
-  expect(plans.slice(-9).map(({ sql }) => sql.split(' ')[0])).toEqual(Array(9).fill('SELECT'));
+  expect(questions).toBe(10);
+  expect(plans.slice(-10).map(({ sql }) => sql.split(' ')[0])).toEqual(Array(10).fill('SELECT'));
 });
 
 function isAmong(plans: readonly Plan[], beginning: string): boolean {
@@ -154,12 +156,14 @@ async function doEverything(journal: PostgresJournal): Promise<void> {
 
 const OWNER = 'owner_1';
 const RUN = 'run_501';
+const HEAD = 'head_501';
 const webhook = { url: 'https://receiver-1/', secret: { kind: 'none' } } as const;
 const turn = { messages: [{ role: 'user', content: 'hi' } as const], replaces: false };
 
 async function readRuns(journal: PostgresJournal): Promise<void> {
   const run = await journal.getRun(RUN);
   const middle = run!.createdAt;
+  const head = await journal.heads.get(HEAD);
   for (const filter of [
     {},
     { statuses: ['failed'] },
@@ -168,6 +172,7 @@ async function readRuns(journal: PostgresJournal): Promise<void> {
     { jobId: 'none' },
     { since: middle },
     { until: middle },
+    { since: head!.createdAt, until: head!.createdAt + 1_000 },
     { statuses: ['failed', 'completed'], since: middle, until: middle + 1 },
     { words: ['nowhere'] },
   ] as const) {
@@ -184,7 +189,7 @@ async function readRuns(journal: PostgresJournal): Promise<void> {
   await journal.approvals.revoke(OWNER, grant!.id);
   await journal.approvals.decisions({ owner: OWNER, limit: 10 });
   const place = await journal.changes.now();
-  const { changed } = await journal.changes.read([OWNER], { mark: 0, history: place.history });
+  const { changed } = await journal.changes.read([OWNER], { mark: 18_000, history: place.history });
   await journal.changes.runs(
     changed.slice(0, 10).map(({ ordinal }) => ordinal),
     1_000,
@@ -371,8 +376,9 @@ async function sweep(journal: PostgresJournal): Promise<void> {
   const idempotency = { key: createRunId(), bodyHash: 'b', keptMs: 0 };
   const long = await claim(journal, await create(journal, { idempotency }));
   await journal.append(long, [...Array.from({ length: 1_100 }, () => delta()), completed()]);
-  await journal.evict([long.runId]);
-  await journal.evict(await journal.expired(3_600_000, 5));
+  await journal.evict([long.runId], HEADS_KEPT);
+  await journal.evict(await journal.expired(3_600_000, 5), HEADS_KEPT);
+  await journal.heads.sweep(3_600_000, 5);
   await journal.sessions.sweep(3_600_000, 5);
-  await journal.evict([]);
+  await journal.evict([], HEADS_KEPT);
 }

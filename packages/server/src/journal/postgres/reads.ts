@@ -3,7 +3,14 @@ import type { CheckpointRecord } from '../checkpoints.ts';
 import type { Cursors } from '../cursors.ts';
 import type { RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
-import { type RecordRow, type RunRow, toCheckpoints, toLogRecord, toStoredRun } from '../rows.ts';
+import {
+  type ListedRow,
+  type RecordRow,
+  type RunRow,
+  toCheckpoints,
+  toLogRecord,
+  toStoredRun,
+} from '../rows.ts';
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import type { Patience } from './database.ts';
@@ -40,10 +47,14 @@ export class PostgresReader {
     const values: unknown[] = [];
     const given = (value: unknown): string => `$${values.push(value)}`;
     const before = after === undefined ? undefined : this.#cursors.open(owner, after);
-    const page = selectRuns(filter, before, { given, unindexed: (column) => column });
-    const rows = await this.#query<RunRow>(
-      `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch,
-              lease_owner, lease_until, parked_until, job_id,
+    const page = selectRuns(filter, before, {
+      given,
+      unindexed: (column) => column,
+      // It reads all of a part before it merges.
+      part: (select, rows) => `(${select} ORDER BY n DESC LIMIT ${given(rows)})`,
+    });
+    const rows = await this.#query<ListedRow>(
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, evicted,
               CASE WHEN coalesce(sum(length(state)) OVER before, 0) < ${given(maxChars)} THEN state END AS state
          FROM (${page}) page
        WINDOW before AS (ORDER BY n DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)

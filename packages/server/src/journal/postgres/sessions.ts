@@ -34,6 +34,7 @@ import {
 } from '../sessions.ts';
 import { addReferences } from './contents.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
+import { headsOfDeletedSessions } from './heads.ts';
 import { leave } from './leftovers.ts';
 
 /** A run was created in the session, which exists from now on. */
@@ -327,7 +328,7 @@ export class PostgresSessions implements Sessions {
       );
       if (row === undefined) throw new TalariaError('session_not_found');
       if (await isSessionBusy(tx, owner, sessionId)) throw new TalariaError('session_active_turn');
-      remove(tx, [row]);
+      await remove(tx, [row]);
     });
   }
 
@@ -346,13 +347,13 @@ export class PostgresSessions implements Sessions {
           ORDER BY used_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
         [tx.now - unusedMs, limit],
       );
-      remove(tx, unused);
+      await remove(tx, unused);
       return unused.length;
     });
   }
 }
 
-function remove(tx: Transaction, sessions: readonly SessionRow[]): void {
+async function remove(tx: Transaction, sessions: readonly SessionRow[]): Promise<void> {
   const ns = sessions.map(({ n }) => n);
   const named = [sessions.map(({ owner }) => owner), sessions.map(({ session_id: id }) => id)];
   leave(
@@ -374,4 +375,5 @@ function remove(tx: Transaction, sessions: readonly SessionRow[]): void {
       WHERE r.owner = s.owner AND r.session_id = s.session_id`,
     named,
   );
+  await headsOfDeletedSessions(tx, sessions);
 }

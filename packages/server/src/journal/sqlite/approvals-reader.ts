@@ -2,7 +2,8 @@
 import { type DecisionRow, type GrantRow, toDecision, toGrant } from '../approval-rows.ts';
 import type { DecisionFilter, DecisionPage, GrantPage } from '../approvals.ts';
 import type { Cursors } from '../cursors.ts';
-import { type RunRow, toStoredRun } from '../rows.ts';
+import { LISTED_RUNS } from '../listed-runs.ts';
+import { type ListedRow, toStoredRun } from '../rows.ts';
 import type { Statements } from './statements.ts';
 
 export class ApprovalsReader {
@@ -18,7 +19,7 @@ export class ApprovalsReader {
     const { rows, next } = this.#page<DecisionRow>('decisions', filter);
     const decisions = rows.flatMap((row) => {
       const run = this.#headOf(row.run_id);
-      // Evicted between the two reads.
+      // Deleted between the two reads.
       return run === undefined ? [] : [{ ...toDecision(row), run: toStoredRun(run) }];
     });
     return { decisions, next };
@@ -51,11 +52,11 @@ export class ApprovalsReader {
   }
 
   /** A list shows no answers of runs, and they may be long. */
-  #headOf(runId: string): RunRow | undefined {
+  #headOf(runId: string): ListedRow | undefined {
     return this.#statement(
-      `SELECT n, run_id, owner, session_id, created_at, updated_at, finished_at, next_pos, next_seq, epoch, lease_owner,
-              lease_until, parked_until, job_id, json_remove(state, '$.output') AS state
-         FROM runs WHERE run_id = ?`,
-    ).get<RunRow>(runId);
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, evicted,
+              json_remove(state, '$.output') AS state
+         FROM ${LISTED_RUNS} WHERE run_id = ?`,
+    ).get<ListedRow>(runId);
   }
 }

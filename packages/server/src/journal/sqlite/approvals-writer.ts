@@ -53,7 +53,8 @@ export class ApprovalsWriter {
     return this.#statement('DELETE FROM grants WHERE owner = ? AND id = ?').run(owner, grantId).changes > 0;
   }
 
-  runEvicted(runId: string): void {
+  /** Neither the run nor its head is left. */
+  runGone(runId: string): void {
     this.#statement('DELETE FROM decisions WHERE run_id = ?').run(runId);
   }
 

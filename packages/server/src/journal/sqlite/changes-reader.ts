@@ -1,7 +1,8 @@
 /** Reads of what has changed, on the connection of `SqliteReader`. */
 import type { ChangedRun } from '../changes.ts';
 import type { Cursors } from '../cursors.ts';
-import { type RunRow, toStoredRun } from '../rows.ts';
+import { LISTED_RUNS } from '../listed-runs.ts';
+import { type ListedRow, toStoredRun } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
 import type { Statements } from './statements.ts';
 
@@ -10,6 +11,8 @@ const UNFINISHED = `SELECT n AS ordinal, changed AS mark FROM runs INDEXED BY ru
   WHERE owner = ? AND finished_at IS NULL AND changed >= ? AND changed < ?`;
 const FINISHED =
   'SELECT n AS ordinal, settled AS mark FROM runs WHERE owner = ? AND settled >= ? AND settled < ?';
+const EVICTED =
+  'SELECT n AS ordinal, changed AS mark FROM run_heads WHERE owner = ? AND changed >= ? AND changed < ?';
 
 export class ChangesReader {
   readonly #statement: Statements;
@@ -24,7 +27,9 @@ export class ChangesReader {
   changed(owners: readonly string[], from: number, to: number): ChangedRun[] {
     return owners
       .flatMap((owner) =>
-        [UNFINISHED, FINISHED].flatMap((sql) => this.#statement(sql).all<ChangedRun>(owner, from, to)),
+        [UNFINISHED, FINISHED, EVICTED].flatMap((sql) =>
+          this.#statement(sql).all<ChangedRun>(owner, from, to),
+        ),
       )
       .sort((a, b) => a.mark - b.mark);
   }
@@ -33,7 +38,7 @@ export class ChangesReader {
     const runs: StoredRun[] = [];
     let chars = 0;
     for (const ordinal of ordinals) {
-      const row = this.#statement('SELECT * FROM runs WHERE n = ?').get<RunRow>(ordinal);
+      const row = this.#statement(`SELECT * FROM ${LISTED_RUNS} WHERE n = ?`).get<ListedRow>(ordinal);
       if (row === undefined) continue;
       runs.push(toStoredRun(row));
       chars += row.state.length;

@@ -370,6 +370,31 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX records_checkpoints ON records (run, pos) WHERE event = 'workspace.checkpointed';
   ALTER TABLE sessions ADD COLUMN files TEXT;
   `,
+  // 18: what lists show of evicted runs
+  `
+  -- n is that of the run.
+  CREATE TABLE run_heads (
+    n           INTEGER NOT NULL UNIQUE,
+    run_id      TEXT    NOT NULL PRIMARY KEY,
+    owner       TEXT    NOT NULL,
+    session_id  TEXT    NOT NULL,
+    status      TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    finished_at INTEGER NOT NULL,
+    next_seq    INTEGER NOT NULL,
+    job_id      TEXT,
+    changed     INTEGER NOT NULL DEFAULT 0,
+    state       TEXT    NOT NULL
+  ) STRICT;
+  CREATE INDEX run_heads_by_end ON run_heads (finished_at);
+  CREATE INDEX run_heads_by_owner ON run_heads (owner, n);
+  CREATE INDEX run_heads_by_session ON run_heads (owner, session_id, n);
+  CREATE INDEX run_heads_by_status ON run_heads (owner, status, n);
+  CREATE INDEX run_heads_by_job ON run_heads (owner, job_id, n) WHERE job_id IS NOT NULL;
+  CREATE INDEX run_heads_by_creation ON run_heads (owner, created_at, n);
+  CREATE INDEX run_heads_by_change ON run_heads (owner, changed);
+  `,
 ];
 
 /** The newest schema there is. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { claimedRun, completed, createRun, delta } from '../testing/records.ts';
+import { claimedRun, completed, createRun, delta, evictExpired } from '../testing/records.ts';
 import { waitFor } from '../testing/wait.ts';
 import { migrate } from './migrations.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
@@ -15,6 +15,8 @@ const BEFORE_PARTS = 10;
 const BEFORE_DETAILS = 11;
 /** The schema in which runs did not name their job. */
 const BEFORE_JOBS_OF_RUNS = 12;
+/** The schema in which evicted runs left no heads. */
+const BEFORE_HEADS = 16;
 /** The schema in which grants had no names, and answers were only in the records. */
 const BEFORE_DECISIONS = 13;
 
@@ -192,6 +194,24 @@ describe('a database file', () => {
     expect((await journal.approvals.decisions({ owner: 'ada', limit: 9 })).decisions).toMatchObject([
       { runId: 'run_1', question, choice: 'deny', answeredBy: 'timeout', answeredAt: 6, message: null },
     ]);
+    await journal.close();
+  });
+
+  it('of a version that kept no heads keeps those of its runs from now on', async () => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    const db = new DatabaseSync(path);
+    migrate(db, BEFORE_HEADS);
+    db.exec(`
+      INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, finished_at, next_pos, next_seq, epoch, state)
+        VALUES ('run_1', 'ada', 's', 'completed', 5, 6, 6, 2, 1, 1, '{"status":"completed","output":"the answer"}')`);
+    db.close();
+
+    const journal = await SqliteJournal.open({ path });
+    const run = await journal.getRun('run_1');
+    await evictExpired(journal, 0, 10);
+    const { runs } = await journal.listRuns({ owner: 'ada', limit: 9, words: ['answer'] });
+    expect(runs).toEqual([{ ...run, evicted: true }]);
     await journal.close();
   });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { approvalRequest, claimedRun, completed } from '../testing/records.ts';
+import { approvalRequest, claimedRun, completed, HEADS_KEPT } from '../testing/records.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { tempDirectory } from './testing/temp-journal.ts';
 
@@ -29,7 +29,7 @@ it("a run's own secret is in the database while a message may need it, and no lo
   expect(secrets()).toEqual([{ secret: null }]);
   expect(await journal.outbox.state(run.runId)).toMatchObject({ delivered: 1, failed: 1 });
 
-  await journal.evict([run.runId]);
+  await journal.evict([run.runId], HEADS_KEPT);
   expect(secrets()).toEqual([]);
   await journal.close();
 });

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cursors } from '../cursors.ts';
 import type { ResponseSettings } from '../responses.ts';
-import { completed, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing/records.ts';
+import { completed, HEADS_KEPT, LEASE_MS, NO_LIMIT, newJob, newRun } from '../testing/records.ts';
 import { migrate } from './migrations.ts';
 import { SqliteReader } from './reader.ts';
 import { type TempDirectory, tempDirectory } from './testing/temp-journal.ts';
@@ -53,8 +53,6 @@ function slow(plans: readonly string[]): string[] {
     (plan) =>
       /^SCAN|TEMP B-TREE/.test(plan) &&
       !/^SCAN \w+ USING (COVERING )?INDEX runs_(begun|stopping|unfinished_by_session)$/.test(plan) &&
-      // A page of the newest runs of one status.
-      !/^SCAN s\d$/.test(plan) &&
       plan !== 'SCAN webhook_messages USING INDEX webhook_messages_leased',
   );
 }
@@ -74,6 +72,7 @@ describe('every query finds its rows by an index', () => {
   it.each<[string, () => unknown, RegExp]>([
     ['getRun', () => reader.getRun('run_1'), /run_id=\?/],
     ['findKey', () => reader.findKey('ada', 'k', 5), /i USING PRIMARY KEY \(owner=\? AND key=\?\)/],
+    ['heads.get', () => reader.heads.get('run_1'), /run_heads_2 \(run_id=\?\)/],
     ['listRuns', list({}), /runs_by_owner \(owner=\?\)/],
     ['listRuns, next page', listAfter({}), /runs_by_owner \(owner=\? AND n<\?\)/],
     [
@@ -163,6 +162,11 @@ describe('every query finds its rows by an index', () => {
       () => reader.changes.changed(['ada'], 5, 9),
       /runs_settled \(owner=\? AND settled>\? AND settled<\?\)/,
     ],
+    [
+      'changes of evicted runs',
+      () => reader.changes.changed(['ada'], 5, 9),
+      /run_heads_by_change \(owner=\? AND changed>\? AND changed<\?\)/,
+    ],
     ['changes.runs', () => reader.changes.runs([7], 100), /INTEGER PRIMARY KEY \(rowid=\?\)/],
     ['outbox.due', () => reader.outbox.due(5), /webhook_messages_due \(due_at>\?\)/],
     ['outbox.state', () => reader.outbox.state('run_1'), /webhooks USING PRIMARY KEY \(run_id=\?\)/],
@@ -205,6 +209,22 @@ describe('every query finds its rows by an index', () => {
     expect(slow(plans)).toEqual([]);
   });
 
+  it.each([
+    {},
+    { statuses: ['running'] },
+    { statuses: ['running', 'failed'] },
+    { jobId: 'j' },
+    { sessionId: 's' },
+    { since: 5 },
+    { until: 5 },
+  ])('a list of runs finds heads as it finds whole runs: %o', (filter) => {
+    const indexes = (plans: readonly string[], table: string) =>
+      plans.flatMap((plan) => new RegExp(`INDEX ${table}_(by_.*)`).exec(plan)?.[1] ?? []);
+    const plans = plansOf(listAfter(filter));
+    expect(indexes(plans, 'run_heads')).toEqual(indexes(plans, 'runs'));
+    expect(indexes(plans, 'runs')).not.toEqual([]);
+  });
+
   it('claim walks the runs that have begun, finds the new ones by owner and looks up their sessions', () => {
     const plans = plansOf(() => {
       writer.createRun(newRun(), NO_LIMIT, 1);
@@ -236,7 +256,8 @@ describe('every query finds its rows by an index', () => {
       writer.release(claim!, undefined, 2);
       const [again] = writer.claim('w', LEASE_MS, 1, 2).claims;
       writer.append(again!, [completed()], {}, 3);
-      writer.evict(writer.expired(0, 10, 5), 5);
+      writer.evict(writer.expired(0, 10, 5), HEADS_KEPT, 5);
+      writer.heads.sweep(0, 10, 6);
     });
     expect(slow(plans)).toEqual([]);
   });
@@ -253,6 +274,7 @@ describe('every query finds its rows by an index', () => {
       const session = { owner: 'ada', title: 'a', systemPrompt: null, source: null, model: null };
       writer.sessions.create({ ...session, sessionId: 'c' }, 3);
       writer.sessions.update('ada', 'c', { title: 'b', pinned: true }, 4);
+      writer.evict(writer.expired(0, 10, 5), HEADS_KEPT, 5);
       writer.sessions.delete('ada', 'f');
       writer.sessions.sweep(0, 10, 5);
     });
@@ -268,7 +290,7 @@ describe('every query finds its rows by an index', () => {
       const messages = () => writer.outbox.claim({ leaseMs: LEASE_MS, limit: 10, perReceiver: 2 }, 3);
       writer.outbox.settle(messages()[0]!, { kind: 'postponed', delayMs: 0, error: 'x' }, 3);
       writer.outbox.settle(messages()[0]!, { kind: 'delivered' }, 3);
-      writer.evict(['run_1'], 5);
+      writer.evict(['run_1'], HEADS_KEPT, 5);
     });
     expect(plans).toContainEqual(
       expect.stringMatching(/webhook_messages_by_receiver \(receiver=\? AND due_at<\?\)/),

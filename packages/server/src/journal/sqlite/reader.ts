@@ -9,7 +9,14 @@ import type { CheckpointRecord } from '../checkpoints.ts';
 import { Cursors } from '../cursors.ts';
 import type { KnownKey, RunFilter, RunPage, StoredEvent } from '../journal.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
-import { type RecordRow, type RunRow, toCheckpoints, toLogRecord, toStoredRun } from '../rows.ts';
+import {
+  type ListedRow,
+  type RecordRow,
+  type RunRow,
+  toCheckpoints,
+  toLogRecord,
+  toStoredRun,
+} from '../rows.ts';
 import { selectRuns, takePage } from '../run-page.ts';
 import type { StoredRun } from '../run-state.ts';
 import { ApprovalsReader } from './approvals-reader.ts';
@@ -22,6 +29,7 @@ import { SessionsReader } from './sessions-reader.ts';
 import { ContentsReader } from './sqlite-contents.ts';
 import { ConversationsReader } from './sqlite-conversations.ts';
 import { FilesReader } from './sqlite-files.ts';
+import { HeadsReader } from './sqlite-heads.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
@@ -41,6 +49,7 @@ export class SqliteReader {
   readonly changes: ChangesReader;
   readonly contents: ContentsReader;
   readonly files: FilesReader;
+  readonly heads: HeadsReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
@@ -57,6 +66,7 @@ export class SqliteReader {
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
     this.contents = new ContentsReader(this.#statement);
     this.files = new FilesReader(this.#statement);
+    this.heads = new HeadsReader(this.#statement);
     this.outbox = new OutboxReader(this.#statement);
     this.conversations = new ConversationsReader(this.#statement);
     this.responses = new ResponsesReader(this.#statement);
@@ -84,9 +94,11 @@ export class SqliteReader {
         return '?';
       },
       unindexed: (column) => `+${column}`,
+      // It merges as it reads.
+      part: (select) => select,
     });
     // Read one by one: their states may be large.
-    const { runs, end } = takePage(this.#statement(sql).iterate<RunRow>(...values), filter);
+    const { runs, end } = takePage(this.#statement(sql).iterate<ListedRow>(...values), filter);
     return end === undefined ? { runs } : { runs, next: this.#cursors.seal(owner, end) };
   }
 

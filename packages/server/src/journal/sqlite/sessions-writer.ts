@@ -17,16 +17,19 @@ import {
 } from '../session-rows.ts';
 import type { NewFork, NewSession, SessionChange, StoredSession, Turn } from '../sessions.ts';
 import type { ContentsWriter } from './sqlite-contents.ts';
+import type { HeadsWriter } from './sqlite-heads.ts';
 import type { Statements } from './statements.ts';
 
 export class SessionsWriter {
   readonly #statement: Statements;
+  readonly #heads: HeadsWriter;
 
   readonly #contents: ContentsWriter;
 
-  constructor(statement: Statements, contents: ContentsWriter) {
+  constructor(statement: Statements, contents: ContentsWriter, heads: HeadsWriter) {
     this.#statement = statement;
     this.#contents = contents;
+    this.#heads = heads;
   }
 
   /** A run was created in the session, which exists from now on. */
@@ -230,6 +233,7 @@ export class SessionsWriter {
     this.#run('DELETE FROM conversations WHERE session = ?', n);
     this.#run('DELETE FROM grants WHERE owner = ? AND session_id = ?', owner, session_id);
     this.#run('UPDATE runs SET session_gone = 1 WHERE owner = ? AND session_id = ?', owner, session_id);
+    this.#heads.sessionDeleted(owner, session_id);
   }
 
   /** The order of use among one owner's sessions: a separate number, because two uses may have the same time. */

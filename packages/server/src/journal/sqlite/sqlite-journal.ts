@@ -11,6 +11,7 @@ import type {
   Claim,
   CreateLimits,
   CreateOutcome,
+  EvictOptions,
   Journal,
   KnownKey,
   Lease,
@@ -32,6 +33,7 @@ import { SqliteChanges } from './sqlite-changes.ts';
 import { SqliteContents } from './sqlite-contents.ts';
 import { SqliteConversations } from './sqlite-conversations.ts';
 import { SqliteFiles } from './sqlite-files.ts';
+import { SqliteHeads } from './sqlite-heads.ts';
 import { SqliteJobs } from './sqlite-jobs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteResponses } from './sqlite-responses.ts';
@@ -70,6 +72,7 @@ export class SqliteJournal implements Journal {
   readonly changes: SqliteChanges;
   readonly contents: SqliteContents;
   readonly files: SqliteFiles;
+  readonly heads: SqliteHeads;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -113,6 +116,7 @@ export class SqliteJournal implements Journal {
     this.changes = new SqliteChanges(writer, reader.changes, this.#wakeups);
     this.contents = new SqliteContents(writer, reader.contents, now);
     this.files = new SqliteFiles(writer, reader.files);
+    this.heads = new SqliteHeads(writer, reader.heads);
     this.#report = report;
   }
 
@@ -216,8 +220,10 @@ export class SqliteJournal implements Journal {
     return this.#writer.write.expired(retentionMs, limit);
   }
 
-  evict(runIds: readonly string[]): Promise<string[]> {
-    return this.#writer.write.evict(runIds);
+  async evict(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
+    const unneeded = await this.#writer.write.evict(runIds, options);
+    if (options.keepHeads) this.#wakeups.wakeChanges();
+    return unneeded;
   }
 
   async queueDepth(): Promise<QueueDepth> {

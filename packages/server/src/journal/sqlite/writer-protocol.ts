@@ -13,6 +13,7 @@ const PARTS = [
   'approvals',
   'contents',
   'files',
+  'heads',
 ] as const;
 type Part = (typeof PARTS)[number];
 

@@ -12,6 +12,7 @@ import {
   type Claim,
   type CreateLimits,
   type CreateOutcome,
+  type EvictOptions,
   type Lease,
   LeaseLostError,
   type NewRun,
@@ -33,10 +34,13 @@ import { ResponsesWriter } from './responses-writer.ts';
 import { SessionsWriter } from './sessions-writer.ts';
 import { ContentsWriter } from './sqlite-contents.ts';
 import { FilesWriter } from './sqlite-files.ts';
+import { HeadsWriter } from './sqlite-heads.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 /** About the size of a step's records: with less room on the disk a run cannot continue. */
 const PROBE_BYTES = 65_536;
+
+type FoundRow = RunRow & { session_gone: number };
 
 export interface Appended {
   runId: string;
@@ -59,6 +63,7 @@ export class SqliteWriter {
   readonly approvals: ApprovalsWriter;
   readonly contents: ContentsWriter;
   readonly files: FilesWriter;
+  readonly heads: HeadsWriter;
   readonly #statement: Statements;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -67,12 +72,13 @@ export class SqliteWriter {
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
     this.contents = new ContentsWriter(this.#statement);
-    this.sessions = new SessionsWriter(this.#statement, this.contents);
+    this.approvals = new ApprovalsWriter(this.#statement);
+    this.heads = new HeadsWriter(this.#statement, this.approvals);
+    this.sessions = new SessionsWriter(this.#statement, this.contents, this.heads);
     this.conversations = new ConversationsWriter(this.#statement, this.sessions);
     this.outbox = new OutboxWriter(this.#statement);
     this.responses = new ResponsesWriter(this.#statement, this.sessions);
     this.jobs = new JobsWriter(this.#statement);
-    this.approvals = new ApprovalsWriter(this.#statement);
     this.files = new FilesWriter(this.#statement, this.contents);
     this.marks = new ChangeMarks(this.#statement);
     this.#order = new ClaimOrder(this.#statement, this.queue);
@@ -243,7 +249,7 @@ export class SqliteWriter {
     return rows.map((row) => row.run_id);
   }
 
-  evict(runIds: readonly string[], now: number): string[] {
+  evict(runIds: readonly string[], { keepHeads }: EvictOptions, now: number): string[] {
     this.#keys.sweep(now);
     const unneeded: string[] = [];
     for (const runId of runIds) {
@@ -252,7 +258,8 @@ export class SqliteWriter {
       const { status } = toState(row);
       this.#keys.runEvicted(runId, status);
       this.outbox.evict(runId);
-      this.approvals.runEvicted(runId);
+      if (keepHeads && row.session_gone === 0) this.heads.keep(row, this.marks.take());
+      else this.approvals.runGone(runId);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
       // An unnamed session belongs to its run, and ends with it.
@@ -355,8 +362,8 @@ export class SqliteWriter {
     );
   }
 
-  #findRun(runId: string): RunRow | undefined {
-    return this.#get<RunRow>('SELECT * FROM runs WHERE run_id = ?', runId);
+  #findRun(runId: string): FoundRow | undefined {
+    return this.#get<FoundRow>('SELECT * FROM runs WHERE run_id = ?', runId);
   }
 
   #run(sql: string, ...values: (string | number | null)[]) {

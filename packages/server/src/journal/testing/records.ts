@@ -2,7 +2,7 @@
 import { type ApprovalRequest, createRunId, type Usage } from '@talaria/protocol';
 import type { Checkpoint, CheckpointRecord } from '../checkpoints.ts';
 import type { NewJob } from '../jobs.ts';
-import type { Claim, Journal, NewRun } from '../journal.ts';
+import type { Claim, EvictOptions, Journal, NewRun } from '../journal.ts';
 import type { AssistantPart, FinishReason } from '../messages.ts';
 import type { LogRecord, NewRecord, QueuedApproval } from '../records.ts';
 
@@ -76,10 +76,18 @@ export async function finishedRun(
   return claim.runId;
 }
 
+/** As the server does it by default. */
+export const HEADS_KEPT = { keepHeads: true };
+
 /** As the server does it; returns the evicted runs. */
-export async function evictExpired(journal: Journal, retentionMs: number, limit: number): Promise<string[]> {
+export async function evictExpired(
+  journal: Journal,
+  retentionMs: number,
+  limit: number,
+  options: EvictOptions = HEADS_KEPT,
+): Promise<string[]> {
   const runIds = await journal.expired(retentionMs, limit);
-  await journal.evict(runIds);
+  await journal.evict(runIds, options);
   return runIds;
 }
 

@@ -10,6 +10,8 @@ import { completed } from '../../testing/records.ts';
 
 export const ARCHIVE = {
   runs: 20_000,
+  /** Of runs that were evicted before. */
+  heads: 50_000,
   recordsPerRun: 50,
   /** The last ones of all runs. */
   queued: 300,
@@ -22,8 +24,11 @@ export const ARCHIVE = {
 
 /** Into a database that has its tables and nothing else. */
 export async function fillArchive(url: string): Promise<void> {
-  const { runs, recordsPerRun, queued, leased, owners, sessions, messagesPerSession, receivers } = ARCHIVE;
+  const { runs, heads, recordsPerRun, queued, leased, owners, sessions, messagesPerSession, receivers } =
+    ARCHIVE;
   const finished = runs - queued - leased;
+  // Heads are those of earlier runs.
+  const first = heads + 1;
   const head = { updatedAt: 0, nextPos: 0, nextSeq: 0, state: INITIAL_STATE };
   const [newState, endedState] = [INITIAL_STATE, advance('run_0', head, [completed()], 0).state].map(
     (state) => JSON.stringify(state),
@@ -34,6 +39,7 @@ export async function fillArchive(url: string): Promise<void> {
   try {
     // Each run finished a second after the one before it; the last one now.
     const now = '(extract(epoch FROM now()) * 1000)::bigint';
+    await fill(`ALTER TABLE runs ALTER COLUMN n RESTART WITH ${first}`);
     await fill(
       `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, finished_at, next_pos, next_seq,
                          epoch, lease_owner, lease_until, settled, state)
@@ -49,10 +55,18 @@ export async function fillArchive(url: string): Promise<void> {
       [endedState, newState],
     );
     await fill(
+      `INSERT INTO run_heads (n, run_id, owner, session_id, status, created_at, updated_at, finished_at, next_seq, changed,
+                              state)
+       SELECT ${heads} - i, 'head_' || i, 'owner_' || i % ${owners}, 'session_' || i % ${sessions},
+              CASE WHEN i % 10 = 0 THEN 'failed' ELSE 'completed' END, t, t, t, ${recordsPerRun}, (${runs} - i / 3)::text::xid8, $1
+         FROM (SELECT i, ${now} - (${runs} + i) * 1000 AS t FROM generate_series (1, ${heads}) i) r`,
+      [endedState],
+    );
+    await fill(
       `INSERT INTO records (run, pos, seq, event, at, public)
        SELECT run, pos, pos, CASE WHEN pos % 20 = 0 THEN 'tool.completed' ELSE 'message.delta' END, run,
               '{"delta":" a few words of what a model says"}'
-         FROM generate_series (1, ${runs}) run, generate_series (0, ${recordsPerRun} - 1) pos`,
+         FROM generate_series (${first}, ${heads + runs}) run, generate_series (0, ${recordsPerRun} - 1) pos`,
     );
     await fill(`INSERT INTO owners SELECT 'owner_' || i, i FROM generate_series (0, ${owners} - 1) i`);
     await fill(
@@ -61,7 +75,7 @@ export async function fillArchive(url: string): Promise<void> {
     );
     await fill(
       `INSERT INTO grants (owner, session_id, pattern_key, created_at)
-       SELECT DISTINCT owner, session_id, 'rm *', 0::bigint FROM runs WHERE n <= ${sessions}`,
+       SELECT DISTINCT owner, session_id, 'rm *', 0::bigint FROM runs WHERE n <= ${heads + sessions}`,
     );
     await fill(
       `INSERT INTO decisions (owner, run_id, request_id, question, choice, answered_at)
@@ -82,7 +96,7 @@ export async function fillArchive(url: string): Promise<void> {
     await fill(
       `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings, context_from, context_to)
        SELECT 'resp_' || r.n, r.owner, r.run_id, s.n, r.session_id, r.created_at, '{}', 0, ${messagesPerSession}
-         FROM runs r JOIN sessions s USING (owner, session_id) WHERE r.n <= 5000`,
+         FROM runs r JOIN sessions s USING (owner, session_id) WHERE r.n <= ${heads + 5_000}`,
     );
     await fill(
       `INSERT INTO jobs (job_id, owner, version, name, prompt, skills, deliver, schedule, timezone, completed, created_at,
@@ -101,7 +115,7 @@ export async function fillArchive(url: string): Promise<void> {
       `INSERT INTO webhook_messages (id, run_id, receiver, body, created_at, due_at, failed_at)
        SELECT 'evt_' || n, run_id, receiver, repeat('{}', 300), created_at, ${now} + (n % 7 - 1) * 60000,
               CASE WHEN n % 10 <> 0 THEN finished_at END
-         FROM runs JOIN webhooks USING (run_id) WHERE n <= ${runs / 10}`,
+         FROM runs JOIN webhooks USING (run_id) WHERE n <= ${heads + runs / 10}`,
     );
     await fill(
       `INSERT INTO servers SELECT 'server_' || i, 'http://server', 'all', '1', 0, ${now} FROM generate_series (1, 5) i`,
