@@ -110,6 +110,13 @@ export class Runs {
     return this.#transport.json<Run>(call, options);
   }
 
+  /** The run without its answer. Also finds a run that is evicted (`evicted`), as long as lists show it. */
+  head(runId: string, options?: RequestOptions): Promise<Run> {
+    const query = { view: 'head' };
+    const call = { method: 'GET', path: pathOf(runId), query, fits: isRun, repeat: true } as const;
+    return this.#transport.json<Run>(call, options);
+  }
+
   /** Newest first. A loop reads all pages; `await` gives one page. */
   list(filter: RunFilter = {}, options?: RequestOptions): RunPages {
     const call = { method: 'GET', path: '/v1/runs', fits: isRunPage, repeat: true } as const;

@@ -34,6 +34,8 @@ export const FAILPOINTS = [
   'client-tool.before-outcome',
   'run.before-terminal',
   'run.after-terminal',
+  'eviction.after-workspace',
+  'eviction.after-records',
   'webhook.after-send',
   'checkpoint.after-blob',
   'checkpoint.after-record',

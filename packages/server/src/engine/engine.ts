@@ -303,6 +303,12 @@ export class Engine {
     return webhook === undefined ? run : { ...run, webhook: toWireWebhook(webhook) };
   }
 
+  /** The run without its answer, also if it is evicted. */
+  async getHead(owner: string, runId: string): Promise<Run> {
+    const run = isRunId(runId) ? await this.#journal.heads.get(runId) : undefined;
+    return toWireHead(expectOwn(run, owner, runId), this.#options.modelName);
+  }
+
   async list(owner: string, { headsOnly = false, ...filter }: ListRuns): Promise<RunList> {
     const { runs, next } = await this.#page({ ...filter, owner, maxChars: LIST_CHARS_MAX });
     const { modelName } = this.#options;
@@ -594,12 +600,7 @@ export class Engine {
   }
 
   async #find(owner: string, runId: string): Promise<StoredRun> {
-    const run = isRunId(runId) ? await this.#journal.getRun(runId) : undefined;
-    // Another owner's run must look exactly like one that does not exist.
-    if (run === undefined || run.owner !== owner) {
-      throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
-    }
-    return run;
+    return expectOwn(isRunId(runId) ? await this.#journal.getRun(runId) : undefined, owner, runId);
   }
 }
 
@@ -612,6 +613,12 @@ function toForkRefusal(error: unknown, { sessionId }: StoredRun): unknown {
   if (!(error instanceof TalariaError) || error.code !== 'session_not_found') return error;
   const message = `What was said before the run is gone: the session '${sessionId}' was deleted`;
   return new TalariaError('checkpoint_gone', { message });
+}
+
+/** Another owner's run must look exactly like one that does not exist. */
+function expectOwn(run: StoredRun | undefined, owner: string, runId: string): StoredRun {
+  if (run !== undefined && run.owner === owner) return run;
+  throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
 }
 
 /** The request without its terms. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import type { Journal } from '../journal/journal.ts';
-import { Retention } from './retention.ts';
+import type { EvictOptions, Journal } from '../journal/journal.ts';
+import { Retention, type RetentionOptions } from './retention.ts';
 
 /** The interval between sweeps of a short retention. */
 const INTERVAL_MS = 250;
@@ -15,12 +15,18 @@ let errors: string[];
 let removed: string[];
 let blobsFail: boolean;
 let retention: Retention;
+let heads: number;
 const expired = vi.fn(async (_retentionMs: number, limit: number) => due.slice(0, limit));
-const evict = vi.fn(async (runIds: readonly string[]) => {
+const evict = vi.fn(async (runIds: readonly string[], _options: EvictOptions) => {
   // Records are deleted last: an evicted run has no workspace any more.
   expect(discarded).toEqual(expect.arrayContaining([...runIds]));
   due = due.filter((runId) => !runIds.includes(runId));
   return runIds.map((runId) => `blob of ${runId}`);
+});
+const sweepHeads = vi.fn(async (_keptMs: number, limit: number) => {
+  const swept = Math.min(heads, limit);
+  heads -= swept;
+  return swept;
 });
 const remove = async (blobIds: readonly string[]) => {
   if (blobsFail) throw new Error('disk full');
@@ -36,12 +42,21 @@ beforeEach(() => {
   errors = [];
   removed = [];
   blobsFail = false;
-  expired.mockClear();
+  heads = 0;
+  for (const mock of [expired, evict, sweepHeads]) mock.mockClear();
+  start({ retentionMs: 1000, headRetentionMs: 2000 });
+});
+afterEach(async () => {
+  await retention.stop();
+  vi.useRealTimers();
+});
+
+function start(times: Pick<RetentionOptions, 'retentionMs' | 'headRetentionMs'>): void {
   const note = (_fields: object, message: string) => errors.push(message);
   retention = new Retention({
-    journal: { expired, evict } as unknown as Journal,
+    journal: { expired, evict, heads: { sweep: sweepHeads } } as unknown as Journal,
     blobs: { remove } as unknown as BlobStore,
-    retentionMs: 1000,
+    ...times,
     async beforeEviction(runId) {
       if (unkept.has(runId)) throw new Error('the store is busy');
     },
@@ -53,11 +68,7 @@ beforeEach(() => {
     log: { debug: note, info: note, warn: note, error: note },
   });
   retention.start();
-});
-afterEach(async () => {
-  await retention.stop();
-  vi.useRealTimers();
-});
+}
 
 async function sweep(): Promise<void> {
   vi.advanceTimersByTime(INTERVAL_MS);
@@ -142,4 +153,30 @@ test('sweeps do not overlap, and none begins after the stop', async () => {
   await stopped;
   await sweep();
   expect(expired).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ['longer than its run', 1001, true],
+  ['as long as its run', 1000, false],
+  ['not at all', 0, false],
+])('a head that is kept %s', async (_, headRetentionMs, keepHeads) => {
+  await retention.stop();
+  start({ retentionMs: 1000, headRetentionMs });
+  due = ['run_a'];
+  await sweep();
+  expect(evict.mock.calls).toEqual([[['run_a'], { keepHeads }]]);
+  expect(sweepHeads).toHaveBeenCalledWith(headRetentionMs, expect.any(Number));
+});
+
+test('deletes all heads that are due in one sweep, also when runs cannot be evicted', async () => {
+  heads = 450;
+  expired.mockRejectedValueOnce(new Error('disk full'));
+  await sweep();
+  expect(heads).toBe(0);
+  expect(errors).toHaveLength(1);
+  sweepHeads.mockRejectedValueOnce(new Error('disk full'));
+  due = ['run_a'];
+  await sweep();
+  expect(due).toEqual([]);
+  expect(errors).toHaveLength(2);
 });

@@ -1,19 +1,27 @@
 /**
  * Evicts finished runs when their retention is over: their workspaces first, then their records. In this order a crash
  * in between leaves a run that is found again, not a workspace that nobody knows of. Blobs go last, because a blob that nobody
- * needs is found by the sweep.
+ * needs is found by the sweep. The store keeps the head of an evicted run (`../journal/heads.ts`) until its own retention is
+ * over.
  */
 
+import { failpoint } from '../basics/failpoints.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Journal } from '../journal/journal.ts';
 import { clearInBatches } from './clear-in-batches.ts';
+import { sweepInBatches } from './sweep-in-batches.ts';
 import { SweepTimer } from './sweep-timer.ts';
+
+/** Heads are small, so many of them block the store no longer than a few runs do. */
+const HEADS_BATCH = 200;
 
 export interface RetentionOptions {
   journal: Journal;
   blobs: BlobStore;
   retentionMs: number;
+  /** Counted from the end of the run, too: if it is not longer, the head goes with the run. */
+  headRetentionMs: number;
   /** Saves what must outlive the run. */
   beforeEviction(runId: string): Promise<void>;
   discardWorkspace(runId: string): Promise<void>;
@@ -37,15 +45,26 @@ export class Retention {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { journal, retentionMs, log } = this.#options;
+    const { journal, retentionMs, headRetentionMs, log } = this.#options;
     const clearing = {
       find: (limit: number) => journal.expired(retentionMs, limit),
       clear: (runId: string) => this.#discard(runId),
-      forget: async (runIds: readonly string[]) => this.#remove(await journal.evict(runIds)),
+      forget: (runIds: readonly string[]) => this.#evict(runIds),
     };
     await clearInBatches(clearing, signal).catch((error: unknown) => {
       log.error({ err: error }, 'evicting old runs failed; it will be retried');
     });
+    const sweepHeads = (batch: number) => journal.heads.sweep(headRetentionMs, batch);
+    await sweepInBatches(sweepHeads, HEADS_BATCH, signal).catch((error: unknown) => {
+      log.error({ err: error }, 'deleting heads of old runs failed; it will be retried');
+    });
+  }
+
+  async #evict(runIds: readonly string[]): Promise<void> {
+    const { journal, retentionMs, headRetentionMs } = this.#options;
+    const unneeded = await journal.evict(runIds, { keepHeads: headRetentionMs > retentionMs });
+    if (runIds.length > 0) failpoint('eviction.after-records');
+    await this.#remove(unneeded);
   }
 
   async #remove(unneeded: readonly string[]): Promise<void> {
@@ -60,6 +79,7 @@ export class Retention {
     try {
       await beforeEviction(runId);
       await discardWorkspace(runId);
+      failpoint('eviction.after-workspace');
       return true;
     } catch (error) {
       log.warn({ runId, err: error }, 'a run could not be cleared away; it will be retried');

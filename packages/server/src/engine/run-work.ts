@@ -33,6 +33,8 @@ export interface RunWorkOptions {
   maxConcurrentRuns: number;
   leaseMs: number;
   retentionMs: number;
+  /** How long lists show a run after its end. */
+  headRetentionMs: number;
   /** After its last use; 0 means forever. */
   sessionRetentionMs: number;
   discardWorkspace(runId: string): Promise<void>;

@@ -2,6 +2,7 @@
 
 import type { Log } from '../basics/log.ts';
 import type { Sessions } from '../journal/sessions.ts';
+import { sweepInBatches } from './sweep-in-batches.ts';
 import { SweepTimer } from './sweep-timer.ts';
 
 /** Small, because a transcript may be long: a deletion never delays the appends of running runs for long. */
@@ -34,8 +35,7 @@ export class SessionRetention {
   async #sweep(signal: AbortSignal): Promise<void> {
     const { sessions, sessionRetentionMs, log } = this.#options;
     try {
-      let swept = BATCH;
-      while (swept === BATCH && !signal.aborted) swept = await sessions.sweep(sessionRetentionMs, BATCH);
+      await sweepInBatches((batch) => sessions.sweep(sessionRetentionMs, batch), BATCH, signal);
     } catch (error) {
       log.error({ err: error }, 'deleting unused sessions failed; it will be retried');
     }

@@ -41,6 +41,9 @@ export interface Operation {
 const Limit = Type.Integer({ minimum: 1, maximum: 200, default: 50 });
 const AnyObject = Type.Object({});
 const After = Type.String({ description: 'The next_cursor of the page before' });
+const View = Type.Union([Type.Literal('full'), Type.Literal('head')], {
+  description: '`head`: without the answer',
+});
 const EpochSeconds = Type.Number({
   minimum: 0,
   maximum: 99_999_999_999,
@@ -342,9 +345,7 @@ const OPERATIONS: Record<string, Operation> = {
       q: Type.String({
         description: 'Words that must all occur in the prompt (as far as `input` shows it) or in the answer',
       }),
-      view: Type.Union([Type.Literal('full'), Type.Literal('head')], {
-        description: '`head`: without the answers',
-      }),
+      view: View,
       limit: Limit,
       after: After,
     },
@@ -354,8 +355,11 @@ const OPERATIONS: Record<string, Operation> = {
   'GET /v1/runs/{run_id}': {
     tag: 'runs',
     summary: 'Get a run',
+    description:
+      'A run that is evicted is 404, except with `view=head`: then its head is shown as long as it is kept.',
+    query: { view: View },
     answer: schemas.RunSchema,
-    errors: [401, 404],
+    errors: [400, 401, 404],
   },
   'GET /v1/approvals': {
     tag: 'runs',

@@ -38,6 +38,7 @@ export function configuredWork(config: Config, parts: WorkParts): RunWork {
     maxConcurrentRuns: config.maxConcurrentRuns,
     leaseMs: config.leaseSeconds * SECOND_MS,
     retentionMs: config.runRetentionSeconds * SECOND_MS,
+    headRetentionMs: config.runHeadRetentionSeconds * SECOND_MS,
     sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => workbench.workspaces.discard(runId),
     beforeEviction,

@@ -75,6 +75,15 @@ export const storageSettings = {
     group: 'Storage',
     about: 'how long the server keeps a finished run, its events and its workspace',
   }),
+  runHeadRetentionSeconds: define({
+    env: 'TALARIA_RUN_HEAD_RETENTION_SECONDS',
+    key: 'run_head_retention_seconds',
+    kind: seconds({ min: 0, max: 315_360_000 }),
+    default: 2_592_000,
+    group: 'Storage',
+    about:
+      'how long after its end a run stays in lists, without its events and its workspace; 0 is as long as the run itself is kept',
+  }),
   sessionRetentionSeconds: define({
     env: 'TALARIA_SESSION_RETENTION_SECONDS',
     key: 'session_retention_seconds',

@@ -50,7 +50,11 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     });
   });
 
-  app.get<RunRoute>('/v1/runs/:run_id', async (request) => engine.get(request.owner, request.params.run_id));
+  app.get<RunRoute>('/v1/runs/:run_id', async (request) => {
+    const { owner, params, query } = request;
+    const isHead = parseView(single(query, 'view')) === 'head';
+    return isHead ? engine.getHead(owner, params.run_id) : engine.get(owner, params.run_id);
+  });
 
   app.get<{ Params: { run_id: string; tool_call_id: string } }>(
     '/v1/runs/:run_id/calls/:tool_call_id',
