@@ -9,6 +9,10 @@ import { UsageError } from '../usage-error.ts';
 
 const PAGE = 200;
 const SHOWN_MAX = 5;
+/** How many hex digits of an id are the time in milliseconds. */
+const TIME_DIGITS = 12;
+/** The clocks of servers and of their database may differ. */
+const TIME_TOLERANCE_MS = 3_600_000;
 
 export async function findRun(client: Talaria, given: string): Promise<string> {
   const start = given.startsWith('run_') ? given : `run_${given}`;
@@ -18,8 +22,9 @@ export async function findRun(client: Talaria, given: string): Promise<string> {
   }
   const found: string[] = [];
   try {
-    for await (const { run_id } of client.runs.list({ limit: PAGE })) {
-      if (run_id.startsWith(start)) found.push(run_id);
+    for await (const run of client.runs.list({ limit: PAGE, view: 'head' })) {
+      if (run.run_id.startsWith(start)) found.push(run.run_id);
+      if (found.length > SHOWN_MAX || isLongBefore(run, start)) break;
     }
   } catch (error) {
     if (!cannotList(error)) throw error;
@@ -27,9 +32,24 @@ export async function findRun(client: Talaria, given: string): Promise<string> {
   }
   if (found.length === 1) return found[0]!;
   if (found.length === 0) throw new CommandError(`No run begins with ${start}; talaria runs lists them`);
+  const count = found.length > SHOWN_MAX ? `More than ${SHOWN_MAX}` : found.length;
   const shown = found.slice(0, SHOWN_MAX).join(', ');
-  const more = found.length > SHOWN_MAX ? ` and ${found.length - SHOWN_MAX} more` : '';
-  throw new CommandError(`${found.length} runs begin with ${start}: ${shown}${more}; give more of the id`);
+  throw new CommandError(`${count} runs begin with ${start}: ${shown}; give more of the id`);
+}
+
+/**
+ * Whether the list, which is newest first, has come to runs that are older than any with this beginning: ids begin with
+ * the time of creation. A server may have other ids; then its list is read to the end.
+ */
+function isLongBefore({ run_id, created_at }: Run, start: string): boolean {
+  const madeAt = timeIn(run_id);
+  const tellsTime = Math.abs(madeAt - created_at * 1000) < TIME_TOLERANCE_MS;
+  return tellsTime && madeAt < timeIn(start) - TIME_TOLERANCE_MS;
+}
+
+function timeIn(id: string): number {
+  const digits = id.slice('run_'.length, 'run_'.length + TIME_DIGITS);
+  return Number.parseInt(digits.padEnd(TIME_DIGITS, '0'), 16);
 }
 
 /** Servers of the older dialect have no such route. */

@@ -9,7 +9,7 @@ const SHOWN_CHARS = 300;
 
 /**
  * The most important fact about it now, on one line: its question, the calls it waits for, its error, its answer, or
- * its last event.
+ * its last event. A run that is evicted says so.
  */
 export function describeRun(run: Run): string {
   if (run.approval !== undefined) return `asks: ${safeCommandLine(start(run.approval.command))}`;
@@ -18,6 +18,8 @@ export function describeRun(run: Run): string {
     const more = others.length === 0 ? '' : `, and ${others.length} more`;
     return `waits for ${callLine(call).slice(0, SHOWN_CHARS)}${more}`;
   }
+  // Its answer is gone: the prompt says more than the name of its last event.
+  if (run.evicted) return safeLine(`evicted: ${start(run.error ?? run.input ?? run.last_event ?? '')}`);
   return safeLine(start(run.error ?? run.output ?? run.last_event ?? ''));
 }
 

@@ -1,5 +1,5 @@
 /** `talaria show`: one run, with its question, the calls it waits for, and its answer. */
-import { type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
+import { type ForkedFrom, isTerminalStatus, NotFoundError, type Run, type Talaria } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';
@@ -15,9 +15,19 @@ import { callLines, howToAnswer } from './pending-call.ts';
 
 export async function showRun(args: Arguments<'show'>, terminal: Terminal): Promise<number> {
   const client = connect(args, terminal);
-  const run = await client.runs.get(await findRun(client, args.run));
+  const run = await getRun(client, await findRun(client, args.run));
   terminal.out(args.json ? safeJson(run, 2) : asText(run, terminal));
   return exitCodes.ok;
+}
+
+/** Of a run that is evicted there is the head. */
+async function getRun(client: Talaria, runId: string): Promise<Run> {
+  try {
+    return await client.runs.get(runId);
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    return client.runs.head(runId);
+  }
 }
 
 function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
@@ -32,6 +42,7 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
       run.forked_from === undefined ? undefined : ['fork of', originOf(run.forked_from)],
       run.model === undefined ? undefined : ['model', safeLine(run.model)],
       used === undefined ? undefined : ['tokens', used],
+      run.evicted ? ['evicted', 'its answer, events and files are gone'] : undefined,
       run.error === undefined ? undefined : ['error', style.bad(safeLine(errorOf(run)))],
     ],
     style,
