@@ -52,6 +52,23 @@ export function describePoll(target: GetTarget): void {
       expect(run.model).not.toBe('');
     });
 
+    it('with view=head is what a list of heads has', async () => {
+      const runId = await api().create(say('head'));
+      await api().finish(runId);
+      const { output, ...head } = await api().run(runId);
+      expect((await api().get(`/v1/runs/${runId}?view=head`)).body).toEqual(head);
+      expect((await api().get(`/v1/runs/${runId}?view=full`)).body).toEqual({ ...head, output });
+      expectError(await api().get(`/v1/runs/${MISSING_RUN}?view=head`), {
+        status: 404,
+        code: 'run_not_found',
+      });
+      expectError(await api().get(`/v1/runs/${runId}?view=tail`), {
+        status: 400,
+        code: 'invalid_request',
+        param: 'view',
+      });
+    });
+
     it('of a run that failed before any token was spent has error and error_code only', async () => {
       const runId = await api().create(script([{ error: { status: 400, message: 'no such thing' } }]));
       await api().finish(runId);

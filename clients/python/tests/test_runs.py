@@ -31,6 +31,8 @@ async def test_a_run_is_created_followed_and_read(client: Talaria) -> None:
     assert events[-1]["event"] == "run.completed"
     assert "hello" in (await client.runs.get(run_id))["output"]
     assert run_id in [run["run_id"] for run in (await client.runs.list(limit=5))["data"]]
+    head = await client.runs.head(run_id)
+    assert head["run_id"] == run_id and "output" not in head
     assert [file["path"] for file in await client.runs.artifacts(run_id)] == ["file"]
     assert await client.runs.read_artifact(run_id, "file") == b"hello\n"
     assert len(await client.runs.archive_artifacts(run_id)) > 0

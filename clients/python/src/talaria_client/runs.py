@@ -49,6 +49,10 @@ class Runs:
     async def get(self, run_id: str) -> Json:
         return await self._transport.json("GET", _path(run_id), repeat=True)
 
+    async def head(self, run_id: str) -> Json:
+        """The run without its answer. Also finds one that is `evicted`, as long as lists show it."""
+        return await self._transport.json("GET", _path(run_id), query={"view": "head"}, repeat=True)
+
     async def list(
         self,
         *,

@@ -53,6 +53,7 @@ it('starts from the documented defaults', () => {
     checkpointIgnore: undefined,
     sessionWorkspace: 'shared',
     runRetentionSeconds: 3600,
+    runHeadRetentionSeconds: 2_592_000,
     sessionRetentionSeconds: 2_592_000,
     model: undefined,
     openaiBaseUrl: undefined,
