@@ -25,6 +25,7 @@ const calls: Record<string, (client: Talaria) => PromiseLike<unknown>> = {
   'runs.list': (client) => client.runs.list(),
   'runs.run': (client) => client.runs.run({ input: 'hi' }),
   'artifacts.list': (client) => client.runs.artifacts.list(RUN),
+  'runs.diff': (client) => client.runs.diff(RUN),
   'sessions.list': (client) => client.sessions.list(),
   'sessions.messages': (client) => client.sessions.messages('mine'),
   'jobs.list': (client) => client.jobs.list(),

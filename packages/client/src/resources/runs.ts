@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, fork, get, list, watch, stop, approve, steer, answer tool calls. */
+/** `/v1/runs`: create, fork, get, list, watch, stop, approve, steer, answer tool calls, compare files. */
 import {
   type ApprovalAnswerRequest,
   type Capabilities,
@@ -36,6 +36,7 @@ import { toJsonSchema } from '../tools/schema.ts';
 import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
 import { RunArtifacts } from './artifacts.ts';
 import { Calls } from './calls.ts';
+import { type DiffQuery, getDiff, getPatch, type RunDiff } from './diff.ts';
 
 export interface RunFilter extends PageQuery {
   /** One status or several. */
@@ -161,6 +162,16 @@ export class Runs {
     const path = `${pathOf(runId)}/tool_outputs`;
     const call = { method: 'POST', path, body: { outputs }, repeat: true } as const;
     return this.#transport.json<RunToolOutputs>(call, options);
+  }
+
+  /** Which files of the workspace changed; by default from the start of the run to now. */
+  diff(runId: string, query: DiffQuery = {}, options: RequestOptions = {}): Promise<RunDiff> {
+    return getDiff(this.#transport, runId, query, options);
+  }
+
+  /** The same as a unified diff. The body streams. */
+  diffPatch(runId: string, query: DiffQuery = {}, options: RequestOptions = {}): Promise<Response> {
+    return getPatch(this.#transport, runId, query, options);
   }
 
   /** The events of a run. Connects when it is read. */
