@@ -1,10 +1,12 @@
 /** What is too large to make for a test: sizes and counts beyond the first fields of the formats. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { afterAll, expect, test } from 'vitest';
-import type { ArchiveEntry } from './archive-entry.ts';
+import { tarGz } from './archive.ts';
+import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';
 import { tarHeader } from './tar.ts';
 import { zip, zipName } from './zip.ts';
 
@@ -44,6 +46,33 @@ test('tar reads sizes over 8 GiB and names over 100 bytes', () => {
   const { stdout } = spawnSync('tar', ['-tvf', path], { encoding: 'utf8' });
   expect(stdout).toContain(' 9000000000000 ');
   expect(stdout).toContain(name);
+});
+
+test('tar reads links with targets of any length, between files', async () => {
+  const path = join(directory, 'links.tar.gz');
+  const link = (name: string, target: string): TreeEntry => ({
+    ...entry(name),
+    type: 'symlink',
+    size: target.length,
+    async *content() {
+      yield Buffer.from(target);
+    },
+  });
+  const long = `${'t'.repeat(99)}/${'u'.repeat(99)}`;
+  const entries = async function* () {
+    yield link('short', 'file');
+    yield entry('file', 'only this'.length);
+    yield link('l'.repeat(120), long);
+    yield entry('last', 'only this'.length);
+  };
+  await pipeline(tarGz(entries()), createWriteStream(path));
+  const { stdout } = spawnSync('tar', ['-tvzf', path], { encoding: 'utf8' });
+  const names = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^.*\d\d:\d\d /, ''));
+  expect(names).toEqual(['short -> file', 'file', `${'l'.repeat(120)} -> ${long}`, 'last']);
+  expect(spawnSync('tar', ['-xzOf', path, 'last'], { encoding: 'utf8' }).stdout).toBe('only this');
 });
 
 test.skipIf(!has('unzip'))('unzip reads sizes over 4 GiB', async () => {

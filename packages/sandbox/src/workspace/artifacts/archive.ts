@@ -31,9 +31,14 @@ export function archiveTree(open: OpenTree, options: ArchiveOptions = {}): Reada
 function pack(open: OpenTree, format: ArchiveFormat, maxEntries: number): Readable {
   const stop = new AbortController();
   const entries = archived(open(stop.signal), maxEntries);
-  const bytes = fromBytes(gathered(format === 'zip' ? zip(entries) : tar(entries)), () => stop.abort());
+  if (format === 'tar.gz') return tarGz(entries, () => stop.abort());
+  return fromBytes(gathered(format === 'zip' ? zip(entries) : tar(entries)), () => stop.abort());
+}
+
+/** Any entries, links among them. `stop` ends work on them that is under way. */
+export function tarGz(entries: AsyncIterable<TreeEntry>, stop: () => void = () => {}): Readable {
   // A failure on either side ends both; the reader of the stream gets it.
-  return format === 'tar.gz' ? pipeline(bytes, createGzip(), () => {}) : bytes;
+  return pipeline(fromBytes(gathered(tar(entries)), stop), createGzip(), () => {});
 }
 
 /** The files and directories among them. */

@@ -2,48 +2,64 @@
  * The tar format, as GNU tar writes it: names of any length and any bytes, sizes of any length. It is written here
  * because names that are not UTF-8 have to stay unchanged, and the rest is one header.
  */
-import type { ArchiveEntry } from './archive-entry.ts';
+import type { TreeEntry } from './archive-entry.ts';
 
 const BLOCK = 512;
+/** Room for a name, and for the target of a link. */
 const NAME_BYTES = 100;
 /** Octal digits that fit into the field of a size or time. */
 const OCTAL_LIMIT = 8 ** 11;
+const TYPE_FLAGS = { file: '0', symlink: '2', directory: '5' } as const;
+const NOTHING = Buffer.alloc(0);
 
-export async function* tar(entries: AsyncIterable<ArchiveEntry>): AsyncGenerator<Buffer, void> {
+export async function* tar(entries: AsyncIterable<TreeEntry>): AsyncGenerator<Buffer, void> {
   for await (const entry of entries) {
+    if (entry.type !== 'file') {
+      yield tarHeader({ ...entry, size: 0 }, entry.type === 'symlink' ? await targetOf(entry) : NOTHING);
+      continue;
+    }
     yield tarHeader(entry);
-    if (entry.type === 'directory') continue;
     yield* entry.content();
     if (entry.size % BLOCK > 0) yield Buffer.alloc(BLOCK - (entry.size % BLOCK));
   }
   yield Buffer.alloc(2 * BLOCK);
 }
 
-export function tarHeader(entry: Omit<ArchiveEntry, 'content'>): Buffer {
-  const isDirectory = entry.type === 'directory';
-  const name = isDirectory ? Buffer.concat([entry.name, Buffer.from('/')]) : entry.name;
-  const header = block({ ...entry, name, typeFlag: isDirectory ? '5' : '0' });
-  return name.length > NAME_BYTES ? Buffer.concat([longName(name), header]) : header;
+/** `target` is that of a link. */
+export function tarHeader(entry: Omit<TreeEntry, 'content'>, target: Buffer = NOTHING): Buffer {
+  const name = entry.type === 'directory' ? Buffer.concat([entry.name, Buffer.from('/')]) : entry.name;
+  return Buffer.concat([
+    ...(target.length > NAME_BYTES ? [longText('K', target)] : []),
+    ...(name.length > NAME_BYTES ? [longText('L', name)] : []),
+    block({ ...entry, name, target, typeFlag: TYPE_FLAGS[entry.type] }),
+  ]);
 }
 
-/** A separate entry before the real one, whose content is the name. */
-function longName(name: Buffer): Buffer {
-  const size = name.length + 1;
+async function targetOf(link: TreeEntry): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of link.content()) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** A separate entry before the real one, whose content is the name or the target. */
+function longText(typeFlag: 'K' | 'L', text: Buffer): Buffer {
+  const size = text.length + 1;
   const content = Buffer.alloc(Math.ceil(size / BLOCK) * BLOCK);
-  name.copy(content);
-  const link = { name: Buffer.from('././@LongLink'), size, mode: 0, modifiedMs: 0, typeFlag: 'L' };
-  return Buffer.concat([block(link), content]);
+  text.copy(content);
+  const name = Buffer.from('././@LongLink');
+  return Buffer.concat([block({ name, target: NOTHING, size, mode: 0, modifiedMs: 0, typeFlag }), content]);
 }
 
 interface BlockFields {
   name: Buffer;
+  target: Buffer;
   size: number;
   mode: number;
   modifiedMs: number;
   typeFlag: string;
 }
 
-function block({ name, size, mode, modifiedMs, typeFlag }: BlockFields): Buffer {
+function block({ name, target, size, mode, modifiedMs, typeFlag }: BlockFields): Buffer {
   const header = Buffer.alloc(BLOCK);
   const modifiedS = Math.min(Math.max(0, Math.floor(modifiedMs / 1000)), OCTAL_LIMIT - 1);
   name.copy(header, 0, 0, NAME_BYTES);
@@ -54,6 +70,7 @@ function block({ name, size, mode, modifiedMs, typeFlag }: BlockFields): Buffer 
   header.write(octal(modifiedS, 11), 136);
   header.write('        ', 148);
   header.write(typeFlag, 156);
+  target.copy(header, 157, 0, NAME_BYTES);
   header.write('ustar  ', 257);
   let sum = 0;
   for (const byte of header) sum += byte;
