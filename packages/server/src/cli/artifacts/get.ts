@@ -3,12 +3,13 @@ import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { interruptible } from '../interruptible.ts';
 import type { Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
 import { safeCommand, safeJson } from '../text/safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { printBody } from './cat.ts';
-import { Interrupted, save } from './save.ts';
+import { save } from './save.ts';
 import { openSource } from './source.ts';
 
 export async function getArtifact(args: Arguments<'artifactsGet'>, terminal: Terminal): Promise<number> {
@@ -20,12 +21,8 @@ export async function getArtifact(args: Arguments<'artifactsGet'>, terminal: Ter
   const client = connect(args, terminal);
   const runId = await findRun(client, args.run);
   const { path, format } = args;
-
-  const interrupted = new AbortController();
-  const onInterrupt = (): void => interrupted.abort(new Interrupted());
-  process.once('SIGINT', onInterrupt);
-  try {
-    const source = await openSource(client, { runId, path, format }, interrupted.signal);
+  return interruptible(async (signal) => {
+    const source = await openSource(client, { runId, path, format }, signal);
     if (toStdout) {
       await printBody(source.response.body!, terminal);
       return exitCodes.ok;
@@ -33,7 +30,5 @@ export async function getArtifact(args: Arguments<'artifactsGet'>, terminal: Ter
     const saved = await save(source, args, terminal);
     terminal.out(args.json ? safeJson(saved, 2) : `${safeCommand(saved.file)}  ${bytes(saved.bytes)}`);
     return exitCodes.ok;
-  } finally {
-    process.off('SIGINT', onInterrupt);
-  }
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { Interrupted } from '../interruptible.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import { ProgressBar } from '../screen/progress-bar.ts';
 import type { Terminal } from '../terminal.ts';
@@ -18,9 +19,6 @@ export interface Saved {
   readonly bytes: number;
   readonly sha256: string;
 }
-
-/** The abort reason of a download when the person has pressed Ctrl-C. */
-export class Interrupted extends Error {}
 
 export async function save(
   source: Source,

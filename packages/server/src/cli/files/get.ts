@@ -1,11 +1,12 @@
 /** `talaria files get`: an uploaded file, to this machine. */
 import type { Talaria } from '@talaria/client';
 import { printBody } from '../artifacts/cat.ts';
-import { Interrupted, save } from '../artifacts/save.ts';
+import { save } from '../artifacts/save.ts';
 import type { Source } from '../artifacts/source.ts';
 import { connect } from '../client/connect.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { interruptible } from '../interruptible.ts';
 import type { Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
 import { safeCommand, safeJson } from '../text/safe-text.ts';
@@ -20,11 +21,8 @@ export async function getFile(args: Arguments<'filesGet'>, terminal: Terminal): 
   if (toStdout && args.json) throw new UsageError('-o - leaves no room for --json');
   const client = connect(args, terminal);
   const fileId = await findFile(client, args.file);
-  const interrupted = new AbortController();
-  const onInterrupt = (): void => interrupted.abort(new Interrupted());
-  process.once('SIGINT', onInterrupt);
-  try {
-    const source = await openFile(client, fileId, interrupted.signal);
+  return interruptible(async (signal) => {
+    const source = await openFile(client, fileId, signal);
     if (toStdout) {
       await printBody(source.response.body!, terminal);
       return exitCodes.ok;
@@ -32,9 +30,7 @@ export async function getFile(args: Arguments<'filesGet'>, terminal: Terminal): 
     const saved = await save(source, args, terminal);
     terminal.out(args.json ? safeJson(saved, 2) : `${safeCommand(saved.file)}  ${bytes(saved.bytes)}`);
     return exitCodes.ok;
-  } finally {
-    process.off('SIGINT', onInterrupt);
-  }
+  });
 }
 
 async function openFile(client: Talaria, fileId: string, signal: AbortSignal): Promise<Source> {

@@ -3,11 +3,11 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { StoredFile, Talaria } from '@talaria/client';
-import { Interrupted } from '../artifacts/save.ts';
 import { connect } from '../client/connect.ts';
 import { CommandError } from '../command-error.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { Interrupted, interruptible } from '../interruptible.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import { ProgressBar } from '../screen/progress-bar.ts';
 import type { Terminal } from '../terminal.ts';
@@ -29,22 +29,19 @@ export async function putFiles(args: Arguments<'filesPut'>, terminal: Terminal):
   // All are looked at before one is uploaded: a mistake in a name uploads nothing.
   const uploads = await Promise.all(paths.map((path) => toUpload(path, name)));
   const client = connect(args, terminal);
-  const interrupted = new AbortController();
-  const onInterrupt = (): void => interrupted.abort(new Interrupted());
-  process.once('SIGINT', onInterrupt);
   try {
-    for (const upload of uploads) {
-      const file = await put(client, upload, { purpose: args.purpose, signal: interrupted.signal }, terminal);
-      if (args.json) terminal.out(safeJson(file));
-      else if (args.quiet) terminal.out(safeLine(file.id));
-      else terminal.out(`${safeLine(file.id)}  ${bytes(file.bytes)}  ${safeLine(file.filename)}`);
-    }
-    return exitCodes.ok;
+    return await interruptible(async (signal) => {
+      for (const upload of uploads) {
+        const file = await put(client, upload, { purpose: args.purpose, signal }, terminal);
+        if (args.json) terminal.out(safeJson(file));
+        else if (args.quiet) terminal.out(safeLine(file.id));
+        else terminal.out(`${safeLine(file.id)}  ${bytes(file.bytes)}  ${safeLine(file.filename)}`);
+      }
+      return exitCodes.ok;
+    });
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
     throw new CommandError('Interrupted; what was not complete is not there', exitCodes.interrupted);
-  } finally {
-    process.off('SIGINT', onInterrupt);
   }
 }
 
