@@ -9,11 +9,10 @@
  */
 import type { TreeEntry } from '@talaria/sandbox';
 import { type ArchivedEntry, ArchiveError, noContent, shownName } from './archive-entry.ts';
+import { DEPTH_MAX, leadsOut, PATH_BYTES_MAX } from './entry-rules.ts';
 import { tooLarge } from './open-archive.ts';
 
 const NAME_BYTES_MAX = 255;
-const PATH_BYTES_MAX = 4095;
-const DEPTH_MAX = 100;
 const [DOT, SLASH] = ['.', '/'];
 /** Times that a file system can store. */
 const LATEST_MS = 253_402_300_799_000;
@@ -96,19 +95,13 @@ function toTreeEntry(entry: ArchivedEntry, components: readonly string[]): Omit<
   }
 }
 
-/** Where the link leads if nothing on the way is a link. */
 function checkTarget(name: Buffer, target: Buffer, components: readonly string[]): void {
   const refuse = (why: string) => new ArchiveError(`the link ${shownName(name)} ${why}`);
   const text = target.toString('latin1');
   if (text === '' || text.includes('\0') || target.length > PATH_BYTES_MAX)
     throw refuse('has no valid target');
   if (text.startsWith(SLASH)) throw refuse('leads to an absolute path');
-  let depth = components.length - 1;
-  for (const component of text.split(SLASH)) {
-    if (component === '' || component === DOT) continue;
-    depth += component === '..' ? -1 : 1;
-    if (depth < 0) throw refuse('leads out of the workspace');
-  }
+  if (leadsOut(components.join(SLASH), text)) throw refuse('leads out of the workspace');
 }
 
 function pathOf(components: readonly string[]): Buffer {
