@@ -6,7 +6,8 @@ import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
-import { safeCommand, safeJson } from '../text/safe-text.ts';
+import { safeJson } from '../text/safe-text.ts';
+import { shownPath } from '../text/shown-path.ts';
 import { type Cell, table } from '../text/table.ts';
 import { localTime } from '../text/time.ts';
 
@@ -20,7 +21,7 @@ export async function listArtifacts(args: Arguments<'artifactsLs'>, terminal: Te
     return exitCodes.ok;
   }
   if (list.data.length === 0) terminal.err('No files');
-  else if (args.quiet) for (const artifact of list.data) terminal.out(shownPath(artifact));
+  else if (args.quiet) for (const artifact of list.data) terminal.out(shownArtifact(artifact));
   else terminal.out(asTable(list.data, terminal));
   if (list.truncated) {
     terminal.err(
@@ -35,14 +36,13 @@ function asTable(artifacts: readonly Artifact[], { stdout }: Terminal): string {
   const rows = artifacts.map((artifact): Cell[] => [
     { text: artifact.type === 'file' ? bytes(artifact.size) : '-' },
     { text: localTime(new Date(artifact.modified_at * 1000)), paint: faint },
-    { text: shownPath(artifact), paint: artifact.type === 'directory' ? busy : undefined },
+    { text: shownArtifact(artifact), paint: artifact.type === 'directory' ? busy : undefined },
   ]);
   return table(['SIZE', 'MODIFIED', 'PATH'], rows, Number.POSITIVE_INFINITY);
 }
 
-/** A command made up the name: invisible characters are spelt out, line ends too. */
-function shownPath({ path, type }: Artifact): string {
-  const name = safeCommand(path).replaceAll('\n', '␊').replaceAll('\t', '␉');
+function shownArtifact({ path, type }: Artifact): string {
+  const name = shownPath(path);
   if (type === 'directory') return `${name}/`;
   return type === 'file' ? name : `${name} (${type})`;
 }

@@ -10,11 +10,16 @@ import { openView, type ViewOptions } from './open-view.ts';
 /** A server that is busy or being updated is asked again; the idempotency key makes that safe. */
 export const CREATE_RETRIES = 2;
 
+/** How the run ended, other than by leaving it to itself. */
+const ENDED: readonly number[] = [exitCodes.ok, exitCodes.runFailed, exitCodes.runCancelled];
+
+/** `linesAtEnd`: what a person is told when the run has ended. */
 export async function followCreated(
   client: Talaria,
   created: RunCreated,
   args: ViewOptions & { readonly detach: boolean },
   terminal: Terminal,
+  linesAtEnd?: (runId: string) => Promise<string[]>,
 ): Promise<number> {
   const { run_id: runId } = created;
   if (safeLine(runId) !== runId) throw new CommandError('The server gave the run an id that cannot be shown');
@@ -26,5 +31,9 @@ export async function followCreated(
     return exitCodes.ok;
   }
   using view = openView(args, terminal);
-  return await followRun({ client, runId, view, terminal });
+  const exitCode = await followRun({ client, runId, view, terminal });
+  if (linesAtEnd !== undefined && ENDED.includes(exitCode) && !args.json && !args.quiet) {
+    for (const line of await linesAtEnd(runId)) view.note(line);
+  }
+  return exitCode;
 }

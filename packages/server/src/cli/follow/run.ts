@@ -1,18 +1,106 @@
-/** `talaria run`: starts a run and follows it, or leaves it alone. */
-import type { CreateRunParams } from '@talaria/client';
+/** `talaria run`: starts a run, with files of this machine if asked to, and follows it, or leaves it alone. */
+import type { RunCreated, Talaria } from '@talaria/client';
 import { connect } from '../client/connect.ts';
+import { CommandError } from '../command-error.ts';
 import type { Arguments } from '../commands.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { Interrupted, interruptible } from '../interruptible.ts';
 import { readText } from '../read-text.ts';
 import type { Terminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+import type { PackedWorkspace } from '../workspace/upload-directory.ts';
 import { CREATE_RETRIES, followCreated } from './follow-created.ts';
 
-export async function run(args: Arguments<'run'>, terminal: Terminal): Promise<number> {
+type RunArguments = Arguments<'run'>;
+
+export async function run(args: RunArguments, terminal: Terminal): Promise<number> {
+  checkDirectoryFlags(args);
   const input = await readText(args.prompt, 'the prompt', terminal);
   const client = connect(args, terminal);
-  const params: CreateRunParams = { input, session_id: args.session, instructions: args.instructions };
-  const created = await client.runs.create(params, {
-    maxRetries: CREATE_RETRIES,
-    idempotencyKey: args['idempotency-key'],
-  });
-  return followCreated(client, created, args, terminal);
+  const created = await (args.dir === undefined
+    ? create(client, args, { input })
+    : createWithDirectory(client, args, { input, directory: args.dir }, terminal));
+  const { dir } = args;
+  return followCreated(
+    client,
+    created,
+    args,
+    terminal,
+    dir === undefined ? undefined : changesIn(dir, client, terminal),
+  );
+}
+
+function changesIn(
+  directory: string,
+  client: Talaria,
+  terminal: Terminal,
+): (runId: string) => Promise<string[]> {
+  const { style } = terminal.stdout.isTerminal ? terminal.stdout : terminal.stderr;
+  return async (runId) => {
+    const { changeLines } = await import('../workspace/show-changes.ts');
+    return changeLines(client, runId, directory, style);
+  };
+}
+
+function checkDirectoryFlags(args: RunArguments): void {
+  if (args.dir !== undefined) {
+    // Each upload is another file, and with it the request another one.
+    if (args['idempotency-key'] !== undefined) {
+      throw new UsageError('--idempotency-key does not go with --dir: each upload makes another request');
+    }
+    return;
+  }
+  const unused = (['with-git', 'ask-above', 'yes'] as const).find((name) => args[name]);
+  if (unused !== undefined) throw new UsageError(`--${unused} goes with --dir`);
+}
+
+function create(
+  client: Talaria,
+  args: RunArguments,
+  {
+    input,
+    workspace,
+    signal,
+  }: { input: string; workspace?: PackedWorkspace | undefined; signal?: AbortSignal },
+): Promise<RunCreated> {
+  const { session: session_id, instructions } = args;
+  return client.runs.create(
+    { input, session_id, instructions, workspace },
+    { maxRetries: CREATE_RETRIES, idempotencyKey: args['idempotency-key'], signal },
+  );
+}
+
+async function createWithDirectory(
+  client: Talaria,
+  args: RunArguments,
+  { input, directory }: { input: string; directory: string },
+  terminal: Terminal,
+): Promise<RunCreated> {
+  const { withUploadedDirectory } = await import('../workspace/upload-directory.ts');
+  let isUploaded = false;
+  const onUploaded = (lines: readonly string[]): void => {
+    isUploaded = true;
+    if (!args.quiet) for (const line of lines) terminal.err(line);
+  };
+  try {
+    return await interruptible((signal) =>
+      withUploadedDirectory(
+        client,
+        {
+          directory,
+          withGit: args['with-git'],
+          askAboveMb: args['ask-above'],
+          yes: args.yes,
+          signal,
+          onUploaded,
+        },
+        terminal,
+        (workspace) => create(client, args, { input, workspace, signal }),
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+    const known = isUploaded ? 'talaria runs shows whether the run has started' : 'no run was started';
+    throw new CommandError(`Interrupted; ${known}`, exitCodes.interrupted);
+  }
 }

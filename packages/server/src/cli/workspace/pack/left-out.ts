@@ -1,5 +1,5 @@
 /** What of a directory does not go along, and why: nothing is left out without a word, except by a rule of the user. */
-import { safeCommandLine } from '../../text/safe-text.ts';
+import { shownPath } from '../../text/shown-path.ts';
 import { type RawPath, textOf } from './raw-path.ts';
 
 const REASONS = {
@@ -18,13 +18,13 @@ export interface LeftOut {
 
 const SHOWN_MAX = 3;
 
-/** `left out 2: a.sock (neither a file nor a link), …`; one line for each reason. */
+/** `Left out (not readable): a, b and 3 more`; one line for each reason. */
 export function leftOutLines(all: readonly LeftOut[]): string[] {
   return Object.entries(REASONS).flatMap(([reason, means]) => {
     const paths = all.filter((each) => each.reason === reason).map(({ path }) => textOf(path));
     if (paths.length === 0) return [];
-    const shown = paths.slice(0, SHOWN_MAX).map(safeCommandLine).join(', ');
+    const shown = paths.slice(0, SHOWN_MAX).map(shownPath).join(', ');
     const more = paths.length > SHOWN_MAX ? ` and ${paths.length - SHOWN_MAX} more` : '';
-    return [`Left out, because ${means}: ${shown}${more}`];
+    return [`Left out (${means}): ${shown}${more}`];
   });
 }

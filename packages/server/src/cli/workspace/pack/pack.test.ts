@@ -82,8 +82,8 @@ test('what cannot go along is left out and named', async () => {
   const found = await look(directory);
   expect(paths(found)).toEqual(['d/ok', 'esc\x1b[2J', 'ok']);
   expect(leftOutLines(found.leftOut).sort()).toEqual([
-    'Left out, because a link that leads out of the directory: absolute, d/up',
-    'Left out, because neither a file nor a link: pipe',
+    'Left out (a link that leads out of the directory): absolute, d/up',
+    'Left out (neither a file nor a link): pipe',
   ]);
 });
 

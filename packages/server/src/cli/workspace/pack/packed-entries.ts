@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { TreeEntry } from '@talaria/sandbox';
 import { CommandError } from '../../command-error.ts';
-import { safeCommandLine } from '../../text/safe-text.ts';
+import { shownPath } from '../../text/shown-path.ts';
 import { bytesOf, inside, type RawPath, textOf } from './raw-path.ts';
 import type { Survey } from './survey.ts';
 
@@ -63,7 +63,7 @@ async function openFile(directory: string, path: RawPath): Promise<FileHandle | 
     const { code = '' } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(code)) return 'gone';
     if (['EACCES', 'EPERM'].includes(code)) return 'unreadable';
-    throw new CommandError(`${safeCommandLine(textOf(path))} cannot be read: ${code}`);
+    throw new CommandError(`${shownPath(textOf(path))} cannot be read: ${code}`);
   }
 }
 
@@ -77,7 +77,7 @@ async function* bytesFrom(
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - at));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
     if (bytesRead === 0) {
-      const name = safeCommandLine(textOf(path));
+      const name = shownPath(textOf(path));
       throw new CommandError(`${name} became shorter while it was packed; try again when nothing changes it`);
     }
     at += bytesRead;

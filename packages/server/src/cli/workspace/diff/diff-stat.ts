@@ -1,0 +1,36 @@
+/** The changed files of a run, a line each, and how much it is altogether. */
+import type { ChangedFile, RunDiff } from '@talaria/client';
+import type { Style } from '../../style.ts';
+import { shownPath } from '../../text/shown-path.ts';
+
+const MARKS: Record<ChangedFile['status'], { mark: string; role: keyof Style }> = {
+  added: { mark: 'A', role: 'good' },
+  modified: { mark: 'M', role: 'careful' },
+  deleted: { mark: 'D', role: 'bad' },
+};
+
+/** A later server may know more. */
+const OTHER = { mark: '?', role: 'careful' } as const;
+
+export function statLines({ data, truncated }: RunDiff, style: Style): string[] {
+  if (data.length === 0) return ['No file changed'];
+  const width = Math.max(...data.map((file) => linesOf(file).length));
+  const lines = data.map((file) => {
+    const { mark, role } = MARKS[file.status] ?? OTHER;
+    return `${style[role](mark)} ${linesOf(file).padEnd(width)}  ${shownPath(file.path)}`;
+  });
+  return [...lines, total(data, truncated === true)];
+}
+
+function linesOf({ additions = 0, deletions = 0, binary }: ChangedFile): string {
+  if (binary) return 'binary';
+  const parts = [additions > 0 ? `+${additions}` : '', deletions > 0 ? `-${deletions}` : ''];
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+function total(files: readonly ChangedFile[], isCut: boolean): string {
+  const sum = (name: 'additions' | 'deletions') =>
+    files.reduce((lines, { [name]: more = 0 }) => lines + more, 0);
+  const count = `${files.length}${isCut ? ' and more' : ''} ${files.length === 1 ? 'file' : 'files'}`;
+  return `${count} changed, +${sum('additions')} -${sum('deletions')}`;
+}
