@@ -38,6 +38,8 @@ const run = {
   completes: 'run',
 } as const;
 
+const seq = { type: 'integer', value: 'seq', min: 0, max: Number.MAX_SAFE_INTEGER } as const;
+
 const job = { name: 'job', about: 'id of a job; its beginning is enough', completes: 'job' } as const;
 
 const file = {
@@ -142,13 +144,7 @@ export const commands = {
     details: 'As `run` does, for a run that is there already. A finished run is shown as it was.',
     positionals: [run],
     options: {
-      after: {
-        type: 'integer',
-        value: 'seq',
-        min: 0,
-        max: Number.MAX_SAFE_INTEGER,
-        about: 'begin after the event with this number',
-      },
+      after: { ...seq, about: 'begin after the event with this number' },
       verbose,
       json: jsonLines,
       server,
@@ -347,6 +343,28 @@ export const commands = {
     options: { json, server },
     examples: [
       { line: "talaria steer run_0193c7e8a1b2 'Leave the tests alone'", about: 'change its course' },
+    ],
+  }),
+  diff: defineCommand({
+    name: 'diff',
+    about: 'show what a run changed in its files',
+    details:
+      'As a unified diff, from the start of the run to now. Paths are those of the workspace, as a list shows them.',
+    positionals: [
+      run,
+      { name: 'path', optional: true, many: true, about: 'only these files and directories' },
+    ],
+    options: {
+      from: { ...seq, about: 'compare with the files as they were after this event' },
+      to: { ...seq, about: 'and not with those of now, but as they were after this event' },
+      stat: { type: 'flag', about: 'list the changed files, and how many lines of each' },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria diff run_0193c7e8a1b2', about: 'everything it changed' },
+      { line: 'talaria diff run_0193c7e8a1b2 --stat src', about: 'the changed files in a directory' },
+      { line: 'talaria diff run_0193c7e8a1b2 | git apply -3', about: 'take it with git' },
     ],
   }),
   artifactsLs: defineCommand({

@@ -20,6 +20,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   answer: async () => (await import('./runs/answer.ts')).answer,
   stop: async () => (await import('./runs/stop.ts')).stop,
   steer: async () => (await import('./runs/steer.ts')).steer,
+  diff: async () => (await import('./workspace/diff/diff.ts')).showDiff,
   artifactsLs: async () => (await import('./artifacts/ls.ts')).listArtifacts,
   artifactsCat: async () => (await import('./artifacts/cat.ts')).printArtifact,
   artifactsGet: async () => (await import('./artifacts/get.ts')).getArtifact,

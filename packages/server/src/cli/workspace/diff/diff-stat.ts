@@ -1,9 +1,9 @@
 /** The changed files of a run, a line each, and how much it is altogether. */
 import type { ChangedFile, RunDiff } from '@talaria/client';
-import type { Style } from '../../style.ts';
+import type { Role, Style } from '../../style.ts';
 import { shownPath } from '../../text/shown-path.ts';
 
-const MARKS: Record<ChangedFile['status'], { mark: string; role: keyof Style }> = {
+const MARKS: Record<ChangedFile['status'], { mark: string; role: Role }> = {
   added: { mark: 'A', role: 'good' },
   modified: { mark: 'M', role: 'careful' },
   deleted: { mark: 'D', role: 'bad' },
@@ -31,6 +31,6 @@ function linesOf({ additions = 0, deletions = 0, binary }: ChangedFile): string 
 function total(files: readonly ChangedFile[], isCut: boolean): string {
   const sum = (name: 'additions' | 'deletions') =>
     files.reduce((lines, { [name]: more = 0 }) => lines + more, 0);
-  const count = `${files.length}${isCut ? ' and more' : ''} ${files.length === 1 ? 'file' : 'files'}`;
-  return `${count} changed, +${sum('additions')} -${sum('deletions')}`;
+  const count = `${files.length} ${files.length === 1 ? 'file' : 'files'}`;
+  return `${isCut ? 'More than ' : ''}${count} changed, +${sum('additions')} -${sum('deletions')}`;
 }
