@@ -30,7 +30,7 @@ export function changeBetween(from: CheckpointTree, tree: CheckpointTree): TreeC
   };
 }
 
-export function isSame(a: CheckpointEntry | undefined, b: CheckpointEntry): boolean {
+function isSame(a: CheckpointEntry | undefined, b: CheckpointEntry): boolean {
   return (
     a !== undefined &&
     a.type === b.type &&

@@ -83,7 +83,7 @@ export function checkpointAt(
 }
 
 /** What the run began with. */
-export function startOf(records: readonly CheckpointRecord[]): CheckpointRecord | undefined {
+function startOf(records: readonly CheckpointRecord[]): CheckpointRecord | undefined {
   return records.findLast((record) => !isMissed(record) && record.origin !== 'worked');
 }
 
