@@ -160,4 +160,51 @@ describeInBrowser('the page of a run', () => {
     expect(problems).toEqual([]);
     await context.close();
   });
+
+  test('forks: from its end, from an event of the inspector, and a fork again', async () => {
+    const input = `Count\n${script([{ tools: [terminal('echo 1')] }, { text: 'One.' }])}`;
+    const { run_id } = await dash.client.runs.run({ input });
+    const { page, problems, context } = await browser.open();
+    const dialog = page.getByRole('dialog');
+    /** The run that the page goes to. */
+    const next = async (from: string): Promise<string> => {
+      await page.waitForURL((url) => url.pathname.includes('/runs/run_') && !url.pathname.endsWith(from));
+      return new URL(page.url()).pathname.split('/').at(-1)!;
+    };
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByText('The run is done.').waitFor();
+
+    await page.getByRole('button', { name: 'Fork…' }).click();
+    await dialog.getByRole('button', { name: 'Start the fork' }).click();
+    await dialog.getByText("ends with the model's answer").waitFor();
+    await dialog.getByRole('textbox', { name: /next message/ }).fill(script([{ text: 'Two.' }]));
+    await dialog.getByRole('button', { name: 'Start the fork' }).click();
+    const first = await next(run_id);
+    await page.locator('.row.text', { hasText: 'Two.' }).waitFor();
+    expect((await dash.client.runs.wait(first)).forked_from?.run_id).toBe(run_id);
+
+    await page.getByRole('button', { name: 'Retry' }).click();
+    const again = await next(first);
+    await page.locator('.row.text', { hasText: 'Two.' }).waitFor();
+    expect((await dash.client.runs.wait(again)).forked_from).toEqual({ run_id: first, seq: 0 });
+
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByRole('tab', { name: 'Events' }).click();
+    await page
+      .getByRole('tabpanel')
+      .getByRole('button', { name: /tool\.completed/ })
+      .click();
+    await page.getByRole('button', { name: 'Fork from here…' }).click();
+    await dialog.getByRole('button', { name: 'Start the fork' }).click();
+    const third = await next(run_id);
+    const { forked_from: origin, output } = await dash.client.runs.wait(third);
+    expect(output).toBe('One.');
+    await page.getByRole('link', { name: 'fork of another run' }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(run_id));
+    expect(new URL(page.url()).searchParams.get('event')).toBe(`${origin!.seq}`);
+    await page.goto(dash.ui(''));
+    await page.locator(`tr[data-run="${third}"] .tag`, { hasText: 'fork' }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
 });

@@ -1,6 +1,7 @@
 /**
  * Starts another run with the prompt of one, in its session if it was given one. The head of a run has only the beginning
- * of a long prompt; all of it is in the transcript of the session, as the message that begins like it.
+ * of a long prompt; all of it is in the transcript of the session, as the message that begins like it. A fork is more than
+ * its prompt, so it is forked again, from before its first step.
  */
 import type { Run, Talaria } from '@talaria/client';
 
@@ -9,6 +10,7 @@ const HEAD_CHARACTERS = 500;
 
 /** The id of the new run. */
 export async function retryRun(client: Talaria, run: Run): Promise<string> {
+  if (run.forked_from !== undefined) return (await client.runs.fork(run.run_id, { at: 0 })).run_id;
   const session = run.session_id === run.run_id ? {} : { session_id: run.session_id };
   const { run_id } = await client.runs.create({ input: await wholeInput(client, run), ...session });
   return run_id;

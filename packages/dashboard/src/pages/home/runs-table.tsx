@@ -72,6 +72,7 @@ export function RunsTable({ runs, chosen, onChoose }: RunsTableProps) {
                 </span>
               )}
               {run.job_id !== undefined && <span class="tag">job</span>}
+              {run.forked_from !== undefined && <span class="tag">fork</span>}
               {run.status === 'failed' && run.input !== undefined && (
                 <Retry run={run} name={titleOf(run).split('\n')[0]!} />
               )}

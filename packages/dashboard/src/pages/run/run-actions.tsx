@@ -1,10 +1,11 @@
-/** What can be done with the run: stop it, or start it anew. */
+/** What can be done with the run: stop it, start it anew, or continue from it elsewhere. */
 import { useSignal } from '@preact/signals';
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { retryRun } from '../../api/retry-run.ts';
 import { client, noteFailure } from '../../api/session.ts';
 import { navigate } from '../../shell/router.ts';
 import { Problem } from '../../ui/problem.tsx';
+import { ForkButton } from './fork.tsx';
 import { useRunView } from './run-view.ts';
 
 export function RunActions({ run, status }: { run: Run; status: Run['status'] }) {
@@ -52,6 +53,7 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
           Retry
         </button>
       )}
+      <ForkButton />
       <button
         type="button"
         class="phone-only"

@@ -1,5 +1,6 @@
 /** What the run is and how far it is. The connection of this page stands apart: it says nothing about the run. */
-import { isTerminalStatus, type Run } from '@talaria/client';
+import { type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
+import { href } from '../../shell/router.ts';
 import { now } from '../../ui/clock.ts';
 import { count, duration, money } from '../../ui/format.ts';
 import { Status } from '../../ui/status.tsx';
@@ -41,6 +42,7 @@ export function RunHeader({ run }: { run: Run }) {
         <Steps run={run} seen={model.steps} />
         <Tokens run={run} />
         {costOf(run) !== undefined && <span>{money(costOf(run)!)}</span>}
+        {run.forked_from !== undefined && <Origin from={run.forked_from} />}
         <span class={`link ${kind}`} role="status">
           <span class="visually-hidden">This page: </span>
           {word}
@@ -69,6 +71,11 @@ function Steps({ run, seen }: { run: Run; seen: number }) {
 function Tokens({ run }: { run: Run }) {
   const total = (run.usage ?? run.usage_so_far)?.total_tokens;
   return total === undefined ? null : <span>{count(total)} tokens</span>;
+}
+
+function Origin({ from: { run_id, seq } }: { from: ForkedFrom }) {
+  const event = seq === null ? '' : `?event=${seq}`;
+  return <a href={href(`runs/${encodeURIComponent(run_id)}${event}`)}>fork of another run</a>;
 }
 
 /** Servers that know prices say it; the field is not part of every version. */

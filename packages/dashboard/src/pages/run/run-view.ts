@@ -16,6 +16,8 @@ export interface RunView {
   callId: Signal<string | undefined>;
   /** Rows that were opened or closed by hand. Rows out of sight are not in the page, so they cannot know. */
   opened: Signal<ReadonlyMap<string, boolean>>;
+  /** The dialog for a fork is open: of the run at this event, or at its last. */
+  forking: Signal<{ at: number | undefined } | undefined>;
   /** The event that the reader went to. `at` makes going there a second time a change. */
   target: Signal<{ seq: number; at: number } | undefined>;
   inspectCall(callId: string): void;
@@ -35,6 +37,7 @@ export function createRunView(runId: string, watched: WatchedRun, event: number 
     inspecting,
     callId,
     opened: signal(new Map()),
+    forking: signal(undefined),
     target,
     inspectCall(id) {
       callId.value = id;

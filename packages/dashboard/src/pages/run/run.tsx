@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { client } from '../../api/session.ts';
 import { place } from '../../shell/router.ts';
 import { Problem } from '../../ui/problem.tsx';
+import { ForkDialog } from './fork.tsx';
 import { Inspector } from './inspector/inspector.tsx';
 import { RunHeader } from './run-header.tsx';
 import { createRunView, RunContext, type RunView } from './run-view.ts';
@@ -48,6 +49,7 @@ function Content({ view }: { view: RunView }) {
         <Inspector />
       </div>
       <Steer status={statusOf(head, transcript.value)} />
+      <ForkDialog />
     </>
   );
 }

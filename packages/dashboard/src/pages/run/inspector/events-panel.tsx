@@ -1,6 +1,7 @@
 /** The events as they came, one line each; an opened one in full. */
 import { useSignal } from '@preact/signals';
 import { VisibleText } from '../../../ui/visible-text.tsx';
+import { ForkButton } from '../fork.tsx';
 import { useRunView } from '../run-view.ts';
 import { VirtualRows } from '../virtual-rows.tsx';
 
@@ -42,7 +43,8 @@ export function EventsPanel() {
                   </pre>
                   <button type="button" class="small" onClick={() => goTo(event.seq)}>
                     Show in the transcript
-                  </button>
+                  </button>{' '}
+                  <ForkButton at={event.seq} />
                 </>
               )}
             </div>
