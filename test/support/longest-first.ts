@@ -26,6 +26,7 @@ const LONG = [
   'test/e2e/subscribers.test.ts',
   'test/cli/pipes.test.ts',
   'test/chaos/kill-at-every-failpoint.test.ts',
+  'test/chaos/fork-survives-kill.test.ts',
   'test/cli/artifacts.test.ts',
   'test/e2e/migrate-store.test.ts',
   'test/e2e/sessions.test.ts',

@@ -1,0 +1,154 @@
+/**
+ * A fork survives `kill -9` at every point: a request that got no answer makes one fork after a retry, the fork continues the
+ * conversation that it has inherited, and makes no call of the other run again. It needs nothing of that run, which may be
+ * evicted meanwhile.
+ */
+import type { ForkRunRequest, RunCreated, SessionMessageList } from '@talaria/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ModelServer, type Step, script, startModelServer } from '../support/model-server.ts';
+import { textOf } from '../support/model-server-script.ts';
+import { newStore } from '../support/store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
+import { marksOf } from './marked-run.ts';
+
+const SLOW = { timeout: 180_000 };
+const SESSION = 'garden';
+const mark = (name: string) => ({ name: 'terminal', arguments: { command: `echo ${name} >> marks` } });
+
+/** It breaks at the second step, once. */
+const STEPS: Step[] = [
+  { text: 'First. ', tools: [mark('m1')] },
+  { error: { status: 400, message: 'no' }, times: 1, text: 'Second. ', tools: [mark('m2')] },
+  { text: 'Done.' },
+];
+
+/** The first three are of the request; each later one is of the work on the fork. */
+const MOMENTS: Moment[] = [
+  'journal.before-commit',
+  'journal.after-commit',
+  'run.after-create',
+  'run.after-claim',
+  'tool.after-effect',
+  'run.before-terminal',
+];
+const MORE_MOMENTS: Moment[] = [
+  'journal.before-commit@2',
+  'step.before-model',
+  'step.after-delta',
+  'step.before-append',
+  'step.after-append',
+  'tool.before-intent',
+  'tool.after-outcome',
+  'run.after-terminal',
+];
+
+let model: ModelServer;
+beforeAll(async () => {
+  model = await startModelServer();
+});
+afterAll(() => model.close());
+
+/** A run in a session that has an earlier turn. */
+async function failedRun({ api }: KillableServer): Promise<{ prompt: string; runId: string }> {
+  await api.finish(await api.create(script([{ text: 'Hello.' }]), { session_id: SESSION }));
+  const prompt = script(STEPS);
+  const runId = await api.create(prompt, { session_id: SESSION });
+  expect(await api.finish(runId)).toMatchObject({ event: 'run.failed' });
+  return { prompt, runId };
+}
+
+/** Asks for a fork like a careful client: with a key, again until there is an answer. */
+function fork(server: KillableServer, runId: string, params: ForkRunRequest = {}): Promise<string> {
+  return server.untilAnswered(async (api) => {
+    const headers = { 'idempotency-key': 'the-only-fork' };
+    const { status, body } = await api.post<RunCreated>(`/v1/runs/${runId}/fork`, params, headers);
+    expect(status).toBe(202);
+    return body.run_id;
+  });
+}
+
+/** The texts that the model got with its last request for this prompt, without the system prompt. */
+function lastAsked(prompt: string): string[] {
+  const id = /id=(\S+)/.exec(prompt)![1];
+  const last = model.requests.findLast(({ scriptId }) => scriptId === id)!;
+  return last.body.messages.slice(1).map(textOf);
+}
+
+async function expectWhole(server: KillableServer, source: { prompt: string; runId: string }, runId: string) {
+  const { api } = server;
+  expect(await api.run(runId)).toMatchObject({
+    status: 'completed',
+    output: 'Done.',
+    forked_from: { run_id: source.runId },
+  });
+  const { data } = await api.list();
+  expect(data.filter(({ forked_from }) => forked_from !== undefined).map((run) => run.run_id)).toEqual([
+    runId,
+  ]);
+
+  expect(marksOf(server, source.runId)).toEqual(['m1']);
+  expect(marksOf(server, runId).filter((name) => name === 'm2')).toEqual(['m2']);
+  const told = lastAsked(source.prompt);
+  for (const text of ['Hello.', 'First. ', 'Second. ']) {
+    expect(
+      told.filter((one) => one === text),
+      text,
+    ).toHaveLength(1);
+  }
+  const { body } = await api.get<SessionMessageList>(`/api/sessions/${runId}/messages`);
+  const said = body.data.map(({ content }) => content);
+  for (const text of ['Hello.', 'First. ', 'Second. ', 'Done.']) {
+    expect(
+      said.filter((one) => one === text),
+      text,
+    ).toHaveLength(1);
+  }
+}
+
+async function survives(moment: Moment): Promise<void> {
+  await using server = new KillableServer({ modelUrl: model.url });
+  await server.start();
+  const source = await failedRun(server);
+  await server.killAndStart(moment);
+  const forking = fork(server, source.runId);
+  await server.diesByItself(moment);
+  await server.start();
+  const runId = await forking;
+  await server.follow(runId);
+  await expectWhole(server, source, runId);
+}
+
+describe('a fork', () => {
+  test.each(MOMENTS)('that the server dies of at %s is there once, and complete', SLOW, survives);
+
+  test.each(MORE_MOMENTS)(
+    'that the server dies of at %s is there once, and complete',
+    { ...SLOW, tags: ['soak'] },
+    survives,
+  );
+
+  test('continues after a kill when the run that it comes from is gone', SLOW, async () => {
+    const store = { ...(await newStore()), TALARIA_RUN_RETENTION_SECONDS: '0.1' };
+    await using server = new KillableServer({ modelUrl: model.url, store });
+    await server.start();
+    const source = await server.api.create(
+      script([{ text: 'First. ', tools: [mark('m1')] }, { gate: 'source' }]),
+    );
+    await model.waitingAt('source');
+    const prompt = script([{ gate: 'fork', text: 'Done.' }]);
+    const runId = await fork(server, source, { input: prompt });
+    await model.waitingAt('fork');
+    await server.api.stop(source);
+    await waitFor('the other run to be evicted', async () => {
+      const { status } = await server.api.get(`/v1/runs/${source}`);
+      return status === 404;
+    });
+    // The fork itself is to be kept.
+    store.TALARIA_RUN_RETENTION_SECONDS = '3600';
+    await server.killAndStart();
+    model.open('fork');
+    expect((await server.follow(runId)).at(-1)).toMatchObject({ event: 'run.completed', output: 'Done.' });
+    expect(lastAsked(prompt)).toContain('First. ');
+  });
+});
