@@ -156,6 +156,50 @@ describeInBrowser('the sections', () => {
     await context.close();
   });
 
+  test('chats: a turn that failed or was stopped stays, with its reason, and is sent again', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('chats'));
+    await page.getByRole('button', { name: 'New chat' }).click();
+    const message = page.getByLabel('Message');
+    const say = async (text: string) => {
+      await message.fill(text);
+      await message.press('Enter');
+    };
+    await say('One');
+    await page.getByText('You said: One').waitFor();
+    // Longer than what a list shows of a prompt: only this page has all of it. It fails once.
+    const failsOnce = { error: { status: 400, message: 'no such thing' }, times: 1, text: 'at last' };
+    const long = `${'word '.repeat(200)}\n${script([failsOnce])}`;
+    await say(long);
+    const lost = page.locator('.turns li', { hasText: 'no such thing' });
+    await lost.getByText('failed').waitFor();
+    expect(await lost.locator('.asked').innerText()).toContain('word word');
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    await say(script([{ hang: 'before' }]));
+    await page.getByRole('button', { name: 'Stop and send' }).waitFor();
+    await message.fill('Two');
+    await page.getByRole('button', { name: 'Stop and send' }).click();
+    await page.getByText('You said: Two').waitFor();
+    const states = async () => {
+      const turns = await page.locator('.turns li').allInnerTexts();
+      return turns.map((turn) => /failed|stopped|You said: \w+|at last/.exec(turn)?.[0]);
+    };
+    await expect.poll(states).toEqual(['You said: One', 'failed', 'stopped', 'You said: Two']);
+    // What only this page had is there again, after it.
+    await lost.getByRole('button', { name: /^Retry/ }).click();
+    await page.locator('.turns .text', { hasText: 'at last' }).waitFor();
+    await expect.poll(states).toEqual(['You said: One', 'failed', 'stopped', 'You said: Two', 'at last']);
+
+    // Somebody who opens the chat later sees the same, and may retry what fits into a list.
+    await page.reload();
+    await expect.poll(states).toEqual(['You said: One', 'failed', 'stopped', 'You said: Two', 'at last']);
+    const stopped = page.locator('.turns li', { hasText: 'stopped' });
+    await stopped.getByRole('button', { name: /^Retry/ }).click();
+    await page.getByRole('button', { name: 'Stop and send' }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   test('chats: a session is forked up to a turn, and deleted after a second press', async () => {
     for (const input of ['one', 'two']) await dash.client.runs.run({ input, session_id: 'branch' });
     const { page, context, problems } = await browser.open();

@@ -1,5 +1,6 @@
 /** One question by its ids, whether it waits or was answered. */
 import { APIError, type Approval, type Run, type Talaria } from '@talaria/client';
+import { findRun } from '../api/find-run.ts';
 import type { CardQuestion } from '../ui/approval/question.ts';
 
 export type Found =
@@ -19,7 +20,7 @@ export async function findQuestion(
 ): Promise<Found> {
   let run: Run;
   try {
-    run = await client.runs.get(runId, { signal });
+    run = await findRun(client, runId, { signal });
   } catch (error) {
     if (error instanceof APIError && (error.status === 404 || error.status === 400))
       return { kind: 'run gone' };

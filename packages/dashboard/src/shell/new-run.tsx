@@ -1,6 +1,7 @@
 /** Starts a run, and shows it. */
 import { useSignal } from '@preact/signals';
 import { client, noteFailure } from '../api/session.ts';
+import { startRun } from '../api/start-run.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { hide } from './overlays.ts';
@@ -17,12 +18,9 @@ export function NewRun() {
     busy.value = true;
     error.value = undefined;
     try {
-      const { run_id } = await client.peek().runs.create({
-        input: input.value,
-        ...(session.value.trim() === '' ? {} : { session_id: session.value.trim() }),
-      });
+      const runId = await startRun(client.peek(), input.value, session.value.trim() || undefined);
       hide();
-      navigate(`runs/${run_id}`);
+      navigate(`runs/${runId}`);
     } catch (failure) {
       noteFailure(failure);
       error.value = failure;

@@ -17,8 +17,9 @@ export function withHeads(heads: Heads, changed: readonly Run[]): Heads {
   return next.size <= KEPT ? next : newest(next);
 }
 
-/** `last_seq` decides where both have one: two changes may share a time. */
+/** `last_seq` decides where both have one: two changes may share a time. After its eviction a run does not change. */
 export function isNewer(run: Run, than: Run): boolean {
+  if (run.evicted !== than.evicted) return run.evicted === true;
   const [seq, known] = [run.last_seq ?? -1, than.last_seq ?? -1];
   return seq === known ? (run.updated_at ?? 0) > (than.updated_at ?? 0) : seq > known;
 }

@@ -3,6 +3,7 @@
  * run that works, or stop that run first.
  */
 import type { Run, Talaria } from '@talaria/client';
+import { startRun } from '../../api/start-run.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { isSteerable } from '../../ui/steerable.ts';
 import { useOutbox } from '../../ui/use-outbox.ts';
@@ -15,7 +16,7 @@ interface ComposerProps {
 
 export function Composer({ sessionId, current }: ComposerProps) {
   const { text, sending, error, send } = useOutbox();
-  const start = (client: Talaria, input: string) => client.runs.create({ input, session_id: sessionId });
+  const start = (client: Talaria, input: string) => startRun(client, input, sessionId);
   const steer = (client: Talaria, input: string) => client.runs.steer(current!.run_id, input);
   const stopAndSend = async (client: Talaria, input: string) => {
     await client.runs.stop(current!.run_id);

@@ -20,12 +20,19 @@ test('a run whose messages came before its end is not shown twice', () => {
   expect(shown(told(['a'], []), [run('a', 'running')], new Set(['a']))).toEqual([]);
 });
 
-test('a run that ended stays until messages are loaded that were asked for after its end', () => {
-  const runs = [run('a', 'completed'), run('b', 'cancelled')];
+test('a run that completed stays until messages are loaded that were asked for after its end', () => {
+  const runs = [run('a', 'completed'), run('b', 'completed')];
   const seen = new Set(['a', 'b']);
   expect(shown(told([], []), runs, seen)).toEqual(['a', 'b']);
   expect(shown(told(['a'], ['a']), runs, seen)).toEqual(['b']);
-  expect(shown(told(['a'], ['a', 'b']), runs, seen)).toEqual([]);
+  expect(shown(told(['a', 'b'], ['a', 'b']), runs, seen)).toEqual([]);
+});
+
+test('a run that was lost is shown here only while there are no entries to show it among', () => {
+  const runs = [run('a', 'failed'), run('b', 'cancelled')];
+  const seen = new Set(['a', 'b']);
+  expect(shown(undefined, runs, seen)).toEqual(['a', 'b']);
+  expect(shown(told([], []), runs, seen)).toEqual([]);
 });
 
 test('runs that were over when the page was opened are not shown', () => {

@@ -1,8 +1,9 @@
 /**
- * The runs to show after the messages of a session: those at work, and those that have ended since the messages were asked
- * for. Messages and runs come separately, in any order; meanwhile no turn may be missing or shown twice.
+ * The runs to show after the entries of a session: those at work, and those that have completed since the messages were
+ * asked for. Messages and runs come separately, in any order; meanwhile no turn may be missing or shown twice.
  */
 import { isTerminalStatus, type Run, type SessionMessage } from '@talaria/client';
+import { isLost } from './entries.ts';
 
 export interface Told {
   messages: readonly SessionMessage[];
@@ -15,10 +16,9 @@ export function runsAfter(told: Told | undefined, runs: readonly Run[], seen: Re
   const added = new Set(told?.messages.map(({ run_id }) => run_id));
   return runs.filter((run) => {
     if (added.has(run.run_id)) return false;
-    return !isOver(run) || (seen.has(run.run_id) && told?.ended.has(run.run_id) !== true);
+    if (!isTerminalStatus(run.status)) return true;
+    // A lost one is an entry, once there are entries.
+    if (told !== undefined && isLost(run)) return false;
+    return seen.has(run.run_id) && told?.ended.has(run.run_id) !== true;
   });
-}
-
-export function isOver({ status }: Run): boolean {
-  return isTerminalStatus(status);
 }

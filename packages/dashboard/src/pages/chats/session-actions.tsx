@@ -32,7 +32,7 @@ export function SessionActions({ sessionId, onChanged }: SessionProps) {
         <button
           type="button"
           class="small quiet"
-          title="Deletes the conversation and what was allowed in it; its runs stay"
+          title="Deletes the conversation and what was allowed in it; its runs stay until their events are deleted"
           onClick={() => {
             sure.value = true;
           }}

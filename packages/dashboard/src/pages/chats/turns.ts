@@ -8,14 +8,18 @@ export interface Turn {
   calls: number;
   /** How many messages of the session there are up to its end. */
   end: number;
+  /** When it joined the session, in seconds. */
+  at: number;
 }
+
+const EMPTY = { asked: '', answered: '', calls: 0, end: 0 };
 
 export function turnsOf(messages: readonly SessionMessage[]): readonly Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     const last = turns.at(-1);
     const isNew = last === undefined || last.runId !== message.run_id;
-    const turn = isNew ? { runId: message.run_id, asked: '', answered: '', calls: 0, end: 0 } : last;
+    const turn = isNew ? { ...EMPTY, runId: message.run_id, at: message.created_at } : last;
     if (isNew) turns.push(turn);
     turn.end = message.index + 1;
     const text = textOf(message);

@@ -73,6 +73,11 @@ export function RunsTable({ runs, chosen, onChoose }: RunsTableProps) {
               )}
               {run.job_id !== undefined && <span class="tag">job</span>}
               {run.forked_from !== undefined && <span class="tag">fork</span>}
+              {run.evicted && (
+                <span class="tag" title="Its events, its files and its answer are deleted">
+                  evicted
+                </span>
+              )}
               {run.status === 'failed' && run.input !== undefined && (
                 <Retry run={run} name={titleOf(run).split('\n')[0]!} />
               )}

@@ -1,8 +1,8 @@
 /** What can be done with the run: stop it, start it anew, or continue from it elsewhere. */
 import { useSignal } from '@preact/signals';
 import { isTerminalStatus, type Run } from '@talaria/client';
-import { retryRun } from '../../api/retry-run.ts';
 import { client, noteFailure } from '../../api/session.ts';
+import { retryRun } from '../../api/start-run.ts';
 import { navigate } from '../../shell/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ForkButton } from './fork.tsx';
@@ -53,17 +53,19 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
           Retry
         </button>
       )}
-      <ForkButton />
-      <button
-        type="button"
-        class="phone-only"
-        aria-expanded={inspecting.value}
-        onClick={() => {
-          inspecting.value = !inspecting.value;
-        }}
-      >
-        Inspect
-      </button>
+      {!run.evicted && <ForkButton />}
+      {!run.evicted && (
+        <button
+          type="button"
+          class="phone-only"
+          aria-expanded={inspecting.value}
+          onClick={() => {
+            inspecting.value = !inspecting.value;
+          }}
+        >
+          Inspect
+        </button>
+      )}
       {error.value !== undefined && <Problem error={error.value} />}
     </div>
   );

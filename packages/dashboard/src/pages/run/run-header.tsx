@@ -18,6 +18,7 @@ const LINKS: Record<Link, [word: string, kind: string]> = {
   lost: ['connection lost, reconnecting… The run continues on the server', 'warn'],
   asleep: ['paused while this page was hidden', 'muted'],
   ended: ['all events read', 'muted'],
+  evicted: ['its events are deleted', 'muted'],
   failed: ['not connected', 'bad'],
 };
 

@@ -1,9 +1,11 @@
 /** One run: its head, its timeline, its transcript, and an inspector for what the transcript has no room for. */
 import { useEffect, useMemo } from 'preact/hooks';
+import { heads } from '../../api/live/live.ts';
 import { client } from '../../api/session.ts';
 import { place } from '../../shell/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ForkDialog } from './fork.tsx';
+import { Gone, GoneMeanwhile } from './gone.tsx';
 import { Inspector } from './inspector/inspector.tsx';
 import { RunHeader } from './run-header.tsx';
 import { createRunView, RunContext, type RunView } from './run-view.ts';
@@ -39,9 +41,18 @@ function Content({ view }: { view: RunView }) {
     if (error.value !== undefined) return <Problem error={error.value} retry={retry} />;
     return <p class="muted run-loading">Loading…</p>;
   }
+  const isRead = transcript.value.events.length > 0;
+  if (head.evicted && !isRead)
+    return (
+      <>
+        <RunHeader run={head} />
+        <Gone run={head} />
+      </>
+    );
   return (
     <>
       <RunHeader run={head} />
+      {heads.value.get(view.runId)?.evicted && <GoneMeanwhile />}
       {error.value !== undefined && <Problem error={error.value} retry={retry} />}
       <Timeline />
       <div class="run-body">

@@ -1,17 +1,20 @@
 /**
  * Follows one run: its head and its events, folded into a transcript.
  *
- *   the head ──▶ (a long run: its last events, shown at once) ──▶ all events from the first ──▶ ended
+ *   the head ──▶ (an evicted run: nothing more)
+ *            ──▶ (a long run: its last events, shown at once) ──▶ all events from the first ──▶ ended
  *
  * The state of the connection (api/live/follow-run.ts) is never a state of the run.
  */
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { isTerminalStatus, type Run, type RunEvent, type Talaria } from '@talaria/client';
+import { findRun } from '../../api/find-run.ts';
 import { followRun, type RunLink } from '../../api/live/follow-run.ts';
 import { noteFailure } from '../../api/session.ts';
 import { Transcript } from './transcript/transcript.ts';
 
-export type Link = RunLink | 'connecting' | 'ended' | 'failed';
+/** `evicted`: there are no events to read. */
+export type Link = RunLink | 'connecting' | 'ended' | 'evicted' | 'failed';
 
 export interface WatchedRun {
   run: ReadonlySignal<Run | undefined>;
@@ -56,7 +59,7 @@ export function watchRun(client: Talaria, runId: string): WatchedRun {
     });
   };
   const readHead = async () => {
-    const head = await client.runs.get(runId, { signal: left.signal });
+    const head = await findRun(client, runId, { signal: left.signal });
     run.value = head;
     return head;
   };
@@ -80,6 +83,10 @@ export function watchRun(client: Talaria, runId: string): WatchedRun {
 
   const read = async (signal: AbortSignal) => {
     const head = await readHead();
+    if (head.evicted) {
+      link.value = 'evicted';
+      return;
+    }
     const last = head.last_seq ?? 0;
     let whole = transcript.peek();
     if (last > LONG && whole.events.length === 0) {

@@ -1,0 +1,16 @@
+/** A run, or what is left of one whose events are gone: its head, which says `evicted`. */
+import { APIError, type Run, type Talaria } from '@talaria/client';
+
+export async function findRun(
+  client: Talaria,
+  runId: string,
+  options: { signal: AbortSignal },
+): Promise<Run> {
+  try {
+    return await client.runs.get(runId, options);
+  } catch (error) {
+    // A server that keeps no heads answers this as it answered the first question.
+    if (error instanceof APIError && error.status === 404) return client.runs.head(runId, options);
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+/** Runs whose events are gone: the list, the run page, the chat and the rules still tell that they were there. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { violationsOf } from './support/a11y.ts';
+import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+
+const browser = browserOfFile();
+let dash: DashboardServer;
+beforeAll(async () => {
+  dash = await startDashboardServer({
+    env: {
+      TALARIA_RUN_RETENTION_SECONDS: '1',
+      TALARIA_APPROVALS_UNISOLATED: 'ask',
+      TALARIA_APPROVALS_ISOLATED: 'ask',
+    },
+  });
+});
+afterAll(async () => dash[Symbol.asyncDispose]());
+
+const isEvicted = (runId: string) =>
+  waitFor('the eviction', async () => (await dash.client.runs.head(runId)).evicted === true);
+
+describeInBrowser('an evicted run', () => {
+  test('is marked in the list, also while somebody looks, and its page says what is left', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui());
+    const input = script([{ text: 'the answer' }]);
+    const { run_id } = await dash.client.runs.create({ input });
+    const row = page.locator(`[data-run="${run_id}"]`);
+    await row.getByText('done').waitFor();
+    await row.getByText('evicted').waitFor();
+    await row.getByRole('link').click();
+    await page.getByText('The server has deleted the events, the files and the answer').waitFor();
+    expect(await page.locator('.problem').count()).toBe(0);
+    await page.getByText('its events are deleted').waitFor();
+    expect(await page.locator('.asked').innerText()).toContain(input);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(run_id));
+    await page.getByText('The run is done.').waitFor();
+    // The next one is evicted while its page is open: what was read stays.
+    await page.getByText('The server has deleted the events and the files').waitFor();
+    await page
+      .getByRole('paragraph')
+      .filter({ hasText: /^the answer$/ })
+      .waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('that failed keeps its reason, on its page and in its chat', async () => {
+    const input = script([{ error: { status: 400, message: 'no such thing' } }]);
+    const { run_id } = await dash.client.runs.create({ input, session_id: 'talk' });
+    await isEvicted(run_id);
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.locator('.problem', { hasText: 'no such thing' }).waitFor();
+    await page.getByRole('link', { name: 'What was said in its session' }).click();
+    await page.waitForURL(/\/chats\/talk$/);
+    await page.locator('.turns .problem', { hasText: 'no such thing' }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('keeps the answers to its questions, in the rules and where somebody was called to one', async () => {
+    const ask = script([
+      { tools: [{ name: 'terminal', arguments: { command: 'rm -rf out' } }] },
+      { text: 'ok' },
+    ]);
+    const { run_id } = await dash.client.runs.create({ input: ask });
+    const question = await waitFor('a question', async () => (await dash.client.runs.get(run_id)).approval);
+    const { request_id } = question;
+    await dash.client.runs.respondApproval(run_id, { choice: 'deny', request_id });
+    await isEvicted(run_id);
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('rules'));
+    await page.getByText('rm -rf out', { exact: true }).waitFor();
+    await page.goto(dash.ui(`approve/${run_id}/${request_id}`));
+    await page.getByText('rm -rf out', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Deny' }).count()).toBe(0);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('that nobody knows is not found', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui('runs/run_0123456789abcdef0123456789abcdef'));
+    await page.getByText('Run not found').waitFor();
+    await context.close();
+  });
+});
