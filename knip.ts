@@ -28,8 +28,13 @@ const config: KnipConfig = {
       entry: ['src/workspace/thread/file-thread-program.ts', 'src/**/testing/*.ts', 'src/**/*.test.ts'],
     },
     'packages/server': {
-      // Beside what package.json names: a thread, and processes that tests kill.
-      entry: ['src/journal/sqlite/writer-thread.ts', 'src/**/testing/*.ts', 'src/**/*.test.ts'],
+      // Beside what package.json names: threads, and processes that tests kill.
+      entry: [
+        'src/diff/line-thread-program.ts',
+        'src/journal/sqlite/writer-thread.ts',
+        'src/**/testing/*.ts',
+        'src/**/*.test.ts',
+      ],
     },
   },
   // A type that an exported one is made of has a name for those who read it.

@@ -26,6 +26,7 @@ async function bundle(root: string, directory: string): Promise<void> {
       talaria: 'packages/server/bin/talaria.js',
       // Started by their files' names, beside the files that start them.
       'writer-thread': 'packages/server/src/journal/sqlite/writer-thread.ts',
+      'line-thread-program': 'packages/server/src/diff/line-thread-program.ts',
       'file-thread-program': 'packages/sandbox/src/workspace/thread/file-thread-program.ts',
     },
     platform: 'node',

@@ -218,6 +218,11 @@ export const ArtifactSchema = Type.Object({
   modified_at: EpochSeconds,
 });
 
+const SeqSchema = Type.Integer({
+  minimum: -1,
+  description: 'The last event whose effects the files contain; -1 for those that the run began with',
+});
+
 export const OmittedArtifactSchema = Type.Object({
   path: Type.String({ description: 'Relative to the workspace' }),
   reason: Type.Union([
@@ -235,13 +240,49 @@ export const ArtifactListSchema = Type.Object({
   run_id: RunId,
   data: Type.Array(ArtifactSchema),
   truncated: Type.Boolean({ description: 'The listing was cut; there are more entries' }),
-  as_of_seq: Type.Optional(
-    Type.Integer({ minimum: -1, description: 'With `at`: the last event whose effects the files contain' }),
-  ),
+  as_of_seq: Type.Optional(SeqSchema),
   omitted: Type.Optional(
     Type.Array(OmittedArtifactSchema, { description: 'With `at`: the first paths that were not kept' }),
   ),
   omitted_count: Type.Optional(Type.Integer({ minimum: 1, description: 'How many were not kept' })),
+});
+
+const FileModeSchema = Type.Union([Type.Literal('100644'), Type.Literal('100755'), Type.Literal('120000')], {
+  description: 'As git writes it: a file, an executable file, a symbolic link',
+});
+
+const LineCountSchema = Type.Union([Count, Type.Null()], {
+  description: 'Lines; null if the file was not compared line by line',
+});
+
+export const ChangedFileSchema = Type.Object({
+  path: Type.String({ description: 'Relative to the workspace' }),
+  status: Type.Union([Type.Literal('added'), Type.Literal('modified'), Type.Literal('deleted')]),
+  additions: LineCountSchema,
+  deletions: LineCountSchema,
+  binary: Type.Boolean({ description: 'Not text, or not compared for the reason that is given' }),
+  reason: Type.Optional(
+    Type.Union([Type.Literal('too_large'), Type.Literal('too_many'), Type.Literal('not_kept')]),
+  ),
+  mode: Type.Optional(FileModeSchema),
+  old_mode: Type.Optional(FileModeSchema),
+  renamed_from: Type.Optional(Type.String({ description: 'Of an added file: the path it had before' })),
+  renamed_to: Type.Optional(Type.String({ description: 'Of a deleted file: the path it has now' })),
+});
+
+export const RunDiffSchema = Type.Object({
+  object: Type.Literal('list'),
+  run_id: RunId,
+  from_seq: SeqSchema,
+  to_seq: SeqSchema,
+  data: Type.Array(ChangedFileSchema),
+  truncated: Type.Boolean({ description: 'More files have changed than are listed' }),
+  from_omitted_count: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many paths were not kept at the first point' }),
+  ),
+  to_omitted_count: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many paths were not kept at the second point' }),
+  ),
 });
 
 export const WrittenArtifactSchema = Type.Object({

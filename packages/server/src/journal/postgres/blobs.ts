@@ -6,6 +6,8 @@
  * Readers find only rows with a size, and writers continue only rows without one. A blob of one chunk is written in one transaction. The row without a size is there for the
  * sweep, because its writer may die. Chunks are added only while the row exists, and go before it, so none is ever left alone.
  */
+
+import { AtATime } from '../../basics/at-a-time.ts';
 import { failpoint } from '../../basics/failpoints.ts';
 import { createBlobId } from '../../blobs/blob-ids.ts';
 import {
@@ -18,7 +20,6 @@ import {
   type WrittenBlob,
 } from '../../blobs/blob-store.ts';
 import { MeasuredBytes } from '../../blobs/measured-bytes.ts';
-import { AtATime } from './at-a-time.ts';
 import { ASKED, type Database, type Patience, type Transaction, WORK } from './database.ts';
 
 /** How much is in memory at a time, and the most that one statement carries. */

@@ -1,0 +1,100 @@
+/** The files that differ between two checkpoints, with how many lines of each. */
+import type { ChangedFile } from '@talaria/protocol';
+import { mapAhead } from '../basics/map-ahead.ts';
+import type { CheckpointEntry } from '../checkpoints/checkpoint-tree.ts';
+import { type ComparedCheckpoints, changedFiles, type FileChange, partsOf } from './changed-files.ts';
+import { type Difference, difference } from './compared-change.ts';
+import { stepsFor } from './effort.ts';
+import { gitMode } from './git-names.ts';
+import { findRenames, type Renames } from './renames.ts';
+
+/** A listing is one response, held in memory. */
+const LISTED_MAX = 10_000;
+/** How many bytes of files are compared for one listing. */
+const COMPARED_MAX_BYTES = 256 * 1024 * 1024;
+const AT_ONCE = 4;
+
+export interface DiffOptions {
+  /** The components of a path: only this file, or what is below this directory. All if there are none. */
+  within: readonly string[];
+  signal?: AbortSignal | undefined;
+}
+
+export interface ChangeList {
+  data: ChangedFile[];
+  truncated: boolean;
+}
+
+type Counts = Pick<ChangedFile, 'additions' | 'deletions' | 'binary' | 'reason'>;
+
+export async function listChanges(
+  checkpoints: ComparedCheckpoints,
+  { within, signal }: DiffOptions,
+): Promise<ChangeList> {
+  const all = changedFiles(checkpoints, within);
+  const renames = findRenames(all);
+  const listed = all.slice(0, LISTED_MAX);
+  const options = { maxSteps: stepsFor(listed.length), patch: false };
+  let bytes = 0;
+  const count = async (change: FileChange): Promise<Counts> => {
+    if (renames.from.has(change.path) || renames.to.has(change.path)) return counted(0, 0);
+    bytes += sizeOf(change.before) + sizeOf(change.after);
+    if (bytes > COMPARED_MAX_BYTES) return uncounted('too_many');
+    const found = await Promise.all(
+      partsOf(change).map((part) => difference(checkpoints, part, options, signal)),
+    );
+    return found.map(toCounts).reduce(sum);
+  };
+  const data: ChangedFile[] = [];
+  for await (const counts of mapAhead(listed, AT_ONCE, count)) {
+    data.push(toChangedFile(listed[data.length]!, counts, renames));
+  }
+  return { data, truncated: all.length > listed.length };
+}
+
+function toChangedFile(change: FileChange, counts: Counts, renames: Renames): ChangedFile {
+  const { before, after, isKnown } = change;
+  const { path } = (after ?? before)!;
+  if (!isKnown) return { path, status: 'modified', ...counts };
+  const status = before === undefined ? 'added' : after === undefined ? 'deleted' : 'modified';
+  const [mode, oldMode] = [gitMode((after ?? before)!), before && gitMode(before)];
+  const [renamedFrom, renamedTo] = [renames.from.get(change.path), renames.to.get(change.path)];
+  return {
+    path,
+    status,
+    ...counts,
+    mode,
+    ...(oldMode === undefined || oldMode === mode ? {} : { old_mode: oldMode }),
+    ...(renamedFrom === undefined ? {} : { renamed_from: renamedFrom.before!.path }),
+    ...(renamedTo === undefined ? {} : { renamed_to: renamedTo.after!.path }),
+  };
+}
+
+function toCounts(found: Difference): Counts {
+  switch (found.kind) {
+    case 'text':
+      return counted(found.additions, found.deletions);
+    case 'binary':
+      return uncounted();
+    case 'uncompared':
+      return uncounted(found.reason);
+  }
+}
+
+function sum(one: Counts, other: Counts): Counts {
+  if (one.additions === null || one.deletions === null) return one;
+  if (other.additions === null || other.deletions === null) return other;
+  return counted(one.additions + other.additions, one.deletions + other.deletions);
+}
+
+function counted(additions: number, deletions: number): Counts {
+  return { additions, deletions, binary: false };
+}
+
+function uncounted(reason?: Counts['reason']): Counts {
+  return { additions: null, deletions: null, binary: true, ...(reason === undefined ? {} : { reason }) };
+}
+
+function sizeOf(entry: CheckpointEntry | undefined): number {
+  return entry?.size ?? 0;
+}
