@@ -36,6 +36,27 @@ async function liveSubscriber(options: Parameters<typeof collect>[3] = {}) {
   return seen;
 }
 
+describe('the last event', () => {
+  it('does not wait for the window that the event before it has opened', async () => {
+    const seen = await liveSubscriber();
+    source.append(1);
+    await oldestRead().answer();
+    source.append(1, 'run.completed');
+    await oldestRead().answer();
+    expect(seen.seqs()).toEqual([0, 1]);
+  });
+
+  it('leaves after the read that was under way when it came', async () => {
+    const seen = await liveSubscriber();
+    source.append(1);
+    const read = oldestRead();
+    source.append(1, 'run.completed');
+    await read.answer();
+    await oldestRead().answer();
+    expect(seen.seqs()).toEqual([0, 1]);
+  });
+});
+
 describe('between catching up and live', () => {
   it('an event appended while the last page is being read is not lost', async () => {
     const seen = collect(feeds, 'run');

@@ -10,7 +10,7 @@
  * Bursts are coalesced: the first event goes out at once, then events collect for a window and leave together,
  * because one write to a socket costs far more than the bytes in it. The window opens after the flush, in a later
  * turn of the event loop: with a thousand subscribers the flush takes longer than the window, so a window opened
- * before the flush would already be over.
+ * before the flush would already be over. The last event of a run waits for no window, because nothing can join it.
  */
 import { isTerminalEvent } from '@talaria/protocol';
 import type { Journal, StoredEvent } from './journal.ts';
@@ -82,6 +82,8 @@ class Feed {
   #live = 0;
   #dirty = false;
   #pumping = false;
+  /** The last event is there. */
+  #ended = false;
   /** Ends the window before its time; set while it is open. */
   #cancelWindow: (() => void) | undefined;
 
@@ -90,7 +92,7 @@ class Feed {
     this.#turns = turns;
     this.#runId = runId;
     this.#onEmpty = onEmpty;
-    this.#unwatch = journal.watchEvents(runId, () => this.#wake());
+    this.#unwatch = journal.watchEvents(runId, (ended) => this.#wake(ended));
   }
 
   get size(): number {
@@ -134,8 +136,13 @@ class Feed {
     return this.#journal.readEvents(this.#runId, afterSeq, PAGE, PAGE_CHARS);
   }
 
-  #wake(): void {
+  #wake(ended = false): void {
     this.#dirty = true;
+    if (ended) {
+      this.#ended = true;
+      this.#cancelWindow?.();
+      this.#cancelWindow = undefined;
+    }
     if (this.#cancelWindow === undefined && !this.#pumping && this.#live > 0) void this.#pump();
   }
 
@@ -161,7 +168,7 @@ class Feed {
     } finally {
       this.#pumping = false;
       // A read that found nothing has sent nothing to wait after: the next event leaves at once.
-      if (delivered) this.#openWindow();
+      if (delivered && !this.#ended) this.#openWindow();
       else if (this.#dirty && this.#live > 0) void this.#pump();
     }
   }

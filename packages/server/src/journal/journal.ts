@@ -31,6 +31,7 @@ import type { LogRecord, NewRecord, RunRequest } from './records.ts';
 import type { NewResponse, Responses } from './responses.ts';
 import type { StoredRun } from './run-state.ts';
 import type { SessionOfRun, Sessions, Turn } from './sessions.ts';
+import type { EventListener } from './wakeups.ts';
 
 export interface NewRun {
   runId: string;
@@ -243,7 +244,7 @@ export interface Journal {
   checkHealth(): Promise<StoreHealth>;
 
   /** Calls `listener` after records of the run became durable. */
-  watchEvents(runId: string, listener: () => void): () => void;
+  watchEvents(runId: string, listener: EventListener): () => void;
   /** Calls `listener` after something was posted to the run. */
   watchPosts(runId: string, listener: () => void): () => void;
   /** Calls `listener` when a run may have become claimable. */

@@ -1,13 +1,16 @@
+/** `ended`: a hint that the last event of the run is there. Without it, it may be there, too. */
+export type EventListener = (ended: boolean) => void;
+
 /** Who is woken for what, in this process. Listeners run in the caller's turn and must not throw. */
 export class Wakeups {
-  readonly #events = new Map<string, Set<() => void>>();
+  readonly #events = new Map<string, Set<EventListener>>();
   readonly #posts = new Map<string, Set<() => void>>();
   readonly #queue = new Set<() => void>();
   readonly #jobs = new Set<() => void>();
   readonly #outbox = new Set<() => void>();
   readonly #changes = new Set<() => void>();
 
-  watchEvents(runId: string, listener: () => void): () => void {
+  watchEvents(runId: string, listener: EventListener): () => void {
     return watch(this.#events, runId, listener);
   }
 
@@ -31,8 +34,8 @@ export class Wakeups {
     return watchAll(this.#changes, listener);
   }
 
-  wakeEvents(runId: string): void {
-    for (const listener of this.#events.get(runId) ?? []) listener();
+  wakeEvents(runId: string, ended: boolean): void {
+    for (const listener of this.#events.get(runId) ?? []) listener(ended);
   }
 
   wakePosts(runId: string): void {
@@ -56,7 +59,11 @@ export class Wakeups {
   }
 }
 
-function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: () => void): () => void {
+function watch<A extends unknown[]>(
+  watchers: Map<string, Set<(...args: A) => void>>,
+  runId: string,
+  listener: (...args: A) => void,
+): () => void {
   let listeners = watchers.get(runId);
   if (listeners === undefined) {
     listeners = new Set();
@@ -70,8 +77,11 @@ function watch(watchers: Map<string, Set<() => void>>, runId: string, listener: 
 }
 
 /** One entry per watch, so that watching twice with one function is two watches. */
-function watchAll(listeners: Set<() => void>, listener: () => void): () => void {
-  const entry = () => listener();
+function watchAll<A extends unknown[]>(
+  listeners: Set<(...args: A) => void>,
+  listener: (...args: A) => void,
+): () => void {
+  const entry = (...args: A) => listener(...args);
   listeners.add(entry);
   return () => listeners.delete(entry);
 }

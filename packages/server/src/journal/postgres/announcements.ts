@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { atMost } from '../../basics/at-most.ts';
-import { Wakeups } from '../wakeups.ts';
+import { type EventListener, Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
 import { joinServers } from './in-use.ts';
 import { toQuery } from './prepared.ts';
@@ -69,8 +69,8 @@ export class Announcements {
   }
 
   /** Tells all watchers: those here at once, those on other servers soon. An event is also a change. */
-  events(runId: string): void {
-    this.#wakeups.wakeEvents(runId);
+  events(runId: string, ended: boolean): void {
+    this.#wakeups.wakeEvents(runId, ended);
     this.#wakeups.wakeChanges();
     this.#hints.events.add(runId);
     this.#sendSoon();
@@ -98,7 +98,7 @@ export class Announcements {
     this.#announce('changes');
   }
 
-  watchEvents(runId: string, listener: () => void): () => void {
+  watchEvents(runId: string, listener: EventListener): () => void {
     return this.#watch(runId, this.#wakeups.watchEvents(runId, listener));
   }
 
@@ -233,7 +233,7 @@ export class Announcements {
     if (server === this.#server) return;
     if (events === 'all' || posts === 'all') this.#wakeAll();
     else {
-      for (const runId of events) this.#wakeups.wakeEvents(runId);
+      for (const runId of events) this.#wakeups.wakeEvents(runId, false);
       for (const runId of posts) this.#wakeups.wakePosts(runId);
     }
     if (events.length > 0) this.#wakeups.wakeChanges();
@@ -246,7 +246,7 @@ export class Announcements {
   }
 
   #wakeRun(runId: string): void {
-    this.#wakeups.wakeEvents(runId);
+    this.#wakeups.wakeEvents(runId, false);
     this.#wakeups.wakePosts(runId);
   }
 }

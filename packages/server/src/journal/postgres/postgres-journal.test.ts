@@ -265,7 +265,7 @@ describe('beside another server', () => {
         journal.jobs.watch(jobs!),
         journal.outbox.watch(outbox!),
         journal.changes.watch(changes!),
-        journal.watchEvents('run_1', events!),
+        journal.watchEvents('run_1', () => events!()),
         journal.watchPosts('run_1', posts!),
       ];
       await cause();

@@ -29,6 +29,7 @@ import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
+import type { EventListener } from '../wakeups.ts';
 import { Announcements } from './announcements.ts';
 import { decisionsOfGoneRuns, PostgresApprovals } from './approvals.ts';
 import { PostgresBlobs } from './blobs.ts';
@@ -362,7 +363,7 @@ export class PostgresJournal implements Journal {
     return { writable, lastError: this.#database.lastError };
   }
 
-  watchEvents(runId: string, listener: () => void): () => void {
+  watchEvents(runId: string, listener: EventListener): () => void {
     return this.#announcements.watchEvents(runId, listener);
   }
 
@@ -408,7 +409,7 @@ export class PostgresJournal implements Journal {
   }
 
   #announce({ runId, records, unblocks, announced }: Appended): void {
-    if (records.some((record) => record.seq !== null)) this.#announcements.events(runId);
+    if (records.some((record) => record.seq !== null)) this.#announcements.events(runId, records.some(isEnd));
     else if (records.length > 0) this.#announcements.changes();
     if (unblocks) this.#announcements.queue();
     if (announced) this.#announcements.outbox();

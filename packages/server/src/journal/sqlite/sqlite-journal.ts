@@ -26,7 +26,7 @@ import { isAnnounced } from '../outbox.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
-import { Wakeups } from '../wakeups.ts';
+import { type EventListener, Wakeups } from '../wakeups.ts';
 import { SqliteReader } from './reader.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqliteChanges } from './sqlite-changes.ts';
@@ -238,7 +238,7 @@ export class SqliteJournal implements Journal {
     return { writable, lastError: this.#writer.lastError };
   }
 
-  watchEvents(runId: string, listener: () => void): () => void {
+  watchEvents(runId: string, listener: EventListener): () => void {
     return this.#wakeups.watchEvents(runId, listener);
   }
 
@@ -257,7 +257,7 @@ export class SqliteJournal implements Journal {
   }
 
   #wake({ runId, records, unblocks }: Appended): void {
-    if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId);
+    if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId, records.some(isEnd));
     if (unblocks) this.#wakeups.wakeQueue();
     if (records.some(({ event }) => isAnnounced(event))) this.#wakeups.wakeOutbox();
     if (records.length > 0) this.#wakeups.wakeChanges();

@@ -2,6 +2,7 @@
 import { type EventName, isTerminalEvent } from '@talaria/protocol';
 import type { EventBatch, Feeds } from '../feeds.ts';
 import type { Journal, StoredEvent } from '../journal.ts';
+import type { EventListener } from '../wakeups.ts';
 
 export interface Collected {
   events: StoredEvent[];
@@ -66,7 +67,7 @@ export interface PendingRead {
 export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'> {
   readonly reads: PendingRead[] = [];
   readonly #events: StoredEvent[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<EventListener>();
 
   get watchers(): number {
     return this.#listeners.size;
@@ -76,7 +77,7 @@ export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'>
     for (let i = 0; i < count; i++) {
       this.#events.push({ seq: this.#events.length, event, at: 0, payload: '{}' });
     }
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) listener(isTerminalEvent(event));
   }
 
   readEvents(_runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
@@ -90,8 +91,8 @@ export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'>
     return promise;
   }
 
-  watchEvents(_runId: string, listener: () => void): () => void {
-    const entry = () => listener();
+  watchEvents(_runId: string, listener: EventListener): () => void {
+    const entry: EventListener = (ended) => listener(ended);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
   }
