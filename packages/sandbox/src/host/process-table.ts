@@ -35,10 +35,15 @@ function readProcess(pid: number): ProcessEntry | undefined {
   };
 }
 
-export function readProcesses(): ProcessEntry[] {
+export function listPids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => readProcess(Number(name)))
+    .map(Number);
+}
+
+export function readProcesses(): ProcessEntry[] {
+  return listPids()
+    .map(readProcess)
     .filter((entry) => entry !== undefined);
 }
 
@@ -59,7 +64,10 @@ export function descendantsOf(roots: readonly number[]): Set<number> {
   return found;
 }
 
-/** One variable of the environment that a process was started with; undefined if it is absent or we may not read it. */
+/**
+ * One variable of the environment that a process was started with; undefined if it is absent, if we may not read it, or
+ * if the process has ended.
+ */
 export function readVariable(pid: number, name: string): string | undefined {
   const prefix = `${name}=`;
   return readIfThere(`/proc/${pid}/environ`)

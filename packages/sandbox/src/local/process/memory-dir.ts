@@ -34,18 +34,26 @@ export function momentaryName(kind: 'pipes' | 'script'): string {
 
 /** Removes what dead processes of this user have left. */
 export function sweepMomentary(): void {
-  const living = new Set(livingTokens().map(digestOf));
-  for (const dir of [MEMORY_DIR, tmpdir()]) {
-    for (const name of entriesOf(dir)) if (isAbandoned(dir, name, living)) removeIfThere(join(dir, name));
+  // Read after the names, so that the owner of each name is among them; and seldom at all, because few leave a name.
+  let living: ReadonlySet<string> | undefined;
+  const isLiving: IsLiving = (owner) => {
+    living ??= new Set(livingTokens().map(digestOf));
+    return living.has(owner);
+  };
+  const named = [MEMORY_DIR, tmpdir()].map((dir) => ({ dir, names: entriesOf(dir) }));
+  for (const { dir, names } of named) {
+    for (const name of names) if (isAbandoned(dir, name, isLiving)) removeIfThere(join(dir, name));
   }
 }
 
-function isAbandoned(dir: string, name: string, living: ReadonlySet<string>): boolean {
+type IsLiving = (owner: string) => boolean;
+
+function isAbandoned(dir: string, name: string, isLiving: IsLiving): boolean {
   const [known, namespace, owner] = NAME.exec(name) ?? [];
   if (known === undefined) return false;
   const stats = lstatSync(join(dir, name), { throwIfNoEntry: false });
   if (stats?.uid !== process.getuid?.()) return false;
-  if (owner !== undefined && namespace === pidNamespace()) return !living.has(owner);
+  if (owner !== undefined && namespace === pidNamespace()) return !isLiving(owner);
   return stats !== undefined && Date.now() - stats.mtimeMs > OLD_MS;
 }
 

@@ -18,6 +18,7 @@ import {
   childrenOf,
   isAlive,
   kill,
+  listPids,
   type ProcessEntry,
   readProcesses,
   readVariable,
@@ -97,8 +98,7 @@ function findMarked(leaderPid: number, marker: string, since: number): ProcessEn
 
 /** Ends what a killed server left behind in these workspaces; never what a living one runs. */
 export function endAbandoned(workspacesKey: string): void {
-  for (const { pid, zombie } of readProcesses()) {
-    if (zombie) continue;
+  for (const pid of listPids()) {
     const [server, key] = readVariable(pid, MARKER_VARIABLE)?.split(':') ?? [];
     if (server === undefined || key !== workspacesKey || isAlive(server)) continue;
     kill(pid);
