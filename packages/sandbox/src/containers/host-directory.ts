@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto';
 import { link, lstat, mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ignoreMissing } from '../workspace/files/workspace-path.ts';
-import { removeTree } from '../workspace/workspaces.ts';
+import { removeTree } from '../workspace/remove-tree.ts';
 import { ContainerDirectory } from './container-directory.ts';
 import { holdLease, isLeaseHeld, type Lease } from './lease.ts';
 

@@ -20,6 +20,7 @@ import { SandboxError } from '../errors.ts';
 import { isAlive, processToken } from '../host/process-table.ts';
 import { SYSTEM_PATH } from '../host/system-path.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
+import { removeTree } from './remove-tree.ts';
 
 const run = promisify(execFile);
 
@@ -127,7 +128,7 @@ export class Workspaces {
   async remove(name: string): Promise<void> {
     const { dir, stateDir } = this.at(name);
     const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
-    // One process for both: a training loop resets a workspace with every episode.
+    // Together: a training loop resets a workspace with every episode.
     await removeTree(...trashed.filter((path) => path !== undefined));
   }
 
@@ -244,29 +245,4 @@ async function makeDirectory(path: string): Promise<boolean> {
   // A command may have removed the permissions of its own directory.
   await chmod(path, 0o700);
   return false;
-}
-
-/**
- * rm(1) rather than fs.rm: it works with directory handles, so it neither follows a link swapped in meanwhile nor fails
- * on a tree deeper than PATH_MAX; a command can leave both behind.
- */
-export async function removeTree(...paths: string[]): Promise<void> {
-  if (paths.length === 0) return;
-  const options = { env: { PATH: SYSTEM_PATH } };
-  const remove = () => run('rm', ['-rf', '--', ...paths], options);
-  try {
-    await remove();
-  } catch {
-    // A directory without permissions cannot be emptied before they are restored.
-    await run('chmod', ['-R', 'u+rwx', '--', ...paths], options).catch(() => {});
-    await remove().catch((cause) => {
-      throw new SandboxError(
-        'workspace_not_removed',
-        `Could not delete ${paths.join(', ')}: ${cause.message}`,
-        {
-          cause,
-        },
-      );
-    });
-  }
 }

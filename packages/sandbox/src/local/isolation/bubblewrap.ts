@@ -20,18 +20,47 @@ import { type ProcView, procFor, SANDBOX_UID, SHM_BYTES, type SystemView } from 
 
 const run = promisify(execFile);
 
-export async function createBubblewrap(
+/** Options that not every version has. */
+const LATER_OPTIONS = ['--perms', '--size', '--disable-userns'];
+
+/** With all of them. To ask for them first would be one more process at each start. */
+export function createBubblewrap(
+  view: SystemView,
+  allowNetwork: boolean,
+  hardening: Hardening,
+): Promise<IsolationDriver> {
+  return create(view, allowNetwork, hardening, () => true);
+}
+
+/** With those that it says it has; undefined if it has all. */
+export async function createOlderBubblewrap(
+  view: SystemView,
+  allowNetwork: boolean,
+  hardening: Hardening,
+): Promise<IsolationDriver | undefined> {
+  const { stdout: help } = await run(await findBubblewrap(), ['--help'], { env: { PATH: SYSTEM_PATH } });
+  const has = (option: string) => help.includes(option);
+  if (LATER_OPTIONS.every(has)) return undefined;
+  return create(view, allowNetwork, hardening, has);
+}
+
+async function findBubblewrap(): Promise<string> {
+  const program = await findProgram('bwrap');
+  if (!program) throw new Error('bwrap is not installed');
+  return program;
+}
+
+async function create(
   view: SystemView,
   allowNetwork: boolean,
   { entries, users }: Hardening,
+  has: (option: string) => boolean,
 ): Promise<IsolationDriver> {
-  const program = await findProgram('bwrap');
-  if (!program) throw new Error('bwrap is not installed');
-  const { stdout: help } = await run(program, ['--help'], { env: { PATH: SYSTEM_PATH } });
+  const program = await findBubblewrap();
   const { ownUsers } = users;
   const isRoot = process.getuid?.() === 0;
   if (isRoot && !entries) throw new Error('it leaves the devices of the host to root');
-  if (ownUsers && !help.includes('--perms')) throw new Error('this version can make /dev/shm only for root');
+  if (ownUsers && !has('--perms')) throw new Error('this version can make /dev/shm only for root');
   const devices = { paths: view.devices, options: ['nosuid', ...keptOptions(await readMounts(), '/dev')] };
   const enter = ({ user }: Workspace): string[] => {
     if (!entries) return [];
@@ -41,13 +70,13 @@ export async function createBubblewrap(
   const inside = (workspace: Workspace, first: readonly string[]): string[] =>
     isRoot ? [...first, ...enter(workspace)] : [...enter(workspace), ...first];
   const options = [
-    ...userOptions({ isRoot, ownUsers }, help.includes('--disable-userns')),
+    ...userOptions({ isRoot, ownUsers }, has('--disable-userns')),
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
     ...['--die-with-parent', '--as-pid-1'],
     // Older versions cannot limit a tmpfs.
     ...systemOptions(view, procFor(view, ownUsers), [
       ...(ownUsers ? ['--perms', '1777'] : []),
-      ...(help.includes('--size') ? ['--size', String(SHM_BYTES)] : []),
+      ...(has('--size') ? ['--size', String(SHM_BYTES)] : []),
     ]),
   ];
   const ownNetwork = allowNetwork ? [] : ['--unshare-net'];

@@ -5,7 +5,7 @@
  */
 import type { HardeningStatus, Isolation } from '../../backend.ts';
 import { SandboxError } from '../../errors.ts';
-import { createBubblewrap } from './bubblewrap.ts';
+import { createBubblewrap, createOlderBubblewrap } from './bubblewrap.ts';
 import { type HardeningChoice, hardeningChoices } from './hardening.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { createNoIsolation, sweepAbandoned } from './no-isolation.ts';
@@ -30,45 +30,55 @@ export interface ChosenIsolation {
   hardening: readonly HardeningStatus[];
 }
 
-type Candidate = (view: SystemView, allowNetwork: boolean, hardening: Hardening) => Promise<IsolationDriver>;
+/** Resolves to undefined if it is no other candidate than the one before. */
+type Candidate = (
+  view: SystemView,
+  allowNetwork: boolean,
+  hardening: Hardening,
+) => Promise<IsolationDriver | undefined>;
 
-const CANDIDATES = [
-  ['bubblewrap', createBubblewrap],
-  ['unshare', createUnshare],
-] as const satisfies [Isolation['kind'], Candidate][];
+const CANDIDATES: readonly [Isolation['kind'], readonly Candidate[]][] = [
+  ['bubblewrap', [createBubblewrap, createOlderBubblewrap]],
+  ['unshare', [createUnshare]],
+];
 
 /** The wanted isolation, or the first that works. Asking for one that does not work is an error with its reason. */
 export async function chooseIsolation(options: ProbeOptions): Promise<ChosenIsolation> {
   const { wanted, workspaces, allowNetwork } = options;
   sweepAbandoned(workspaces.baseDir);
   if (wanted === 'none') return withoutIsolation('as configured', options);
-  const view = await buildSystemView({
+  const view = buildSystemView({
     rootDir: workspaces.rootDir,
     allowNetwork,
     hiddenPaths: [workspaces.baseDir, ...options.hiddenPaths],
   });
   const reasons: string[] = [];
-  for (const [kind, create] of CANDIDATES) {
+  for (const [kind, candidates] of CANDIDATES) {
     if (wanted !== 'auto' && wanted !== kind) continue;
-    const chosen = await firstThatHolds(create, view, options);
-    if (typeof chosen !== 'string') return chosen;
-    reasons.push(`${kind}: ${chosen}`);
+    let why = '';
+    for (const create of candidates) {
+      const chosen = await firstThatHolds(create, view, options);
+      if (typeof chosen === 'object') return chosen;
+      why = chosen ?? why;
+    }
+    reasons.push(`${kind}: ${why}`);
   }
   const reason = reasons.join('; ');
   if (wanted !== 'auto') throw new SandboxError('isolation_unavailable', `No isolation by ${reason}.`);
   return withoutIsolation(reason, options);
 }
 
-/** With as much hardening as works, or the reason why it works with none. */
+/** With as much hardening as works, or the reason why it works with none; undefined if there is no such candidate. */
 async function firstThatHolds(
   create: Candidate,
   view: SystemView,
   options: ProbeOptions,
-): Promise<ChosenIsolation | string> {
+): Promise<ChosenIsolation | string | undefined> {
   let reason = '';
   for (const choice of hardeningChoices(options.users, view.rootDir)) {
     try {
       const driver = await create(view, options.allowNetwork, choice.hardening);
+      if (driver === undefined) return undefined;
       const observed = await tryOut(driver, choice, options);
       return { driver, observed, hardening: choice.describe(reason) };
     } catch (error) {

@@ -6,25 +6,25 @@ import { expect, onTestFinished, test } from 'vitest';
 import { buildSystemView } from './system-view.ts';
 
 /** The root that commands would see. */
-async function build(): Promise<string> {
+function build(): string {
   const rootDir = mkdtempSync(join(tmpdir(), 'talaria-view-test-'));
   onTestFinished(() => rmSync(rootDir, { recursive: true }));
-  await buildSystemView({ rootDir, allowNetwork: false, hiddenPaths: [] });
+  buildSystemView({ rootDir, allowNetwork: false, hiddenPaths: [] });
   return rootDir;
 }
 
 test.for(['/etc/os-release', '/etc/protocols', '/etc/ssl/openssl.cnf'])(
   '%s is a copy and not a link, if the machine has it',
-  async (path, { skip }) => {
+  (path, { skip }) => {
     if (!existsSync(path)) skip(`this machine has no ${path}`);
-    const copy = join(await build(), path);
+    const copy = join(build(), path);
     expect(lstatSync(copy).isFile()).toBe(true);
     expect(readFileSync(copy)).toEqual(readFileSync(path));
   },
 );
 
-test('nothing else of /etc is visible', async () => {
-  const rootDir = await build();
+test('nothing else of /etc is visible', () => {
+  const rootDir = build();
   for (const path of ['/etc/shadow', '/etc/ssl/private', '/etc/resolv.conf']) {
     expect(existsSync(join(rootDir, path))).toBe(false);
   }
@@ -33,14 +33,14 @@ test('nothing else of /etc is visible', async () => {
 
 test.skipIf(process.getuid?.() !== 0 || !existsSync('/etc/perl'))(
   'other users find their way in it whatever the umask, and read nothing that only root may (needs root and /etc/perl)',
-  async () => {
+  () => {
     const rootDir = mkdtempSync(join(tmpdir(), 'talaria-view-test-'));
     onTestFinished(() => rmSync(rootDir, { recursive: true }));
     const module = JSON.stringify(new URL('./system-view.ts', import.meta.url).href);
     const script = `
       process.umask(0o077);
       const { buildSystemView } = await import(${module});
-      await buildSystemView({ rootDir: ${JSON.stringify(rootDir)}, allowNetwork: false, hiddenPaths: [] });`;
+      buildSystemView({ rootDir: ${JSON.stringify(rootDir)}, allowNetwork: false, hiddenPaths: [] });`;
     // In a mount namespace of its own, so that the machine's /etc stays as it is.
     const withSecret = 'mount -t tmpfs -o mode=755 tmpfs /etc/perl && : > /etc/perl/secret && exec "$@"';
     const node = [process.execPath, '--input-type=module', '--eval', script];

@@ -12,7 +12,6 @@
  * the extra entries of `ProcView` for root: writing to /proc/sys/kernel/core_pattern needs no capability, only to be
  * root, and runs a program on the host.
  */
-import { execFile } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -26,11 +25,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { SYSTEM_PATH } from '../../host/system-path.ts';
 import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
-
-const run = promisify(execFile);
 
 const SYSTEM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix'];
 
@@ -64,7 +59,7 @@ const ETC = [
   'timezone',
 ];
 
-/** Files deeper down, which are copied without starting a process. */
+/** Files deeper down. */
 const ETC_FILES = ['ssl/cert.pem', 'ssl/openssl.cnf'];
 
 /** Only with the network: without it they would reveal data about the host and help nobody. */
@@ -114,7 +109,7 @@ export interface SystemViewOptions {
   hiddenPaths: readonly string[];
 }
 
-export async function buildSystemView(options: SystemViewOptions): Promise<SystemView> {
+export function buildSystemView(options: SystemViewOptions): SystemView {
   const { rootDir } = options;
   for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR, OWN_DIR]) {
     mkdirSync(join(rootDir, dir), { recursive: true });
@@ -130,10 +125,8 @@ export async function buildSystemView(options: SystemViewOptions): Promise<Syste
   linkDevices(rootDir);
   const emptyFile = join(rootDir, OWN_DIR, 'empty');
   writeFileSync(emptyFile, '');
-  // Whatever the server's umask is, slots with users of their own must be able to read what is created here.
-  if (process.getuid?.() === 0)
-    await run('chmod', ['-R', 'a+rX', '--', rootDir], { env: { PATH: SYSTEM_PATH } });
-  await copyEtc(rootDir, [...ETC, ...javaSettings(), ...(options.allowNetwork ? ETC_NETWORK : [])]);
+  if (process.getuid?.() === 0) letOthersRead(rootDir);
+  copyEtc(rootDir, [...ETC, ...javaSettings(), ...(options.allowNetwork ? ETC_NETWORK : [])]);
   const hidden = hiddenBeneath(options.hiddenPaths, binds);
   return { rootDir, binds, hidden, devices, emptyFile, proc: procViews() };
 }
@@ -187,25 +180,41 @@ function javaSettings(): string[] {
   return (ifPossible(() => readdirSync('/etc')) ?? []).filter((name) => /^java-\d+-openjdk$/.test(name));
 }
 
+/** Whatever the server's umask is, slots with users of their own must be able to read what is created here. */
+function letOthersRead(rootDir: string): void {
+  chmodSync(rootDir, 0o755);
+  for (const entry of readdirSync(rootDir, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  }
+}
+
 /**
  * A link among the names is followed; links inside a directory stay links. What the server may not read is left out,
  * and what only root may read stays so.
  */
-async function copyEtc(rootDir: string, names: readonly string[]): Promise<void> {
-  const paths = names.map((name) => join('/etc', name)).filter(exists);
-  const target = join(rootDir, 'etc');
-  // It reports what it could not read and copies the rest.
-  const copy = ['-c', 'umask 022; exec cp -RH -- "$@"', 'sh', ...paths, target];
-  await run('sh', copy, { env: { PATH: SYSTEM_PATH } }).catch(() => {});
-  for (const path of ETC_FILES.map((name) => join('/etc', name)).filter(exists)) {
-    const copied = join(rootDir, path);
-    mkdirSync(dirname(copied), { recursive: true });
-    chmodSync(dirname(copied), 0o755);
-    ifPossible(() => {
-      copyFileSync(path, copied);
-      chmodSync(copied, statSync(path).mode & 0o777);
-    });
+function copyEtc(rootDir: string, names: readonly string[]): void {
+  for (const name of ETC_FILES.filter((name) => exists(join('/etc', name)))) {
+    const dir = dirname(join(rootDir, 'etc', name));
+    mkdirSync(dir, { recursive: true });
+    chmodSync(dir, 0o755);
   }
+  for (const name of [...names, ...ETC_FILES]) {
+    const path = join('/etc', name);
+    ifPossible(() => copyTree(realpathSync(path), join(rootDir, path)));
+  }
+}
+
+function copyTree(source: string, target: string): void {
+  const stats = lstatSync(source);
+  if (stats.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+  else if (stats.isDirectory()) {
+    const names = readdirSync(source);
+    mkdirSync(target);
+    for (const name of names) ifPossible(() => copyTree(join(source, name), join(target, name)));
+  } else if (stats.isFile()) copyFileSync(source, target);
+  // Not more than a new file has by the usual umask, whatever the umask of the server is.
+  if (stats.isDirectory() || stats.isFile()) chmodSync(target, stats.mode & 0o755);
 }
 
 function addBind(rootDir: string, path: string, binds: SystemView['binds']): void {

@@ -1,5 +1,6 @@
 /** Commands that a backend runs before any other, to find what works on this machine. */
 
+import { removeTree } from '../../workspace/remove-tree.ts';
 import { anonymousWorkspaceName, type Workspaces } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, NO_LIMITS } from '../limits/launch-limits.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
@@ -66,6 +67,8 @@ export async function runTrial(
     if (end.started && output !== '') return output;
     throw new Error(end.message.replaceAll('\n', '; ') || `a first command exited with code ${end.exitCode}`);
   } finally {
+    // What a first command leaves there is known to be little; emptied, the rest takes no process to delete.
+    await removeTree(created.tmpDir);
     await workspaces.remove(created.name);
   }
 }

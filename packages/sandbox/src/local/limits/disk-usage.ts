@@ -8,7 +8,7 @@
  * namespace, if possible: otherwise a command could hide files in a directory without permissions.
  */
 import { spawn } from 'node:child_process';
-import { SYSTEM_PATH } from '../../host/system-path.ts';
+import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
 
 export type DiskUsage = (dirs: readonly string[]) => Promise<number>;
 
@@ -23,8 +23,24 @@ const FILES = ['du', '-sx', '--inodes', '--'];
 const SOMETHING = ['/dev/null'];
 const KB = 1024;
 
-/** Finds the way that works here. Rejects if there is none. A du that counts files supports the rest, too. */
+/**
+ * Rejects if there is no du. Which of its ways works here is found out by the first measurement, because starting a
+ * process is a good part of what a server's start costs, and many a server measures nothing.
+ */
 export async function findDiskUsage(): Promise<DiskUsage> {
+  if (!(await findProgram('du'))) throw new Error('du is not installed');
+  let found: Promise<DiskUsage> | undefined;
+  return async (dirs) => {
+    found ??= findWay().catch((error) => {
+      found = undefined;
+      throw error;
+    });
+    return (await found)(dirs);
+  };
+}
+
+/** A du that counts files supports the rest, too. */
+async function findWay(): Promise<DiskUsage> {
   const prefixes = process.getuid?.() === 0 ? [[]] : [WITH_RIGHTS, []];
   let reason: unknown;
   for (const prefix of prefixes) {

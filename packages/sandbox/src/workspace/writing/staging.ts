@@ -12,8 +12,8 @@ import { SandboxError } from '../../errors.ts';
 import type { WriteOptions } from '../../writing.ts';
 import { ignoreMissing, NEW_FILE } from '../files/workspace-path.ts';
 import { writeAll } from '../files/write-all.ts';
+import { removeTree } from '../remove-tree.ts';
 import { restoreTree } from '../snapshots/restore-tree.ts';
-import { removeTree } from '../workspaces.ts';
 
 export interface StagedFile extends AsyncDisposable {
   /** Moving it away is the way to use it up. */
