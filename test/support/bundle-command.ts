@@ -32,7 +32,7 @@ async function bundle(root: string, directory: string): Promise<void> {
     platform: 'node',
     // Reads its own source, to take it into containers; `pg` asks for the other and does without it.
     external: ['@talaria/sandbox/docker', 'pg-native'],
-    plugins: [httpWithoutUndici()],
+    plugins: [httpWithoutUndici(), lateBuiltins()],
     logLevel: 'warn',
   });
   // Else Node reads every file twice, to find out that it is a module.
@@ -57,6 +57,33 @@ function httpWithoutUndici(): Plugin {
       module === id
         ? `export const { ${names.join(', ')} } = process.getBuiltinModule('node:http');`
         : undefined,
+  };
+}
+
+/**
+ * Fastify loads Node's modules for TLS and HTTP/2 whether it is asked for them or not: a tenth of the processor time of
+ * a start. Here they are loaded by the first use of one of their functions.
+ */
+function lateBuiltins(): Plugin {
+  const late = /^(?:node:)?(https|http2|tls)$/;
+  return {
+    name: 'late builtins',
+    resolveId: (name, _, { kind }) => {
+      const module = late.exec(name)?.[1];
+      return module && `\0late-${module}${kind === 'import-statement' ? '' : '.cjs'}`;
+    },
+    load: (id) => {
+      const [, name, required] = /^\0late-(\w+)(\.cjs)?$/.exec(id) ?? [];
+      if (name === undefined) return undefined;
+      const module = `process.getBuiltinModule('node:${name}')`;
+      if (required) return `module.exports = new Proxy({}, { get: (_, name) => ${module}[name] });`;
+      const isFunction = ([key, value]: [string, unknown]) =>
+        typeof value === 'function' && /^[a-z]/.test(key);
+      const functions = Object.entries(process.getBuiltinModule(`node:${name}`) as object).filter(isFunction);
+      return functions
+        .map(([key]) => `export const ${key} = (...args) => ${module}.${key}(...args);`)
+        .join('\n');
+    },
   };
 }
 

@@ -27,7 +27,7 @@ import { waitFor } from './wait-for.ts';
 const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const BUNDLER = fileURLToPath(new URL('./bundle-command.ts', import.meta.url));
+const BUNDLER = 'test/support/bundle-command.ts';
 const BUNDLES = join(ROOT, 'node_modules/.cache/command');
 /** Present in a complete bundle. */
 const READY = 'ready';
@@ -65,7 +65,7 @@ function isReady(directory: string): boolean {
 function stateOfSource(): string {
   const hash = createHash('sha256');
   const files = globSync('packages/*/{package.json,bin/*,src/**/*.ts}', { cwd: ROOT });
-  for (const file of ['package-lock.json', ...files.sort()]) {
+  for (const file of [BUNDLER, 'package-lock.json', ...files.sort()]) {
     const { mtimeMs, size } = statSync(join(ROOT, file));
     hash.update(`${file} ${mtimeMs} ${size}\n`);
   }
@@ -81,7 +81,7 @@ async function makeOnce(directory: string, command: Command): Promise<void> {
     rmSync(directory, { recursive: true, force: true });
     // In a process of its own: the bundler takes half a gigabyte, and every process that a large one starts costs twenty
     // times as much, because the kernel copies its page tables.
-    await run(process.execPath, [BUNDLER, ROOT, directory, command.path, command.compileCache]);
+    await run(process.execPath, [join(ROOT, BUNDLER), ROOT, directory, command.path, command.compileCache]);
     writeFileSync(join(directory, READY), '');
   } finally {
     lock.release();
