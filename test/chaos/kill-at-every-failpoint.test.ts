@@ -63,8 +63,9 @@ test('every failpoint that a run passes is among the moments', () => {
   // e2e/webhooks.test.ts. What a checkpoint passes: chaos/checkpoints-survive-kill.test.ts. What the move of a store
   // passes: e2e/migrate-store.test.ts. What a run with client tools passes: client-tools-survive-kill.test.ts. What a run
   // that begins with files passes: setup-survives-kill.test.ts. What a finished run passes: eviction-survives-kill.test.ts.
+  // What `talaria apply` passes: cli/apply-survives-kill.test.ts.
   const ofRuns = FAILPOINTS.filter(
-    (name) => !/^(job|webhook|eviction|checkpoint|blob|file|move|client-tool|setup)\./.test(name),
+    (name) => !/^(job|webhook|eviction|checkpoint|blob|file|move|client-tool|setup|apply)\./.test(name),
   );
   expect([...new Set(names)].sort()).toEqual(ofRuns.sort());
 });

@@ -46,6 +46,7 @@ export const FAILPOINTS = [
   'move.after-batch',
   'move.after-copy',
   'move.before-verified',
+  'apply.after-change',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

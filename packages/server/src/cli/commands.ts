@@ -367,6 +367,34 @@ export const commands = {
       { line: 'talaria diff run_0193c7e8a1b2 | git apply -3', about: 'take it with git' },
     ],
   }),
+  apply: defineCommand({
+    name: 'apply',
+    about: 'take what a run changed into a directory',
+    details:
+      'Compares three states of each file that the run changed: as the run began with it, as the run left it, and as it ' +
+      'is here. A file that was changed here, too, is a conflict, and nothing is applied. Doing it again does no harm. ' +
+      'Links are not followed, and nothing is written into .git.',
+    positionals: [run],
+    options: {
+      dir: {
+        type: 'text',
+        value: 'directory',
+        about: 'where to; default this directory',
+        completes: 'file',
+      },
+      'dry-run': { type: 'flag', short: 'n', about: 'only say what would be done' },
+      'keep-mine': {
+        type: 'flag',
+        about: 'leave files that were changed here as they are, and take the rest',
+      },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria apply run_0193c7e8a1b2 --dry-run', about: 'see what would happen' },
+      { line: 'talaria apply run_0193c7e8a1b2', about: 'take it into this directory' },
+    ],
+  }),
   artifactsLs: defineCommand({
     name: 'artifacts ls',
     aliases: ['list'],

@@ -18,6 +18,7 @@ export const EXITS = {
   runCancelled: { code: 4, means: 'the run was cancelled' },
   unreachable: { code: 5, means: 'no server answered, or the connection was lost for too long' },
   refused: { code: 6, means: 'the server refused the API key, or asks for one' },
+  conflicts: { code: 7, means: 'for `apply`: files were changed here, too, and nothing was applied' },
   hungUp: { code: 129, means: 'the terminal closed; a watched run continues' },
   interrupted: {
     code: 130,

@@ -4,6 +4,7 @@
  */
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { type FileError, isFileError } from '../file-error.ts';
 import { Interrupted } from '../interruptible.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import { ProgressBar } from '../screen/progress-bar.ts';
@@ -83,13 +84,6 @@ async function restOf(
 function lengthOf({ headers }: Response): number | undefined {
   const length = headers.get('content-length');
   return length === null ? undefined : Number(length);
-}
-
-type FileError = NodeJS.ErrnoException & { code: string };
-
-function isFileError(error: unknown): error is FileError {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  return code !== undefined && syscall !== undefined;
 }
 
 function explainFileError({ code }: FileError, destination: string): CommandError {

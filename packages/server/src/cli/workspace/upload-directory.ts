@@ -15,7 +15,7 @@ import { bytes } from '../text/bytes.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { shownPath } from '../text/shown-path.ts';
 import { UsageError } from '../usage-error.ts';
-import { leftOutLines } from './pack/left-out.ts';
+import { leftOutLines } from './not-taken.ts';
 import { packedEntries } from './pack/packed-entries.ts';
 import { type Survey, survey } from './pack/survey.ts';
 

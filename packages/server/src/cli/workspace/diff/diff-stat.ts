@@ -1,23 +1,15 @@
 /** The changed files of a run, a line each, and how much it is altogether. */
 import type { ChangedFile, RunDiff } from '@talaria/client';
-import type { Role, Style } from '../../style.ts';
+import type { Style } from '../../style.ts';
 import { shownPath } from '../../text/shown-path.ts';
-
-const MARKS: Record<ChangedFile['status'], { mark: string; role: Role }> = {
-  added: { mark: 'A', role: 'good' },
-  modified: { mark: 'M', role: 'careful' },
-  deleted: { mark: 'D', role: 'bad' },
-};
-
-/** A later server may know more. */
-const OTHER = { mark: '?', role: 'careful' } as const;
+import { changeMark } from '../change-mark.ts';
 
 export function statLines({ data, truncated }: RunDiff, style: Style): string[] {
   if (data.length === 0) return ['No file changed'];
   const width = Math.max(...data.map((file) => linesOf(file).length));
   const lines = data.map((file) => {
-    const { mark, role } = MARKS[file.status] ?? OTHER;
-    return `${style[role](mark)} ${linesOf(file).padEnd(width)}  ${shownPath(file.path)}`;
+    const mark = changeMark(file.status, style);
+    return `${mark} ${linesOf(file).padEnd(width)}  ${shownPath(file.path)}`;
   });
   return [...lines, total(data, truncated === true)];
 }

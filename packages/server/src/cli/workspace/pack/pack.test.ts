@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type TreeEntry, tarGz } from '@talaria/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
-import { leftOutLines } from './left-out.ts';
+import { leftOutLines } from '../not-taken.ts';
 import { packedEntries } from './packed-entries.ts';
 import { type Survey, survey } from './survey.ts';
 

@@ -12,7 +12,7 @@ import type { TreeEntry } from '@talaria/sandbox';
 import { CommandError } from '../../command-error.ts';
 import { shownPath } from '../../text/shown-path.ts';
 import { bytesOf, inside, type RawPath, textOf } from './raw-path.ts';
-import type { Survey } from './survey.ts';
+import { type Survey, UNREADABLE } from './survey.ts';
 
 /** Not through a link, and without waiting for somebody to write into a FIFO. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -44,7 +44,7 @@ export async function* packedEntries(
       yield { name, type: 'directory', size: 0, mode: DIRECTORY_MODE, modifiedMs, content: () => each() };
     } else {
       const opened = await openFile(directory, path);
-      if (opened === 'unreadable') leftOut.push({ path, reason: 'unreadable' });
+      if (opened === 'unreadable') leftOut.push({ path: textOf(path), reason: UNREADABLE });
       if (typeof opened === 'string') continue;
       await using file = opened;
       const stats = await file.stat();

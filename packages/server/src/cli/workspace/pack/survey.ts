@@ -6,7 +6,7 @@ import type { Stats } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { DEPTH_MAX, leadsOut, PATH_BYTES_MAX } from '../../../setup/archives/entry-rules.ts';
 import { CommandError } from '../../command-error.ts';
-import type { LeftOut, Reason } from './left-out.ts';
+import type { NotTaken } from '../not-taken.ts';
 import { projectFiles } from './project-files.ts';
 import { bytesOf, inside, joined, type RawPath, textOf, toRaw } from './raw-path.ts';
 import { EVERYTHING, type Walked, walkFiles } from './walk-files.ts';
@@ -21,8 +21,11 @@ export interface Survey {
   readonly directory: string;
   readonly entries: readonly Surveyed[];
   readonly bytes: number;
-  readonly leftOut: LeftOut[];
+  /** Nothing is left out without a word, except by a rule of the user. */
+  readonly leftOut: NotTaken[];
 }
+
+export const UNREADABLE = 'not readable';
 
 export interface SurveyOptions {
   /** The repository, too. */
@@ -46,7 +49,7 @@ export async function survey(directory: string, { withGit }: SurveyOptions): Pro
 
 class Surveyor {
   readonly entries: Surveyed[] = [];
-  readonly leftOut: LeftOut[] = [];
+  readonly leftOut: NotTaken[] = [];
   readonly #directory: string;
   /** Whether it is a directory itself, and not a link to one. */
   readonly #directories = new Map<RawPath, boolean>();
@@ -59,11 +62,12 @@ class Surveyor {
     // Git lists a file also if a directory above it has become a link, and leads elsewhere.
     const stats = (await this.#isReal(path)) ? await look(inside(this.#directory, path)) : 'gone';
     if (stats === 'gone') return;
-    if (kind === 'unreadable' || stats === 'unreadable') this.#omit(path, 'unreadable');
-    else if (path.split('/').length > DEPTH_MAX || path.length > PATH_BYTES_MAX) this.#omit(path, 'too_deep');
+    if (kind === 'unreadable' || stats === 'unreadable') this.#omit(path, UNREADABLE);
+    else if (path.split('/').length > DEPTH_MAX || path.length > PATH_BYTES_MAX)
+      this.#omit(path, 'too long or too deep a path');
     else if (stats.isFile()) this.entries.push({ path, type: 'file', size: stats.size });
     else if (stats.isSymbolicLink()) await this.#addLink(path, stats);
-    else if (!stats.isDirectory()) this.#omit(path, 'special');
+    else if (!stats.isDirectory()) this.#omit(path, 'neither a file nor a link');
     else if (kind === 'empty') this.entries.push({ path, type: 'directory', modifiedMs: stats.mtimeMs });
     else await this.#addRepository(path);
   }
@@ -72,7 +76,7 @@ class Surveyor {
     const place = inside(this.#directory, path);
     const target = await readlink(place, { encoding: 'buffer' }).catch(() => undefined);
     if (target === undefined) return;
-    if (leadsOut(path, toRaw(target))) this.#omit(path, 'leads_out');
+    if (leadsOut(path, toRaw(target))) this.#omit(path, 'a link that leads out of the directory');
     else this.entries.push({ path, type: 'symlink', target, modifiedMs });
   }
 
@@ -80,7 +84,7 @@ class Surveyor {
   async #addRepository(path: RawPath): Promise<void> {
     const nested = textOf(path);
     // Programs take only text as arguments.
-    if (toRaw(Buffer.from(nested)) !== path) return this.#omit(path, 'unreadable');
+    if (toRaw(Buffer.from(nested)) !== path) return this.#omit(path, UNREADABLE);
     for await (const { path: below, kind } of projectFiles(`${this.#directory}/${nested}`)) {
       if (kind !== 'empty') await this.add({ path: joined(path, below), kind });
     }
@@ -99,8 +103,8 @@ class Surveyor {
     return isDirectory;
   }
 
-  #omit(path: RawPath, reason: Reason): void {
-    this.leftOut.push({ path, reason });
+  #omit(path: RawPath, reason: string): void {
+    this.leftOut.push({ path: textOf(path), reason });
   }
 }
 

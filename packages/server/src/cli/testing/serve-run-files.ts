@@ -1,0 +1,86 @@
+/**
+ * A server with one run, whose files are two directories of this machine: as it began, and now. It answers as
+ * PROTOCOL.md says, as far as `talaria apply` asks: the run, what changed, and single files as archives.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { basename, dirname, join } from 'node:path';
+import type { ChangedFile } from '@talaria/client';
+import { json, serve, type TestServer } from '../../../../client/src/testing/test-server.ts';
+
+export const RUN_ID = 'run_0193c7e8a1b20193c7e8a1b20193c7e8';
+
+export interface RunDirectories {
+  start: string;
+  now: string;
+  status?: string;
+  /** In place of what changed. */
+  data?: Partial<ChangedFile>[];
+  truncated?: boolean;
+}
+
+export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
+  return serve((response, { url }) => {
+    const { pathname, searchParams } = new URL(url, 'http://server');
+    const path = searchParams.get('path') ?? '';
+    const route = pathname.replace(`/v1/runs/${RUN_ID}`, '');
+    if (route === '') json(response, 200, { run_id: RUN_ID, status: run.status ?? 'completed' });
+    else if (route === '/artifacts/archive') {
+      sendArchive(response, searchParams.get('at') === '0' ? run.start : run.now, path);
+    } else if (route !== '/diff') refuse(response, 404, 'not_found');
+    else if (searchParams.get('format') === 'patch') response.end(patchOf(run, path));
+    else {
+      const data = run.data ?? changesOf(run);
+      json(response, 200, { object: 'list', data, ...(run.truncated ? { truncated: true } : {}) });
+    }
+  });
+}
+
+function sendArchive(response: ServerResponse, directory: string, path: string): void {
+  const found = treeOf(directory).get(path);
+  if (found === undefined) refuse(response, 404, 'artifact_not_found');
+  else if (found.startsWith('link')) refuse(response, 400, 'invalid_path');
+  else {
+    const place = join(directory, path);
+    const words = ['-C', dirname(place), '-c', '--', `./${basename(place)}`];
+    response.end(execFileSync('tar', words, { maxBuffer: 1e9 }));
+  }
+}
+
+function refuse(response: ServerResponse, status: number, code: string): void {
+  json(response, status, { error: { message: `Refused: ${code}`, code } });
+}
+
+function changesOf({ start, now }: RunDirectories): ChangedFile[] {
+  const [before, after] = [treeOf(start), treeOf(now)];
+  return [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((path): ChangedFile[] => {
+    const [was, is] = [before.get(path), after.get(path)];
+    if (was === is) return [];
+    const status = was === undefined ? 'added' : is === undefined ? 'deleted' : 'modified';
+    return [{ path, status, additions: 1, deletions: 1, binary: false }];
+  });
+}
+
+/** Everything but directories, by path: what it is, and what is in it. */
+export function treeOf(directory: string): Map<string, string> {
+  const paths = readdirSync(directory, { recursive: true }) as string[];
+  return new Map(
+    paths.sort().flatMap((path) => {
+      const place = join(directory, path);
+      const stats = lstatSync(place);
+      if (stats.isDirectory()) return [];
+      if (stats.isSymbolicLink()) return [[path, `link ${readlinkSync(place)}`]];
+      const digest = createHash('sha256').update(readFileSync(place)).digest('hex').slice(0, 8);
+      return [[path, `${(stats.mode & 0o100) === 0 ? 'file' : 'program'} ${digest}`]];
+    }),
+  );
+}
+
+/** In git's form, which has the modes of links. */
+function patchOf({ start, now }: RunDirectories, path: string): string {
+  const side = (directory: string): string =>
+    treeOf(directory).has(path) ? join(directory, path) : '/dev/null';
+  return spawnSync('git', ['diff', '--no-index', side(start), side(now)], { encoding: 'utf8' }).stdout;
+}

@@ -1,0 +1,133 @@
+/**
+ * `talaria apply`: takes what a run changed into a directory of this machine. Everything is fetched and compared first;
+ * then all changes are made, or none.
+ */
+import { realpath, stat } from 'node:fs/promises';
+import { type ChangedFile, isTerminalStatus, type Talaria } from '@talaria/client';
+import { connect } from '../../client/connect.ts';
+import { findRun } from '../../client/find-run.ts';
+import { CommandError } from '../../command-error.ts';
+import type { Arguments } from '../../commands.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import { isFileError } from '../../file-error.ts';
+import { Interrupted, interruptible } from '../../interruptible.ts';
+import { LiveScreen } from '../../screen/live-screen.ts';
+import { ProgressBar } from '../../screen/progress-bar.ts';
+import type { Terminal } from '../../terminal.ts';
+import { safeJson } from '../../text/safe-text.ts';
+import { shownPath } from '../../text/shown-path.ts';
+import { orUnsupported } from '../diff/unsupported.ts';
+import type { NotTaken } from '../not-taken.ts';
+import { type Applied, appliedJson, printApplied } from './applied.ts';
+import { carryOut } from './carry-out.ts';
+import { LocalFiles } from './local-files.ts';
+import { pathProblem } from './path-problem.ts';
+import { makePlan, type Plan } from './plan.ts';
+import { RunFiles } from './run-files.ts';
+import { Staging } from './staging.ts';
+
+export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promise<number> {
+  const { dir: directory = '.', 'dry-run': isDry, 'keep-mine': keepsMine } = args;
+  const local = new LocalFiles(await existingDirectory(directory));
+  const client = connect(args, terminal);
+  const runId = await findRun(client, args.run);
+  const { status } = await client.runs.get(runId);
+  if (!isTerminalStatus(status)) terminal.err('The run has not ended; this is what it has changed so far');
+  const { files, leftOut } = await changedFiles(client, runId);
+  try {
+    await using resources = new AsyncDisposableStack();
+    const staging = isDry ? undefined : resources.use(await Staging.open(local.root));
+    const mayContinue = ({ conflicts }: Plan): boolean => conflicts.length === 0 || keepsMine;
+    const plan = await interruptible(async (signal) => {
+      const made = await planned(files, { client, runId, local, staging, signal }, terminal);
+      // From here on Ctrl-C waits: all changes, or none.
+      signal.throwIfAborted();
+      if (staging !== undefined && mayContinue(made)) await carryOut(made.changes, local);
+      return made;
+    });
+    const isRefused = !mayContinue(plan);
+    const applied: Applied = {
+      runId,
+      directory,
+      isDry,
+      isRefused,
+      plan: { ...plan, leftOut: [...leftOut, ...plan.leftOut] },
+    };
+    if (args.json) terminal.out(safeJson(appliedJson(applied), 2));
+    else printApplied(applied, terminal);
+    return isRefused ? exitCodes.conflicts : exitCodes.ok;
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+/** Whoever names a link to a directory means that directory. */
+async function existingDirectory(directory: string): Promise<string> {
+  const found = await stat(directory).catch(() => undefined);
+  if (found?.isDirectory()) return realpath(directory);
+  throw new CommandError(`${shownPath(directory)} is not a directory`);
+}
+
+const WHY_LEFT_OUT = {
+  git: 'in .git, which is never written',
+  unnamed: 'a name that is not UTF-8',
+} as const;
+
+async function changedFiles(
+  client: Talaria,
+  runId: string,
+): Promise<{ files: ChangedFile[]; leftOut: NotTaken[] }> {
+  const { data, truncated } = await client.runs.diff(runId).catch((error: unknown) => {
+    throw orUnsupported(error);
+  });
+  if (truncated === true) {
+    throw new CommandError('The run changed more files than the server lists; take them with talaria cp');
+  }
+  const files: ChangedFile[] = [];
+  const leftOut: NotTaken[] = [];
+  for (const file of data) {
+    const { path } = file;
+    const problem = pathProblem(path);
+    if (problem === 'outside') {
+      throw new CommandError(`The server names a path outside of the workspace: ${shownPath(path)}`);
+    }
+    if (problem === undefined) files.push(file);
+    else leftOut.push({ path, reason: WHY_LEFT_OUT[problem] });
+  }
+  return { files, leftOut };
+}
+
+interface Means {
+  readonly client: Talaria;
+  readonly runId: string;
+  readonly local: LocalFiles;
+  readonly staging: Staging | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function planned(
+  files: readonly ChangedFile[],
+  { client, runId, local, staging, signal }: Means,
+  { stderr }: Terminal,
+): Promise<Plan> {
+  const bar = new ProgressBar('files', files.length, 0, String);
+  using screen = stderr.canRedraw ? new LiveScreen(stderr) : undefined;
+  screen?.setFooter((columns) => [bar.row(columns, stderr.style)]);
+  return makePlan(files, {
+    local,
+    run: new RunFiles(client, runId, signal),
+    copyFor: () => staging?.next(),
+    onPlanned: () => bar.add(1),
+  });
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof Interrupted) {
+    return new CommandError('Interrupted; nothing was applied', exitCodes.interrupted);
+  }
+  if (!isFileError(error)) return error;
+  const { path = 'A file', code } = error;
+  return new CommandError(
+    `${shownPath(path)} cannot be read or written: ${code}; the same command takes what is missing`,
+  );
+}

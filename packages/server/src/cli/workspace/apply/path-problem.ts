@@ -1,0 +1,28 @@
+/**
+ * What keeps a path of a run from being taken over. A command made up the path, so it is checked before anything is done
+ * with it:
+ *
+ * - `outside`: it is absolute, or has `..` in it. No server sends that; everything else it says is not believed either.
+ * - `git`: it is in a `.git`, also in spellings that some file systems take for it. Whoever can write there can make git
+ *   run programs.
+ * - `unnamed`: its name is not UTF-8, and the server shows it with U+FFFD. It cannot be asked for.
+ */
+export type PathProblem = 'outside' | 'git' | 'unnamed';
+
+export function pathProblem(path: string): PathProblem | undefined {
+  const names = path.split('/');
+  if (names.some((name) => name === '' || name === '.' || name === '..') || path.includes('\0')) {
+    return 'outside';
+  }
+  if (names.some(isGit)) return 'git';
+  return path.includes('\ufffd') ? 'unnamed' : undefined;
+}
+
+/** HFS+ drops characters that are invisible, NTFS dots and blanks at the end, and both do not mind the case. */
+function isGit(name: string): boolean {
+  const plain = name
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replace(/[. ]+$/, '')
+    .toLowerCase();
+  return plain === '.git' || plain === 'git~1';
+}

@@ -1,0 +1,48 @@
+/** `talaria apply` that is killed between any two of its changes: every file is whole, and a second one completes it. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { RUN_ID, serveRunFiles, treeOf } from '../../packages/server/src/cli/testing/serve-run-files.ts';
+import { talaria } from './talaria.ts';
+
+const BEGIN =
+  'mkdir -p d/e; echo x > d/e/x; echo y > d/y; echo f > f; echo a > a; echo tool > tool; ln -s a link';
+const WORK =
+  'rm -r d f; echo file > d; mkdir f; echo g > f/g; echo changed > a; ln -sf f/g link; echo new > new; chmod +x tool';
+/** Removed: d/e/x, d/y, f. Written: a, d, f/g, link, new. */
+const CHANGES = 8;
+
+test('any two of its changes may be the last one and the first one of the next', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'talaria-apply-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const [start, now] = [join(root, 'start'), join(root, 'now')];
+  for (const [directory, script] of [
+    [start, BEGIN],
+    [now, `${BEGIN}; ${WORK}`],
+  ] as const) {
+    mkdirSync(directory);
+    execFileSync('bash', ['-ec', script], { cwd: directory });
+  }
+  const { url } = await serveRunFiles({ start, now });
+  for (let change = 1; change <= CHANGES; change++) {
+    const ours = join(root, `ours-${change}`);
+    cpSync(start, ours, { recursive: true, verbatimSymlinks: true });
+    const env = { TALARIA_FAILPOINTS: `apply.after-change@${change}` };
+    const argv = ['apply', RUN_ID, '--dir', ours];
+    expect(await talaria(url, argv, { env })).toMatchObject({ code: null, stdout: '' });
+    const left = treeOf(ours);
+    const [before, after] = [treeOf(start), treeOf(now)];
+    for (const [path, entry] of left) {
+      if (path.startsWith('.talaria-apply-')) continue;
+      expect([before.get(path), after.get(path)]).toContain(entry);
+    }
+    expect(await talaria(url, argv)).toMatchObject({ code: 0, stderr: '' });
+    expect(treeOf(ours)).toEqual(after);
+    expect(readdirSync(ours).sort()).toEqual(readdirSync(now).sort());
+  }
+  const env = { TALARIA_FAILPOINTS: `apply.after-change@${CHANGES + 1}` };
+  cpSync(start, join(root, 'last'), { recursive: true, verbatimSymlinks: true });
+  expect((await talaria(url, ['apply', RUN_ID, '--dir', join(root, 'last')], { env })).code).toBe(0);
+});
