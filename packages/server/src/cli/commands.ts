@@ -395,6 +395,24 @@ export const commands = {
       { line: 'talaria apply run_0193c7e8a1b2', about: 'take it into this directory' },
     ],
   }),
+  cp: defineCommand({
+    name: 'cp',
+    about: 'copy files and directories from or to the workspace of a run',
+    details:
+      'One side is a path of this machine, the other <run>:<path>. Nothing is replaced without --force. A directory from ' +
+      'a run arrives as a whole, without its links and without .git. Of a directory from here, the files go one after ' +
+      'the other, without what .gitignore names, without .git and without links.',
+    positionals: [
+      { name: 'from', about: 'what to copy: a path, or <run>:<path>', completes: 'file' },
+      { name: 'to', about: 'where to; into a directory that exists, under its own name', completes: 'file' },
+    ],
+    options: { force: { type: 'flag', short: 'f', about: 'replace what is there' }, json, server },
+    examples: [
+      { line: 'talaria cp run_0193c7e8a1b2:out/report.pdf .', about: 'to ./report.pdf' },
+      { line: 'talaria cp run_0193c7e8a1b2:. result', about: 'the whole workspace' },
+      { line: 'talaria cp data.csv run_0193c7e8a1b2:data/', about: 'also while the run works' },
+    ],
+  }),
   artifactsLs: defineCommand({
     name: 'artifacts ls',
     aliases: ['list'],

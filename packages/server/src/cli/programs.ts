@@ -22,6 +22,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   steer: async () => (await import('./runs/steer.ts')).steer,
   diff: async () => (await import('./workspace/diff/diff.ts')).showDiff,
   apply: async () => (await import('./workspace/apply/apply.ts')).apply,
+  cp: async () => (await import('./workspace/cp/cp.ts')).copy,
   artifactsLs: async () => (await import('./artifacts/ls.ts')).listArtifacts,
   artifactsCat: async () => (await import('./artifacts/cat.ts')).printArtifact,
   artifactsGet: async () => (await import('./artifacts/get.ts')).getArtifact,

@@ -36,7 +36,7 @@ export async function openSource(client: Talaria, wanted: Wanted, signal: AbortS
 }
 
 /** Undefined for a directory, which can be listed but not read. */
-async function openFile(
+export async function openFile(
   client: Talaria,
   runId: string,
   path: string,

@@ -21,7 +21,7 @@ import type { NotTaken } from '../not-taken.ts';
 import { type Applied, appliedJson, printApplied } from './applied.ts';
 import { carryOut } from './carry-out.ts';
 import { LocalFiles } from './local-files.ts';
-import { pathProblem } from './path-problem.ts';
+import { pathProblem, WHY_LEFT_OUT } from './path-problem.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { RunFiles } from './run-files.ts';
 import { Staging } from './staging.ts';
@@ -67,11 +67,6 @@ async function existingDirectory(directory: string): Promise<string> {
   if (found?.isDirectory()) return realpath(directory);
   throw new CommandError(`${shownPath(directory)} is not a directory`);
 }
-
-const WHY_LEFT_OUT = {
-  git: 'in .git, which is never written',
-  unnamed: 'a name that is not UTF-8',
-} as const;
 
 async function changedFiles(
   client: Talaria,

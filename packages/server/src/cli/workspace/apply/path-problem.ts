@@ -9,6 +9,12 @@
  */
 export type PathProblem = 'outside' | 'git' | 'unnamed';
 
+/** For people. */
+export const WHY_LEFT_OUT = {
+  git: 'in .git, which is never written',
+  unnamed: 'a name that is not UTF-8',
+} as const;
+
 export function pathProblem(path: string): PathProblem | undefined {
   const names = path.split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..') || path.includes('\0')) {

@@ -4,14 +4,13 @@
  * A file is read as an archive of its own, which says whether it can be executed. Archives leave links out; where a link
  * leads is in the patch of its path.
  */
-import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
 import { APIError, type Talaria } from '@talaria/client';
-import { type ArchivedEntry, ArchiveError } from '../../../setup/archives/archive-entry.ts';
+import { ArchiveError } from '../../../setup/archives/archive-entry.ts';
 import { readTar } from '../../../setup/archives/read-tar.ts';
 import { CommandError } from '../../command-error.ts';
 import { shownPath } from '../../text/shown-path.ts';
 import { type Entry, NONE } from './entry.ts';
+import { fileFrom } from './file-from.ts';
 import { linksInPatch } from './links-in-patch.ts';
 
 /** The first event of a run comes before its first tool call. */
@@ -19,8 +18,6 @@ const START_SEQ = 0;
 
 /** A restarted server is back by then. */
 const MAX_RETRIES = 5;
-
-const EXECUTABLE = 0o100;
 
 export class RunFiles {
   readonly #client: Talaria;
@@ -74,14 +71,4 @@ async function entryIn(body: ReadableStream<Uint8Array>, copy: string | undefine
     if (entry.type === 'symlink') found = { type: 'symlink', target: String(entry.target) };
   }
   return found;
-}
-
-async function fileFrom(entry: ArchivedEntry, copy: string | undefined): Promise<Entry> {
-  await using file = copy === undefined ? undefined : await open(copy, 'wx');
-  const hash = createHash('sha256');
-  for await (const bytes of entry.content()) {
-    hash.update(bytes);
-    await file?.writeFile(bytes);
-  }
-  return { type: 'file', sha256: hash.digest('hex'), executable: (entry.mode & EXECUTABLE) !== 0 };
 }
