@@ -94,7 +94,7 @@ export class Runs {
   }
 
   /** Starts a run. Sends an idempotency key, so a retry never starts a second run. */
-  create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
+  async create(params: CreateRunParams, options: RequestOptions = {}): Promise<RunCreated> {
     return this.#start('/v1/runs', toBody(params), options);
   }
 

@@ -13,6 +13,8 @@ const NOT_MOVED: Readonly<Record<string, string>> = {
   leftovers: 'lists what is still to be deleted, which is not moved either',
   servers: 'are the servers that work on this database',
   workspaces: 'says which server has which files; each server adds its own at its start',
+  workspace_snapshots: 'are what earlier versions kept instead of checkpoints',
+  workspace_snapshot_chunks: 'are what those consist of',
   blobs: 'are the bytes that references name; a move copies them by themselves',
   blob_chunks: 'are what the blobs consist of',
   change_marks: 'are given by the store itself; no cursor of a feed continues in another store',

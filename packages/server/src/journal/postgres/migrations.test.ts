@@ -98,6 +98,8 @@ it('keeps grants and answers of a version that could not list them', async () =>
   await query(
     url,
     `DROP TABLE run_heads;
+     DROP INDEX records_checkpoints;
+     ALTER TABLE sessions DROP COLUMN files;
      DROP TABLE blobs, blob_chunks, blob_refs, files, file_totals;
      DROP TRIGGER runs_changed ON runs;
      DROP FUNCTION mark_changed_run;

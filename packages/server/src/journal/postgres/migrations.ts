@@ -424,12 +424,11 @@ const MIGRATIONS: readonly string[] = [
     bytes bigint NOT NULL
   );
   `,
-  // 12: checkpoints instead of snapshots of workspaces; the files that the next run of a session begins with
+  // 12: the checkpoints of a run without its other records; the files that the next run of a session begins with. The snapshots
+  // of workspaces that checkpoints replace stay for servers of an earlier version that are still running.
   `
   CREATE INDEX records_checkpoints ON records (run, pos) WHERE event = 'workspace.checkpointed';
   ALTER TABLE sessions ADD COLUMN files text;
-  DROP TABLE workspace_snapshots;
-  DROP TABLE workspace_snapshot_chunks;
   `,
   // 13: what lists show of evicted runs
   `

@@ -337,10 +337,14 @@ async function knowPeers(journal: PostgresJournal): Promise<void> {
 }
 
 async function keepCheckpoints(journal: PostgresJournal): Promise<void> {
-  const held = await claim(journal, await create(journal));
-  await journal.append(held, [checkpointed(checkpointOf(1))], {
-    blobs: [await journal.blobs.write(Readable.from([Buffer.alloc(9)]))],
-  });
+  const [sessionId, into] = [createRunId(), createRunId()];
+  const held = await claim(journal, await create(journal, { sessionId }));
+  const blob = await journal.blobs.write(Readable.from([Buffer.alloc(9)]));
+  const checkpoint = checkpointOf(1, blob.blobId);
+  await journal.append(held, [checkpointed(checkpoint)], { blobs: [blob] });
+  const files = { run_id: held.runId, checkpoint };
+  await journal.append(held, [completed()], { sessionFiles: { files, blobIds: [blob.blobId] } });
+  await journal.sessions.fork({ owner: OWNER, from: sessionId, into });
   await journal.readCheckpoints(held.runId);
   await journal.positionOf(held.runId, 3);
   await journal.lastSeqAt(held.runId, 3);
