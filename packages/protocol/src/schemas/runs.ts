@@ -377,6 +377,7 @@ export const WorkspaceRequestSchema = Type.Object(
       ),
     ),
     directory: Type.Optional(Type.String({ description: "The name of one of the operator's directories" })),
+    fresh: Type.Optional(Type.Boolean({ description: 'Begin without the files of the session' })),
   },
   { additionalProperties: false },
 );
