@@ -25,6 +25,7 @@ describeInBrowser('the key', () => {
     const another = await context.newPage();
     await another.goto(`${dash.server.url}/ui/`);
     await another.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    expect(await page.evaluate('Object.values(localStorage)')).toEqual([dash.key]);
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -67,7 +68,41 @@ describeInBrowser('other servers', () => {
     await page.getByRole('dialog').getByLabel('Prompt').fill('Hello, older server');
     await page.getByRole('button', { name: 'Start the run' }).click();
     await page.waitForURL(/\/ui\/runs\/run_/);
+    await page.locator('.row.text', { hasText: 'Hello, older server' }).waitFor();
+    await page.getByText('The run is done.').waitFor();
+    // It has no files to attach, and does not say so.
+    expect(await page.getByRole('button', { name: 'Attach files' }).count()).toBe(0);
     expect(plain.lastRun).toBeDefined();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('several can be listed, kept in this browser, and switched to; each asks for its own key', async () => {
+    await using other = await startDashboardServer();
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui());
+    const settings = page.getByRole('button', { name: 'Settings' });
+    const add = async (address: string) => {
+      await page.getByLabel('Address of another server').fill(address);
+      await page.getByRole('button', { name: 'Add' }).click();
+    };
+    await settings.click();
+    for (const wrong of ['javascript:alert(1)', dash.server.url]) {
+      await add(wrong);
+      await page.getByText('This is not the address of another server.').waitFor();
+    }
+    await add(other.server.url);
+    const link = page.getByRole('link', { name: new URL(other.server.url).host });
+    await link.waitFor();
+    await page.reload();
+    await settings.click();
+    await link.click();
+    await page.waitForURL(`${other.server.url}/ui/`);
+    await page.getByLabel('API key').waitFor();
+    await page.goBack();
+    await settings.click();
+    await page.getByRole('button', { name: `Remove ${new URL(other.server.url).host}` }).click();
+    await link.waitFor({ state: 'detached' });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -114,6 +149,12 @@ describeInBrowser('a proxy', () => {
     await page.getByRole('link', { name: 'Server', exact: true }).click();
     await page.getByRole('cell', { name: 'store' }).waitFor();
     expect(page.url()).toBe(`${proxy.url}/ui/server`);
+    await page.locator('.connection.good').waitFor();
+    // The page of one question is another file.
+    await page.goto(`${proxy.url}/ui/approve/run_${'0'.repeat(32)}/apr_1`);
+    await page.getByText('This run is gone').waitFor();
+    await page.getByRole('link', { name: 'All runs' }).click();
+    await page.getByRole('link', { name: 'Hello through the proxy' }).waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -79,6 +79,22 @@ describeInBrowser('every page', () => {
     await context.close();
   });
 
+  test('so is a card in each of its states: always with its scope, and a refusal with its reason', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui());
+    const card = page.getByRole('article');
+    const once = card.getByRole('button', { name: 'Once' });
+    await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+    await card.getByRole('button', { name: 'Always…' }).click();
+    await card.getByText(/no run of this API key is asked again/).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await card.getByRole('button', { name: 'Back' }).click();
+    await card.getByRole('button', { name: 'Deny and say why' }).click();
+    await card.getByLabel('What should the agent know?').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await context.close();
+  });
+
   test('so are the sign-in and the dialogs, which the keyboard opens', async () => {
     const { page, context } = await browser.open();
     await page.goto(`${dash.server.url}/ui/`);
@@ -96,6 +112,16 @@ describeInBrowser('every page', () => {
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
+    await page.getByRole('checkbox').first().check();
+    await page.getByRole('button', { name: 'Stop it…' }).click();
+    await page.getByRole('dialog').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    await page.getByRole('button', { name: 'New job' }).click();
+    await page.getByRole('dialog').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Settings' }).click();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Dark').check();

@@ -80,7 +80,10 @@ describeInBrowser('the home page', () => {
     await page.goto(dash.ui());
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     expect(page.url()).toBe(`${dash.server.url}/ui/`);
-    expect(await page.evaluate('Object.values({ ...sessionStorage, ...localStorage })')).toEqual([dash.key]);
+    expect(await page.evaluate('[Object.values(sessionStorage), localStorage.length]')).toEqual([
+      [dash.key],
+      0,
+    ]);
     const { run_id } = await dash.client.runs.create({ input: 'Say hello' });
     const row = page.locator(`[data-run="${run_id}"]`);
     await row.getByText('done').waitFor();
@@ -89,7 +92,7 @@ describeInBrowser('the home page', () => {
     await context.close();
   });
 
-  test('filters live in the address, and a list that is empty says why', async () => {
+  test('filters live in the address, a search finds words, and a list that is empty says why', async () => {
     const { page, context } = await browser.open();
     await page.goto(dash.ui('?status=failed'));
     await page.getByText('No run matches these filters.').waitFor();
@@ -98,6 +101,9 @@ describeInBrowser('the home page', () => {
     await page.getByRole('searchbox').fill('nothing like it');
     await page.getByText('No run matches these filters.').waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toBe('nothing like it');
+    await page.getByRole('searchbox').fill('HELLO say');
+    await page.getByRole('link', { name: 'Say hello', exact: true }).waitFor();
+    expect(await page.locator('[data-run]').count()).toBe(1);
     await context.close();
   });
 
@@ -148,6 +154,102 @@ describeInBrowser('approvals', () => {
     const { data } = await dash.client.approvals.list({ status: 'answered' });
     expect(data.filter(({ run }) => run.run_id === run_id)).toHaveLength(1);
     expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('two tabs that answer at the same moment: one answer counts, and both show that one', async () => {
+    const { context, page: first, problems } = await browser.open();
+    const second = await context.newPage();
+    for (const page of [first, second]) await page.goto(dash.ui());
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf both') });
+    const cards = [first, second].map((page) => page.locator('article.approval', { hasText: 'rm -rf both' }));
+    const buttons = cards.map((card, tab) =>
+      card.getByRole('button', { name: ['Once', 'Deny'][tab]!, exact: true }),
+    );
+    for (const button of buttons) await expect.poll(() => button.getAttribute('aria-disabled')).toBe(null);
+    // Pressed in the page itself: each has sent its answer before the other can hear of it.
+    await Promise.all(
+      buttons.map((button) =>
+        button.evaluate((element) => (element as unknown as { click(): void }).click()),
+      ),
+    );
+    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+    const { data } = await dash.client.approvals.list({ status: 'answered' });
+    const answers = data.filter(({ run }) => run.run_id === run_id);
+    expect(answers).toHaveLength(1);
+    const word = answers[0]!.choice === 'once' ? 'Allowed once, by' : 'Denied, by';
+    for (const card of cards) await card.getByText(word).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('the keys o, s, a and d answer the card that has the focus, and no other', async () => {
+    const { context, page, problems } = await browser.open();
+    await page.goto(dash.ui());
+    const ask = async (command: string, session_id: string) => {
+      const { run_id } = await dash.client.runs.create({ input: gated(command), session_id });
+      const card = page.locator('article.open', { hasText: command });
+      const once = card.getByRole('button', { name: 'Once' });
+      await once.waitFor();
+      await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+      return { run_id, card };
+    };
+    const choiceOf = async (run_id: string) => {
+      expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+      const { data } = await dash.client.approvals.list({ status: 'answered' });
+      return data.find(({ run }) => run.run_id === run_id)?.choice;
+    };
+    const bystander = await ask('rm -rf bystander', 'bystander');
+    for (const [key, choice] of [
+      ['o', 'once'],
+      ['d', 'deny'],
+      ['s', 'session'],
+      ['a', 'always'],
+    ] as const) {
+      const { run_id, card } = await ask(`rm -rf by-${choice}`, `keys ${choice}`);
+      // Where nothing has the focus, the keys do nothing.
+      await page.evaluate('document.activeElement?.blur()');
+      await page.keyboard.press(key);
+      expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
+      await card.focus();
+      if (choice === 'always') {
+        await page.keyboard.press(key);
+        await card.getByText(/no run of this API key is asked again/).waitFor();
+        expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
+      }
+      // A settled card that leaves moves the others, and then a press does nothing for a moment.
+      await waitFor('the answer', async () => {
+        await page.keyboard.press(key);
+        return (await dash.client.runs.get(run_id)).status !== 'waiting_for_approval';
+      });
+      expect(await choiceOf(run_id)).toBe(choice);
+    }
+    expect((await dash.client.runs.get(bystander.run_id)).status).toBe('waiting_for_approval');
+    await dash.client.runs.stop(bystander.run_id);
+    for await (const { id } of dash.client.grants.list()) await dash.client.grants.revoke(id);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('a question whose list fails to load is asked for again, and the page says that it does not know', async () => {
+    const { context, page } = await browser.open();
+    let broken = true;
+    await page.route(/\/v1\/approvals\?/, (route) =>
+      broken ? route.fulfill({ status: 500, json: { error: { message: 'Busy.' } } }) : route.continue(),
+    );
+    await page.goto(dash.ui());
+    await page.getByText('It is not known yet what waits for you: Busy.').waitFor();
+    broken = false;
+    await page.locator('.connection.good').waitFor();
+    // Also later, when the feed tells of a question.
+    broken = true;
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf unseen') });
+    await page.locator(`[data-run="${run_id}"]`).getByText('needs approval').waitFor();
+    await page.getByText('reconnecting…').waitFor();
+    broken = false;
+    await page.getByRole('article').getByText('rm -rf unseen', { exact: true }).waitFor();
+    await page.locator('.connection.good').waitFor();
+    await dash.client.runs.stop(run_id);
     await context.close();
   });
 
@@ -210,6 +312,10 @@ describeInBrowser('approvals', () => {
     const { run_id } = await dash.client.runs.create({ input: gated('rm -rf out') });
     const once = page.getByRole('button', { name: 'Once' });
     await once.waitFor();
+    const press = 'document.querySelector("article button.primary").click()';
+    await page.evaluate(press);
+    expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
+    await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
     // A press that was on its way to another place.
     const dead = await page.evaluate(`(() => {
       const button = document.querySelector('article button.primary');

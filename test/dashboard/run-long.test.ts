@@ -10,14 +10,17 @@ import { type DashboardServer, startDashboardServer } from './support/dashboard-
 import { writeLongRun } from './support/long-run.ts';
 
 const EVENTS = 10_000;
+const MANY_EVENTS = 100_000;
 const NODES_MAX = 2_500;
 
 const browser = browserOfFile();
 const dataDir = mkdtempSync(join(tmpdir(), 'talaria-long-run-'));
 let dash: DashboardServer;
 let runId: string;
+let longestId: string;
 beforeAll(async () => {
   runId = await writeLongRun(dataDir, EVENTS);
+  longestId = await writeLongRun(dataDir, MANY_EVENTS);
   dash = await startDashboardServer({ dataDir, env: { API_SERVER_KEY: '' } });
 });
 afterAll(async () => {
@@ -64,6 +67,21 @@ describeInBrowser(`a run of ${EVENTS} events`, () => {
     await page.keyboard.press(',');
     await page.locator('.row.target[data-seq="4000"]').getByText('Step 101').waitFor();
     expect(new URL(page.url()).searchParams.get('event')).toBe('4000');
+    await context.close();
+  });
+});
+
+describeInBrowser(`a run of ${MANY_EVENTS} events`, () => {
+  test('is all there, from the first word to the last, with as few nodes', async () => {
+    const { page, context } = await browser.open();
+    await page.goto(dash.ui(`runs/${longestId}`));
+    await page.getByText('The run is done.').waitFor();
+    expect(await nodes(page)).toBeLessThan(NODES_MAX);
+    await page.getByText('all events read').waitFor();
+    expect(await nodes(page)).toBeLessThan(NODES_MAX);
+    await transcript(page).evaluate((list) => list.scrollTo(0, 0));
+    await page.getByText('word 0 word 1').waitFor();
+    expect(await nodes(page)).toBeLessThan(NODES_MAX);
     await context.close();
   });
 });

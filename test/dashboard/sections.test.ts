@@ -225,6 +225,92 @@ describeInBrowser('the sections', () => {
     await context.close();
   });
 
+  test('chats: files go with a message, and return with it if it cannot be sent', async () => {
+    await dash.client.runs.run({ input: 'Before the files', session_id: 'with files' });
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui('chats/with%20files'));
+    await page.getByText('You said: Before the files').waitFor();
+    const file = (name: string, text: string) => ({
+      name,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(text),
+    });
+    const attached = page.getByRole('list', { name: 'Attached files' });
+    const attach = page.getByRole('button', { name: 'Attach files' });
+    await attach.waitFor();
+    const choosing = page.waitForEvent('filechooser');
+    await attach.click();
+    await (await choosing).setFiles([file('data <b>.csv', 'a,b'), file('other.txt', 'no')]);
+    await attached.getByRole('button', { name: 'Remove other.txt' }).click();
+    expect(await attached.getByRole('listitem').allInnerTexts()).toEqual([
+      expect.stringContaining('data <b>.csv'),
+    ]);
+
+    let refused = true;
+    await page.route('**/v1/runs', (route) => {
+      if (!refused || route.request().method() !== 'POST') return route.continue();
+      return route.fulfill({ status: 422, json: { error: { message: 'Not today.' } } });
+    });
+    const failsOnce = { error: { status: 400, message: 'not yet' }, times: 1, text: 'I have read it.' };
+    const input = `Read it\n${script([failsOnce])}`;
+    const message = page.getByLabel('Message');
+    await message.fill(input);
+    await message.press('Enter');
+    await page.getByText('Not today.').waitFor();
+    await attached.getByText('data <b>.csv').waitFor();
+    refused = false;
+    await message.press('Enter');
+    await attached.waitFor({ state: 'detached' });
+    // It fails, and is sent again, with its file.
+    const lost = page.locator('.turns li', { hasText: 'provider_bad_request: not yet' });
+    await lost.getByRole('button', { name: /^Retry/ }).click();
+    await page.locator('.turns .text', { hasText: 'I have read it.' }).waitFor();
+
+    const { data } = await dash.client.runs.list({ session_id: 'with files', limit: 2 });
+    for (const { run_id } of data) {
+      const response = await dash.client.runs.artifacts.read(run_id, 'data <b>.csv');
+      expect(await response.text()).toBe('a,b');
+    }
+    const told = JSON.stringify(dash.model.requests.at(-1)?.body.messages);
+    expect(told).toContain('data <b>.csv');
+    expect(told).toContain('Before the files');
+    // The runs keep them; nothing stays among the uploads.
+    await expect.poll(async () => (await dash.client.files.list()).data).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  test('a list that cannot be loaded is a failure with a way to try again, never an empty list', async () => {
+    const { page, context, problems } = await browser.open();
+    await page.goto(dash.ui());
+    await page.locator('.connection.good').waitFor();
+    let broken = true;
+    await page.route(
+      /\/(v1\/(runs|approvals|grants)|api\/(sessions|jobs)|health\/detailed)(\?|$)/,
+      (route) => {
+        if (!broken) return route.continue();
+        return route.fulfill({ status: 500, json: { error: { message: 'The disk is full.' } } });
+      },
+    );
+    for (const path of ['', 'chats', 'jobs', 'rules', 'server']) {
+      broken = true;
+      await page.goto(`${dash.server.url}/ui/${path}`);
+      const failure = page
+        .locator('main')
+        .getByRole('alert')
+        .filter({ hasText: 'The disk is full.' })
+        .first();
+      await failure.waitFor();
+      expect(await page.locator('table tbody tr').count(), path).toBe(0);
+      expect(await page.getByText(/There is no|No run matches|Nothing/).count(), path).toBe(0);
+      broken = false;
+      for (const button of await page.getByRole('button', { name: 'Try again' }).all()) await button.click();
+      await failure.waitFor({ state: 'detached' });
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   test('server: its parts, its queue and what its runs used', async () => {
     const { page, context, problems } = await browser.open();
     await page.goto(dash.ui('server'));

@@ -1,39 +1,59 @@
 /**
  * Starts runs, also once more with the prompt of another, in its session if it had one. The head of a run has only the
- * beginning of a long prompt. All of it is in the transcript of the session, as the message that begins like it, unless the run
- * failed; then only the page that sent it has it. A fork is more than its prompt, so it is forked again, from before its first
- * step.
+ * beginning of a long prompt and no files. All of it is in the transcript of the session, as the message that begins like
+ * it, unless the run failed; then only the page that sent it has it. A fork is more than its prompt, so it is forked again, from
+ * before its first step.
  */
 import type { Run, Talaria } from '@talaria/client';
 
 /** How much of the prompt the head has. */
 const HEAD_CHARACTERS = 500;
 
-/** The long prompts that this page has sent, by run. Somebody may come back to one of the last. */
-const sent = new Map<string, string>();
+export interface Prompt {
+  text: string;
+  /** They are in the workspace of the run, and the model is told. */
+  files?: readonly File[];
+}
+
+/** What this page has sent and a head does not have, by run. Somebody may come back to one of the last. */
+const sent = new Map<string, Prompt>();
 const SENT_KEPT = 50;
 
-/** Creates a run whose prompt can be sent again. Resolves with its id. */
-export async function startRun(client: Talaria, input: string, sessionId?: string): Promise<string> {
-  const session = sessionId === undefined ? {} : { session_id: sessionId };
-  const { run_id } = await client.runs.create({ input, ...session });
-  if (input.length < HEAD_CHARACTERS) return run_id;
-  sent.set(run_id, input);
+/** The id of the new run, whose prompt can be sent again. */
+export async function startRun(client: Talaria, prompt: Prompt, sessionId?: string): Promise<string> {
+  const { text, files = [] } = prompt;
+  const fileIds = await Promise.all(files.map(async (file) => (await client.files.create({ file })).id));
+  try {
+    const session = sessionId === undefined ? {} : { session_id: sessionId };
+    const { run_id } = await client.runs.create({ input: toInput(text, fileIds), ...session });
+    if (text.length >= HEAD_CHARACTERS || files.length > 0) remember(run_id, prompt);
+    return run_id;
+  } finally {
+    // The run has its own hold on them: nobody would find them among the uploads.
+    for (const id of fileIds) client.files.delete(id).catch(() => {});
+  }
+}
+
+function toInput(text: string, fileIds: readonly string[]) {
+  if (fileIds.length === 0) return text;
+  const files = fileIds.map((file_id) => ({ type: 'input_file', file_id }));
+  return [{ role: 'user', content: [{ type: 'input_text', text }, ...files] }];
+}
+
+function remember(runId: string, prompt: Prompt): void {
+  sent.set(runId, prompt);
   if (sent.size > SENT_KEPT) sent.delete(sent.keys().next().value!);
-  return run_id;
 }
 
 /** The id of the new run. */
 export async function retryRun(client: Talaria, run: Run): Promise<string> {
   if (run.forked_from !== undefined) return (await client.runs.fork(run.run_id, { at: 0 })).run_id;
   const sessionId = run.session_id === run.run_id ? undefined : run.session_id;
-  return startRun(client, await wholeInput(client, run), sessionId);
+  return startRun(client, sent.get(run.run_id) ?? { text: await wholeInput(client, run) }, sessionId);
 }
 
 async function wholeInput(client: Talaria, { run_id, session_id, input = '' }: Run): Promise<string> {
   if (input.length < HEAD_CHARACTERS) return input;
-  const known = sent.get(run_id);
-  if (known !== undefined) return known;
   const { data } = await client.sessions.messages(session_id ?? run_id);
   const beginning = input.slice(0, HEAD_CHARACTERS - 1);
   const message = data.findLast(

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { client, noteFailure } from '../api/session.ts';
 import { startRun } from '../api/start-run.ts';
+import { Attachments } from '../ui/attachments.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { hide } from './overlays.ts';
@@ -10,6 +11,7 @@ import { navigate } from './router.ts';
 export function NewRun() {
   const input = useSignal('');
   const session = useSignal('');
+  const files = useSignal<readonly File[]>([]);
   const error = useSignal<unknown>(undefined);
   const busy = useSignal(false);
   const start = async (event: Event) => {
@@ -18,7 +20,11 @@ export function NewRun() {
     busy.value = true;
     error.value = undefined;
     try {
-      const runId = await startRun(client.peek(), input.value, session.value.trim() || undefined);
+      const runId = await startRun(
+        client.peek(),
+        { text: input.value, files: files.value },
+        session.value.trim() || undefined,
+      );
       hide();
       navigate(`runs/${runId}`);
     } catch (failure) {
@@ -56,9 +62,12 @@ export function NewRun() {
           />
         </label>
         {error.value !== undefined && <Problem error={error.value} />}
-        <button type="submit" class="primary" disabled={busy.value}>
-          Start the run
-        </button>
+        <div class="in-line">
+          <button type="submit" class="primary" disabled={busy.value}>
+            Start the run
+          </button>
+          <Attachments files={files} />
+        </div>
       </form>
     </Dialog>
   );

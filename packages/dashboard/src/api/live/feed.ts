@@ -52,6 +52,8 @@ class FeedTab {
   readonly #onMissing: () => void;
   readonly #channel: BroadcastChannel;
   #cursor: string | undefined;
+  /** How the feed is, as whoever reads it tells. */
+  #told: Connection = 'connecting';
   #leads = false;
   #asking: Promise<void> | undefined;
 
@@ -126,6 +128,7 @@ class FeedTab {
         if (concernsQuestions(told.run)) this.#askLater();
         return;
       case 'connection':
+        this.#told = told.connection;
         connection.value = told.connection;
         return;
       case 'list':
@@ -149,12 +152,21 @@ class FeedTab {
     this.#hear(told);
   }
 
-  /** Insists: what a page shows first must not depend on one answer. */
-  async #list(): Promise<void> {
-    while (!this.#signal.aborted) {
+  #list(): Promise<void> {
+    return this.#insist(async () => {
+      await readRuns(this.#client, this.#signal);
+      await readQuestions(this.#client, this.#signal);
+    });
+  }
+
+  /** What a page shows must not depend on one answer: a question that is missing is one that nobody answers. */
+  async #insist(read: () => Promise<void>): Promise<void> {
+    for (let failed = false; !this.#signal.aborted; failed = true) {
       try {
-        await readRuns(this.#client, this.#signal);
-        await readQuestions(this.#client, this.#signal);
+        await read();
+        if (!failed) return;
+        trouble.value = undefined;
+        connection.value = this.#told;
         return;
       } catch (error) {
         if (this.#signal.aborted) return;
@@ -173,7 +185,7 @@ class FeedTab {
       await pause(GATHER_MS, this.#signal);
       await untilVisible(this.#signal);
       this.#asking = undefined;
-      if (!this.#signal.aborted) await readQuestions(this.#client, this.#signal).catch(noteFailure);
+      await this.#insist(() => readQuestions(this.#client, this.#signal));
     })();
   }
 }

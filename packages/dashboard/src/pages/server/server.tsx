@@ -6,6 +6,7 @@ import { useResource } from '../../api/resource.ts';
 import { bytes, count, duration, money } from '../../ui/format.ts';
 import { Loading } from '../../ui/loading.tsx';
 import { Bars } from './bars.tsx';
+import { type PeerServer, Peers } from './peers.tsx';
 import { type Day, startOfDay, usageByDay } from './usage-by-day.ts';
 import '../../ui/table.css';
 import './server.css';
@@ -24,7 +25,11 @@ interface Extras {
   memory?: { rss_bytes: number };
 }
 
-type Check = HealthDetailed['readiness']['checks'][string] & { slots?: Record<string, number> };
+type Check = HealthDetailed['readiness']['checks'][string] & {
+  slots?: Record<string, number>;
+  /** The servers that share the store. */
+  servers?: readonly PeerServer[];
+};
 
 export function ServerPage() {
   const health = useResource((client, signal) => client.health.detailed({ signal }), []);
@@ -109,6 +114,7 @@ function Health({ health }: { health: HealthDetailed & Extras }) {
           ))}
         </tbody>
       </table>
+      <Peers servers={checks.flatMap(([, check]) => check.servers ?? [])} />
     </>
   );
 }
