@@ -36,6 +36,7 @@ import { describeCompletions } from './completions.ts';
 import { describeContext } from './context.ts';
 import { describeCreateRun } from './create-run.ts';
 import { describeCursors } from './cursors.ts';
+import { describeDiff } from './diff.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeEncodedBodies } from './encoded-bodies.ts';
 import { describeEventStream, describeKeepalive } from './event-stream.ts';
@@ -96,7 +97,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Forking', [describeFork]],
     ['Listing runs', [describeList]],
     ['The feed of runs', [describeFeed]],
-    ['Artifacts', [describeArtifacts, describeArtifactWrites, describeWorkspace]],
+    ['Artifacts', [describeArtifacts, describeArtifactWrites, describeWorkspace, describeDiff]],
     ['Files', [describeFiles]],
     ['Chat completions', [describeChat, describeCompletions, ...when(key, describeChatSessions)]],
     ['Responses', [describeResponses, ...when(key, describeResponseSessions)]],

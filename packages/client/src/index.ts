@@ -7,6 +7,7 @@ export {
   type Artifact,
   type ArtifactList,
   type Capabilities,
+  type ChangedFile,
   type ChatApprovalRequest,
   type ChatCompletion,
   type ChatCompletionChunk,
@@ -36,6 +37,7 @@ export {
   type RunCall,
   type RunChanged,
   type RunCreated,
+  type RunDiff,
   type RunEvent,
   type RunFailureCode,
   type RunList,
@@ -74,7 +76,7 @@ export type { ApprovalFilter } from './resources/approvals.ts';
 export type { ArchiveQuery, ArtifactListQuery, ArtifactReadOptions } from './resources/artifacts.ts';
 export type { ChatOptions, ChatParams, ChatStream } from './resources/chat.ts';
 export type { CompletionParams, CompletionStream, EmbeddingParams } from './resources/completions.ts';
-export type { ChangedFile, DiffQuery, RunDiff } from './resources/diff.ts';
+export type { DiffQuery } from './resources/diff.ts';
 export type { FileFilter, FileReadOptions, UploadFileParams } from './resources/files.ts';
 export type { CreateJobParams, PauseJobParams, UpdateJobParams } from './resources/jobs.ts';
 export type { ResponseParams, ResponseStream } from './resources/responses.ts';

@@ -10,6 +10,7 @@ import {
   type Run,
   type RunApprovalResponse,
   type RunCreated,
+  type RunDiff,
   type RunList,
   type RunStatus,
   type RunSteer,
@@ -36,7 +37,7 @@ import { toJsonSchema } from '../tools/schema.ts';
 import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
 import { RunArtifacts } from './artifacts.ts';
 import { Calls } from './calls.ts';
-import { type DiffQuery, getDiff, getPatch, type RunDiff } from './diff.ts';
+import { type DiffQuery, getDiff, getPatch } from './diff.ts';
 
 export interface RunFilter extends PageQuery {
   /** One status or several. */
@@ -164,13 +165,13 @@ export class Runs {
     return this.#transport.json<RunToolOutputs>(call, options);
   }
 
-  /** Which files of the workspace changed; by default from the start of the run to now. */
-  diff(runId: string, query: DiffQuery = {}, options: RequestOptions = {}): Promise<RunDiff> {
+  /** Which files of the workspace changed; by default from the start of the run to its last checkpoint. */
+  diff(runId: string, query: DiffQuery = {}, options?: RequestOptions): Promise<RunDiff> {
     return getDiff(this.#transport, runId, query, options);
   }
 
-  /** The same as a unified diff. The body streams. */
-  diffPatch(runId: string, query: DiffQuery = {}, options: RequestOptions = {}): Promise<Response> {
+  /** The same as a unified diff, which `git apply` takes. The body streams. */
+  patch(runId: string, query: DiffQuery = {}, options: RequestOptions = {}): Promise<Response> {
     return getPatch(this.#transport, runId, query, options);
   }
 

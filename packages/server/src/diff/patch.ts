@@ -23,16 +23,16 @@ interface Section extends FileChange {
   renamedFrom?: string | undefined;
 }
 
-export async function* patchBetween(
+/** Throws `artifact_not_found` at once if there is nothing to compare; the rest is done while it is read. */
+export function patchBetween(
   checkpoints: ComparedCheckpoints,
   { within, signal }: DiffOptions,
 ): AsyncGenerator<Buffer, void> {
   const sections = sectionsOf(changedFiles(checkpoints, within));
   const options = { maxSteps: stepsFor(sections.length), patch: true };
-  const texts = mapAhead(sections, AT_ONCE, async (section) =>
+  return mapAhead(sections, AT_ONCE, async (section) =>
     sectionText(section, await difference(checkpoints, section, options, signal)),
   );
-  for await (const text of texts) yield text;
 }
 
 function sectionsOf(changes: readonly FileChange[]): Section[] {

@@ -18,6 +18,7 @@ import { installArtifactRoutes } from './routes/artifacts.ts';
 import { installChatRoutes } from './routes/chat.ts';
 import { installCompletionRoutes } from './routes/completions.ts';
 import { installConversationRoutes } from './routes/conversations.ts';
+import { installDiffRoutes } from './routes/diff.ts';
 import { installDiscoveryRoutes } from './routes/discovery.ts';
 import { type EmbeddingsOptions, installEmbeddingRoutes } from './routes/embeddings.ts';
 import { installEventRoutes } from './routes/events.ts';
@@ -114,6 +115,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
       return 'writer' in found ? here(found.writer) : forwardArtifacts!(request, reply, found.place);
     },
   });
+  installDiffRoutes(app, engine);
   installSessionRoutes(app, engine.sessions);
   installSessionChatRoutes(app, { engine, inline, modelName, keyConfigured });
   installJobRoutes(app, jobs);

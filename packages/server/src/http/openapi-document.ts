@@ -533,6 +533,24 @@ const OPERATIONS: Record<string, Operation> = {
     contentType: ['application/gzip', 'application/x-tar', 'application/zip'],
     errors: [400, 401, 404, 409],
   },
+  'GET /v1/runs/{run_id}/diff': {
+    tag: 'runs',
+    summary: "What changed in a run's files between two events",
+    description:
+      'A list of files, or with `format=patch` a unified diff that `git apply` takes. If `from` is later than `to`, it is the reverse.',
+    query: {
+      from: Type.Integer({
+        minimum: -1,
+        description: 'The seq of an event; by default the start of the run',
+      }),
+      to: Type.Integer({ minimum: -1, description: 'The seq of an event; by default the last checkpoint' }),
+      path: Type.String({ description: 'Only this file, or what is in this directory' }),
+      format: Type.Literal('patch'),
+    },
+    answer: schemas.RunDiffSchema,
+    contentType: ['application/json', 'text/x-diff'],
+    errors: [400, 401, 404, 409],
+  },
   'GET /api/sessions': {
     tag: 'sessions',
     summary: 'List sessions, most recently used first',
@@ -723,10 +741,12 @@ function describe(path: string, operation: Operation): object {
     optionalBody = false,
   } = operation;
   const types = [...[contentType].flat(), ...(streams ? ['text/event-stream'] : [])];
-  const content = types.map((type) => [
-    type,
-    { schema: type === 'text/event-stream' ? StreamedEvent : answer },
-  ]);
+  const schemaOf = (type: string): TSchema => {
+    if (type === 'text/event-stream') return StreamedEvent;
+    // What is not JSON, where JSON is the other choice, is plain bytes.
+    return types.includes('application/json') && type !== 'application/json' ? Type.String() : answer;
+  };
+  const content = types.map((type) => [type, { schema: schemaOf(type) }]);
   const { bodyType = 'application/json' } = operation;
   return {
     tags: [tag],

@@ -138,7 +138,8 @@ function existing(workspace: WorkspaceReader | undefined): WorkspaceReader {
   throw new TalariaError('artifact_not_found', { message: 'The run has no files yet', param: 'path' });
 }
 
-async function withCodes<T>(work: () => Promise<T>): Promise<T> {
+/** The codes of the sandbox for paths are those of the API. */
+export async function withCodes<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -55,7 +55,7 @@ export class RunFiles {
 
   async #link(path: string, at: number | undefined): Promise<Entry> {
     const options = { signal: this.#signal, maxRetries: MAX_RETRIES };
-    const response = await this.#client.runs.diffPatch(this.#runId, { path }, options);
+    const response = await this.#client.runs.patch(this.#runId, { path }, options);
     const links = linksInPatch(await response.text());
     const target = at === undefined ? links.now : links.before;
     if (target !== undefined) return { type: 'symlink', target };

@@ -4,25 +4,28 @@ import type { Style } from '../../style.ts';
 import { shownPath } from '../../text/shown-path.ts';
 import { changeMark } from '../change-mark.ts';
 
-export function statLines({ data, truncated }: RunDiff, style: Style): string[] {
+export function statLines({ data, truncated }: Pick<RunDiff, 'data' | 'truncated'>, style: Style): string[] {
   if (data.length === 0) return ['No file changed'];
   const width = Math.max(...data.map((file) => linesOf(file).length));
   const lines = data.map((file) => {
     const mark = changeMark(file.status, style);
     return `${mark} ${linesOf(file).padEnd(width)}  ${shownPath(file.path)}`;
   });
-  return [...lines, total(data, truncated === true)];
+  return [...lines, total(data, truncated)];
 }
 
-function linesOf({ additions = 0, deletions = 0, binary }: ChangedFile): string {
-  if (binary) return 'binary';
+function linesOf(file: ChangedFile): string {
+  // Why it was not compared matters more than that it was not.
+  if (file.reason !== undefined) return file.reason.replaceAll('_', ' ');
+  if (file.binary) return 'binary';
+  const [additions, deletions] = [file.additions ?? 0, file.deletions ?? 0];
   const parts = [additions > 0 ? `+${additions}` : '', deletions > 0 ? `-${deletions}` : ''];
   return parts.filter((part) => part !== '').join(' ');
 }
 
 function total(files: readonly ChangedFile[], isCut: boolean): string {
   const sum = (name: 'additions' | 'deletions') =>
-    files.reduce((lines, { [name]: more = 0 }) => lines + more, 0);
+    files.reduce((lines, { [name]: more }) => lines + (more ?? 0), 0);
   const count = `${files.length} ${files.length === 1 ? 'file' : 'files'}`;
   return `${isCut ? 'More than ' : ''}${count} changed, +${sum('additions')} -${sum('deletions')}`;
 }

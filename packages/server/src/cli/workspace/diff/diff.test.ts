@@ -27,23 +27,25 @@ describe('the list', () => {
       change('old', { status: 'deleted', deletions: 40 }),
       change('logo.png', { binary: true }),
       change('run.sh'),
+      change('huge.log', { additions: null, deletions: null, binary: true, reason: 'too_large' }),
       change('later', { status: 'renamed' as never }),
     ];
-    expect(statLines({ object: 'list', data }, createStyle(false))).toEqual([
-      'M +12 -3  src/a.ts',
-      'A +1      new␊line␛',
-      'D -40     old',
-      'M binary  logo.png',
-      'M         run.sh',
-      '?         later',
-      '6 files changed, +13 -43',
+    expect(statLines({ data, truncated: false }, createStyle(false))).toEqual([
+      'M +12 -3     src/a.ts',
+      'A +1         new␊line␛',
+      'D -40        old',
+      'M binary     logo.png',
+      'M            run.sh',
+      'M too large  huge.log',
+      '?            later',
+      '7 files changed, +13 -43',
     ]);
   });
 
   it('says that nothing changed, and that there is more', () => {
     const style = createStyle(false);
-    expect(statLines({ object: 'list', data: [] }, style)).toEqual(['No file changed']);
-    const cut = statLines({ object: 'list', data: [change('a')], truncated: true }, style);
+    expect(statLines({ data: [], truncated: false }, style)).toEqual(['No file changed']);
+    const cut = statLines({ data: [change('a')], truncated: true }, style);
     expect(cut.at(-1)).toBe('More than 1 file changed, +0 -0');
   });
 });

@@ -22,7 +22,7 @@ export async function showDiff(args: Arguments<'diff'>, terminal: Terminal): Pro
       terminal.out(args.json ? safeJson(diff, 2) : statLines(diff, terminal.stdout.style).join('\n'));
     } else {
       for (const query of queries) {
-        const { body } = await client.runs.diffPatch(runId, query);
+        const { body } = await client.runs.patch(runId, query);
         if (body !== null) await (terminal.stdout.isTerminal ? paint : printBody)(body, terminal);
       }
     }
@@ -38,8 +38,8 @@ async function list(client: Talaria, runId: string, queries: readonly DiffQuery[
   for (const query of queries) diffs.push(await client.runs.diff(runId, query));
   if (diffs.length === 1) return diffs[0]!;
   const files = new Map(diffs.flatMap(({ data }) => data.map((file) => [file.path, file] as const)));
-  const isCut = diffs.some(({ truncated }) => truncated === true);
-  return { object: 'list', data: [...files.values()], ...(isCut ? { truncated: true } : {}) };
+  const truncated = diffs.some((diff) => diff.truncated);
+  return { ...diffs[0]!, data: [...files.values()], truncated };
 }
 
 async function paint(body: ReadableStream<Uint8Array>, { stdout }: Terminal): Promise<void> {
