@@ -149,13 +149,17 @@ it('says once that the files became too large, and when they are kept again', as
   expect(describeFiles(await restored(last))).toBe(describeFiles());
 });
 
-it('names the blobs that its files need, and no others', async () => {
+it('names the blobs that its files need, and no others; none once they are gone', async () => {
   const made = checkpoints();
   sh('echo one > one; echo two > two');
-  const [first] = (await made.make(1, 'worked'))!.blobs;
+  const first = await made.make(1, 'worked');
   sh('echo three > three');
-  const [second] = (await made.make(2, 'worked'))!.blobs;
-  expect((await made.last())!.blobIds.sort()).toEqual([first!.blobId, second!.blobId].sort());
+  const second = await made.make(2, 'worked');
+  const ids = [first, second].map((each) => each!.blobs[0]!.blobId);
+  expect((await made.blobsOf(kept(second)))?.sort()).toEqual(ids.toSorted());
+  expect(await made.blobsOf(kept(first))).toEqual([ids[0]]);
+  await blobs.remove(ids);
+  expect(await checkpoints().blobsOf(kept(first))).toBeUndefined();
 });
 
 it('a file that changes or vanishes while it is read is kept as it was read, or not at all', async () => {

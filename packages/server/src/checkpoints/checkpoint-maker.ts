@@ -6,6 +6,7 @@
  *   is collected.
  * - If the files cannot be kept, because they are too large or something fails, the log says so once, and the run continues.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { packTree, type ToolBackend, type WorkspaceCapture } from '@talaria/sandbox';
 import type { Log } from '../basics/log.ts';
 import { type BlobStore, BlobTooLargeError } from '../blobs/blob-store.ts';
@@ -128,11 +129,19 @@ export class CheckpointMaker {
     }
   }
 
-  /** The last checkpoint and the blobs that it needs. */
-  async last(): Promise<{ checkpoint: Checkpoint; blobIds: string[] } | undefined> {
-    if (this.#last === undefined) return undefined;
-    const { checkpoint } = this.#last;
-    return { checkpoint, blobIds: blobsOf(await this.#lastTree(), checkpoint.parts) };
+  /** The blobs that a checkpoint of the run needs; undefined if it cannot be read. */
+  async blobsOf({ parts }: Checkpoint): Promise<string[] | undefined> {
+    try {
+      const isLast = this.#last !== undefined && isDeepStrictEqual(this.#last.checkpoint.parts, parts);
+      return blobsOf(await (isLast ? this.#lastTree() : readTree(parts, this.#options.blobs)), parts);
+    } catch (error) {
+      if (isStoreError(error)) throw error;
+      this.#options.log.error(
+        { runId: this.#runId, err: error },
+        'a checkpoint of the run could not be read',
+      );
+      return undefined;
+    }
   }
 
   async #make(upto: number, origin: CheckpointOrigin, signal: AbortSignal | undefined) {

@@ -52,8 +52,8 @@ export interface RunWorkspaceFiles {
     origin: CheckpointOrigin,
     signal?: AbortSignal,
   ): Promise<MadeCheckpoint | undefined>;
-  /** The last checkpoint, and the blobs that it needs. */
-  lastCheckpoint(): Promise<{ checkpoint: Checkpoint; blobIds: readonly string[] } | undefined>;
+  /** The blobs that a checkpoint of the run needs; undefined if it cannot be read. */
+  blobsOf(checkpoint: Checkpoint): Promise<readonly string[] | undefined>;
 }
 
 /** What the worker of the run lends. */
@@ -154,18 +154,22 @@ export class FilesOfRun {
     origin: CheckpointOrigin = 'worked',
     signal?: AbortSignal,
   ): Promise<void> {
-    const { lastPos, append } = this.#options;
-    const made = await workspace.checkpoint(lastPos(), origin, signal);
-    if (made === undefined) return;
-    const { record, blobs } = made;
-    await append([{ event: 'workspace.checkpointed', private: record }], { blobs });
-    failpoint('checkpoint.after-record');
+    const made = await workspace.checkpoint(this.#options.lastPos(), origin, signal);
+    if (made !== undefined) await this.#record(made);
   }
 
   /** Before the end: what background processes, clients and calls without an outcome have changed. */
   async keepLast(workspace: RunWorkspaceFiles): Promise<void> {
     const { checkpoint, calls } = this.#progress;
-    if (this.isPrepared && (checkpoint !== undefined || calls.length > 0)) await this.keep(workspace);
+    if (!this.isPrepared || (checkpoint === undefined && calls.length === 0)) return;
+    const made = await workspace.checkpoint(this.#options.lastPos(), 'worked');
+    // No call has ended since the last checkpoint, so the same files need no other record.
+    if (made !== undefined && (made.blobs.length > 0 || isMissed(made.record))) await this.#record(made);
+  }
+
+  async #record({ record, blobs }: MadeCheckpoint): Promise<void> {
+    await this.#options.append([{ event: 'workspace.checkpointed', private: record }], { blobs });
+    failpoint('checkpoint.after-record');
   }
 
   /** What the session keeps of the run that ends; undefined if that has not changed. */
@@ -174,9 +178,9 @@ export class FilesOfRun {
     const { request, checkpoint } = this.#progress;
     const isChanged = checkpoint !== undefined && checkpoint.origin !== 'inherited';
     if (!sharesSessionFiles || request?.session_named !== true || !isChanged) return undefined;
-    const last = await workspace.lastCheckpoint();
-    if (last === undefined) return undefined;
-    return { files: { run_id: claim.runId, checkpoint: last.checkpoint }, blobIds: last.blobIds };
+    // Only of a checkpoint that is on record does the run hold the blobs.
+    const blobIds = await workspace.blobsOf(checkpoint);
+    return blobIds && { files: { run_id: claim.runId, checkpoint }, blobIds };
   }
 
   async #filesOfSession(): Promise<Checkpoint | undefined> {

@@ -259,7 +259,7 @@ async function work(
           prepare: async () => {},
           recover: async () => ({ kind: 'here' }),
           checkpoint: async () => undefined,
-          lastCheckpoint: async () => undefined,
+          blobsOf: async () => undefined,
         },
         close: async () => {},
       }),

@@ -227,7 +227,7 @@ export class Workbench {
           return { kind: lost ? 'lost' : 'here' };
         },
         checkpoint: async (upto, origin, signal) => checkpoints?.make(upto, origin, signal),
-        lastCheckpoint: async () => checkpoints?.last(),
+        blobsOf: async (checkpoint) => checkpoints?.blobsOf(checkpoint),
       },
       // If a slot cannot be released, that is for its backend to handle, and not a failure of the run.
       close: () => {
