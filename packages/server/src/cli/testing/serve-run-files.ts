@@ -1,16 +1,19 @@
 /**
  * A server with one run, whose files are two directories of this machine: as it began, and now. It answers as
- * PROTOCOL.md says, as far as `talaria apply` asks: the run, what changed, and single files as archives.
+ * PROTOCOL.md says, as far as `talaria apply` asks: the run, what changed, and single files as they were.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { ChangedFile } from '@talaria/client';
 import { json, serve, type TestServer } from '../../../../client/src/testing/test-server.ts';
 
 export const RUN_ID = 'run_0193c7e8a1b20193c7e8a1b20193c7e8';
+
+/** What the two sides reflect. */
+const SEQS = { from_seq: -1, to_seq: 7 } as const;
 
 export interface RunDirectories {
   start: string;
@@ -25,27 +28,31 @@ export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
   return serve((response, { url }) => {
     const { pathname, searchParams } = new URL(url, 'http://server');
     const path = searchParams.get('path') ?? '';
+    const sides = new Map([
+      [String(SEQS.from_seq), run.start],
+      [String(SEQS.to_seq), run.now],
+    ]);
     const route = pathname.replace(`/v1/runs/${RUN_ID}`, '');
     if (route === '') json(response, 200, { run_id: RUN_ID, status: run.status ?? 'completed' });
-    else if (route === '/artifacts/archive') {
-      sendArchive(response, searchParams.get('at') === '0' ? run.start : run.now, path);
+    else if (route === '/artifacts/content') {
+      sendFile(response, sides.get(searchParams.get('at') ?? '')!, path);
     } else if (route !== '/diff') refuse(response, 404, 'not_found');
     else if (searchParams.get('format') === 'patch') response.end(patchOf(run, path));
     else {
-      const data = run.data ?? changesOf(run);
-      json(response, 200, { object: 'list', data, ...(run.truncated ? { truncated: true } : {}) });
+      const { data = changesOf(run), truncated = false } = run;
+      json(response, 200, { object: 'list', run_id: RUN_ID, ...SEQS, data, truncated });
     }
   });
 }
 
-function sendArchive(response: ServerResponse, directory: string, path: string): void {
+function sendFile(response: ServerResponse, directory: string, path: string): void {
   const found = treeOf(directory).get(path);
   if (found === undefined) refuse(response, 404, 'artifact_not_found');
   else if (found.startsWith('link')) refuse(response, 400, 'invalid_path');
   else {
-    const place = join(directory, path);
-    const words = ['-C', dirname(place), '-c', '--', `./${basename(place)}`];
-    response.end(execFileSync('tar', words, { maxBuffer: 1e9 }));
+    const bytes = readFileSync(join(directory, path));
+    const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`;
+    response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
   }
 }
 
@@ -59,8 +66,15 @@ function changesOf({ start, now }: RunDirectories): ChangedFile[] {
     const [was, is] = [before.get(path), after.get(path)];
     if (was === is) return [];
     const status = was === undefined ? 'added' : is === undefined ? 'deleted' : 'modified';
-    return [{ path, status, additions: 1, deletions: 1, binary: false }];
+    const [mode, old_mode] = [modeOf(is ?? was!), modeOf(was ?? is!)];
+    const changed = { path, status, additions: 1, deletions: 1, binary: false, mode } as const;
+    return [mode === old_mode ? changed : { ...changed, old_mode }];
   });
+}
+
+function modeOf(entry: string): NonNullable<ChangedFile['mode']> {
+  if (entry.startsWith('link')) return '120000';
+  return entry.startsWith('program') ? '100755' : '100644';
 }
 
 /** Everything but directories, by path: what it is, and what is in it. */

@@ -3,7 +3,7 @@
  * then all changes are made, or none.
  */
 import { realpath, stat } from 'node:fs/promises';
-import { type ChangedFile, isTerminalStatus, type Talaria } from '@talaria/client';
+import { type ChangedFile, isTerminalStatus, type RunDiff, type Talaria } from '@talaria/client';
 import { connect } from '../../client/connect.ts';
 import { findRun } from '../../client/find-run.ts';
 import { CommandError } from '../../command-error.ts';
@@ -33,13 +33,20 @@ export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promi
   const runId = await findRun(client, args.run);
   const { status } = await client.runs.get(runId);
   if (!isTerminalStatus(status)) terminal.err('The run has not ended; this is what it has changed so far');
-  const { files, leftOut } = await changedFiles(client, runId);
+  const { diff, files, leftOut } = await changedFiles(client, runId);
+  if (diff.to_omitted_count !== undefined) {
+    terminal.err(`The server did not keep ${diff.to_omitted_count} paths of the run: they are not compared`);
+  }
   try {
     await using resources = new AsyncDisposableStack();
     const staging = isDry ? undefined : resources.use(await Staging.open(local.root));
     const mayContinue = ({ conflicts }: Plan): boolean => conflicts.length === 0 || keepsMine;
     const plan = await interruptible(async (signal) => {
-      const made = await planned(files, { client, runId, local, staging, signal }, terminal);
+      const made = await planned(
+        files,
+        { run: new RunFiles(client, runId, diff, signal), local, staging },
+        terminal,
+      );
       // From here on Ctrl-C waits: all changes, or none.
       signal.throwIfAborted();
       if (staging !== undefined && mayContinue(made)) await carryOut(made.changes, local);
@@ -71,38 +78,37 @@ async function existingDirectory(directory: string): Promise<string> {
 async function changedFiles(
   client: Talaria,
   runId: string,
-): Promise<{ files: ChangedFile[]; leftOut: NotTaken[] }> {
-  const { data, truncated } = await client.runs.diff(runId).catch((error: unknown) => {
+): Promise<{ diff: RunDiff; files: ChangedFile[]; leftOut: NotTaken[] }> {
+  const diff = await client.runs.diff(runId).catch((error: unknown) => {
     throw orUnsupported(error);
   });
-  if (truncated === true) {
+  if (diff.truncated) {
     throw new CommandError('The run changed more files than the server lists; take them with talaria cp');
   }
   const files: ChangedFile[] = [];
   const leftOut: NotTaken[] = [];
-  for (const file of data) {
+  for (const file of diff.data) {
     const { path } = file;
     const problem = pathProblem(path);
     if (problem === 'outside') {
       throw new CommandError(`The server names a path outside of the workspace: ${shownPath(path)}`);
     }
-    if (problem === undefined) files.push(file);
+    if (file.reason === 'not_kept') leftOut.push({ path, reason: 'not kept by the server' });
+    else if (problem === undefined) files.push(file);
     else leftOut.push({ path, reason: WHY_LEFT_OUT[problem] });
   }
-  return { files, leftOut };
+  return { diff, files, leftOut };
 }
 
-interface Means {
-  readonly client: Talaria;
-  readonly runId: string;
+interface Sides {
+  readonly run: RunFiles;
   readonly local: LocalFiles;
   readonly staging: Staging | undefined;
-  readonly signal: AbortSignal;
 }
 
 async function planned(
   files: readonly ChangedFile[],
-  { client, runId, local, staging, signal }: Means,
+  { run, local, staging }: Sides,
   { stderr }: Terminal,
 ): Promise<Plan> {
   const bar = new ProgressBar('files', files.length, 0, String);
@@ -110,7 +116,7 @@ async function planned(
   screen?.setFooter((columns) => [bar.row(columns, stderr.style)]);
   return makePlan(files, {
     local,
-    run: new RunFiles(client, runId, signal),
+    run,
     copyFor: () => staging?.next(),
     onPlanned: () => bar.add(1),
   });

@@ -37,7 +37,7 @@ export interface Plan {
 
 export interface PlanSources {
   readonly local: LocalFiles;
-  readonly run: Pick<RunFiles, 'atStart' | 'now'>;
+  readonly run: Pick<RunFiles, 'before' | 'after'>;
   /** Where it is put before it is renamed; undefined if it is not wanted. */
   copyFor(path: string): string | undefined;
   onPlanned(): void;
@@ -89,11 +89,12 @@ export async function makePlan(files: readonly ChangedFile[], sources: PlanSourc
   return { changes, conflicts, leftOut, done };
 }
 
-async function lookAt({ path, status }: ChangedFile, { local, run, copyFor }: PlanSources): Promise<Looked> {
+async function lookAt(file: ChangedFile, { local, run, copyFor }: PlanSources): Promise<Looked> {
+  const { path } = file;
   const ours = await local.look(path);
   const copy = copyFor(path);
-  const theirs = status === 'deleted' ? NONE : await run.now(path, copy);
-  const base = status === 'added' ? NONE : await run.atStart(path);
+  const theirs = await run.after(file, copy);
+  const base = await run.before(file);
   return { path, base, ours, theirs, copy };
 }
 

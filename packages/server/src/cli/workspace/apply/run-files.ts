@@ -1,74 +1,77 @@
 /**
- * The files of a run, as it began with them and as they are now.
- *
- * A file is read as an archive of its own, which says whether it can be executed. Archives leave links out; where a link
- * leads is in the patch of its path.
+ * The files that a run has changed, as it began with them and as it left them. Both come from the two checkpoints that the
+ * server compared: what happens to the workspace meanwhile does not matter.
  */
-import { APIError, type Talaria } from '@talaria/client';
-import { ArchiveError } from '../../../setup/archives/archive-entry.ts';
-import { readTar } from '../../../setup/archives/read-tar.ts';
+import type { ChangedFile, RunDiff, Talaria } from '@talaria/client';
 import { CommandError } from '../../command-error.ts';
 import { shownPath } from '../../text/shown-path.ts';
 import { type Entry, NONE } from './entry.ts';
-import { fileFrom } from './file-from.ts';
 import { linksInPatch } from './links-in-patch.ts';
-
-/** The first event of a run comes before its first tool call. */
-const START_SEQ = 0;
+import { writeContent } from './write-content.ts';
 
 /** A restarted server is back by then. */
 const MAX_RETRIES = 5;
 
+/** As git writes modes. */
+const LINK = '120000';
+const PROGRAM = '100755';
+
+type Sides = Pick<RunDiff, 'from_seq' | 'to_seq'>;
+
 export class RunFiles {
   readonly #client: Talaria;
   readonly #runId: string;
+  readonly #sides: Sides;
   readonly #signal: AbortSignal;
 
-  constructor(client: Talaria, runId: string, signal: AbortSignal) {
+  constructor(client: Talaria, runId: string, sides: Sides, signal: AbortSignal) {
     this.#client = client;
     this.#runId = runId;
+    this.#sides = sides;
     this.#signal = signal;
   }
 
-  atStart(path: string): Promise<Entry> {
-    return this.#read(path, START_SEQ, undefined);
+  async before({ path, status, mode, old_mode = mode }: ChangedFile): Promise<Entry> {
+    if (status === 'added') return NONE;
+    if (old_mode === LINK) return this.#link(path, 'before');
+    const response = await this.#open(path, this.#sides.from_seq);
+    await response.body?.cancel();
+    return { type: 'file', sha256: digestOf(response, path), executable: old_mode === PROGRAM };
   }
 
   /** `copy` is where the content of a file goes, if it is wanted. */
-  now(path: string, copy: string | undefined): Promise<Entry> {
-    return this.#read(path, undefined, copy);
-  }
-
-  async #read(path: string, at: number | undefined, copy: string | undefined): Promise<Entry> {
-    const query = { path, format: 'tar', at } as const;
-    const options = { signal: this.#signal, maxRetries: MAX_RETRIES };
-    try {
-      const { body } = await this.#client.runs.artifacts.archive(this.#runId, query, options);
-      return body === null ? NONE : await entryIn(body, copy);
-    } catch (error) {
-      if (error instanceof APIError && error.code === 'artifact_not_found') return NONE;
-      if (error instanceof APIError && error.code === 'invalid_path') return this.#link(path, at);
-      if (!(error instanceof ArchiveError)) throw error;
-      throw new CommandError(`${shownPath(path)} did not arrive as a whole (${error.message}); try again`);
+  async after({ path, status, mode }: ChangedFile, copy: string | undefined): Promise<Entry> {
+    if (status === 'deleted') return NONE;
+    if (mode === LINK) return this.#link(path, 'now');
+    const response = await this.#open(path, this.#sides.to_seq);
+    const sha256 = digestOf(response, path);
+    if (copy === undefined) await response.body?.cancel();
+    else if ((await writeContent(response.body ?? nothing(), copy)) !== sha256) {
+      throw new CommandError(`${shownPath(path)} was damaged on the way; nothing was applied. Try again`);
     }
+    return { type: 'file', sha256, executable: mode === PROGRAM };
   }
 
-  async #link(path: string, at: number | undefined): Promise<Entry> {
+  #open(path: string, at: number): Promise<Response> {
+    const options = { at, signal: this.#signal, maxRetries: MAX_RETRIES };
+    return this.#client.runs.artifacts.read(this.#runId, path, options);
+  }
+
+  /** Links cannot be read, but the patch says where they lead. */
+  async #link(path: string, side: 'before' | 'now'): Promise<Entry> {
+    const { from_seq: from, to_seq: to } = this.#sides;
     const options = { signal: this.#signal, maxRetries: MAX_RETRIES };
-    const response = await this.#client.runs.patch(this.#runId, { path }, options);
-    const links = linksInPatch(await response.text());
-    const target = at === undefined ? links.now : links.before;
+    const response = await this.#client.runs.patch(this.#runId, { from, to, path }, options);
+    const { [side]: target } = linksInPatch(await response.text());
     if (target !== undefined) return { type: 'symlink', target };
-    throw new CommandError(`${shownPath(path)} is neither a file nor a link in the run, and cannot be taken`);
+    throw new CommandError(`The server does not say where the link ${shownPath(path)} leads`);
   }
 }
 
-/** The one file of the archive. */
-async function entryIn(body: ReadableStream<Uint8Array>, copy: string | undefined): Promise<Entry> {
-  let found: Entry = NONE;
-  for await (const entry of readTar(body)) {
-    if (entry.type === 'file') found = await fileFrom(entry, copy);
-    if (entry.type === 'symlink') found = { type: 'symlink', target: String(entry.target) };
-  }
-  return found;
+async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+
+function digestOf({ headers }: Response, path: string): string {
+  const [, sha256] = /^"([0-9a-f]{64})"$/.exec(headers.get('etag') ?? '') ?? [];
+  if (sha256 !== undefined) return sha256;
+  throw new CommandError(`The server sent ${shownPath(path)} without its sha256`);
 }

@@ -16,11 +16,11 @@ import { ProgressBar } from '../../screen/progress-bar.ts';
 import type { Terminal } from '../../terminal.ts';
 import { shownPath } from '../../text/shown-path.ts';
 import { carryOut } from '../apply/carry-out.ts';
-import { fileFrom } from '../apply/file-from.ts';
 import { LocalFiles } from '../apply/local-files.ts';
 import { pathProblem, WHY_LEFT_OUT } from '../apply/path-problem.ts';
 import type { Change } from '../apply/plan.ts';
 import { Staging } from '../apply/staging.ts';
+import { writeContent } from '../apply/write-content.ts';
 import type { NotTaken } from '../not-taken.ts';
 import type { Copied } from './copied.ts';
 import { workspacePath } from './place.ts';
@@ -33,6 +33,8 @@ export interface Download {
   readonly force: boolean;
   readonly signal: AbortSignal;
 }
+
+const EXECUTABLE = 0o100;
 
 /** The bounds of the server hold; there are none here. */
 const NO_LIMITS = { maxEntries: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER };
@@ -113,7 +115,16 @@ async function fetchAll(
       const copy = staging.next();
       const { seen } = ours;
       const isNew = ours.entry.type === 'none';
-      changes.push({ path, action: 'write', entry: await fileFrom(entry, copy), copy, seen, isNew });
+      const executable = (entry.mode & EXECUTABLE) !== 0;
+      const sha256 = await writeContent(entry.content(), copy);
+      changes.push({
+        path,
+        action: 'write',
+        entry: { type: 'file', sha256, executable },
+        copy,
+        seen,
+        isNew,
+      });
       bar.add(entry.size);
       bytes += entry.size;
     }

@@ -9,9 +9,15 @@ export function statLines({ data, truncated }: Pick<RunDiff, 'data' | 'truncated
   const width = Math.max(...data.map((file) => linesOf(file).length));
   const lines = data.map((file) => {
     const mark = changeMark(file.status, style);
-    return `${mark} ${linesOf(file).padEnd(width)}  ${shownPath(file.path)}`;
+    return `${mark} ${linesOf(file).padEnd(width)}  ${shownPath(file.path)}${otherName(file)}`;
   });
   return [...lines, total(data, truncated)];
+}
+
+/** Of a file that was renamed. */
+function otherName({ renamed_from, renamed_to }: ChangedFile): string {
+  if (renamed_from !== undefined) return ` (was ${shownPath(renamed_from)})`;
+  return renamed_to === undefined ? '' : ` (now ${shownPath(renamed_to)})`;
 }
 
 function linesOf(file: ChangedFile): string {

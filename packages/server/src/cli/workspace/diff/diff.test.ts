@@ -26,6 +26,8 @@ describe('the list', () => {
       change('new\nline\x1b', { status: 'added', additions: 1 }),
       change('old', { status: 'deleted', deletions: 40 }),
       change('logo.png', { binary: true }),
+      change('moved', { status: 'added', renamed_from: 'was\nhere' }),
+      change('was\nhere', { status: 'deleted', renamed_to: 'moved' }),
       change('run.sh'),
       change('huge.log', { additions: null, deletions: null, binary: true, reason: 'too_large' }),
       change('later', { status: 'renamed' as never }),
@@ -35,10 +37,12 @@ describe('the list', () => {
       'A +1         new␊line␛',
       'D -40        old',
       'M binary     logo.png',
+      'A            moved (was was␊here)',
+      'D            was␊here (now moved)',
       'M            run.sh',
       'M too large  huge.log',
       '?            later',
-      '7 files changed, +13 -43',
+      '9 files changed, +13 -43',
     ]);
   });
 
