@@ -6,7 +6,8 @@ import { expectError, expectSecurityHeaders } from './checked-api.ts';
 import { apiOf, type GetTarget, MISSING_RUN, terminal } from './target.ts';
 
 const GIVEN = { files: [{ path: 'given', content: 'one\n' }] };
-const SECOND = 'echo two > given; mv first/a moved; mkdir dir; ln -s nowhere dir/link; rm gone; chmod +x tool';
+const SECOND =
+  'echo two > given; mv first/a moved; mkdir dir; ln -s nowhere dir/link; rm gone; chmod +x tool';
 const STEPS = [
   { tools: [terminal('mkdir first; echo a > first/a; echo x > gone; echo y > tool')] },
   { tools: [terminal(SECOND)] },

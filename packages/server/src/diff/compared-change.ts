@@ -6,7 +6,7 @@ import { lineThread } from './line-thread.ts';
 import type { CompareOptions, ThreadResult } from './line-thread-messages.ts';
 
 /** Larger files are not compared line by line. */
-export const MAX_COMPARED_BYTES = 2 * 1024 * 1024;
+const MAX_COMPARED_BYTES = 2 * 1024 * 1024;
 
 /**
  * - `too_large`: a file is over `MAX_COMPARED_BYTES`.

@@ -4,7 +4,7 @@ import type { CheckpointFiles, Checkpoints } from '../checkpoints/checkpoint-tre
 import type { StoredRun } from '../journal/run-state.ts';
 
 /** Stands for the files that a run begins with: they contain the effects of no event. */
-export const BEFORE_ALL_EVENTS = -1;
+const BEFORE_ALL_EVENTS = -1;
 
 export class RunCheckpoints {
   readonly #run: Pick<StoredRun, 'runId' | 'nextSeq'>;
