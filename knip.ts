@@ -9,6 +9,8 @@ const config: KnipConfig = {
         'bench/{run,isolation,nomad-reach,floors/*,processes/*}.ts',
         'docs/{recording/record,screenshots/take,tables/write,tables/backends/record}.ts',
         'examples/*.ts',
+        // A project that is given to an agent.
+        'examples/failing-tests/**/*.js',
         'packaging/{prepack,postpack,prepack-page,postpack-page,prepare}.ts',
         'scripts/{house,*.test}.ts',
         'test/**/*.test.ts',
