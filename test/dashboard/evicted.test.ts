@@ -61,6 +61,9 @@ describeInBrowser('an evicted run', () => {
     await page.getByRole('link', { name: 'What was said in its session' }).click();
     await page.waitForURL(/\/chats\/talk$/);
     await page.locator('.turns .problem', { hasText: 'no such thing' }).waitFor();
+    await page.getByRole('link', { name: 'Its runs' }).click();
+    await page.locator(`[data-run="${run_id}"]`).getByText('evicted').waitFor();
+    expect(await page.locator('[data-run]').count()).toBe(1);
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -107,6 +107,29 @@ describeInBrowser('the home page', () => {
     await context.close();
   });
 
+  test('a search reads on where the newest runs do not match, and says how far it has looked', async () => {
+    const { page, context } = await browser.open();
+    let empty = 3;
+    await page.route(/\/v1\/runs\?.*q=rare/, async (route) => {
+      if (empty > 0) {
+        empty--;
+        return route.fulfill({ json: { object: 'list', data: [], has_more: true, next_cursor: 'further' } });
+      }
+      const response = await route.fetch({ url: `${dash.server.url}/v1/runs?view=head&limit=1` });
+      await route.fulfill({ response });
+    });
+    await page.goto(dash.ui('?q=rare'));
+    await page.locator('[data-run]').waitFor();
+    expect(empty).toBe(0);
+    empty = Number.POSITIVE_INFINITY;
+    await page.reload();
+    await page.getByText('Older ones are not searched yet.').waitFor();
+    empty = 0;
+    await page.getByRole('button', { name: 'Older runs' }).click();
+    await page.locator('[data-run]').waitFor();
+    await context.close();
+  });
+
   test('a failed run says why, and is started once more with the same prompt', async () => {
     const input = `Import the list\n${script([{ error: { status: 400, message: 'No such model' } }])}`;
     const { run_id } = await dash.client.runs.run({ input, session_id: 'again' });

@@ -13,6 +13,11 @@ import { RunsTable } from './runs-table.tsx';
 import { useRuns } from './use-runs.ts';
 import './home.css';
 
+function whyEmpty(filtered: boolean, isMore: boolean): string {
+  if (isMore) return 'No newer run matches these filters. Older ones are not searched yet.';
+  return filtered ? 'No run matches these filters.' : 'There is no run yet.';
+}
+
 export function Home() {
   const filters = filtersOf(place.value);
   const { first, rows: runs, more, moreError } = useRuns(filters);
@@ -46,7 +51,7 @@ export function Home() {
       <Loading of={first}>
         {() =>
           runs.length === 0 ? (
-            <p class="empty">{filtered ? 'No run matches these filters.' : 'There is no run yet.'}</p>
+            <p class="empty">{whyEmpty(filtered, more !== undefined)}</p>
           ) : (
             <RunsTable runs={runs} chosen={chosen.value} onChoose={choose} />
           )

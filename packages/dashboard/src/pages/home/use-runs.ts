@@ -3,7 +3,7 @@
  * makes the first page load again, since only the server knows its place in the list.
  */
 import { useSignal } from '@preact/signals';
-import type { Run } from '@talaria/client';
+import type { Run, RunFilter, Talaria } from '@talaria/client';
 import { useEffect } from 'preact/hooks';
 import { heads, isNewer } from '../../api/live/live.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
@@ -11,6 +11,8 @@ import { client, noteFailure } from '../../api/session.ts';
 import { type Filters, mayMatch, toQuery } from './filters.ts';
 
 const PAGE = 50;
+/** A search looks at a thousand runs in each. */
+const READS_MAX = 20;
 
 /** New runs of a busy server come in bursts; one reload serves all of them. */
 const GATHER_MS = 300;
@@ -26,11 +28,7 @@ export interface RunsTable {
 export function useRuns(filters: Filters): RunsTable {
   const key = JSON.stringify(filters);
   const first = useResource(
-    async (client, signal) => {
-      const query = { ...toQuery(filters, Date.now()), view: 'head', limit: PAGE } as const;
-      const { data, next_cursor } = await client.runs.list(query, { signal });
-      return { data, next: next_cursor };
-    },
+    (client, signal) => readPage(client, toQuery(filters, Date.now()), signal),
     [key],
   );
   const rest = useSignal<{ key: string; data: readonly Run[]; next: string | null } | undefined>(undefined);
@@ -49,9 +47,9 @@ export function useRuns(filters: Filters): RunsTable {
 
   const loadMore = async () => {
     try {
-      const query = { ...toQuery(filters, Date.now()), view: 'head', limit: PAGE } as const;
-      const page = await client.peek().runs.list({ ...query, after: next ?? undefined });
-      rest.value = { key, data: [...(more?.data ?? []), ...page.data], next: page.next_cursor };
+      const query = { ...toQuery(filters, Date.now()), after: next ?? undefined };
+      const page = await readPage(client.peek(), query);
+      rest.value = { key, data: [...(more?.data ?? []), ...page.data], next: page.next };
       moreError.value = undefined;
     } catch (error) {
       noteFailure(error);
@@ -64,6 +62,21 @@ export function useRuns(filters: Filters): RunsTable {
     more: next === null || next === undefined ? undefined : () => void loadMore(),
     moreError: moreError.value,
   };
+}
+
+/** A page of a search may be empty although older runs match: reads on until there is something to show. */
+async function readPage(
+  user: Talaria,
+  query: RunFilter,
+  signal?: AbortSignal,
+): Promise<{ data: Run[]; next: string | null }> {
+  let { after } = query;
+  for (let reads = 1; ; reads++) {
+    const page = await user.runs.list({ ...query, after, view: 'head', limit: PAGE }, { signal });
+    const { data, next_cursor: next } = page;
+    if (data.length > 0 || next === null || reads === READS_MAX) return { data, next };
+    after = next;
+  }
 }
 
 function useReloadForNews(filters: Filters, key: string, first: Resource<{ data: Run[] }>): void {
