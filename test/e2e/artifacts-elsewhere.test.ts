@@ -335,10 +335,11 @@ describe('a server without workspaces', () => {
 describe('a run that changed servers', () => {
   afterEach(endServers);
 
-  test('has the files of the last one, and never continues with older ones', async () => {
+  test('without checkpoints has the files of the last one, and never continues with older ones', async () => {
     const url = await postgres.createDatabase();
     const front = await startServer(url, { TALARIA_ROLE: 'http' });
-    const first = await startServer(url, { TALARIA_ROLE: 'work' });
+    const worker = { TALARIA_ROLE: 'work', TALARIA_CHECKPOINTS: 'false' };
+    const first = await startServer(url, worker);
     const wait = 'touch waiting; while :; do sleep 0.05; done';
     const steps = [
       { tools: [terminal('echo old > of-first')] },
@@ -353,7 +354,7 @@ describe('a run that changed servers', () => {
     expect(await listed(front, runId)).toEqual(['of-first', 'waiting']);
     await first.kill();
 
-    const second = await startServer(url, { TALARIA_ROLE: 'work' });
+    const second = await startServer(url, worker);
     await waitFor('the second to wait', async () => {
       const answer = await artifacts(front, runId);
       return answer.ok && (await listed(front, runId)).join() === 'of-second,waiting';

@@ -177,12 +177,12 @@ describe('two servers, one of which ends,', () => {
     const { frames } = await watched;
     expect(names(frames).filter((name) => name === 'tool.started')).toHaveLength(2);
     expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false }, { error: true }]);
-    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ workspace_lost: true }]);
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ workspace_restored: true }]);
     const scriptId = /SCRIPT id=(\S+)/.exec(input)?.[1];
     const { body } = await model.waitForRequest(
       (request) => request.scriptId === scriptId && request.step === 2,
     );
-    expect(JSON.stringify(body.messages)).toContain('the workspace is empty now');
+    expect(JSON.stringify(body.messages)).toContain('This run continues on another machine.');
     expect(shownText(frames)).toBe('Wait. That was cut off.');
   });
 
