@@ -246,24 +246,6 @@ describe('any run', () => {
       }),
     );
   });
-
-  test('of 100 000 deltas is folded in linear time', () => {
-    const events = (count: number) =>
-      numbered(Array.from({ length: count }, (_, i) => say(i % 20 ? 'word ' : 'end\n\n')));
-    const time = (count: number) => {
-      const given = events(count);
-      const begun = performance.now();
-      const model = new Transcript();
-      for (let from = 0; from < count; from += 500) model.add(given.slice(from, from + 500));
-      expect(model.rows.length).toBeGreaterThan(count / 25);
-      return performance.now() - begun;
-    };
-    time(10_000);
-    const small = Math.min(time(20_000), time(20_000), time(20_000));
-    const large = Math.min(time(100_000), time(100_000), time(100_000));
-    // Five times as much; a quadratic fold would need twenty-five times as long.
-    expect(large).toBeLessThan(Math.max(small, 5) * 15);
-  });
 });
 
 /** Fences are not shown, and lines may be cut elsewhere: compared is what remains. */
