@@ -109,7 +109,11 @@ describe('the command', () => {
       err: '',
     });
     const { out } = await diff(url, '--json', '--from', '2', '--to', '5', 'a b', 'c');
-    expect(JSON.parse(out)).toEqual({ object: 'list', data: [change('a b'), change('both'), change('c')] });
+    expect(JSON.parse(out)).toEqual({
+      object: 'list',
+      data: [change('a b'), change('both'), change('c')],
+      truncated: false,
+    });
     expect(asked.map((each) => each.url.replace(`/v1/runs/${RUN}/diff`, ''))).toEqual([
       '',
       '?from=2&to=5&path=a+b',
