@@ -13,7 +13,7 @@ import { type RunOptions, talaria, talariaTerminal } from './talaria.ts';
 const BEGIN =
   'mkdir -p src old; echo one > src/a; echo x > old/x; ln -s src/a link; echo tool > tool; printf "a\\0b" > bin';
 const WORK =
-  'echo two >> src/a; rm -r old; ln -sf tool link; chmod +x tool; printf "a\\0c" > bin; mkdir new; echo n > new/n';
+  'echo two >> src/a; rm old/x; rmdir old; ln -sf tool link; chmod +x tool; printf "a\\0c" > bin; mkdir new; echo n > new/n';
 
 let server: ServerProcess;
 let directory: string;
@@ -58,7 +58,7 @@ test('a run says at its end what changed and how to take it, and what is taken i
 });
 
 test('git takes the diff of a run without binary files, and a pipe gets its bytes', async () => {
-  await work('echo two >> src/a; rm -r old; echo tab$(printf "\\t") > new');
+  await work('echo two >> src/a; rm old/x; echo tab$(printf "\\t") > new');
   const { stdout } = await cli(['diff', runId]);
   expect(stdout).toMatch(/^diff --git a\/old\/x b\/old\/x\ndeleted file mode 100644\n/);
   execFileSync('git', ['apply', '-'], { cwd: directory, input: stdout });

@@ -18,15 +18,15 @@ import { terminal as bash, ServerWithModel, waitForStatus } from '../e2e/server-
 import { script } from '../support/model-server.ts';
 import { type RunOptions, talaria } from './talaria.ts';
 
-/** A workspace with directories, a program, a link, an empty directory, a repository and bad names. */
+/** A repository, and then directories, a program, a link, an empty directory and a bad name. */
+const GIT = { files: [{ path: 'out/.git/config', content: 'config\n' }] };
 const MAKE = `
-mkdir -p out/deep out/empty out/.git
+mkdir -p out/deep out/empty
 echo report > out/report.txt
 echo x > out/deep/x
 printf '#!/bin/sh\\n' > out/run; chmod 755 out/run
 ln -s report.txt out/link
-echo config > out/.git/config
-touch "$(printf 'out/bad\\377')"`;
+echo b > "$(printf 'out/bad\\377')"`;
 
 let world: ServerWithModel;
 let runId: string;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'talaria-cli-'));
-  runId = await world.api.create(script([{ tools: [bash(MAKE)] }, { text: 'done' }]));
+  runId = await world.api.create(script([{ tools: [bash(MAKE)] }, { text: 'done' }]), { workspace: GIT });
   await waitForStatus(world.api, runId, 'completed');
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
