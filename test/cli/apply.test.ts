@@ -47,7 +47,7 @@ async function work(command = WORK): Promise<string> {
 test('a run says at its end what changed and how to take it, and what is taken is what it left', async () => {
   const said = await work();
   expect(said).toMatch(
-    /\nM binary {2}bin\nM \+1 -1 {3}link\nA \+1 {6}new\/n\nD -1 {6}old\/x\nM \+1 {6}src\/a\nM {10}tool\n6 files changed, \+3 -2\nSee it: talaria diff run_\w+\nTake it: talaria apply run_\w+\n$/,
+    /\nM binary {2}bin\nM \+1 -1 {3}link\nA \+1 {6}new\/n\nD -1 {6}old\/x\nM \+1 {6}src\/a\nM {9}tool\n6 files changed, \+3 -2\nSee it: talaria diff run_\w+\nTake it: talaria apply run_\w+\n$/,
   );
   expect(await cli(['apply', runId])).toMatchObject({ code: 0, stderr: '' });
   const taken = treeOf(directory);
