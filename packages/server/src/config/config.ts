@@ -110,13 +110,7 @@ export function assembleConfig(
   }
   if (keysKnown && !failed.has('directories') && !failed.has('dataDir')) {
     const keys = apiKeys.map(({ name }) => name);
-    const { dataDir, backend } = config;
-    const found = directoryProblems(config.directories, {
-      dataDir,
-      keys,
-      backend,
-      works: config.role !== 'http',
-    });
+    const found = directoryProblems(config.directories, { dataDir: config.dataDir, keys });
     problems.push(...found.map((problem) => `${label('directories')}: ${problem}`));
   }
   if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {

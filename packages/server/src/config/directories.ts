@@ -6,7 +6,7 @@ import { showGiven } from './kinds.ts';
 export interface OperatorDirectory {
   name: string;
   path: string;
-  /** `copy`: each run gets a copy. `mount`: runs work in the directory itself. */
+  /** `copy`: each run gets a copy. `mount`, for runs that work in the directory itself, is refused at start so far. */
   mode: 'copy' | 'mount';
   /** The names of the API keys that may use it; undefined for all. */
   keys: readonly string[] | undefined;
@@ -18,8 +18,7 @@ const FIELDS = ['path', 'mode', 'keys'];
 export function directories(): Kind<readonly OperatorDirectory[]> {
   return {
     name: 'json',
-    allowed:
-      'a JSON object of directories by name, each {"path", "mode": "copy" or "mount", "keys"}; see PROTOCOL.md',
+    allowed: 'a JSON object of directories by name, each {"path", "mode": "copy", "keys"}; see PROTOCOL.md',
     secret: false,
     fromText(text) {
       try {
@@ -40,15 +39,12 @@ export interface DirectoryCircumstances {
   dataDir: string;
   /** The names of the API keys. */
   keys: readonly string[];
-  backend: string;
-  /** Whether runs are worked on here. */
-  works: boolean;
 }
 
 /** What is wrong with directories that are fine by themselves. */
 export function directoryProblems(
   list: readonly OperatorDirectory[],
-  { dataDir, keys, backend, works }: DirectoryCircumstances,
+  { dataDir, keys }: DirectoryCircumstances,
 ): string[] {
   return list.flatMap(({ name, path, mode, keys: allowed = [] }) => {
     const problems: string[] = [];
@@ -58,8 +54,8 @@ export function directoryProblems(
     const missing = allowed.find((key) => !keys.includes(key));
     if (missing !== undefined)
       problems.push(`"${name}" names the API key "${missing}", which does not exist`);
-    if (mode === 'mount' && works && backend !== 'local') {
-      problems.push(`"${name}" has the mode mount, which only the local backend can do; use copy`);
+    if (mode === 'mount') {
+      problems.push(`"${name}" has the mode mount, which this version cannot do yet; use copy`);
     }
     return problems;
   });
