@@ -1,8 +1,15 @@
 /**
- * Prepares forks of runs. A fork is a new run with a copy of what it needs, so that whatever becomes of the other run,
+ * Forks runs. A fork is a new run with a copy of what it needs, so that whatever becomes of the other run,
  * or of its session, does not affect it. The other run is only read.
  */
-import { type Content, type ForkRun, isTerminalEvent, TalariaError } from '@talaria/protocol';
+import {
+  type Content,
+  createRunId,
+  type ForkRun,
+  isTerminalEvent,
+  type RunCreated,
+  TalariaError,
+} from '@talaria/protocol';
 import { beforeFailedAnswer, type ForkPoint, forkPoint } from '../agent/fork-point.ts';
 import type { Progress } from '../agent/progress.ts';
 import type { Checkpoints } from '../checkpoints/checkpoint-tree.ts';
@@ -10,17 +17,23 @@ import { checkpointAt } from '../checkpoints/stored-checkpoints.ts';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
 import { type HeldBlob, runHolder } from '../journal/contents.ts';
 import type { Journal, NewRun } from '../journal/journal.ts';
+import type { Webhook } from '../journal/outbox.ts';
 import type { LogRecord, RunRequest } from '../journal/records.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import type { SessionOfRun } from '../journal/sessions.ts';
 import type { SetupFile, WorkspaceSetup } from '../journal/workspace-setup.ts';
 import type { ResolveRequest } from '../setup/resolve-workspace.ts';
 import { toForkRequest } from './fork-request.ts';
+import { findRun } from './run-access.ts';
+import { type Idempotency, type RunCreation, toKey } from './run-creation.ts';
 import { findContext, lacksContext } from './session-context.ts';
 import { shownInput } from './shown-input.ts';
 
 export interface RunForksOptions {
   journal: Journal;
+  creation: RunCreation;
+  /** The webhook for a run that asks for none. */
+  defaultWebhook(): Webhook | undefined;
   /** How many tokens of earlier messages a run gets, by estimate; 0 means all. */
   contextTokens: number;
   /** Masks a text that is shown. */
@@ -31,7 +44,7 @@ export interface RunForksOptions {
 }
 
 /** What a fork needs beside its id and its owner. */
-export type PreparedFork = Pick<NewRun, 'request' | 'blobs' | 'sessionFork'>;
+type PreparedFork = Pick<NewRun, 'request' | 'blobs' | 'sessionFork'>;
 
 export class RunForks {
   readonly #options: RunForksOptions;
@@ -40,8 +53,41 @@ export class RunForks {
     this.#options = options;
   }
 
+  /**
+   * A new run that continues from an event of this one. The same key returns the same fork even if the
+   * run could no longer be forked like this, because it has gone on since.
+   */
+  async fork(
+    owner: string,
+    sourceId: string,
+    asked: ForkRun,
+    idempotency?: Idempotency,
+    traceparent?: string,
+  ): Promise<RunCreated> {
+    const { journal, creation, defaultWebhook } = this.#options;
+    const source = await findRun(journal, owner, sourceId);
+    const key = idempotency && toKey(idempotency);
+    const runId = createRunId();
+    try {
+      const { request, ...prepared } = await this.#prepare(source, asked);
+      return await creation.accept({
+        ...prepared,
+        runId,
+        owner,
+        sessionId: runId,
+        request: { ...request, ...(traceparent === undefined ? {} : { traceparent }) },
+        idempotency: key,
+        webhook: defaultWebhook(),
+      });
+    } catch (error) {
+      const known = key && (await journal.findKey(owner, key.key));
+      if (known === undefined || known.bodyHash !== key?.bodyHash) throw toForkRefusal(error, source);
+      return { run_id: known.runId, status: known.status, replayed: true };
+    }
+  }
+
   /** Rejects with the reason why the run cannot be forked like this. */
-  async prepare(source: StoredRun, { at, input, instructions }: ForkRun): Promise<PreparedFork> {
+  async #prepare(source: StoredRun, { at, input, instructions }: ForkRun): Promise<PreparedFork> {
     const seq = expectEvent(source, at);
     const log = await this.#options.journal.readLog(source.runId, -1);
     if (log.length === 0) {
@@ -158,4 +204,11 @@ function setupBlobs(runId: string, { files = [], archives = [] }: WorkspaceSetup
 function sessionOf({ runId }: StoredRun, request: RunRequest): SessionOfRun | undefined {
   if (!request.session_named) return undefined;
   return { runId, upTo: request.inherited?.session?.to ?? 0 };
+}
+
+/** The session of the other run was deleted, and with it the conversation before that run. */
+function toForkRefusal(error: unknown, { sessionId }: StoredRun): unknown {
+  if (!(error instanceof TalariaError) || error.code !== 'session_not_found') return error;
+  const message = `What was said before the run is gone: the session '${sessionId}' was deleted`;
+  return new TalariaError('checkpoint_gone', { message });
 }

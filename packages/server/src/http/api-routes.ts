@@ -88,7 +88,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     cors: corsOrigins === '*' || corsOrigins.length > 0,
     embeddings: 'url' in api.embeddings.endpoint,
     slots: api.slots,
-    checkpoints: engine.keepsCheckpoints,
+    checkpoints: engine.workspaces.keepsCheckpoints,
   });
   installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
   installRunRoutes(app, engine);
@@ -99,9 +99,13 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     options: {},
     answer: async ({ request, reply, id }, here) => {
       if (isGiven(request.query, 'at')) {
-        return answerAsOf(await engine.findCheckpoints(request.owner, id), { request, reply }, here);
+        return answerAsOf(
+          await engine.workspaces.findCheckpoints(request.owner, id),
+          { request, reply },
+          here,
+        );
       }
-      const found = await engine.findWorkspace(request.owner, id);
+      const found = await engine.workspaces.find(request.owner, id);
       // Files that are not here are on a peer.
       return 'reader' in found ? here(found.reader) : forwardArtifacts!(request, reply, found.place);
     },
@@ -111,7 +115,7 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     options: {},
     maxBytes: api.maxFileBytes,
     answer: async ({ request, reply, id }, here) => {
-      const found = await engine.findWriter(request.owner, id);
+      const found = await engine.workspaces.findWriter(request.owner, id);
       return 'writer' in found ? here(found.writer) : forwardArtifacts!(request, reply, found.place);
     },
   });

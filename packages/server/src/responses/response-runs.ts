@@ -21,7 +21,8 @@ import { tokensOf } from '../agent/context/cut.ts';
 import { textTokens } from '../agent/context/estimate-tokens.ts';
 import { toMessages } from '../agent/progress.ts';
 import { runOfCallId } from '../engine/call-ids.ts';
-import type { Engine, Idempotency } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Idempotency } from '../engine/run-creation.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ResponseSettings, StoredResponse } from '../journal/responses.ts';
 import type { StoredRun } from '../journal/run-state.ts';
@@ -83,7 +84,7 @@ export class ResponseRuns {
   /** In the state of a new run, or of a run about to be continued. */
   settings(asked: CreateResponse, view: Omit<ResponseView, 'model'>): ResponseSettings {
     const { engine, modelName: model } = this.#options;
-    return responseSettings(asked, { model, ...view }, engine.allowedSettings(asked.settings));
+    return responseSettings(asked, { model, ...view }, engine.submissions.allowedSettings(asked.settings));
   }
 
   async submit(
@@ -144,11 +145,16 @@ export class ResponseRuns {
     if (store) {
       const response = { settings, previous, input, maxStored };
       const submission = { ...run, sessionId: named ?? createId('sess'), response };
-      return engine.submit(owner, submission, idempotency, traceparent);
+      return engine.submissions.submit(owner, submission, idempotency, traceparent);
     }
     // Nothing of it is stored but the run itself, so the run is not in the session that it continues.
     const context = history === undefined ? await this.#contextOf(owner, previous, named) : undefined;
-    return engine.submit(owner, { ...run, sessionId: undefined, context }, idempotency, traceparent);
+    return engine.submissions.submit(
+      owner,
+      { ...run, sessionId: undefined, context },
+      idempotency,
+      traceparent,
+    );
   }
 
   /**

@@ -17,8 +17,9 @@ import type { Check } from '../basics/check.ts';
 import { version } from '../basics/version.ts';
 import { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts';
 import { type Config, configSecrets } from '../config/index.ts';
-import { Engine, type OpenWorkspace, type OpenWriter } from '../engine/engine.ts';
+import { Engine } from '../engine/engine.ts';
 import { QueuePace } from '../engine/pace.ts';
+import type { OpenWorkspace, OpenWriter } from '../engine/workspace-access.ts';
 import { lockFile } from '../files/file-lock.ts';
 import { makeDirectory } from '../files/make-directory.ts';
 import { createHttpServer } from '../http/http-server.ts';
@@ -165,7 +166,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     report,
   });
 
-  const jobs = { store: journal.jobs, startRun: engine.startJobRun };
+  const jobs = { store: journal.jobs, startRun: engine.creation.startJobRun };
   const owners = new Set(config.apiKeys.length === 0 ? [OPEN_OWNER] : config.apiKeys.map(({ name }) => name));
   const scheduler =
     work && new JobScheduler({ ...jobs, isServed: (owner) => owners.has(owner), log, report });

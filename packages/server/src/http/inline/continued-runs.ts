@@ -16,8 +16,9 @@ import {
   type Usage,
 } from '@talaria/protocol';
 import { runOfCallId, toClientCallId } from '../../engine/call-ids.ts';
-import type { AskedTerms, Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { hashJson } from '../../engine/hash-json.ts';
+import type { AskedTerms } from '../../engine/submissions.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { RunTerms } from '../../journal/records.ts';
 import { termsIn } from '../../journal/run-terms.ts';
@@ -30,7 +31,7 @@ export interface ContinuedRun {
 }
 
 export interface ContinuedRunsOptions {
-  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer' | 'terms' | 'sessions'>;
+  engine: Pick<Engine, 'get' | 'answerCalls' | 'steer' | 'submissions' | 'sessions'>;
   journal: Pick<Journal, 'readLog'>;
 }
 
@@ -81,7 +82,7 @@ export class ContinuedRuns {
     const { engine } = this.#options;
     // Runs of earlier versions did not keep their session's prompt.
     const prompt = wait.sessionPrompt ?? (await engine.sessions.systemPrompt(owner, run.session_id));
-    const terms = engine.terms(asked, prompt);
+    const terms = engine.submissions.terms(asked, prompt);
     const changed = hashJson(terms) === hashJson(wait.terms) ? undefined : terms;
     const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
     const found = { run, afterSeq: wait.seq, usageBefore: wait.usage };

@@ -15,7 +15,8 @@ import {
   type TerminalEventName,
 } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
-import type { Engine, Idempotency } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Idempotency } from '../../engine/run-creation.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
 import { onClose } from '../replies/on-close.ts';

@@ -7,7 +7,8 @@ import {
   parseObject,
 } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
-import type { Engine, Submission } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Submission } from '../../engine/submissions.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { ChatAnswer } from '../chat/chat-answer.ts';
 import { ChatChunks } from '../chat/chat-chunks.ts';
@@ -50,7 +51,7 @@ export function installChatRoutes(app: FastifyInstance, options: ChatRouteOption
       session,
       submit: async () =>
         before === undefined
-          ? engine.submit(
+          ? engine.submissions.submit(
               owner,
               toSubmission(asked, session.sessionId),
               inlineIdempotency('chat', key, { body, session }),

@@ -36,7 +36,7 @@ export function installCompletionRoutes(app: FastifyInstance, options: Completio
       owner,
       session,
       submit: () =>
-        engine.submit(
+        engine.submissions.submit(
           owner,
           {
             prompt,

@@ -21,7 +21,7 @@ type RunRoute = { Params: { run_id: string } };
 export function installDiffRoutes(app: FastifyInstance, engine: Engine): void {
   app.get<RunRoute>('/v1/runs/:run_id/diff', async (request, reply) => {
     const { run_id } = request.params;
-    const checkpoints = await engine.findCheckpoints(request.owner, run_id);
+    const checkpoints = await engine.workspaces.findCheckpoints(request.owner, run_id);
     const asPatch = wantsPatch(request.query);
     return withCodes(async () => {
       const path = single(request.query, 'path') ?? '';

@@ -4,7 +4,7 @@
  * routes do not exist. They never ask a third server, so no request goes in circles.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type OpenWorkspace, type OpenWriter, requireWriter } from '../../engine/engine.ts';
+import { type OpenWorkspace, type OpenWriter, requireWriter } from '../../engine/workspace-access.ts';
 import type { TakenUp } from '../../peers/ask-to-take-up.ts';
 import { PEER_HEADER, type PeerSeal } from '../../peers/peer-seal.ts';
 import type { InlineWatch } from '../inline/inline-watch.ts';

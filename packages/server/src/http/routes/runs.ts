@@ -26,7 +26,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
     // The order of the checks is part of the contract: JSON, key, then the fields.
     const body = parseObject(parseJsonBody(request.body));
     const key = parseIdempotencyKey(header(request, 'idempotency-key'));
-    const created = await engine.submit(
+    const created = await engine.submissions.submit(
       request.owner,
       parseCreateRun(body),
       key === undefined ? undefined : { key, body },
@@ -37,7 +37,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
 
   app.get('/v1/runs', async (request) => {
     const { query } = request;
-    return engine.list(request.owner, {
+    return engine.lists.page(request.owner, {
       statuses: parseStatuses(single(query, 'status')),
       sessionId: single(query, 'session_id'),
       jobId: single(query, 'job_id'),
@@ -73,7 +73,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
       const { run_id } = request.params;
       const body = parseObject(parseOptionalJsonBody(request.body));
       const key = parseIdempotencyKey(header(request, 'idempotency-key'));
-      const created = await engine.fork(
+      const created = await engine.forks.fork(
         request.owner,
         run_id,
         parseForkRun(body),

@@ -40,7 +40,7 @@ export function installSessionChatRoutes(app: FastifyInstance, options: SessionC
       owner,
       session: { sessionId, sessionKey },
       submit: () =>
-        engine.submit(
+        engine.submissions.submit(
           owner,
           { prompt, instructions, sessionId, history: undefined, previousResponseId: undefined },
           inlineIdempotency('session', key, { body, sessionId, sessionKey }),

@@ -53,7 +53,7 @@ export function createJournalServer(
       }),
       jobs: new ScheduledJobs({
         store: journal.jobs,
-        startRun: engine.startJobRun,
+        startRun: engine.creation.startJobRun,
         maxJobs: 0,
         timezone: () => 'UTC',
       }),
