@@ -60,6 +60,7 @@ import { clearLeftovers, leave } from './leftovers.ts';
 import { migrate } from './migrations.ts';
 import { moveState } from './move-mark.ts';
 import { PostgresOutbox, webhooksOfEvictedRuns } from './outbox.ts';
+import { QueueCount } from './queue-count.ts';
 import { PostgresReader } from './reads.ts';
 import { PostgresResponses } from './responses.ts';
 import type { Appended } from './run-batch.ts';
@@ -145,7 +146,8 @@ export class PostgresJournal implements Journal {
       (sql, values, patience = ASKED) => database.rows(patience, sql, values),
       new Cursors(keys.cursors),
     );
-    this.#creates = new GroupCommit((group) => this.#record(ASKED, (tx) => createRuns(tx, group, worker)));
+    const queue = new QueueCount(worker);
+    this.#creates = new GroupCommit((group) => this.#record(ASKED, (tx) => createRuns(tx, group, queue)));
     this.#writes = new GroupCommit((group) => this.#write(WORK, group));
     this.#posts = new GroupCommit((group) => this.#write(ASKED, group));
     this.#announcements = new Announcements({

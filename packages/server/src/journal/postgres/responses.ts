@@ -27,8 +27,12 @@ export async function sessionOf(tx: Transaction, { owner, sessionId, response }:
 }
 
 /** The new run is a response; its session exists by now. */
-export function addResponse(tx: Transaction, { owner, runId, response }: NewRun, sessionId: string): void {
-  if (response === undefined) return;
+export function addResponse(
+  tx: Transaction,
+  { owner, runId }: NewRun,
+  response: NonNullable<NewRun['response']>,
+  sessionId: string,
+): void {
   tx.send(
     `INSERT INTO responses (response_id, owner, run_id, session, session_id, created_at, settings, input)
      VALUES ($1, $2, $3, (SELECT n FROM sessions WHERE owner = $2 AND session_id = $4), $4, $5, $6, $7)`,

@@ -1,0 +1,68 @@
+/**
+ * How many runs wait, in total and for each owner, as far as a server needs it to limit the queue.
+ *
+ * To count them the database reads all of them. So a count serves for a while where it leaves half of the queue free, and
+ * the server adds the runs that it creates meanwhile. Close to the limit every transaction counts. Then only runs are missing
+ * that other servers are about to add: together they can exceed the limit by those.
+ */
+import type { CreateLimits } from '../journal.ts';
+import type { Transaction } from './database.ts';
+import { roomElsewhere } from './servers.ts';
+
+const SERVES_MS = 100;
+
+export class QueueCount {
+  readonly #serverId: string;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  #countedBy: Transaction | undefined;
+  #total = 0;
+  #byOwner = new Map<string, number>();
+  /** What the other servers have room for; read only where it decides. */
+  #room: number | undefined;
+
+  constructor(serverId: string) {
+    this.#serverId = serverId;
+  }
+
+  /**
+   * By how many runs the queue is too full for another one of this owner; see `CreateLimits`. `write` sends the runs that
+   * the transaction has created so far, because a count has to find them.
+   */
+  async excess(tx: Transaction, owner: string, limits: CreateLimits, write: () => void): Promise<number> {
+    if (this.#countedBy !== tx && !this.#serves(owner, limits)) {
+      write();
+      await this.#count(tx);
+    }
+    if (this.#excess(owner, limits) <= 0) return 0;
+    this.#room ??= await roomElsewhere(tx, this.#serverId);
+    return Math.max(0, this.#excess(owner, { ...limits, maxQueued: limits.maxQueued + this.#room }));
+  }
+
+  /** If the run is not created after all, the count is too high until the next one. */
+  add(owner: string): void {
+    this.#total += 1;
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);
+  }
+
+  #serves(owner: string, { maxQueued, ownerShare }: CreateLimits): boolean {
+    const half = { maxQueued: maxQueued / 2, ownerShare: ownerShare / 2 };
+    return performance.now() - this.#countedAt <= SERVES_MS && this.#excess(owner, half) <= 0;
+  }
+
+  #excess(owner: string, { maxQueued, ownerShare }: CreateLimits): number {
+    return Math.min(this.#total + 1 - maxQueued, (this.#byOwner.get(owner) ?? 0) + 1 - ownerShare);
+  }
+
+  async #count(tx: Transaction): Promise<void> {
+    const countedAt = performance.now();
+    const rows = await tx.rows<{ owner: string; queued: number }>(
+      `SELECT owner, count(*) AS queued
+         FROM runs WHERE finished_at IS NULL AND lease_until IS NULL AND parked_until IS NULL GROUP BY owner`,
+    );
+    this.#countedAt = countedAt;
+    this.#countedBy = tx;
+    this.#room = undefined;
+    this.#byOwner = new Map(rows.map(({ owner, queued }) => [owner, queued]));
+    this.#total = rows.reduce((sum, { queued }) => sum + queued, 0);
+  }
+}
