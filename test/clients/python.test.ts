@@ -21,21 +21,23 @@ const skip = isInstalled(env) ? '' : ' (skipped: run "npm run compat:install"; i
 
 describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
   let server: ServerProcess;
+  const settings = {
+    API_SERVER_KEY: KEY,
+    TALARIA_SLOTS: 'true',
+    TALARIA_MAX_SLOTS: '4',
+    TALARIA_SLOT_WAIT_SECONDS: '600',
+    TALARIA_TOOL_TIMEOUT_SECONDS: '60',
+  };
   beforeAll(async () => {
-    server = await ServerProcess.start({
-      env: {
-        API_SERVER_KEY: KEY,
-        TALARIA_SLOTS: 'true',
-        TALARIA_MAX_SLOTS: '4',
-        TALARIA_SLOT_WAIT_SECONDS: '600',
-        TALARIA_TOOL_TIMEOUT_SECONDS: '60',
-      },
-    });
+    server = await ServerProcess.start({ env: settings });
   });
   afterAll(() => server?.[Symbol.asyncDispose]());
 
   /** What it prints; rejects with that where it fails. */
-  async function python(words: string[], options: { cwd: string; path?: string }): Promise<string> {
+  async function python(
+    words: string[],
+    options: { cwd: string; path?: string; url?: string },
+  ): Promise<string> {
     const { stdout } = await run(env.python, words, {
       cwd: options.cwd,
       env: {
@@ -43,7 +45,7 @@ describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
         HOME: server.dataDir,
         PYTHONDONTWRITEBYTECODE: '1',
         PYTHONPATH: options.path ?? '',
-        TALARIA_BASE_URL: server.url,
+        TALARIA_BASE_URL: options.url ?? server.url,
         TALARIA_API_KEY: KEY,
       },
     }).catch((error: Error & { stdout?: string; stderr?: string }) => {
@@ -61,6 +63,16 @@ describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
   test('passes mypy in its strict mode', async () => {
     const printed = await python(['-m', 'mypy', '--cache-dir=/dev/null'], { cwd: project });
     expect(printed).toContain('Success: no issues found');
+  });
+
+  test('runs 200 trajectories through 32 slots, as the example does by default', {
+    tags: ['soak'],
+    timeout: 600_000,
+  }, async () => {
+    await using wide = await ServerProcess.start({ env: { ...settings, TALARIA_MAX_SLOTS: '32' } });
+    const example = join(root, 'examples/rollouts.py');
+    const options = { cwd: project, path: join(project, 'src'), url: wide.url };
+    expect(await python([example], options)).toBe('200 trajectories, mean reward 0.50\n');
   });
 
   test('is installed by pip with its types, and runs the example', async () => {
