@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { clientFrames, type ServerFrame, serverFrame } from './testing/server-frames.ts';
-import { openWebSocket, WebSocketRefused } from './web-socket.ts';
+import { openWebSocket, type WebSocketOptions, WebSocketRefused } from './web-socket.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
@@ -63,9 +63,10 @@ function accept(key: string): string {
   return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${token}\r\n\r\n`;
 }
 
-function open({ port }: Peer): Promise<Duplex> {
+function open({ port }: Peer, more: Partial<WebSocketOptions> = {}): Promise<Duplex> {
   const headers = { 'x-nomad-token': 'key' };
-  return openWebSocket({ host: '127.0.0.1', port, path: '/exec?a=b', headers, secure: false, sends: 'text' });
+  const options = { host: '127.0.0.1', port, path: '/exec?a=b', headers, secure: false } as const;
+  return openWebSocket({ ...options, sends: 'text', ...more });
 }
 
 const texts = async (stream: Duplex) => (await stream.toArray()).map(String);
@@ -140,6 +141,48 @@ test('a connection that breaks off, also within a frame, is an error', async () 
   const failed = texts(stream);
   peer.socket.end(serverFrame({ type: 'text', payload: 'half of this' }).subarray(0, 5));
   await expect(failed).rejects.toThrow('closed without a word');
+});
+
+test('a connection that is reset fails what reads it and what writes to it', async () => {
+  await using peer = await listen(accept);
+  const stream = await open(peer);
+  const failed = texts(stream);
+  peer.socket.resetAndDestroy();
+  await expect(failed).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(await new Promise((resolve) => stream.write(Buffer.from('late'), resolve))).toBeInstanceOf(Error);
+});
+
+test('a peer that says nothing is waited for until the caller gives up', async () => {
+  await using peer = await listen(() => '');
+  const enough = new AbortController();
+  const opening = expect(open(peer, { signal: enough.signal })).rejects.toMatchObject({ name: 'AbortError' });
+  await expect.poll(() => peer.request).not.toBe('');
+  const closed = once(peer.socket, 'close');
+  enough.abort();
+  await opening;
+  await closed;
+});
+
+test('a peer that keeps the connection after its close is left', async () => {
+  await using peer = await listen(accept);
+  const stream = await open(peer);
+  peer.send({ type: 'close' });
+  expect(await texts(stream)).toEqual([]);
+  const closed = once(peer.socket, 'close');
+  stream.end();
+  await closed;
+});
+
+test('a peer that speaks another protocol than those offered is refused', async () => {
+  const head = (key: string, protocol: string) =>
+    accept(key).replace(/\r\n\r\n$/, `\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`);
+  await using peer = await listen((key) => head(key, 'v5'));
+  expect(await open(peer, { protocols: ['v5', 'v4'] })).toMatchObject({ protocol: 'v5' });
+  expect(peer.request.toLowerCase()).toContain('\r\nsec-websocket-protocol: v5, v4');
+  await using other = await listen((key) => head(key, 'v5'));
+  await expect(open(other, { protocols: ['v4'] })).rejects.toThrow('speaks v5, and not v4');
+  await using silent = await listen(accept);
+  await expect(open(silent, { protocols: ['v4'] })).rejects.toThrow('speaks nothing, and not v4');
 });
 
 test('a message over the limit, and bytes that are no frames, end the connection with an error', async () => {
