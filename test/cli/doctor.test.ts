@@ -26,7 +26,8 @@ import { program } from '../../packages/server/src/mcp/testing/running-servers.t
 import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { startHttpMcpServer } from '../support/mcp/http-server.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { talaria } from './talaria.ts';
+import { FROM_SOURCE } from '../support/server-process.ts';
+import { spawnTalaria, talaria } from './talaria.ts';
 
 const whyNot = await whyNoDocker();
 
@@ -218,6 +219,47 @@ describe('Docker', () => {
       });
     },
   );
+});
+
+describe('Ctrl-C', () => {
+  test('ends it, after the job that it has started is gone', async () => {
+    const asked: string[] = [];
+    const allocations = (status: string) =>
+      JSON.stringify([{ ID: 'a', CreateIndex: 1, ClientStatus: status }]);
+    const registered = Promise.withResolvers<void>();
+    /** An agent with a node that never gets to run anything. */
+    const { server, port } = await listen(({ method = '', url = '' }, response) => {
+      const { pathname, searchParams } = new URL(url, 'http://agent');
+      asked.push(`${method} ${pathname.replace(/talaria-[^/]+/, 'JOB')} ${searchParams.get('purge') ?? ''}`);
+      response.setHeader('x-nomad-index', 7);
+      if (method === 'PUT') registered.resolve();
+      if (method !== 'GET') response.end('{"EvalID":"one"}');
+      else if (pathname === '/v1/status/leader') response.end('"here"');
+      else if (pathname === '/v1/jobs') response.end('[]');
+      else if (pathname.startsWith('/v1/evaluation')) response.end('{"Status":"complete"}');
+      else if (asked.includes('DELETE /v1/job/JOB false')) response.end(allocations('complete'));
+      else if (searchParams.get('index') === '0') response.end(allocations('pending'));
+    });
+    const env = {
+      ...{ TALARIA_DATA_DIR: directory, API_SERVER_PORT: '0', TALARIA_BACKEND: 'nomad' },
+      ...{ NOMAD_ADDR: `http://127.0.0.1:${port}`, TALARIA_NOMAD_DRIVER: 'raw_exec' },
+    };
+    try {
+      // A task runs the files of the package, which the bundle does not have.
+      const { child, ended } = spawnTalaria('http://127.0.0.1:1', ['doctor'], { env, program: FROM_SOURCE });
+      const early = await Promise.race([registered.promise, ended]);
+      expect(early).toBeUndefined();
+      child.kill('SIGINT');
+      const { code, stderr } = await ended;
+      expect(stderr).toContain('SIGINT: removing what was started');
+      expect(code).toBe(130);
+      expect(asked).toContain('DELETE /v1/job/JOB true');
+      expect(readdirSync(directory)).toEqual([]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
 });
 
 describe('the sandbox', () => {

@@ -17,11 +17,21 @@ export interface RunOptions {
   readonly env?: Record<string, string>;
   readonly input?: string;
   readonly cwd?: string;
+  /** The bundle, or FROM_SOURCE of support/server-process.ts. */
+  readonly program?: readonly string[];
 }
 
 /** The command line of another process, without a terminal. */
-export function spawnTalaria(url: string, argv: readonly string[], { env = {}, cwd }: RunOptions = {}) {
-  const child = spawn(process.execPath, [BIN, ...argv], {
+export function spawnTalaria(
+  url: string,
+  argv: readonly string[],
+  {
+    env = {},
+    cwd,
+    program: [node = process.execPath, ...program] = [process.execPath, BIN],
+  }: RunOptions = {},
+) {
+  const child = spawn(node, [...program, ...argv], {
     env: {
       PATH: process.env.PATH,
       HOME: '/nonexistent/home',

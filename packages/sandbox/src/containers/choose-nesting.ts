@@ -23,8 +23,9 @@ export async function chooseNesting(
   { title, noNesting, mustNest }: ContainerDriver,
   create: (nested: boolean) => ContainerSlots,
   slotsPerContainer: number,
+  signal: AbortSignal,
 ): Promise<NestingChoice> {
-  const nested = noNesting === undefined ? await tryNested(title, create(true)) : noNesting;
+  const nested = noNesting === undefined ? await tryNested(title, create(true), signal) : noNesting;
   if (typeof nested !== 'string') return nested;
   if (mustNest !== undefined) {
     throw new SandboxError(
@@ -32,7 +33,7 @@ export async function chooseNesting(
       `Commands would not be isolated, because ${mustNest}: ${HOW_TO_NEST}. Found: ${nested}`,
     );
   }
-  if (slotsPerContainer === 1) return await choosePlain(title, create(false), nested);
+  if (slotsPerContainer === 1) return await choosePlain(title, create(false), nested, signal);
   const advice = noNesting === undefined ? `, or ${HOW_TO_NEST}` : '';
   throw new SandboxError(
     'isolation_unavailable',
@@ -41,9 +42,13 @@ export async function chooseNesting(
 }
 
 /** The reason why not, if the server inside gives one. */
-async function tryNested(title: string, slots: ContainerSlots): Promise<NestingChoice | string> {
+async function tryNested(
+  title: string,
+  slots: ContainerSlots,
+  signal: AbortSignal,
+): Promise<NestingChoice | string> {
   try {
-    const { isolation, limits } = await slots.prepare();
+    const { isolation, limits } = await slots.prepare(signal);
     // To the server inside, the container is the host.
     const inside = isolation.description.replace('network of the host', 'network of the container');
     const description = `${title}, and in its containers ${inside}`;
@@ -54,8 +59,13 @@ async function tryNested(title: string, slots: ContainerSlots): Promise<NestingC
   }
 }
 
-async function choosePlain(title: string, slots: ContainerSlots, reason: string): Promise<NestingChoice> {
-  const { limits } = await slots.prepare();
+async function choosePlain(
+  title: string,
+  slots: ContainerSlots,
+  reason: string,
+  signal: AbortSignal,
+): Promise<NestingChoice> {
+  const { limits } = await slots.prepare(signal);
   const why = reason.replace(/\.$/, '');
   const description = `${title}: every slot has a container of its own, which ends with it. Inside it commands are not isolated further (${why}).`;
   return { slots, limits, nested: false, isolation: { kind: 'container', description } };

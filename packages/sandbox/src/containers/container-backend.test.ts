@@ -1,12 +1,14 @@
 /** What happens to slots and workspaces when a container dies, on containers that are processes. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../backend.ts';
 import { ContainerBackend } from './container-backend.ts';
+import type { ContainerRequest } from './container-driver.ts';
 import type { ContainerBackendOptions } from './container-options.ts';
+import { LABELS } from './host-directory.ts';
 import { MAX_FRAME_BYTES } from './server/protocol.ts';
 import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
 
@@ -97,6 +99,59 @@ describe('a backend that is stopped', () => {
       expect((await fixture.bash(again, 'cat note')).output).toBe('kept\n');
     },
   );
+});
+
+test('a server with the same id on another machine keeps its containers, and what they leave is removed', async () => {
+  await using fixture = await start({ workspacesOn: 'container' });
+  const { base, driver, backend, bash } = fixture;
+  const slot = await backend.acquire('run');
+  const copy = join(base, 'copy');
+  await cp(join(base, 'workspaces/.sandbox/process/server'), join(copy, '.sandbox/process/server'), {
+    recursive: true,
+  });
+  const path = join(base, 'driver', slot.containerId, 'container');
+  const note = JSON.parse(await readFile(path, 'utf8'));
+  const elsewhere = { [LABELS.machine]: 'another', [LABELS.lease]: '/not/here/lease' };
+  await writeFile(path, JSON.stringify({ ...note, labels: { ...note.labels, ...elsewhere } }));
+
+  const startCopy = async () => {
+    const second = new ContainerBackend(driver, { workspacesDir: copy });
+    await second.start();
+    await second.stop();
+  };
+  await startCopy();
+  expect((await bash(slot, 'echo well')).output).toBe('well\n');
+
+  await driver.crash(slot.containerId);
+  await driver.ended(slot.containerId, AbortSignal.timeout(60_000));
+  await startCopy();
+  expect(await readdir(join(base, 'driver'))).not.toContain(slot.containerId);
+});
+
+test('a start that is under way ends when the backend is stopped, and leaves no container', async () => {
+  const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
+  const begun = Promise.withResolvers<void>();
+  /** As if it waited for an image. */
+  class SlowDriver extends ProcessDriver {
+    override async start(request: ContainerRequest, signal?: AbortSignal): Promise<string> {
+      await super.start(request);
+      begun.resolve();
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    }
+  }
+  const driver = new SlowDriver({ dir: join(base, 'driver'), workspacesOn: 'container' });
+  const backend = new ContainerBackend(driver, { workspacesDir: join(base, 'workspaces') });
+  const started = backend.start();
+  const refused = expect(started).rejects.toMatchObject({
+    code: 'backend_down',
+    message: 'The Processes backend was stopped before it had started.',
+  });
+  await begun.promise;
+  await backend.stop({ purge: true });
+  await refused;
+  expect(await readdir(join(base, 'driver'))).toEqual([]);
+  expect(await readdir(join(base, 'workspaces'))).toEqual([]);
+  await rm(base, { recursive: true });
 });
 
 test('a call that is too large to be sent is refused, and the container lives', async () => {

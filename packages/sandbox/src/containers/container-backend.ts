@@ -40,6 +40,8 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
   readonly #options: ContainerBackendOptions;
   /** `start` and `stop` take effect in the order in which they were called. */
   #lifecycle: Promise<void> = Promise.resolve();
+  /** Of the starts that are not over. */
+  readonly #starts = new Set<AbortController>();
   #running: RunningBackend | undefined;
 
   constructor(driver: ContainerDriver, options: ContainerBackendOptions) {
@@ -50,14 +52,23 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
   }
 
-  start(): Promise<void> {
-    return this.#inOrder(async () => {
-      const options = { ...this.#options, defaultTimeoutS: this.defaultTimeoutS };
-      this.#running ??= await RunningBackend.start(this.#driver, options);
-    });
+  async start(): Promise<void> {
+    const abandoned = new AbortController();
+    this.#starts.add(abandoned);
+    try {
+      await this.#inOrder(async () => {
+        const options = { ...this.#options, defaultTimeoutS: this.defaultTimeoutS };
+        this.#running ??= await RunningBackend.start(this.#driver, options, abandoned.signal);
+      });
+    } finally {
+      this.#starts.delete(abandoned);
+    }
   }
 
+  /** A start that is under way is given up: the image of its first container may take minutes to arrive. */
   stop({ purge = false }: { purge?: boolean } = {}): Promise<void> {
+    const message = `The ${this.#driver.title} backend was stopped before it had started.`;
+    for (const start of this.#starts) start.abort(new SandboxError('backend_down', message));
     return this.#inOrder(async () => {
       const running = this.#running;
       this.#running = undefined;

@@ -97,4 +97,6 @@ export interface Examined {
 export interface ListedContainer {
   name: string;
   labels: Readonly<Record<string, string>>;
+  /** Nothing runs in it any more. False where the driver cannot tell. */
+  ended: boolean;
 }

@@ -58,8 +58,8 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
   }
 
   /** Starts one ahead: its outcome is known now, and the next start uses it. */
-  async prepare(): Promise<Attached> {
-    this.#spare = await this.#start(new AbortController().signal);
+  async prepare(signal: AbortSignal): Promise<Attached> {
+    this.#spare = await this.#start(signal);
     return this.#spare.client.attached;
   }
 

@@ -5,18 +5,27 @@
  *   <workspacesDir>/.sandbox/<driver>/<instance>/lease           held by the process that is this instance (lease.ts)
  *   <workspacesDir>/.sandbox/<driver>/<instance>/<container>/    container-directory.ts
  *
- * Every container carries the server's id and the path of its instance's lease as labels. So a server that starts after
- * a crash knows which containers were its own, and which of those belong to no living process.
+ * Every container carries the server's id, the path of its instance's lease and the machine of that path as labels. So a server
+ * that starts after a crash knows which containers were its own, and which of those belong to no living process.
+ *
+ * A copy of the directory has the same id: a backup that is tried out, a cloned machine. On the machine of the first server its
+ * leases show that it lives. On another machine nobody can tell.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { link, lstat, mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ignoreMissing } from '../workspace/files/workspace-path.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
 import { ContainerDirectory } from './container-directory.ts';
 import { holdLease, isLeaseHeld, type Lease } from './lease.ts';
 
-export const LABELS = { server: 'talaria.server', lease: 'talaria.lease' } as const;
+export const LABELS = {
+  server: 'talaria.server',
+  lease: 'talaria.lease',
+  machine: 'talaria.machine',
+} as const;
 
 const LEASE = 'lease';
 const INSTANCE = 'instance-';
@@ -60,17 +69,25 @@ export class HostDirectory {
   }
 
   get labels(): Record<string, string> {
-    return { [LABELS.server]: this.serverId, [LABELS.lease]: this.#leasePath };
+    return {
+      [LABELS.server]: this.serverId,
+      [LABELS.lease]: this.#leasePath,
+      [LABELS.machine]: thisMachine(),
+    };
   }
 
   container(name: string): ContainerDirectory {
     return new ContainerDirectory(join(this.#instanceDir, name));
   }
 
-  /** Whether a living process started a container with these labels, and which: this one or another. */
-  async ownerOf(labels: Readonly<Record<string, string>>): Promise<'this' | 'other' | 'nobody'> {
-    const lease = labels[LABELS.lease];
+  /**
+   * Whether a living process started a container with these labels, and which: this one or another. Of what another machine
+   * started, this one does not know. Earlier versions named no machine.
+   */
+  async ownerOf(labels: Readonly<Record<string, string>>): Promise<'this' | 'other' | 'nobody' | 'unknown'> {
+    const { [LABELS.lease]: lease, [LABELS.machine]: machine = thisMachine() } = labels;
     if (lease === this.#leasePath) return 'this';
+    if (machine !== thisMachine()) return 'unknown';
     return lease !== undefined && (await isLeaseHeld(lease)) ? 'other' : 'nobody';
   }
 
@@ -102,6 +119,12 @@ export class HostDirectory {
 
 function dirOf(workspacesDir: string, driver: string): string {
   return join(workspacesDir, '.sandbox', driver);
+}
+
+/** From its start to its next one, and apart from the containers that share its kernel. */
+function thisMachine(): string {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8');
+  return createHash('sha256').update(`${boot}${hostname()}`).digest('hex').slice(0, 32);
 }
 
 /** Written completely or not at all; the first of several writers wins. */

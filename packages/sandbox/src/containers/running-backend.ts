@@ -47,7 +47,13 @@ export class RunningBackend {
     this.#calls = new ContainerCalls(parts.pool, parts.slots, parts.defaultTimeoutS);
   }
 
-  static async start(driver: ContainerDriver, options: RunningOptions): Promise<RunningBackend> {
+  /** When it rejects, also because the signal aborts, nothing is left. */
+  static async start(
+    driver: ContainerDriver,
+    options: RunningOptions,
+    signal: AbortSignal,
+  ): Promise<RunningBackend> {
+    signal.throwIfAborted();
     const { onTrouble = () => {} } = options;
     const limits = divideLimits(options, await driver.prepare());
     await using resources = new AsyncDisposableStack();
@@ -67,12 +73,12 @@ export class RunningBackend {
         onLost: (container, reason) => pool?.containerFailed(container, reason),
       });
     const pooling = poolLimits(options, driver);
-    const choice = await chooseNesting(driver, create, pooling.slotsPerContainer);
+    const choice = await chooseNesting(driver, create, pooling.slotsPerContainer, signal);
     const { slots, nested } = choice;
     resources.defer(() => slots.close());
     pool = new SlotPool({ ...pooling, driver: slots, singleUse: !nested, onTrouble });
-    await pool.start();
     resources.defer(() => pool.stop());
+    await startUnlessAborted(pool, signal);
     await slots.close();
 
     let sweeping: Promise<void> | undefined;
@@ -126,6 +132,20 @@ export class RunningBackend {
   workspaceDirOf(name: string): string {
     const { nested, driver } = this.#parts;
     return nested ? WORKSPACE_DIR : `${driver.workspacesDir}/${name}`;
+  }
+}
+
+async function startUnlessAborted(pool: SlotPool<RunningContainer>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const stop = () => void pool.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await pool.start();
+    signal.throwIfAborted();
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 

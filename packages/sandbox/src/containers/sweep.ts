@@ -2,6 +2,10 @@
  * Removes what a crash left: containers of this server that belong to no living process, and the directories of dead
  * instances, after the workspaces in them are back in their place. It never removes what belongs to another server
  * (another id) or to a living instance (its lease is held).
+ *
+ * A container that another machine started may belong to a living server, too: to one whose directory was copied. It is removed
+ * when it has ended, which it does by itself without its owner. Whatever shares a disk with its containers is on their machine,
+ * also when it has another name by now.
  */
 import { dirname } from 'node:path';
 import type { ContainerDriver } from './container-driver.ts';
@@ -20,9 +24,11 @@ export interface SweepOptions {
 export async function sweep({ driver, host, places, knows, onTrouble }: SweepOptions): Promise<void> {
   /** Instances with a container that could not be removed and may still be writing. */
   const spared = new Set<string>();
-  for (const { name, labels } of await driver.list(LABELS.server, host.serverId)) {
+  const far = driver.workspaces.on === 'container';
+  for (const { name, labels, ended } of await driver.list(LABELS.server, host.serverId)) {
     const owner = await host.ownerOf(labels);
     if (owner === 'other' || (owner === 'this' && knows(name))) continue;
+    if (owner === 'unknown' && far && !ended) continue;
     await driver.remove(name).catch((error: Error) => {
       spared.add(dirname(labels[LABELS.lease] ?? ''));
       onTrouble(`The abandoned container ${name} could not be removed: ${error.message}`);

@@ -46,6 +46,8 @@ export interface ContainerSummary {
   Id: string;
   Names: string[];
   Labels: Record<string, string>;
+  /** `created`, `running`, `paused`, `restarting`, `removing`, `exited` or `dead`. */
+  State: string;
 }
 
 export interface ContainerState {

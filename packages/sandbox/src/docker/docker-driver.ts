@@ -92,7 +92,11 @@ export class DockerDriver implements ContainerDriver {
   async list(label: string, value: string): Promise<ListedContainer[]> {
     const found = await this.#api.listContainers(`${label}=${value}`);
     // The daemon puts a slash before a name.
-    return found.map(({ Id, Names, Labels }) => ({ name: Names[0]?.slice(1) ?? Id, labels: Labels }));
+    return found.map(({ Id, Names, Labels, State }) => ({
+      name: Names[0]?.slice(1) ?? Id,
+      labels: Labels,
+      ended: State === 'exited' || State === 'dead',
+    }));
   }
 
   remove(name: string): Promise<void> {

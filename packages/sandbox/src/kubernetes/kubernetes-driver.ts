@@ -116,10 +116,10 @@ export class KubernetesDriver implements ContainerDriver {
   async list(label: string, value: string): Promise<ListedContainer[]> {
     const api = await this.#api();
     const { items } = await api.listPods({ labels: `${label}=${value}` });
-    return items.map(({ metadata: { name, labels, annotations } }) => ({
-      name,
-      labels: { ...annotations, ...labels },
-    }));
+    return items.map((pod) => {
+      const { name, labels, annotations } = pod.metadata;
+      return { name, labels: { ...annotations, ...labels }, ended: hasEnded(pod) === true };
+    });
   }
 
   /** If its node does not say that it has ended, the pod is deleted all the same: it ends by itself when it hears nothing more. */

@@ -35,6 +35,8 @@ function open(problem: string): SandboxError {
   return new SandboxError('isolation_unavailable', `Commands would have a network: ${problem}; ${HOW}.`);
 }
 
+const OF_ONE_SERVER: readonly string[] = [LABELS.server, LABELS.machine];
+
 /** `doubt` is the answer where the value of a label decides that every server has another of. */
 function selects(
   { matchLabels = {}, matchExpressions }: LabelSelector,
@@ -43,7 +45,7 @@ function selects(
 ): boolean {
   const equal = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }));
   return [...equal, ...(matchExpressions ?? [])].every((expression) =>
-    expression.key === LABELS.server
+    OF_ONE_SERVER.includes(expression.key)
       ? expression.operator === 'Exists' || (expression.operator !== 'DoesNotExist' && doubt)
       : holds(expression, labels),
   );

@@ -126,7 +126,8 @@ export class ModalDriver implements ContainerDriver {
       const next = await this.#answer('list sandboxes', sandboxes.next());
       if (next.done) return found;
       const container = labelled(await this.#answer('tell the tags of a sandbox', next.value.getTags()));
-      if (container) found.push(container);
+      // Modal lists only those that run.
+      if (container) found.push({ ...container, ended: false });
     }
   }
 

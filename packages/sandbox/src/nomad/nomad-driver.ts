@@ -117,7 +117,7 @@ export class NomadDriver implements ContainerDriver {
   async list(label: string, value: string): Promise<ListedContainer[]> {
     const jobs = await this.#api.listJobs(PREFIX);
     return jobs
-      .map(({ ID, Meta }) => ({ name: ID, labels: Meta ?? {} }))
+      .map(({ ID, Meta, Status }) => ({ name: ID, labels: Meta ?? {}, ended: Status === 'dead' }))
       .filter(({ labels }) => labels[label] === value);
   }
 

@@ -31,5 +31,7 @@ export interface Allocation {
 
 export interface JobSummary {
   ID: string;
+  /** `dead` when nothing of it runs or will run. */
+  Status: string;
   Meta?: Record<string, string> | null;
 }

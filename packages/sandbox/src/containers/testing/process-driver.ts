@@ -75,7 +75,7 @@ export class ProcessDriver implements ContainerDriver {
     return {};
   }
 
-  async start(request: ContainerRequest): Promise<string> {
+  async start(request: ContainerRequest, _?: AbortSignal): Promise<string> {
     const { name, labels } = request;
     const { runDir, workspacesDir } = this.#placesOf(request);
     for (const dir of [this.#at(name), runDir, workspacesDir]) await mkdir(dir, { recursive: true });
@@ -113,7 +113,10 @@ export class ProcessDriver implements ContainerDriver {
   async list(label: string, value: string): Promise<ListedContainer[]> {
     const names = (await ignoreMissing(readdir(this.#dir))) ?? [];
     const found = await Promise.all(
-      names.map(async (name) => ({ name, labels: (await this.#read(name))?.labels ?? {} })),
+      names.map(async (name) => {
+        const { labels = {}, token = '0-0' } = (await this.#read(name)) ?? {};
+        return { name, labels, ended: !isAlive(token) };
+      }),
     );
     return found.filter(({ labels }) => labels[label] === value);
   }

@@ -9,7 +9,7 @@ export function describeNetwork(cluster: () => Cluster): void {
   describe('the network', () => {
     async function tried(): Promise<boolean> {
       const api = await connectKubernetes({ kubeconfig: await cluster().serverKubeconfig() });
-      return await networkIsDenied(api, podSettings());
+      return await networkIsDenied(api, podSettings(), new AbortController().signal);
     }
 
     test('pods that cannot reach each other have none', async () => {

@@ -1,13 +1,15 @@
 /**
  * `talaria doctor`: checks what a server with these settings needs here. The checks run side by side and are printed in
- * order; if one fails, the command ends with 1. The output contains no secret.
+ * order; if one fails, the command ends with 1. The output contains no secret. A signal ends it early; what the checks
+ * have started is removed first.
  */
 import type { BackendName } from '../../config/backends.ts';
 import { type Config, configSecrets } from '../../config/index.ts';
 import { Secrets } from '../../secrets/secrets.ts';
 import type { Arguments } from '../commands.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes, signalExitCodes } from '../exit-codes.ts';
 import { loadOrExplain } from '../load-or-explain.ts';
+import { stopSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { safeJson, safeLine } from '../text/safe-text.ts';
 import { checkDataDirectory } from './checks/data-directory.ts';
@@ -25,7 +27,10 @@ import { checkPostgres } from './checks/postgres.ts';
 import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
-type Check = readonly [name: string, check: (config: Config) => Finding | Promise<Finding>];
+type Check = readonly [
+  name: string,
+  check: (config: Config, interrupted: AbortSignal) => Finding | Promise<Finding>,
+];
 
 /** What a backend needs on this machine, before it is tried. Unused backends are reported, too. */
 const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
@@ -44,6 +49,9 @@ const WORK_CHECKS: readonly Check[] = [
   ['mcp', checkMcpServers],
 ];
 
+/** They start what outlives this process: containers, jobs, pods. */
+const STARTING_CHECKS: readonly string[] = ['kubernetes', 'sandbox'];
+
 const checksOf = ({ role, database }: Config): readonly Check[] => [
   ['node', () => checkNode()],
   ['data', ({ dataDir }) => checkDataDirectory(dataDir)],
@@ -61,15 +69,25 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
   const { config, warnings } = loaded;
   const { mask } = new Secrets(configSecrets(config));
 
-  const pending = checksOf(config).map(async ([name, check]) => ({
-    name,
-    ...masked(await run(check, config), mask),
-  }));
+  using signals = stopSignals();
+  const interrupted = new AbortController();
+  const pending = checksOf(config).map(([name, check]) => {
+    const found = run(check, config, interrupted.signal);
+    return { name, finding: found.then((finding) => ({ name, ...masked(finding, mask) })) };
+  });
   const findings = [];
   if (!json) for (const warning of warnings) terminal.err(`Warning: ${warning}`);
-  for (const finding of pending) {
-    findings.push(await finding);
-    if (!json) terminal.out(asText(findings.at(-1)!, terminal));
+  for (const { finding } of pending) {
+    const found = await Promise.race([finding, signals.first]);
+    if (typeof found === 'string') {
+      terminal.err(`${found}: removing what was started; a second signal stops at once`);
+      interrupted.abort();
+      const starting = pending.filter(({ name }) => STARTING_CHECKS.includes(name));
+      await Promise.all(starting.map((each) => each.finding));
+      return signalExitCodes[found];
+    }
+    findings.push(found);
+    if (!json) terminal.out(asText(found, terminal));
   }
   const failed = findings.filter(({ status }) => status === 'failed');
   if (json) terminal.out(safeJson({ ok: failed.length === 0, warnings, checks: findings.map(asJson) }, 2));
@@ -80,9 +98,9 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
 type NamedFinding = Finding & { readonly name: string };
 
 /** A check that throws has found something, too. */
-async function run(check: Check[1], config: Config): Promise<Finding> {
+async function run(check: Check[1], config: Config, interrupted: AbortSignal): Promise<Finding> {
   try {
-    return await check(config);
+    return await check(config, interrupted);
   } catch (error) {
     return { status: 'failed', detail: `could not be checked: ${(error as Error).message}` };
   }

@@ -16,7 +16,7 @@ import type { Finding } from '../finding.ts';
 
 const FIX = 'Check KUBECONFIG and the role in deploy/kubernetes/sandboxes.yaml, or use TALARIA_BACKEND=local';
 
-export async function checkKubernetes(config: Config): Promise<Finding> {
+export async function checkKubernetes(config: Config, interrupted: AbortSignal): Promise<Finding> {
   const { backend, allowNetwork } = config;
   if (backend !== 'kubernetes') return { status: 'ok', detail: `not used: TALARIA_BACKEND is ${backend}` };
   const { kubernetes, pod } = kubernetesOptions(config);
@@ -24,7 +24,8 @@ export async function checkKubernetes(config: Config): Promise<Finding> {
     const api = await connectKubernetes(kubernetes);
     await requireRights(api, { network: allowNetwork });
     const detail = `${api.server}, namespace ${api.namespace}, as ${api.source} says`;
-    return allowNetwork ? { status: 'ok', detail } : await checkNetwork(api, pod, detail);
+    if (allowNetwork) return { status: 'ok', detail };
+    return await checkNetwork(api, pod, detail, interrupted);
   } catch (error) {
     return { status: 'failed', detail: (error as Error).message, fix: `${FIX} (docs/kubernetes.md)` };
   }
@@ -34,9 +35,10 @@ async function checkNetwork(
   api: KubernetesApi,
   pod: ReturnType<typeof kubernetesOptions>['pod'],
   detail: string,
+  interrupted: AbortSignal,
 ): Promise<Finding> {
   requireNoNetwork(await api.networkPolicies(), api.namespace);
-  if (await networkIsDenied(api, { ...DEFAULT_SETTINGS, ...pod }))
+  if (await networkIsDenied(api, { ...DEFAULT_SETTINGS, ...pod }, interrupted))
     return {
       status: 'ok',
       detail,

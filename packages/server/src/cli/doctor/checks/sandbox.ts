@@ -15,12 +15,15 @@ import type { Finding } from '../finding.ts';
 
 const COMMAND_S = 20;
 
-export async function checkSandbox(config: Config): Promise<Finding> {
+export async function checkSandbox(config: Config, interrupted: AbortSignal): Promise<Finding> {
   const directory = mkdtempSync(join(placeFor(config), 'talaria-doctor-'));
   // One container is enough to find out.
   const small = { ...config, slotsPerContainer: 1, minContainers: 1, maxContainers: 1, warmSlots: 0 };
   const backend = await configuredBackend(small, directory, () => {});
+  const stop = (): void => void backend.stop();
+  interrupted.addEventListener('abort', stop, { once: true });
   try {
+    interrupted.throwIfAborted();
     await backend.start();
     const problem = await tryCommand(backend);
     return problem === undefined
@@ -29,6 +32,7 @@ export async function checkSandbox(config: Config): Promise<Finding> {
   } catch (error) {
     return explain(error, config);
   } finally {
+    interrupted.removeEventListener('abort', stop);
     await backend.stop({ purge: true }).catch(() => {});
     rmSync(directory, { recursive: true, force: true });
   }
