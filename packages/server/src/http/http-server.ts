@@ -4,7 +4,7 @@
  * (api-routes.ts) only in a process that serves clients, and slots only where there is a sandbox.
  *
  * Fastify gets no schemas (no-schemas.ts). The schemas of @talaria/protocol make the OpenAPI document
- * (openapi-document.ts), and the conformance suite checks responses against them. But the contract fixes which error
+ * (openapi/openapi-document.ts), and the conformance suite checks responses against them. But the contract fixes which error
  * comes first and with which message, so the routes read their input with the functions of @talaria/protocol.
  */
 import { TalariaError } from '@talaria/protocol';

@@ -97,7 +97,9 @@ export function installDiscoveryRoutes(app: FastifyInstance, options: DiscoveryO
   const { version, modelName, authRequired, cors, embeddings, slots, checkpoints } = options;
   const created = Math.floor(Date.now() / 1000);
 
-  app.get('/openapi.json', async () => (await import('../openapi-document.ts')).openApiDocument(version));
+  app.get('/openapi.json', async () =>
+    (await import('../openapi/openapi-document.ts')).openApiDocument(version),
+  );
 
   const model = {
     id: modelName,

@@ -1,7 +1,7 @@
 /** The routes of uploaded files, for the OpenAPI document. */
 import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
-import type { Operation } from './openapi-document.ts';
+import type { Operation } from './operation.ts';
 
 export const FILE_OPERATIONS: Record<string, Operation> = {
   'POST /v1/files': {

@@ -1,9 +1,8 @@
 /** The routes of slots, for the OpenAPI document. */
 import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
-import type { Operation } from '../openapi-document.ts';
-
-const Path = Type.String({ description: 'Relative to the workspace; the workspace itself by default' });
+import type { Operation } from './operation.ts';
+import { Path } from './shared-parts.ts';
 
 /** 421: the process has no sandbox. On a server without slots all of them give 404. */
 export const SLOT_OPERATIONS: Record<string, Operation> = {
