@@ -35,6 +35,12 @@ const READY = 'ready';
 const UNUSED_MS = 60 * 60_000;
 const LOCK_LIMIT_MS = 100_000;
 
+/**
+ * For Node, before the program. A start makes more garbage than fits into the memory that V8 begins with, and most of it
+ * is still in use: collecting it takes a tenth of the processor time of a start.
+ */
+export const NODE_FLAGS: readonly string[] = ['--min-semi-space-size=16'];
+
 export interface Command {
   /** The program for Node. */
   path: string;

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundledCommand } from './bundled-command.ts';
+import { bundledCommand, NODE_FLAGS } from './bundled-command.ts';
 
 /** The command in this repository, for a server that reads its own source. */
 export const FROM_SOURCE: readonly string[] = [
@@ -122,7 +122,7 @@ export class ServerProcess {
     this.#errors = '';
     const { wrapper = [], program } = this.#options;
     const bundle = program === undefined ? await bundledCommand() : undefined;
-    const words = [...wrapper, ...(program ?? [process.execPath, bundle!.path]), 'serve'];
+    const words = [...wrapper, ...(program ?? [process.execPath, ...NODE_FLAGS, bundle!.path]), 'serve'];
     const child = spawn(words[0]!, words.slice(1), {
       env: {
         PATH: process.env.PATH,
