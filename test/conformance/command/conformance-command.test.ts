@@ -65,7 +65,8 @@ function ofServer(): string[] {
 
 function conformance(...words: string[]): Promise<{ code: number; output: string; errors: string }> {
   return new Promise((resolve) => {
-    const env = { PATH: process.env.PATH };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE };
     execFile(process.execPath, [COMMAND, ...words], { env }, (error, output, errors) =>
       resolve({ code: Number(error?.code ?? 0), output, errors }),
     );
