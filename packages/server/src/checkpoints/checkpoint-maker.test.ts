@@ -211,7 +211,7 @@ it('whatever happens to files, names and kinds, a checkpoint has the same', asyn
         expect(describeFiles(await restored(checkpoint))).toBe(describeFiles(id));
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 5 },
   );
 });
 

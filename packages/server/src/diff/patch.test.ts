@@ -288,6 +288,6 @@ test.skipIf(!has('git'))('applied by git to one tree, the patch makes the other 
     fc.asyncProperty(tree, tree, async (before, after) => {
       expect(applied(program, args, before, await patchOf(before, after))).toEqual(expected(after));
     }),
-    { numRuns: 150 },
+    { numRuns: 30 },
   );
 });

@@ -344,7 +344,7 @@ describe('contents that are needed are never removed, and others always are in t
         },
       };
       return store;
-    }, 60);
+    }, 15);
   });
 
   describe('on Postgres', () => {
@@ -372,7 +372,7 @@ describe('contents that are needed are never removed, and others always are in t
           },
         };
         return store;
-      }, 12);
+      }, 4);
     });
   });
 });

@@ -71,7 +71,7 @@ describe('a subscriber', () => {
         }
         expect(feeds.size).toBe(0);
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
   });
 

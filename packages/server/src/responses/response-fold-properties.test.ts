@@ -24,7 +24,7 @@ function fold(log: readonly LogRecord[], view: View) {
 const always = (holds: (log: LogRecord[], view: View) => void | Promise<void>) =>
   fc.assert(
     fc.asyncProperty(anyRun, anyView, async (log, view) => holds(log, view)),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 
 it('are numbered from 0 without gaps, and match the schemas', () =>

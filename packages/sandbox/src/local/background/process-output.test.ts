@@ -58,7 +58,7 @@ test('whenever it is taken, every byte is taken once or counted as left out, and
         expect(await readFile(path)).toEqual(whole);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 50 },
   );
 });
 

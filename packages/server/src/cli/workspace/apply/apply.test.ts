@@ -326,7 +326,7 @@ test('whatever the three trees are: all changes or none, no change of the user i
       }
       expect((await apply()).out).toMatch(/^Changed 0 files/);
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 

@@ -154,7 +154,7 @@ test('the rules leave out what git leaves out', async () => {
         rmSync(directory, { recursive: true });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 
