@@ -16,7 +16,7 @@ import { WRAPPERS } from './wrappers.ts';
 
 export const TABLES = { FILES, TEXT, SHELL, WRAPPERS, GIT, PACKAGES, BUILD, SYSTEM, NETWORK, CONTAINERS };
 
-/** Programs that take the words of another. */
+/** Programs that take the same words as another. */
 const SAME = new Map([
   ['podman', 'docker'],
   ['nerdctl', 'docker'],

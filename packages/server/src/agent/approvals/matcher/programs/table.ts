@@ -68,7 +68,7 @@ export interface Option extends Fate {
 }
 
 export interface Program {
-  /** Fate of every call. */
+  /** What happens to every call. */
   fates: readonly Fate[];
   any: boolean;
   style: 'gnu' | 'single' | 'assign';

@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of a known program as its row of the table says, in one pass: which options it has, with which
- * values, and what each operand is. What the row does not know is returned as such.
+ * values, and what each operand is. Words that the row does not list are returned as unknown.
  */
 import type { Option, Program } from '../programs/table.ts';
 

@@ -9,7 +9,7 @@ export type CodeOrigin = 'argument' | 'pipe' | 'heredoc' | 'file' | 'process';
 
 export interface Host {
   readonly scope: Scope;
-  /** Judges a command; returns what it prints. `local`: a name that nobody knows is a tool of the workspace. */
+  /** Judges a command; returns what it prints. `local`: a name without a row counts as a tool of the workspace. */
   run(argv: string[], input?: Input, local?: boolean): string;
   /** Judges shell source; returns what it prints. */
   code(text: string, origin: CodeOrigin, positional?: string[], input?: Input): string;

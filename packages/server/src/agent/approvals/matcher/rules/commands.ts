@@ -19,7 +19,7 @@ const SYSTEM_BIN =
 /** Places of programs that a package manager put into the workspace or the home. */
 const LOCAL_BIN = /(?:^|\/)\.?bin$/;
 
-/** `local`: a name that no row knows is a tool of the workspace. */
+/** `local`: a name without a row counts as a tool of the workspace. */
 export function runProgram(call: Call, local: boolean): string {
   const { scope } = call.host;
   const { rules, budget } = scope;

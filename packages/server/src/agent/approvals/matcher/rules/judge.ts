@@ -33,7 +33,7 @@ export function judge(call: Call, key: string, program: Program): string {
     suffer(option, scope);
     if (option.value !== undefined && value !== undefined) KINDS[option.value]?.(value, call);
   }
-  // Whatever such a value is, it may be a file that is read.
+  // Such a value may name a file that the program reads.
   for (const value of given.values) KINDS.read!(value, call);
   if (program.disk && call.args.some((arg) => deviceAt(arg, scope.cwd) === 'disk')) {
     if (scope.keys.has('format filesystem')) scope.never = NEVER.disk;

@@ -71,7 +71,7 @@ export const KINDS: Record<string, Kind> = {
     const [name = basename(target)] = placeOf(value, host.scope.cwd).segments;
     host.scope.systemLinks.add(name);
   },
-  /** Shell source that is fine where what it runs is. */
+  /** Shell source: it is judged by the commands in it. */
   sh: (value, { host, input }) => {
     host.code(value, 'argument', undefined, input ?? UNKNOWN_INPUT);
   },
@@ -174,7 +174,7 @@ export const KINDS: Record<string, Kind> = {
     const equals = value.indexOf('=');
     if (equals > 0) assignVariable(value.slice(0, equals), value.slice(equals + 1), host);
   },
-  /** A file of settings, which may name programs: one of the workspace is as good as its scripts. */
+  /** A settings file, which may name programs. One in the workspace is trusted like the scripts there. */
   conf: (value, { host }) => {
     if (/^(?:-|\/dev\/|\/proc\/)/.test(value) || host.read(value) !== undefined)
       host.scope.report('program or code as an argument');

@@ -1,4 +1,4 @@
-/** Which row of the tables a name of a program stands for. */
+/** Finds the row of the tables for the name of a program. */
 import { nameInTables, PROGRAMS } from '../programs/index.ts';
 
 /** The loader of programs, which runs the one that it is given. */

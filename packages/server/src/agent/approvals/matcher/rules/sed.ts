@@ -134,7 +134,7 @@ export function judgeSed(script: string, host: Host, line = ''): void {
     return at >= script.length || /[\s;}#]/.test(script[at]!);
   }
 
-  /** That something runs is reported in any case. */
+  /** Looks only for what never runs; the caller reports that something runs. */
   function runs(code: string): void {
     neverOnly(host, () => host.code(code, 'argument'));
   }

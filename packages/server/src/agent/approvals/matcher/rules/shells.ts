@@ -7,7 +7,7 @@ import type { Input, Scope } from '../walk/scope.ts';
 import type { Given } from './arguments.ts';
 import type { Call, CodeOrigin } from './call.ts';
 
-/** Reports where source text comes from; returns what of it can be read, or undefined. */
+/** Reports where source text comes from; returns the part that can be read, or undefined. */
 export function visibleCode(text: string, origin: CodeOrigin, scope: Scope): string | undefined {
   const substituted = origin === 'argument' || origin === 'process';
   if (text.includes(REMOTE)) {

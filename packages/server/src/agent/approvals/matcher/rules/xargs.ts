@@ -8,7 +8,7 @@ import { neverOnly } from './never.ts';
 
 export function xargs({ host, input }: Call, { options, rest }: Given): string {
   const replaced = options.find(({ name }) => /^(?:-I|-i|--replace)$/.test(name));
-  // With a place of their own the items are lines.
+  // With a placeholder each line is one item.
   const items = itemsOf(input?.text, replaced ? /\n/ : /[\s\0]+/);
   return runWith(rest?.words ?? [], items, replaced && (replaced.value || '{}'), host);
 }
@@ -47,7 +47,7 @@ function runWith(
       : command.map((word) => (word.includes(replaced) ? word.split(replaced).join(text) : word));
   for (const word of argv) host.scope.budget.charge(word.length);
   if (command.length === 0) return text;
-  // Without a place of their own the items follow: the first of them would be code.
+  // Without a placeholder the items come last: the first of them would be code.
   if (replaced === undefined && /(?:^|\/)\w*sh$/.test(command[0]!) && command.at(-1) === '-c') {
     host.scope.report('text evaluated again');
     neverOnly(host, () => host.code(text, 'argument'));
