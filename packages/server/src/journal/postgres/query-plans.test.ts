@@ -1,5 +1,5 @@
 /**
- * Every statement of the journal finds its rows by an index, in a database with a million records. The plans that the
+ * Every statement of the journal finds its rows by an index, in a database with two hundred thousand records. The plans that the
  * database used show it: with the actual parameters, and again with generic plans, as for prepared statements.
  */
 import { readFileSync } from 'node:fs';

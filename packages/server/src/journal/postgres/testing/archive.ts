@@ -1,7 +1,7 @@
 /**
- * A database as large as that of a busy service, made in seconds: a million records of twenty thousand runs, most of
- * them finished, and a matching amount of everything else. What waits at any moment (runs for a worker, messages for
- * their receiver) is little compared with what is kept, as in a service that keeps up.
+ * A database as large as that of a busy service, made in seconds: two hundred thousand records of twenty thousand runs,
+ * most of them finished, and a matching amount of everything else. What waits at any moment (runs for a worker, messages
+ * for their receiver) is little compared with what is kept, as in a service that keeps up.
  */
 import pg from 'pg';
 import { advance } from '../../advance.ts';
@@ -12,7 +12,7 @@ export const ARCHIVE = {
   runs: 20_000,
   /** Of runs that were evicted before. */
   heads: 50_000,
-  recordsPerRun: 50,
+  recordsPerRun: 10,
   /** The last ones of all runs. */
   queued: 300,
   leased: 100,
