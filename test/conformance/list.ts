@@ -136,6 +136,11 @@ export function describeList(target: GetTarget): void {
       expect(await found(`${word} elsewhere`)).toEqual([]);
     });
 
+    it.each(['agent', 'parent_run_id'])('of an %s that no run has is empty', async (name) => {
+      const page = await inSession(`&${name}=nobody`);
+      expect(page).toMatchObject({ data: [], has_more: false, next_cursor: null });
+    });
+
     it('of a job that has no runs is empty', async () => {
       expect((await api().list('?job_id=000000000000')).data).toEqual([]);
     });

@@ -34,6 +34,10 @@ export const RUN_OPERATIONS: Record<string, Operation> = {
       }),
       session_id: Type.String(),
       job_id: Type.String({ description: 'Runs of this job' }),
+      agent: Type.String({ description: 'Runs of this agent. No run has one yet, so nothing matches' }),
+      parent_run_id: Type.String({
+        description: 'Runs that this run has started. No run has a parent yet, so nothing matches',
+      }),
       since: EpochSeconds,
       until: EpochSeconds,
       q: Type.String({

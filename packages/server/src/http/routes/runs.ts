@@ -9,6 +9,7 @@ import {
   parseToolOutputs,
   RUN_STATUSES,
   type RunCreated,
+  type RunList,
   type RunStatus,
   TalariaError,
 } from '@talaria/protocol';
@@ -20,6 +21,8 @@ import { epochSeconds, pageLimit, single } from '../requests/query.ts';
 import { parseTraceparent } from '../requests/traceparent.ts';
 
 type RunRoute = { Params: { run_id: string } };
+
+const NO_RUNS: RunList = { object: 'list', data: [], has_more: false, next_cursor: null };
 
 export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   app.post('/v1/runs', { config: { startsWork: true } }, async (request, reply) => {
@@ -37,7 +40,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
 
   app.get('/v1/runs', async (request) => {
     const { query } = request;
-    return engine.lists.page(request.owner, {
+    const filter = {
       statuses: parseStatuses(single(query, 'status')),
       sessionId: single(query, 'session_id'),
       jobId: single(query, 'job_id'),
@@ -47,7 +50,10 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
       headsOnly: parseView(single(query, 'view')) === 'head',
       limit: pageLimit(query),
       after: single(query, 'after'),
-    });
+    };
+    // No run has an agent or a parent yet. A filter that the server ignored would show other runs as theirs.
+    const isOfNone = ['agent', 'parent_run_id'].some((name) => single(query, name) !== undefined);
+    return isOfNone ? NO_RUNS : engine.lists.page(request.owner, filter);
   });
 
   app.get<RunRoute>('/v1/runs/:run_id', async (request) => {
