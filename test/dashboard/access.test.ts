@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PlainServer } from '../support/plain-server/plain-server.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 import { startProxy } from './support/proxy.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 beforeAll(async () => {
   dash = await startDashboardServer();
@@ -27,7 +26,6 @@ describeInBrowser('the key', () => {
     await another.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     expect(await page.evaluate('Object.values(localStorage)')).toEqual([dash.key]);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('a key that is revoked while the page is open ends at the sign-in, without an empty list', async () => {
@@ -37,14 +35,13 @@ describeInBrowser('the key', () => {
     await using proxy = await startProxy({
       target: (path) => (revoked && !path.startsWith('/ui') ? refusing.url : dash.server.url),
     });
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(`${proxy.url}/ui/#key=${dash.key}`);
     await page.locator('.connection.good').waitFor();
     revoked = true;
     await page.getByLabel('State').selectOption('failed');
     await page.getByText('The server does not accept this key.').waitFor();
     expect(await page.getByText('No run matches').count()).toBe(0);
-    await context.close();
   });
 });
 
@@ -54,7 +51,7 @@ describeInBrowser('other servers', () => {
     await using proxy = await startProxy({
       target: (path) => (path.startsWith('/ui') ? dash.server.url : plain.url),
     });
-    const { page, context, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(`${proxy.url}/ui/`);
     await page.getByRole('alert').getByText('This server does not have this part of the API.').waitFor();
     expect(await page.getByText('There is no run yet.').count()).toBe(0);
@@ -74,12 +71,11 @@ describeInBrowser('other servers', () => {
     expect(await page.getByRole('button', { name: 'Attach files' }).count()).toBe(0);
     expect(plain.lastRun).toBeDefined();
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('several can be listed, kept in this browser, and switched to; each asks for its own key', async () => {
     await using other = await startDashboardServer();
-    const { page, context, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui());
     const settings = page.getByRole('button', { name: 'Settings' });
     const add = async (address: string) => {
@@ -104,7 +100,6 @@ describeInBrowser('other servers', () => {
     await page.getByRole('button', { name: `Remove ${new URL(other.server.url).host}` }).click();
     await link.waitFor({ state: 'detached' });
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('a lost connection is shown as one of the page, and never as a state of a run', async () => {
@@ -114,7 +109,7 @@ describeInBrowser('other servers', () => {
     });
     const { run_id } = await dash.client.runs.create({ input: 'Say hello' });
     await dash.client.runs.wait(run_id);
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(`${proxy.url}/ui/#key=${dash.key}`);
     await page.locator('.connection.good').waitFor();
     up = false;
@@ -124,7 +119,6 @@ describeInBrowser('other servers', () => {
     expect(await row.getAttribute('data-status')).toBe('completed');
     up = true;
     await page.locator('.connection.good').waitFor();
-    await context.close();
   });
 });
 
@@ -135,7 +129,7 @@ describeInBrowser('a proxy', () => {
       prefix: '/agents/one',
       target: () => dash.server.url,
     });
-    const { page, context, problems } = await browser.open({ ignoreHTTPSErrors: true });
+    const { page, problems } = await browser.open({ ignoreHTTPSErrors: true });
     await page.goto(`${proxy.url}/#key=${dash.key}`);
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     expect(page.url()).toBe(`${proxy.url}/ui/`);
@@ -156,6 +150,5 @@ describeInBrowser('a proxy', () => {
     await page.getByRole('link', { name: 'All runs' }).click();
     await page.getByRole('link', { name: 'Hello through the proxy' }).waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 });

@@ -3,13 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { overflows, violationsOf } from './support/a11y.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
 const HOSTILE =
   '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [x](javascript:window.hacked=1) ![i](https://evil.example/i.png) \u001b[31mred\u001b[0m \u202egpj.exe\u202c';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 let runId: string;
 let requestId: string;
@@ -59,7 +58,7 @@ describeInBrowser('every page', () => {
   test.each(pages.map(([path, shows], n) => ({ n, path, shows })))(
     'no. $n is accessible in both themes and sizes, keeps to its policy, and shows hostile text as text',
     async ({ path, shows }) => {
-      const { page, problems, context } = await browser.open();
+      const { page, problems } = await browser.open();
       await page.goto(dash.ui(path()));
       await shows(page);
       expect(await page.locator('#app img, #app script, #app iframe').count(), path()).toBe(0);
@@ -68,19 +67,17 @@ describeInBrowser('every page', () => {
       expect(await overflows(page), path()).toBe(false);
       expect(await violationsOf(page), path()).toEqual([]);
       expect(await page.evaluate('window.hacked')).toBeUndefined();
-      await context.close();
     },
   );
 
   test('a command cannot hide its end behind characters that turn text around', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui());
     expect(await page.locator('.command').textContent()).toContain('U+202Egpj.exeU+202C');
-    await context.close();
   });
 
   test('so is a card in each of its states: always with its scope, and a refusal with its reason', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui());
     const card = page.getByRole('article');
     const once = card.getByRole('button', { name: 'Once' });
@@ -92,11 +89,10 @@ describeInBrowser('every page', () => {
     await card.getByRole('button', { name: 'Deny and say why' }).click();
     await card.getByLabel('What should the agent know?').waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    await context.close();
   });
 
   test('so are the sign-in and the dialogs, which the keyboard opens', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(`${dash.server.url}/ui/`);
     await page.getByLabel('API key').waitFor();
     expect(await violationsOf(page)).toEqual([]);
@@ -129,6 +125,5 @@ describeInBrowser('every page', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     expect(await page.evaluate('Object.values({ ...sessionStorage, ...localStorage })')).toEqual(['dark']);
-    await context.close();
   });
 });

@@ -3,10 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { violationsOf } from './support/a11y.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 beforeAll(async () => {
   dash = await startDashboardServer({
@@ -24,7 +23,7 @@ const isEvicted = (runId: string) =>
 
 describeInBrowser('an evicted run', () => {
   test('is marked in the list, also while somebody looks, and its page says what is left', async () => {
-    const { page, context, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui());
     const input = script([{ text: 'the answer' }]);
     const { run_id } = await dash.client.runs.create({ input });
@@ -48,14 +47,13 @@ describeInBrowser('an evicted run', () => {
       .waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('that failed keeps its reason, on its page and in its chat', async () => {
     const input = script([{ error: { status: 400, message: 'no such thing' } }]);
     const { run_id } = await dash.client.runs.create({ input, session_id: 'talk' });
     await isEvicted(run_id);
-    const { page, context, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.locator('.problem', { hasText: 'no such thing' }).waitFor();
     await page.getByRole('link', { name: 'What was said in its session' }).click();
@@ -65,7 +63,6 @@ describeInBrowser('an evicted run', () => {
     await page.locator(`[data-run="${run_id}"]`).getByText('evicted').waitFor();
     expect(await page.locator('[data-run]').count()).toBe(1);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('keeps the answers to its questions, in the rules and where somebody was called to one', async () => {
@@ -78,20 +75,18 @@ describeInBrowser('an evicted run', () => {
     const { request_id } = question;
     await dash.client.runs.respondApproval(run_id, { choice: 'deny', request_id });
     await isEvicted(run_id);
-    const { page, context, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui('rules'));
     await page.getByText('rm -rf out', { exact: true }).waitFor();
     await page.goto(dash.ui(`approve/${run_id}/${request_id}`));
     await page.getByText('rm -rf out', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Deny' }).count()).toBe(0);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('that nobody knows is not found', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui('runs/run_0123456789abcdef0123456789abcdef'));
     await page.getByText('Run not found').waitFor();
-    await context.close();
   });
 });

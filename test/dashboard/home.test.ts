@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 beforeAll(async () => {
   dash = await startDashboardServer({
@@ -20,7 +19,7 @@ const gated = (command: string) => script([{ tools: [terminal(command)] }, { tex
 
 describeInBrowser('a new user', () => {
   test('starts a run, watches it, allows a command, reads a file, and stops another run', async () => {
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     const startRun = async (prompt: string) => {
       await page.getByRole('button', { name: 'New run' }).click();
       await page.getByRole('dialog').getByLabel('Prompt').fill(prompt);
@@ -70,13 +69,12 @@ describeInBrowser('a new user', () => {
     await page.getByRole('link', { name: 'All runs' }).click();
     await page.locator('tr', { hasText: 'Watch the door' }).getByText('stopped').waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 });
 
 describeInBrowser('the home page', () => {
   test('the key leaves the address at once, and the page follows the runs', async () => {
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui());
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     expect(page.url()).toBe(`${dash.server.url}/ui/`);
@@ -89,11 +87,10 @@ describeInBrowser('the home page', () => {
     await row.getByText('done').waitFor();
     expect(await row.getByRole('link').textContent()).toBe('Say hello');
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('filters live in the address, a search finds words, and a list that is empty says why', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui('?status=failed'));
     await page.getByText('No run matches these filters.').waitFor();
     await page.getByLabel('State').selectOption('');
@@ -104,11 +101,10 @@ describeInBrowser('the home page', () => {
     await page.getByRole('searchbox').fill('HELLO say');
     await page.getByRole('link', { name: 'Say hello', exact: true }).waitFor();
     expect(await page.locator('[data-run]').count()).toBe(1);
-    await context.close();
   });
 
   test('a search reads on where the newest runs do not match, and says how far it has looked', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     let empty = 3;
     await page.route(/\/v1\/runs\?.*q=rare/, async (route) => {
       if (empty > 0) {
@@ -127,13 +123,12 @@ describeInBrowser('the home page', () => {
     empty = 0;
     await page.getByRole('button', { name: 'Older runs' }).click();
     await page.locator('[data-run]').waitFor();
-    await context.close();
   });
 
   test('a failed run says why, and is started once more with the same prompt', async () => {
     const input = `Import the list\n${script([{ error: { status: 400, message: 'No such model' } }])}`;
     const { run_id } = await dash.client.runs.run({ input, session_id: 'again' });
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui('?status=failed'));
     const row = page.locator(`[data-run="${run_id}"]`);
     await row.getByText('No such model', { exact: true }).waitFor();
@@ -142,7 +137,6 @@ describeInBrowser('the home page', () => {
     const again = await dash.client.runs.get(page.url().split('/').at(-1)!);
     expect([again.input, again.session_id]).toEqual([input, 'again']);
     expect(again.run_id).not.toBe(run_id);
-    await context.close();
   });
 
   test('several runs are stopped together, after a question that names them', async () => {
@@ -150,14 +144,13 @@ describeInBrowser('the home page', () => {
     const ids = await Promise.all(
       inputs.map(async (input) => (await dash.client.runs.create({ input })).run_id),
     );
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui('?status=active'));
     for (const id of ids) await page.locator(`[data-run="${id}"]`).getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Stop them…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop 2 runs' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     for (const id of ids) expect((await dash.client.runs.wait(id)).status).toBe('cancelled');
-    await context.close();
   });
 });
 
@@ -177,7 +170,6 @@ describeInBrowser('approvals', () => {
     const { data } = await dash.client.approvals.list({ status: 'answered' });
     expect(data.filter(({ run }) => run.run_id === run_id)).toHaveLength(1);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('two tabs that answer at the same moment: one answer counts, and both show that one', async () => {
@@ -203,11 +195,10 @@ describeInBrowser('approvals', () => {
     const word = answers[0]!.choice === 'once' ? 'Allowed once, by' : 'Denied, by';
     for (const card of cards) await card.getByText(word).waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('the keys o, s, a and d answer the card that has the focus, and no other', async () => {
-    const { context, page, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui());
     const ask = async (command: string, session_id: string) => {
       const { run_id } = await dash.client.runs.create({ input: gated(command), session_id });
@@ -251,11 +242,10 @@ describeInBrowser('approvals', () => {
     await dash.client.runs.stop(bystander.run_id);
     for await (const { id } of dash.client.grants.list()) await dash.client.grants.revoke(id);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('a question whose list fails to load is asked for again, and the page says that it does not know', async () => {
-    const { context, page } = await browser.open();
+    const { page } = await browser.open();
     let broken = true;
     await page.route(/\/v1\/approvals\?/, (route) =>
       broken ? route.fulfill({ status: 500, json: { error: { message: 'Busy.' } } }) : route.continue(),
@@ -273,17 +263,17 @@ describeInBrowser('approvals', () => {
     await page.getByRole('article').getByText('rm -rf unseen', { exact: true }).waitFor();
     await page.locator('.connection.good').waitFor();
     await dash.client.runs.stop(run_id);
-    await context.close();
   });
 
   test('the questions behind one are shown with it, and one answer may settle all', async () => {
-    const { context, page, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui());
     const commands = ['rm -rf one', 'rm -rf two', 'rm -rf three'];
     const steps = [{ tools: commands.map(terminal) }, { text: 'All done.' }];
     const { run_id } = await dash.client.runs.create({ input: script(steps) });
     const card = page.locator('article.open', { hasText: 'rm -rf one' });
     await card.getByText('2 more wait behind it').waitFor();
+    await expect.poll(() => page.title()).toMatch(/^\(\d+\) Runs · Talaria$/);
     expect(await card.locator('.command').allInnerTexts()).toEqual(commands);
     // A run that was given no session has one only by its own name.
     expect(await card.innerText()).not.toContain(`session ${run_id}`);
@@ -294,11 +284,10 @@ describeInBrowser('approvals', () => {
     const { data } = await dash.client.approvals.list({ status: 'answered' });
     expect(data.filter(({ run, choice }) => run.run_id === run_id && choice === 'once')).toHaveLength(3);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('a refusal says why, and the model is told', async () => {
-    const { context, page } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui());
     const { run_id } = await dash.client.runs.create({ input: gated('rm -rf node_modules') });
     await page.getByRole('button', { name: 'Deny and say why' }).click();
@@ -313,11 +302,10 @@ describeInBrowser('approvals', () => {
     await page.getByText('Denied, by you: “Use npm ci instead”').waitFor();
     await dash.client.runs.wait(run_id);
     expect(JSON.stringify(dash.model.requests.at(-1)?.body.messages)).toContain('Use npm ci instead');
-    await context.close();
   });
 
   test('always names its scope before it allows anything', async () => {
-    const { context, page } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui());
     const { run_id } = await dash.client.runs.create({ input: gated('rm -rf cache') });
     await page.getByRole('button', { name: 'Always…' }).click();
@@ -326,11 +314,10 @@ describeInBrowser('approvals', () => {
     await page.getByRole('button', { name: 'Allow always' }).click();
     expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
     for await (const { id } of dash.client.grants.list()) await dash.client.grants.revoke(id);
-    await context.close();
   });
 
   test('a button takes no press while its card is new or has just moved', async () => {
-    const { context, page } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui());
     const { run_id } = await dash.client.runs.create({ input: gated('rm -rf out') });
     const once = page.getByRole('button', { name: 'Once' });
@@ -350,6 +337,5 @@ describeInBrowser('approvals', () => {
     expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
     await once.click();
     expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
-    await context.close();
   });
 });

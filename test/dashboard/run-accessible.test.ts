@@ -3,10 +3,10 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
-import { browserOfFile, describeInBrowser, PHONE } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
+import { PHONE } from './support/sizes.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 let runId: string;
 beforeAll(async () => {
@@ -45,7 +45,7 @@ const SIZES = [
 describeInBrowser('axe', () => {
   describe.each(SIZES)('on %s', (_, size) => {
     test.each(['light', 'dark'] as const)('finds nothing in the %s theme', async (colorScheme) => {
-      const { page, context } = await browser.open({ ...size, colorScheme });
+      const { page } = await browser.open({ ...size, colorScheme });
       await page.goto(dash.ui(`runs/${runId}`));
       const once = page.getByRole('button', { name: 'Once' });
       await once.waitFor();
@@ -67,7 +67,6 @@ describeInBrowser('axe', () => {
       }
       // Nothing is wider than the page.
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-      await context.close();
     });
   });
 });

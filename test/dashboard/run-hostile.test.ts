@@ -1,10 +1,9 @@
 /** A run whose every text tries to be something else: all of it is shown as text, and nothing of it runs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 beforeAll(async () => {
   dash = await startDashboardServer();
@@ -51,7 +50,7 @@ describeInBrowser('a hostile run', () => {
     ])}`;
     const { run_id } = await dash.client.runs.create({ input });
     expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.getByText('The run is done.').waitFor();
     const list = page.getByRole('region', { name: 'Transcript' });
@@ -70,9 +69,9 @@ describeInBrowser('a hostile run', () => {
     await page.getByRole('tab', { name: 'Files' }).click();
     for (const file of [name, 'page.svg', 'fake.png']) {
       await panel.getByRole('button', { name: file }).click();
-      await panel.getByRole('button', { name: /All files/ }).waitFor();
+      await panel.getByRole('button', { name: '‹ Back' }).waitFor();
       if (file !== 'fake.png') await panel.getByText('<script>').first().waitFor();
-      await panel.getByRole('button', { name: /All files/ }).click();
+      await panel.getByRole('button', { name: '‹ Back' }).click();
     }
     for (const tab of ['Events', 'Run']) await page.getByRole('tab', { name: tab }).click();
     await panel.getByText('<script>').first().waitFor();
@@ -85,6 +84,5 @@ describeInBrowser('a hostile run', () => {
     expect(await page.locator('main img').count()).toBe(0);
     // No request went elsewhere, and the browser had nothing to block.
     expect(problems).toEqual([]);
-    await context.close();
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 import { writeLongRun } from './support/long-run.ts';
 
@@ -13,7 +13,6 @@ const EVENTS = 10_000;
 const MANY_EVENTS = 100_000;
 const NODES_MAX = 2_500;
 
-const browser = browserOfFile();
 const dataDir = mkdtempSync(join(tmpdir(), 'talaria-long-run-'));
 let dash: DashboardServer;
 let runId: string;
@@ -35,7 +34,7 @@ const atEnd = (page: Page) =>
 
 describeInBrowser(`a run of ${EVENTS} events`, () => {
   test('shows its end first, then all of it, with few nodes wherever one looks', async () => {
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui(`runs/${runId}`));
     await page.getByText('The run is done.').waitFor();
     await page.getByText('all events read').waitFor();
@@ -52,11 +51,10 @@ describeInBrowser(`a run of ${EVENTS} events`, () => {
     await page.getByRole('button', { name: /To the end/ }).click();
     await page.getByText('The run is done.').waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('a link leads to its event, and the keys from step to step', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     const seq = 40 * 100 + 38;
     await page.goto(`${dash.server.url}/ui/runs/${runId}?event=${seq}`);
     const row = page.locator(`.row.target[data-seq="${seq}"]`);
@@ -67,13 +65,12 @@ describeInBrowser(`a run of ${EVENTS} events`, () => {
     await page.keyboard.press(',');
     await page.locator('.row.target[data-seq="4000"]').getByText('Step 101').waitFor();
     expect(new URL(page.url()).searchParams.get('event')).toBe('4000');
-    await context.close();
   });
 });
 
 describeInBrowser(`a run of ${MANY_EVENTS} events`, () => {
   test('is all there, from the first word to the last, with as few nodes', async () => {
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui(`runs/${longestId}`));
     await page.getByText('The run is done.').waitFor();
     expect(await nodes(page)).toBeLessThan(NODES_MAX);
@@ -82,7 +79,6 @@ describeInBrowser(`a run of ${MANY_EVENTS} events`, () => {
     await transcript(page).evaluate((list) => list.scrollTo(0, 0));
     await page.getByText('word 0 word 1').waitFor();
     expect(await nodes(page)).toBeLessThan(NODES_MAX);
-    await context.close();
   });
 });
 
@@ -91,7 +87,7 @@ describeInBrowser('a reader', () => {
     const lines = Array.from({ length: 60 }, (_, i) => `Paragraph ${i}.\n\n`);
     const chunks = [...lines, { gate: 'more' }, 'And more.\n\n', 'A last one.', { gate: 'end' }, ' Truly.'];
     const { run_id } = await dash.client.runs.create({ input: script([{ chunks }]) });
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.getByText('Paragraph 59.').waitFor();
     await expect.poll(() => atEnd(page)).toBe(true);
@@ -107,6 +103,5 @@ describeInBrowser('a reader', () => {
     dash.model.open('end');
     await page.getByText('The run is done.').waitFor();
     await expect.poll(() => atEnd(page)).toBe(true);
-    await context.close();
   });
 });

@@ -3,10 +3,8 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { startDashboardServer } from './support/dashboard-server.ts';
-
-const browser = browserOfFile();
 
 /** A server that comes back at another port, behind a fixed address. */
 async function startWorld() {
@@ -38,7 +36,7 @@ describeInBrowser('a run that is watched', () => {
       { chunks: ['Half of ', 'the answer', { gate: 'rest' }, ' and the rest.'] },
     ]);
     const { run_id } = await dash.client.runs.create({ input });
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(world.ui(`runs/${run_id}`));
     await shows(page, 'Half of the answer');
     await dash.server.kill('SIGKILL');
@@ -57,7 +55,6 @@ describeInBrowser('a run that is watched', () => {
     expect(text).toContain('The server was restarted, and the run continues.');
     expect(await page.getByRole('heading', { name: /^Step 2/ }).count()).toBe(2);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('through a network that breaks off again and again: every piece comes once', async () => {
@@ -65,7 +62,7 @@ describeInBrowser('a run that is watched', () => {
     const { dash, proxy } = world;
     const pieces = Array.from({ length: 12 }, (_, i) => [`piece-${i} `, { gate: `gate-${i}` }]).flat();
     const { run_id } = await dash.client.runs.create({ input: script([{ chunks: pieces }]) });
-    const { page, context } = await browser.open();
+    const { page } = await browser.open();
     await page.goto(world.ui(`runs/${run_id}`));
     for (let piece = 0; piece < 12; piece++) {
       await shows(page, `piece-${piece}`);
@@ -76,6 +73,5 @@ describeInBrowser('a run that is watched', () => {
     const text = await said(page);
     for (let piece = 0; piece < 12; piece++) expect(count(text, `piece-${piece} `)).toBe(1);
     expect(text).not.toContain('repeated');
-    await context.close();
   });
 });

@@ -2,10 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 beforeAll(async () => {
   dash = await startDashboardServer();
@@ -36,7 +35,7 @@ describeInBrowser('the page of a run', () => {
       { text: 'All **done**.' },
     ])}`;
     const { run_id } = await dash.client.runs.create({ input });
-    const { page, problems, context } = await browser.open({
+    const { page, problems } = await browser.open({
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     await page.goto(dash.ui(`runs/${run_id}`));
@@ -47,8 +46,8 @@ describeInBrowser('the page of a run', () => {
     await page.locator('.row.reasoning strong', { hasText: 'look' }).waitFor();
     expect(await page.locator('.row .ansi-red-fg').innerText()).toBe('red');
     expect(await page.locator('.diff .removed, .diff .added').allInnerTexts()).toEqual([
-      '- return 1\n',
-      '+ return 2\n',
+      'return 1',
+      'return 2',
     ]);
 
     const row = page.locator('.row.tool', { hasText: 'terminal' });
@@ -66,12 +65,15 @@ describeInBrowser('the page of a run', () => {
     await panel.getByRole('searchbox').fill('RED');
     await panel.getByText('1 of 1').waitFor();
     await page.getByRole('tab', { name: 'Files' }).click();
+    // The link led to an event: the files are those of then.
+    await panel.getByText('There were no files then.').waitFor();
+    await panel.getByRole('button', { name: 'Now' }).click();
     await panel.getByRole('button', { name: 'data.csv' }).click();
     await panel.getByRole('cell', { name: 'x, y' }).waitFor();
     const download = page.waitForEvent('download');
     await panel.getByRole('button', { name: 'Download' }).click();
     expect((await download).suggestedFilename()).toBe('data.csv');
-    await panel.getByRole('button', { name: /All files/ }).click();
+    await panel.getByRole('button', { name: '‹ Back' }).click();
     const archive = page.waitForEvent('download');
     await panel.getByRole('button', { name: 'Download all' }).click();
     expect((await archive).suggestedFilename()).toBe(`${run_id}.zip`);
@@ -96,14 +98,13 @@ describeInBrowser('the page of a run', () => {
     await page.mouse.click(x + width - 2, y + 5);
     await page.locator(`.row.end.target[data-seq="${last}"]`).waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('shows a picture, and saves a large file to disk as it comes', async () => {
     const make = `printf %s '${DOT}' | base64 -d > dot.png; head -c 60000000 /dev/zero > large.bin; truncate -s 600M huge.bin`;
     const input = script([{ tools: [terminal(make), write('a/note.txt', 'small')] }, { text: 'There.' }]);
     const { run_id } = await dash.client.runs.run({ input });
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     // A file of the browser's own in place of the one that a user would choose.
     await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) =>
       (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true });`);
@@ -116,7 +117,7 @@ describeInBrowser('the page of a run', () => {
       .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
       .toBe(1);
 
-    await panel.getByRole('button', { name: /All files/ }).click();
+    await panel.getByRole('button', { name: '‹ Back' }).click();
     await panel.getByRole('button', { name: 'large.bin' }).click();
     await panel.getByRole('button', { name: 'Download' }).click();
     const sizeOnDisk = `navigator.storage.getDirectory()
@@ -126,13 +127,12 @@ describeInBrowser('the page of a run', () => {
 
     // Other browsers cannot do that.
     await page.evaluate('delete globalThis.showSaveFilePicker');
-    await panel.getByRole('button', { name: /All files/ }).click();
+    await panel.getByRole('button', { name: '‹ Back' }).click();
     await panel.getByRole('button', { name: 'huge.bin' }).click();
     await panel.getByRole('button', { name: 'Download' }).click();
     await panel.getByText(`talaria artifacts get ${run_id} 'huge.bin'`).waitFor();
 
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('answers, steers, stops and retries', async () => {
@@ -141,7 +141,7 @@ describeInBrowser('the page of a run', () => {
       { chunks: ['Working', { gate: 'never' }] },
     ])}`;
     const { run_id } = await dash.client.runs.create({ input });
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.getByRole('button', { name: 'Once' }).click();
     await page.getByText('Allowed once').waitFor();
@@ -158,13 +158,12 @@ describeInBrowser('the page of a run', () => {
     await expect.poll(async () => (await dash.client.runs.get(again)).input).toContain('Clean up');
     await dash.client.runs.stop(again);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('forks: from its end, from an event of the inspector, and a fork again', async () => {
     const input = `Count\n${script([{ tools: [terminal('echo 1')] }, { text: 'One.' }])}`;
     const { run_id } = await dash.client.runs.run({ input });
-    const { page, problems, context } = await browser.open();
+    const { page, problems } = await browser.open();
     const dialog = page.getByRole('dialog');
     /** The run that the page goes to. */
     const next = async (from: string): Promise<string> => {
@@ -205,6 +204,5 @@ describeInBrowser('the page of a run', () => {
     await page.goto(dash.ui(''));
     await page.locator(`tr[data-run="${third}"] .tag`, { hasText: 'fork' }).waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 });

@@ -5,10 +5,9 @@ import {
   type TestPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { violationsOf } from './support/a11y.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { startDashboardServer } from './support/dashboard-server.ts';
 
-const browser = browserOfFile();
 let postgres: TestPostgres;
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -20,7 +19,7 @@ describeInBrowser('several servers on one store', () => {
     const env = { TALARIA_DATABASE_URL: await postgres.createDatabase() };
     await using first = await startDashboardServer({ env });
     await using second = await startDashboardServer({ env });
-    const { page, context, problems } = await browser.open();
+    const { page, problems } = await browser.open();
     await page.goto(first.ui('server'));
     const row = (url: string) => page.locator('tr', { hasText: new URL(url).port });
     await row(first.server.url).getByText('this one').waitFor();
@@ -30,6 +29,5 @@ describeInBrowser('several servers on one store', () => {
     const { run_id } = await second.client.runs.create({ input: 'Say hello' });
     await page.locator(`[data-run="${run_id}"]`).getByText('done').waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 });

@@ -2,10 +2,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { browserOfFile, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
-const browser = browserOfFile();
 let dash: DashboardServer;
 beforeAll(async () => {
   dash = await startDashboardServer({
@@ -48,7 +47,6 @@ describeInBrowser('seven tabs of one browser', () => {
     expect((await dash.client.runs.wait(asking.run_id)).status).toBe('completed');
     expect(await streams()).toBe(1);
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('seven visible pages of runs all show what comes, over four connections', async () => {
@@ -88,11 +86,10 @@ describeInBrowser('seven tabs of one browser', () => {
     for (const { run_id } of watched.slice(0, 6)) await dash.client.runs.stop(run_id);
     for (const { page } of watched.slice(3)) await page.getByText('The run was stopped.').waitFor();
     expect(problems).toEqual([]);
-    await context.close();
   });
 
   test('where a browser has no locks, the page with the focus has a stream, and any other asks', async () => {
-    const { context, page } = await browser.open();
+    const { page } = await browser.open();
     await page.addInitScript(
       'delete Navigator.prototype.locks; document.hasFocus = () => globalThis.focused',
     );
@@ -109,6 +106,5 @@ describeInBrowser('seven tabs of one browser', () => {
     await page.locator('.row.text', { hasText: 'Begin and end' }).waitFor();
     await dash.client.runs.stop(run_id);
     await page.getByText('The run was stopped.').waitFor();
-    await context.close();
   });
 });

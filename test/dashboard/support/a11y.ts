@@ -1,7 +1,7 @@
 /** What axe-core finds in a page: an empty list, in every theme and size. */
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { DESK, PHONE } from './browser.ts';
+import { DESK, PHONE } from './sizes.ts';
 
 interface Violation {
   id: string;

@@ -1,13 +1,11 @@
 /**
- * One Chromium for the tests of a file, and pages in it that collect what must never happen: violations of the content
- * security policy, errors that nobody caught, and requests to elsewhere.
+ * One Chromium for all tests of a worker, with a fresh profile for each test, and pages that collect what must never happen:
+ * violations of the content security policy, errors that nobody caught, and requests to elsewhere.
  */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, describe } from 'vitest';
+import { describe, onTestFinished } from 'vitest';
 import { CHROMIUM, FLAGS } from '../../client/browser.ts';
-
-export const DESK = { width: 1440, height: 900 };
-export const PHONE = { width: 390, height: 844 };
+import { DESK } from './sizes.ts';
 
 /** How long a page has for what it should show: only what never comes is to fail. */
 const PATIENCE_MS = 30_000;
@@ -30,26 +28,22 @@ export interface Watched {
   problems: string[];
 }
 
-export interface BrowserOfFile {
-  open(options?: Parameters<Browser['newContext']>[0]): Promise<Watched>;
-}
+/** It starts with the first page. Playwright ends it with its process. */
+let started: Promise<Browser> | undefined;
 
-/** Call it at the top of a file: the browser starts with the first page and ends with the file. */
-export function browserOfFile(): BrowserOfFile {
-  let browser: Promise<Browser> | undefined;
-  afterAll(async () => (await browser)?.close());
-  return {
-    async open(options = {}) {
-      browser ??= chromium.launch({ executablePath: CHROMIUM!, args: FLAGS });
-      const context = await (await browser).newContext({ viewport: DESK, ...options });
-      context.setDefaultTimeout(PATIENCE_MS);
-      const problems: string[] = [];
-      context.on('page', (page) => watch(page, problems));
-      await context.addInitScript({ content: REPORT_VIOLATIONS });
-      return { context, page: await context.newPage(), problems };
-    },
-  };
-}
+export const browser = {
+  /** A page without cookies, keys and other pages; it is closed when the test ends. */
+  async open(options: Parameters<Browser['newContext']>[0] = {}): Promise<Watched> {
+    started ??= chromium.launch({ executablePath: CHROMIUM!, args: FLAGS });
+    const context = await (await started).newContext({ viewport: DESK, ...options });
+    onTestFinished(() => context.close());
+    context.setDefaultTimeout(PATIENCE_MS);
+    const problems: string[] = [];
+    context.on('page', (page) => watch(page, problems));
+    await context.addInitScript({ content: REPORT_VIOLATIONS });
+    return { context, page: await context.newPage(), problems };
+  },
+};
 
 function watch(page: Page, problems: string[]): void {
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
