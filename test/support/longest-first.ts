@@ -28,6 +28,7 @@ const LONG = [
   'test/e2e/checkpoints-elsewhere.test.ts',
   'test/e2e/subscribers.test.ts',
   'test/dashboard/sections.test.ts',
+  'test/dashboard/run-files.test.ts',
   'test/cli/doctor.test.ts',
   'test/cli/cp.test.ts',
   'test/dashboard/run-accessible.test.ts',

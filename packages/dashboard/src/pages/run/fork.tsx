@@ -51,6 +51,10 @@ export function ForkDialog() {
   return (
     <Dialog title={at === undefined ? 'Fork the run' : `Fork the run at event ${at}`} onClose={close}>
       <form class="fields" onSubmit={fork}>
+        <p class="muted">
+          The new run has the conversation and the files as they were{' '}
+          {at === undefined ? 'at the end' : 'after this event'}. This run stays as it is.
+        </p>
         <label>
           Your next message{' '}
           <span class="muted">(without one the model is asked again; after an answer it is needed)</span>

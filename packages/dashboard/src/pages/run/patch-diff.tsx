@@ -1,19 +1,12 @@
 /** A change to files as a diff. What compares two texts is loaded when it is needed. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { DiffLines } from './diff-lines.tsx';
 import { countLines, type DiffLine, type Patch, patchLines } from './patch-lines.ts';
 
 export { patchOf } from './patch-lines.ts';
 
 /** Each line is a node of the page. */
 const LINES_MAX = 200;
-
-const SIGNS: Record<DiffLine['kind'], string> = {
-  file: '',
-  place: '',
-  same: '  ',
-  added: '+ ',
-  removed: '- ',
-};
 
 export function PatchDiff({ patch }: { patch: Patch }) {
   const lines = useLines(patch);
@@ -24,14 +17,7 @@ export function PatchDiff({ patch }: { patch: Patch }) {
         {'path' in patch && <bdi>{patch.path}</bdi>} <span class="good">+{added}</span>{' '}
         <span class="bad">−{removed}</span>
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by the keyboard */}
-      <pre dir="ltr" tabIndex={0}>
-        {lines.slice(0, LINES_MAX).map(({ kind, text }, index) => (
-          <span key={index} class={`line ${kind}`}>
-            {`${SIGNS[kind]}${text}\n`}
-          </span>
-        ))}
-      </pre>
+      <DiffLines lines={lines.slice(0, LINES_MAX)} />
       {lines.length > LINES_MAX && <p class="muted">{lines.length - LINES_MAX} more lines: see the call.</p>}
     </figure>
   );

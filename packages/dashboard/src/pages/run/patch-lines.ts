@@ -3,6 +3,9 @@
 export interface DiffLine {
   kind: 'file' | 'place' | 'same' | 'added' | 'removed';
   text: string;
+  /** Its number in the file before the change, and after it, where they are known. */
+  before?: number;
+  after?: number;
 }
 
 export type Patch = { patch: string } | { path: string; old_string: string; new_string: string };

@@ -7,10 +7,14 @@ import type { WatchedRun } from './watch-run.ts';
 
 export type Tab = 'call' | 'files' | 'events' | 'run';
 
+/** What the tab of files shows: all of them, what the run changed, or what one step changed. */
+export type FilesShown = 'all' | 'run' | 'step';
+
 export interface RunView {
   runId: string;
   watched: WatchedRun;
   tab: Signal<Tab>;
+  filesShown: Signal<FilesShown>;
   /** On a phone the inspector covers the transcript while it is open. */
   inspecting: Signal<boolean>;
   callId: Signal<string | undefined>;
@@ -21,7 +25,11 @@ export interface RunView {
   /** The event that the reader went to. `at` makes going there a second time a change. */
   target: Signal<{ seq: number; at: number } | undefined>;
   inspectCall(callId: string): void;
+  /** Shows what the step of an event changed. */
+  inspectChanges(seq: number): void;
   goTo(seq: number): void;
+  /** Leaves the event that the reader went to: what is shown is of now again. */
+  toNow(): void;
   linkTo(seq: number): string;
 }
 
@@ -29,11 +37,19 @@ export function createRunView(runId: string, watched: WatchedRun, event: number 
   const tab = signal<Tab>('call');
   const inspecting = signal(false);
   const callId = signal<string | undefined>(undefined);
+  const filesShown = signal<FilesShown>('all');
   const target = signal(event === undefined ? undefined : { seq: event, at: 0 });
+  const goTo = (seq: number) => {
+    target.value = { seq, at: (target.peek()?.at ?? 0) + 1 };
+    changeQuery({ event: `${seq}` });
+    // The files follow the place in the run, so they stay in sight.
+    if (tab.peek() !== 'files') inspecting.value = false;
+  };
   return {
     runId,
     watched,
     tab,
+    filesShown,
     inspecting,
     callId,
     opened: signal(new Map()),
@@ -44,10 +60,16 @@ export function createRunView(runId: string, watched: WatchedRun, event: number 
       tab.value = 'call';
       inspecting.value = true;
     },
-    goTo(seq) {
-      target.value = { seq, at: (target.peek()?.at ?? 0) + 1 };
-      changeQuery({ event: `${seq}` });
-      inspecting.value = false;
+    inspectChanges(seq) {
+      goTo(seq);
+      filesShown.value = 'step';
+      tab.value = 'files';
+      inspecting.value = true;
+    },
+    goTo,
+    toNow() {
+      target.value = undefined;
+      changeQuery({ event: undefined });
     },
     linkTo: (seq) => href(`runs/${encodeURIComponent(runId)}?event=${seq}`),
   };

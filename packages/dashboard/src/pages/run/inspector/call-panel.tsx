@@ -14,11 +14,12 @@ import { useRunView } from '../run-view.ts';
 import { saveText } from '../save.ts';
 import { seconds } from '../seconds.ts';
 import { CallOutput } from './call-output.tsx';
+import { StepChanges } from './step-changes.tsx';
 
 export function CallPanel() {
   const { callId } = useRunView();
   const id = callId.value;
-  if (id === undefined) return <p class="muted">Choose “Inspect” at a tool call to see all of it.</p>;
+  if (id === undefined) return <p class="empty">Choose “Inspect” at a tool call to see all of it.</p>;
   return <Call key={id} id={id} />;
 }
 
@@ -32,7 +33,12 @@ function Call({ id }: { id: string }) {
     const { data } = call.state.peek();
     if (completed && data !== undefined && data.completed_at === null) call.reload();
   }, [completed, call.state.value.data]);
-  return <Loading of={call}>{(data) => <CallFacts call={data} />}</Loading>;
+  return (
+    <>
+      <Loading of={call}>{(data) => <CallFacts call={data} />}</Loading>
+      <StepChanges callId={id} />
+    </>
+  );
 }
 
 function CallFacts({ call }: { call: RunCall }) {

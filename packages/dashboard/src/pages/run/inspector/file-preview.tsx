@@ -1,6 +1,6 @@
 /** One file as something to look at. Its bytes are only ever text or the pixels of an image: nothing of it can run. */
 import { useSignal } from '@preact/signals';
-import type { Artifact, Talaria } from '@talaria/client';
+import type { Artifact } from '@talaria/client';
 import { useEffect } from 'preact/hooks';
 import { useResource } from '../../../api/resource.ts';
 import { client } from '../../../api/session.ts';
@@ -19,37 +19,67 @@ const TEXT_BYTES = 100_000;
 const IMAGE_BYTES = 20_000_000;
 const CSV_ROWS = 100;
 
-export function FilePreview({ file, back }: { file: Artifact; back: () => void }) {
+interface FileProps {
+  file: Artifact;
+  /** The event at which it is shown; by default it is shown as it is now. */
+  at: number | undefined;
+}
+
+interface FilePreviewProps {
+  path: string;
+  /** Undefined where the place that is shown does not have it. */
+  file: Artifact | undefined;
+  at: number | undefined;
+  back: () => void;
+}
+
+export function FilePreview({ path, file, at, back }: FilePreviewProps) {
   const { runId } = useRunView();
-  const { path, size = 0 } = file;
   return (
     <>
       <div class="panel-actions">
         <button type="button" class="small" onClick={back}>
-          ‹ All files
+          ‹ Back
         </button>
-        <strong>
+        <strong class="path">
           <VisibleText text={path} />
         </strong>
-        <span class="muted">{bytes(size)}</span>
-        <DownloadButton
-          label="Download"
-          what={{
-            name: path.slice(path.lastIndexOf('/') + 1),
-            size,
-            command: `talaria artifacts get ${runId} '${path.replaceAll("'", "'\\''")}'`,
-            read: (signal) => client.peek().runs.artifacts.read(runId, path, { signal }),
-          }}
-        />
+        {file !== undefined && (
+          <>
+            <span class="muted">{bytes(file.size ?? 0)}</span>
+            <DownloadButton
+              label="Download"
+              what={{
+                name: path.slice(path.lastIndexOf('/') + 1),
+                size: file.size ?? 0,
+                command: `talaria artifacts get ${runId} '${path.replaceAll("'", "'\\''")}'`,
+                read: (signal) => client.peek().runs.artifacts.read(runId, path, { at, signal }),
+              }}
+            />
+          </>
+        )}
       </div>
-      {kindOf(path) === 'image' ? <Image file={file} /> : <TextFile file={file} />}
+      {file === undefined ? (
+        <p class="empty">There {at === undefined ? 'is' : 'was'} no such file at this point.</p>
+      ) : kindOf(path) === 'image' ? (
+        <Image file={file} at={at} />
+      ) : (
+        <TextFile file={file} at={at} />
+      )}
     </>
   );
 }
 
-function TextFile({ file: { path, size = 0 } }: { file: Artifact }) {
+function TextFile({ file: { path, size = 0 }, at }: FileProps) {
   const { runId } = useRunView();
-  const text = useResource((user, signal) => readText(user, runId, path, size, signal), [runId, path, size]);
+  const text = useResource(
+    async (user, signal) => {
+      const end = size > TEXT_BYTES ? { end: TEXT_BYTES } : {};
+      const answer = await user.runs.artifacts.read(runId, path, { ...end, at, signal });
+      return new TextDecoder().decode(await answer.arrayBuffer());
+    },
+    [runId, path, size, at],
+  );
   const kind = kindOf(path);
   if (kind === 'other') return <p class="muted">This kind of file has no preview.</p>;
   return (
@@ -70,18 +100,6 @@ function TextFile({ file: { path, size = 0 } }: { file: Artifact }) {
       )}
     </Loading>
   );
-}
-
-async function readText(
-  user: Talaria,
-  runId: string,
-  path: string,
-  size: number,
-  signal: AbortSignal,
-): Promise<string> {
-  const end = size > TEXT_BYTES ? { end: TEXT_BYTES } : {};
-  const answer = await user.runs.artifacts.read(runId, path, { ...end, signal });
-  return new TextDecoder().decode(await answer.arrayBuffer());
 }
 
 function Csv({ rows: [header = [], ...rows] }: { rows: string[][] }) {
@@ -115,15 +133,15 @@ function Csv({ rows: [header = [], ...rows] }: { rows: string[][] }) {
   );
 }
 
-function Image({ file: { path, size = 0 } }: { file: Artifact }) {
+function Image({ file: { path, size = 0 }, at }: FileProps) {
   const { runId } = useRunView();
   const url = useSignal<string | undefined>(undefined);
   const image = useResource(
     async (user, signal) =>
       size > IMAGE_BYTES
         ? undefined
-        : (await user.runs.artifacts.read(runId, path, { signal })).arrayBuffer(),
-    [runId, path, size],
+        : (await user.runs.artifacts.read(runId, path, { at, signal })).arrayBuffer(),
+    [runId, path, size, at],
   );
   const { data } = image.state.value;
   useEffect(() => {

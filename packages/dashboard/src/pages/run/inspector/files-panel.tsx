@@ -1,120 +1,90 @@
-/** The files of the run: a tree, a preview, and downloads. */
-import { useSignal } from '@preact/signals';
-import type { Artifact } from '@talaria/client';
-import { useEffect } from 'preact/hooks';
-import { useResource } from '../../../api/resource.ts';
-import { client } from '../../../api/session.ts';
-import { bytes } from '../../../ui/format.ts';
-import { Loading } from '../../../ui/loading.tsx';
-import { VisibleText } from '../../../ui/visible-text.tsx';
-import { useRunView } from '../run-view.ts';
-import { VirtualRows } from '../virtual-rows.tsx';
-import { DownloadButton } from './download-button.tsx';
-import { FilePreview } from './file-preview.tsx';
-import { inTreeOrder } from './tree-order.ts';
+/**
+ * The files of the run, or what changed in them. They are those of the place that the reader went to (the timeline, a link to
+ * an event), and otherwise those of now.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { ForkButton } from '../fork.tsx';
+import { type FilesShown, useRunView } from '../run-view.ts';
+import type { StepSpan } from '../transcript/rows.ts';
+import { Changes } from './changes.tsx';
+import { FileTree } from './file-tree.tsx';
 
-const LINE_PX = 30;
+/** Whoever drags along the timeline passes many events: the files are asked for where the drag rests. */
+const RESTS_MS = 200;
+
+const SHOWN: readonly [FilesShown, string][] = [
+  ['all', 'All files'],
+  ['run', 'Changes'],
+  ['step', 'This step'],
+];
 
 export function FilesPanel() {
-  const { runId, watched } = useRunView();
-  const files = useResource(
-    async (user, signal) => {
-      const { data, truncated } = await user.runs.artifacts.list(runId, { recursive: true }, { signal });
-      return { data: inTreeOrder(data), truncated };
-    },
-    [runId],
-  );
-  const chosen = useSignal<Artifact | undefined>(undefined);
+  const { watched, target, filesShown, toNow } = useRunView();
   watched.revision.value;
-  const steps = watched.transcript.value.steps;
-  const ended = watched.transcript.value.end !== undefined;
-  // Each step may have changed them.
-  useEffect(() => files.reload(), [steps, ended]);
-
-  const file = chosen.value;
-  if (file !== undefined) {
-    return (
-      <FilePreview
-        key={file.path}
-        file={file}
-        back={() => {
-          chosen.value = undefined;
-        }}
-      />
-    );
-  }
+  const { lastSeq } = watched.transcript.value;
+  const wanted = target.value === undefined || target.value.seq >= lastSeq ? undefined : target.value.seq;
+  const at = useResting(wanted);
+  const step = watched.transcript.value.stepAt(at ?? lastSeq);
   return (
-    <Loading of={files}>
-      {({ data, truncated }) =>
-        data.length === 0 ? (
-          <p class="muted">This run has no files.</p>
-        ) : (
-          <>
-            <div class="panel-actions">
-              <span class="muted">
-                {data.filter(({ type }) => type === 'file').length} files
-                {truncated && ', and more than are listed here'}
-              </span>
-              <DownloadButton
-                label="Download all"
-                what={{
-                  name: `${runId}.zip`,
-                  size: truncated ? undefined : sizeOf(data),
-                  command: `talaria artifacts get ${runId}`,
-                  read: (signal) =>
-                    client.peek().runs.artifacts.archive(runId, { format: 'zip' }, { signal }),
-                }}
-              />
-              <button type="button" class="small quiet" onClick={files.reload}>
-                Reload
-              </button>
-            </div>
-            <div class="files">
-              <VirtualRows
-                label="Files"
-                count={data.length}
-                keyOf={(index) => data[index]!.path}
-                estimate={() => LINE_PX}
-              >
-                {(index) => (
-                  <Entry
-                    entry={data[index]!}
-                    choose={(entry) => {
-                      chosen.value = entry;
-                    }}
-                  />
-                )}
-              </VirtualRows>
-            </div>
-          </>
-        )
-      }
-    </Loading>
+    <>
+      <div class="panel-actions">
+        <fieldset class="segments">
+          <legend class="visually-hidden">Which files</legend>
+          {SHOWN.map(([value, name]) => (
+            <button
+              type="button"
+              key={value}
+              aria-pressed={filesShown.value === value}
+              onClick={() => {
+                filesShown.value = value;
+              }}
+            >
+              {name}
+            </button>
+          ))}
+        </fieldset>
+        {at !== undefined && (
+          <span class="as-of">
+            as of event {at}
+            <button type="button" class="small" onClick={toNow}>
+              Now
+            </button>
+            <ForkButton at={at} />
+          </span>
+        )}
+      </div>
+      <Shown shown={filesShown.value} at={at} step={step} />
+    </>
   );
 }
 
-function Entry({ entry, choose }: { entry: Artifact; choose: (entry: Artifact) => void }) {
-  const { path, type, size } = entry;
-  const parts = path.split('/');
-  const depth = Math.min(parts.length - 1, 8);
-  const name = <VisibleText text={parts.at(-1)!} />;
+interface ShownProps {
+  shown: FilesShown;
+  at: number | undefined;
+  step: StepSpan | undefined;
+}
+
+function Shown({ shown, at, step }: ShownProps) {
+  if (shown === 'all') return <FileTree at={at} />;
+  if (shown === 'run') return <Changes key="run" to={at} by="The run" />;
+  if (step === undefined) return <p class="empty">There is no step yet.</p>;
+  const { number, first, last, isOver } = step;
   return (
-    <div class={`entry depth-${depth}`} title={path}>
-      {type === 'file' ? (
-        <button type="button" class="fold" onClick={() => choose(entry)}>
-          {name}
-        </button>
-      ) : (
-        <span class="muted">
-          {name}
-          {type === 'directory' ? '/' : ` (${type})`}
-        </span>
-      )}
-      {type === 'file' && <span class="muted">{bytes(size ?? 0)}</span>}
-    </div>
+    <Changes
+      key={first}
+      from={first - 1}
+      // The files of a step are kept at its end: until then there is no later checkpoint.
+      to={isOver ? last : undefined}
+      by={number === undefined ? 'This step' : `Step ${number}`}
+    />
   );
 }
 
-function sizeOf(files: readonly Artifact[]): number {
-  return files.reduce((sum, { size = 0 }) => sum + size, 0);
+function useResting(value: number | undefined): number | undefined {
+  const [rests, setRests] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRests(value), RESTS_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return rests;
 }

@@ -26,6 +26,15 @@ export interface StepRow extends RowOfEvent {
   cutOff: boolean;
 }
 
+/** The events of a step. */
+export interface StepSpan {
+  number: number | undefined;
+  first: number;
+  /** Its last event so far. */
+  last: number;
+  isOver: boolean;
+}
+
 export interface ReasoningRow extends RowOfEvent {
   kind: 'reasoning';
   text: string;

@@ -252,3 +252,19 @@ describe('any run', () => {
 const wordsOf = (text: string) => text.replaceAll('```', '').replace(/\s+/g, '');
 const letters = (rows: Row[]) =>
   wordsOf(rows.map((row) => (row.kind === 'text' ? row.block.text + row.block.unfinished : '')).join(''));
+
+test('an event belongs to the step that began last before it', () => {
+  const running = [say('One.'), stepDone(1), start('a'), complete('a'), say('Two.')];
+  const transcript = fold(running);
+  const first = { number: 1, first: 0, last: 3, isOver: true };
+  expect([0, 3].map((seq) => transcript.stepAt(seq))).toEqual([first, first]);
+  expect(transcript.stepAt(4)).toEqual({ number: 2, first: 4, last: 4, isOver: false });
+  expect(fold([...running, stepDone(2), end]).stepAt(9)).toEqual({
+    number: 2,
+    first: 4,
+    last: 6,
+    isOver: true,
+  });
+  expect(fold([]).stepAt(0)).toBeUndefined();
+  expect(fold([{ event: 'run.steered', input: 'x' }]).stepAt(0)).toBeUndefined();
+});

@@ -9,7 +9,7 @@
  */
 import type { RunEvent } from '@talaria/client';
 import { Phases } from '../timeline/phases.ts';
-import type { ApprovalRow, EndRow, EventOf, Row, StepRow, TextRow, ToolRow } from './rows.ts';
+import type { ApprovalRow, EndRow, EventOf, Row, StepRow, StepSpan, TextRow, ToolRow } from './rows.ts';
 import { TextBlocks } from './text-blocks.ts';
 
 export class Transcript {
@@ -66,6 +66,23 @@ export class Transcript {
 
   callRow(callId: string): ToolRow | undefined {
     return this.#calls.get(callId);
+  }
+
+  /** The step that an event belongs to. */
+  stepAt(seq: number): StepSpan | undefined {
+    let index = Math.min(this.#rowIndexAt(seq), this.rows.length - 1);
+    while (index >= 0 && this.rows[index]!.kind !== 'step') index--;
+    const step = this.rows[index];
+    if (step?.kind !== 'step' || step.seq > seq) return undefined;
+    let next = index + 1;
+    while (next < this.rows.length && this.rows[next]!.kind !== 'step') next++;
+    const following = this.rows[next];
+    return {
+      number: step.number,
+      first: step.seq,
+      last: following === undefined ? this.lastSeq : following.seq - 1,
+      isOver: following !== undefined || this.end !== undefined,
+    };
   }
 
   /** The last row that began at the event or before it. */
