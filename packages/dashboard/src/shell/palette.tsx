@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import { heads } from '../api/live/live.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { statusName } from '../ui/status.tsx';
-import { takeFocus } from '../ui/take-focus.ts';
 import { VisibleText } from '../ui/visible-text.tsx';
 import { hide, show } from './overlays.ts';
 import { SECTIONS } from './pages.tsx';
@@ -52,7 +51,6 @@ export function Palette() {
           words.value = event.currentTarget.value;
           at.value = 0;
         }}
-        ref={takeFocus}
       />
       <div id="palette-list" role="listbox" aria-label="Places" class="palette">
         {found.map((entry, index) => (

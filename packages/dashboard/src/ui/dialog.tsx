@@ -12,7 +12,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
-  }, []);
+    // The browser would take the first thing that can have the focus: the button that closes it.
+    dialog.current?.querySelector<HTMLElement>('input, textarea')?.focus();
+  }, [dialog]);
   return (
     <dialog ref={dialog} aria-label={title} onClose={onClose}>
       <header class="dialog-head">

@@ -12,6 +12,14 @@ export function VisibleText({ text }: { text: string }) {
   return <bdi>{visible(text)}</bdi>;
 }
 
+/** For places that show only text: without those characters. */
+export function withoutTricks(text: string): string {
+  return text
+    .split(TRICKY)
+    .filter((_, index) => index % 2 === 0)
+    .join('');
+}
+
 function visible(text: string): ComponentChildren {
   const parts = text.split(TRICKY);
   return parts.map((part, index) =>
