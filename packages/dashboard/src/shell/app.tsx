@@ -10,8 +10,26 @@ import { Palette } from './palette.tsx';
 import { followLinks, place } from './router.ts';
 import { Settings } from './settings.tsx';
 import { SignIn } from './sign-in.tsx';
+import './shell.css';
 
 const IS_APPLE = /Mac|iP/.test(navigator.platform);
+
+/** The icon of the page, drawn here: an image would be one more request. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#1f3a5f" />
+      <path d="M7 21c6 1 10-1 13-6l5-8c-1 8-4 14-10 17-3 1-6 0-8-3z" fill="#f2c14e" />
+      <path
+        d="M7 16c4 1 7 0 9-3M7 11c3 1 5 0 7-2"
+        stroke="#f2c14e"
+        stroke-width="2"
+        fill="none"
+        stroke-linecap="round"
+      />
+    </svg>
+  );
+}
 
 export function App() {
   if (access.value === 'refused') return <SignIn />;
@@ -22,6 +40,7 @@ export function App() {
     <div class="app" onClick={followLinks}>
       <header class="bar">
         <a class="brand" href="./">
+          <Mark />
           Talaria
         </a>
         <ConnectionIndicator />
@@ -40,9 +59,8 @@ export function App() {
           ))}
         </nav>
         <span class="spring" />
-        <button type="button" class="quiet" onClick={() => show('palette')}>
-          <kbd>{IS_APPLE ? '⌘K' : 'Ctrl K'}</kbd>
-          <span class="visually-hidden find"> Find anything</span>
+        <button type="button" class="find-button" onClick={() => show('palette')}>
+          Find anything <kbd>{IS_APPLE ? '⌘K' : 'Ctrl K'}</kbd>
         </button>
         <button type="button" class="quiet" onClick={() => show('settings')}>
           Settings

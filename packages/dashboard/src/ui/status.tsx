@@ -17,7 +17,7 @@ export function Status({ status }: { status: RunStatus }) {
   const [sign, word, kind] = SIGNS[status] ?? ['·', status, 'muted'];
   return (
     <span class={`status ${kind}`}>
-      <span aria-hidden="true">{sign} </span>
+      <span aria-hidden="true">{sign}</span>
       {word}
     </span>
   );

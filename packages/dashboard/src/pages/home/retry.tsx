@@ -12,7 +12,7 @@ export function Retry({ run, name }: { run: Run; name: string }) {
     <>
       <button
         type="button"
-        class="retry"
+        class="small"
         title="Start another run with the same prompt"
         disabled={action.busy.value}
         onClick={() => void retry()}

@@ -63,24 +63,30 @@ export function RunsTable({ runs, chosen, onChoose }: RunsTableProps) {
               <Status status={run.status} />
             </td>
             <td class="title">
-              <a href={`./runs/${encodeURIComponent(run.run_id)}`} data-item>
-                <VisibleText text={titleOf(run)} />
-              </a>
-              {run.error !== undefined && (
-                <span class="detail" title={run.error}>
-                  {run.error_code ?? 'error'}: <VisibleText text={run.error} />
-                </span>
-              )}
-              {run.job_id !== undefined && <span class="tag">job</span>}
-              {run.forked_from !== undefined && <span class="tag">fork</span>}
-              {run.evicted && (
-                <span class="tag" title="Its events, its files and its answer are deleted">
-                  evicted
-                </span>
-              )}
-              {run.status === 'failed' && run.input !== undefined && (
-                <Retry run={run} name={titleOf(run).split('\n')[0]!} />
-              )}
+              <div class="what">
+                <div>
+                  <div class="name">
+                    <a href={`./runs/${encodeURIComponent(run.run_id)}`} data-item>
+                      <VisibleText text={titleOf(run)} />
+                    </a>
+                    {run.job_id !== undefined && <span class="tag">job</span>}
+                    {run.forked_from !== undefined && <span class="tag">fork</span>}
+                    {run.evicted && (
+                      <span class="tag" title="Its events, its files and its answer are deleted">
+                        evicted
+                      </span>
+                    )}
+                  </div>
+                  {run.error !== undefined && (
+                    <span class="detail" title={run.error}>
+                      {run.error_code ?? 'error'}: <VisibleText text={run.error} />
+                    </span>
+                  )}
+                </div>
+                {run.status === 'failed' && run.input !== undefined && (
+                  <Retry run={run} name={titleOf(run).split('\n')[0]!} />
+                )}
+              </div>
             </td>
             {withAgent && <td data-name="agent">{agentOf(run)}</td>}
             <td class="number" data-name="step">

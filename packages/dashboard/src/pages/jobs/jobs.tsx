@@ -83,19 +83,21 @@ function JobCard({ job, onChanged, onEdit }: JobCardProps) {
   );
   return (
     <article class="job" aria-labelledby={`job-${job.id}`} data-job={job.id}>
-      <h2 id={`job-${job.id}`}>
-        <VisibleText text={job.name} /> {!job.enabled && <span class="tag">paused</span>}
-      </h2>
-      <p>
-        {job.schedule_display}
-        {job.timezone !== undefined && <span class="muted"> in {job.timezone}</span>}
-      </p>
-      <p class="prompt muted">
-        <VisibleText text={job.prompt} />
-      </p>
-      <LastRun job={job} />
+      <div>
+        <h2 id={`job-${job.id}`}>
+          <VisibleText text={job.name} /> {!job.enabled && <span class="tag">paused</span>}
+        </h2>
+        <p class="when">
+          <code>{job.schedule_display}</code>
+          {job.timezone !== undefined && <span class="muted"> in {job.timezone}</span>}
+        </p>
+        <p class="prompt muted">
+          <VisibleText text={job.prompt} />
+        </p>
+        <LastRun job={job} />
+      </div>
       {firings.length > 0 && (
-        <>
+        <div>
           <h3>Next</h3>
           <ol class="firings">
             {firings.map((at) => (
@@ -104,7 +106,7 @@ function JobCard({ job, onChanged, onEdit }: JobCardProps) {
               </li>
             ))}
           </ol>
-        </>
+        </div>
       )}
       {action.error.value !== undefined && <Problem error={action.error.value} />}
       <div class="in-line">

@@ -69,9 +69,10 @@ function Grants() {
                     <td data-name="last used">
                       {grant.last_used_at === null ? 'never' : moment(grant.last_used_at)}
                     </td>
-                    <td>
+                    <td class="act">
                       <button
                         type="button"
+                        class="small"
                         aria-label={`Revoke ${grant.pattern_key}`}
                         disabled={action.busy.value}
                         onClick={() => void revoke(grant)}
@@ -141,7 +142,7 @@ function Decisions({ decided }: { decided: readonly Approval[] }) {
       <tbody>
         {decided.map((approval) => (
           <tr key={approval.request_id}>
-            <td>{approval.answered_at !== undefined && moment(approval.answered_at)}</td>
+            <td class="time">{approval.answered_at !== undefined && moment(approval.answered_at)}</td>
             <td>
               <code>
                 <VisibleText text={approval.command} />

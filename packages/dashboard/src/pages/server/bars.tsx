@@ -1,33 +1,37 @@
-/** Bars, one per day, with a table of the same numbers for those who cannot see them. */
+/** Bars, one per day, with a list of the same numbers for those who cannot see them. */
 interface BarsProps {
   title: string;
-  bars: readonly { name: string; value: number; label: string }[];
+  /** What all of them add up to. */
+  total: string;
+  bars: readonly { name: string; day: string; value: number; label: string }[];
 }
 
 const WIDTH = 40;
+const GAP = 6;
 const HEIGHT = 100;
 
-export function Bars({ title, bars }: BarsProps) {
-  const most = Math.max(...bars.map(({ value }) => value), 1);
+export function Bars({ title, total, bars }: BarsProps) {
+  const most = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
   return (
     <figure class="bars">
       <figcaption>
-        {title}{' '}
-        <span class="muted">at most {bars.find(({ value }) => value === most)?.label ?? 'none'} a day</span>
+        <span>{title}</span> <strong>{total}</strong>
       </figcaption>
-      <svg viewBox={`0 0 ${bars.length * WIDTH} ${HEIGHT + 1}`} preserveAspectRatio="none" aria-hidden="true">
+      <svg viewBox={`0 0 ${bars.length * WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {bars.map(({ name, value, label }, index) => {
           const height = (value / most) * HEIGHT;
           return (
-            <rect key={name} x={index * WIDTH + 4} y={HEIGHT - height} width={WIDTH - 8} height={height + 1}>
+            <g key={name}>
               <title>{`${name}: ${label}`}</title>
-            </rect>
+              <rect x={index * WIDTH + GAP} y={HEIGHT - height} width={WIDTH - 2 * GAP} height={height} />
+            </g>
           );
         })}
       </svg>
-      <p class="ends muted" aria-hidden="true">
-        <span>{bars[0]?.name}</span>
-        <span>{bars.at(-1)?.name}</span>
+      <p class="days muted" aria-hidden="true">
+        {bars.map(({ name, day }) => (
+          <span key={name}>{day}</span>
+        ))}
       </p>
       <details>
         <summary>As numbers</summary>

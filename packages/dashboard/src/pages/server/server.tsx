@@ -54,29 +54,30 @@ function Health({ health }: { health: HealthDetailed & Extras }) {
   return (
     <>
       <dl class="facts">
-        <Fact name="State">
-          {gateway_state}, {readiness?.status === 'ready' ? 'ready' : 'not ready'}
+        <Fact name="State" value={readiness?.status === 'ready' ? 'ready' : 'not ready'}>
+          {gateway_state}
+          {uptime_seconds !== undefined && `, for ${duration(uptime_seconds)}`}
         </Fact>
-        <Fact name="Version">{version}</Fact>
-        <Fact name="Address">{location.host}</Fact>
-        {role !== undefined && <Fact name="Role">{role}</Fact>}
-        {uptime_seconds !== undefined && <Fact name="Up for">{duration(uptime_seconds)}</Fact>}
         {queue !== undefined && (
           <>
-            <Fact name="Waiting runs">
-              {queue.queued} of at most {queue.max_queued}
+            <Fact name="Waiting runs" value={queue.queued}>
+              of at most {queue.max_queued}
             </Fact>
-            <Fact name="Runs at work">
-              {queue.leased} on all servers, at most {queue.max_concurrent} on this one
+            <Fact name="Runs at work" value={queue.leased}>
+              on all servers; at most {queue.max_concurrent} on this one
             </Fact>
           </>
         )}
         {webhooks !== undefined && (
-          <Fact name="Webhooks">
-            {webhooks.pending} to deliver, {webhooks.failed} given up this week
+          <Fact name="Webhooks to deliver" value={webhooks.pending}>
+            {webhooks.failed} given up this week
           </Fact>
         )}
-        {memory !== undefined && <Fact name="Memory">{bytes(memory.rss_bytes)}</Fact>}
+        {memory !== undefined && <Fact name="Memory" value={bytes(memory.rss_bytes)} />}
+        <Fact name="Version" value={version}>
+          {role !== undefined && `role ${role}, `}
+          {location.host}
+        </Fact>
       </dl>
       <h2>Parts</h2>
       <table class="table">
@@ -119,13 +120,22 @@ function Health({ health }: { health: HealthDetailed & Extras }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+function Fact({ name, value, children }: FactProps) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd>
+        <span class="value">{value}</span>
+        {children !== undefined && <span class="muted">{children}</span>}
+      </dd>
     </div>
   );
+}
+
+interface FactProps {
+  name: string;
+  value: string | number | undefined;
+  children?: ComponentChildren;
 }
 
 function PartState({ state }: { state: string }) {
@@ -159,10 +169,20 @@ function Used() {
         {({ days, all }) => (
           <>
             {!all && <p class="warn">Only the newest {COUNTED} runs are counted.</p>}
-            <Bars title="Tokens" bars={days.map((day) => bar(day, day.tokens, count(day.tokens)))} />
-            {days.some(({ cost }) => cost !== undefined) && (
-              <Bars title="Cost" bars={days.map((day) => bar(day, day.cost ?? 0, money(day.cost ?? 0)))} />
-            )}
+            <div class="charts">
+              <Bars
+                title="Tokens"
+                total={count(sum(days, ({ tokens }) => tokens))}
+                bars={days.map((day) => bar(day, day.tokens, count(day.tokens)))}
+              />
+              {days.some(({ cost }) => cost !== undefined) && (
+                <Bars
+                  title="Cost"
+                  total={money(sum(days, ({ cost = 0 }) => cost))}
+                  bars={days.map((day) => bar(day, day.cost ?? 0, money(day.cost ?? 0)))}
+                />
+              )}
+            </div>
           </>
         )}
       </Loading>
@@ -173,5 +193,10 @@ function Used() {
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
 function bar({ at, runs }: Day, value: number, label: string) {
-  return { name: DAY.format(at), value, label: `${label}, ${runs} runs` };
+  const day = `${new Date(at).getDate()}`;
+  return { name: DAY.format(at), day, value, label: `${label}, ${runs === 1 ? '1 run' : `${runs} runs`}` };
+}
+
+function sum(days: readonly Day[], of: (day: Day) => number): number {
+  return days.reduce((total, day) => total + of(day), 0);
 }

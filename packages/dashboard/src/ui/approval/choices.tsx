@@ -79,6 +79,9 @@ export function Choices({ choices, patterns, session, dead, scope, onScope, onCh
       {has('once') && (
         <button type="button" class="primary" aria-disabled={inert} onClick={() => onChoice('once')}>
           Once
+          <span class="key" aria-hidden="true">
+            o
+          </span>
         </button>
       )}
       {has('session') && (
@@ -89,17 +92,26 @@ export function Choices({ choices, patterns, session, dead, scope, onScope, onCh
           onClick={() => onChoice('session')}
         >
           This session
+          <span class="key" aria-hidden="true">
+            s
+          </span>
         </button>
       )}
       {has('always') && (
         <button type="button" aria-disabled={inert} onClick={() => onScope(true)}>
           Always…
+          <span class="key" aria-hidden="true">
+            a
+          </span>
         </button>
       )}
       {has('deny') && (
         <>
           <button type="button" class="bad" aria-disabled={inert} onClick={() => onChoice('deny')}>
             Deny
+            <span class="key" aria-hidden="true">
+              d
+            </span>
           </button>
           <button
             type="button"
