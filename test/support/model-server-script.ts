@@ -76,19 +76,28 @@ export function script(steps: Step[]): string {
   return `SCRIPT id=${randomBytes(6).toString('hex')} ${JSON.stringify(steps)}`;
 }
 
-/** The position of a conversation in its most recent script. */
+/**
+ * The position of a conversation in its most recent script. A script may also be in the instructions, where no page shows it: it
+ * is then played from the last message of the user on.
+ */
 export function findPosition(messages: readonly WireMessage[]): ScriptPosition | undefined {
+  const isUser = ({ role }: WireMessage) => role === 'user';
   for (let i = messages.length - 1; i >= 0; i--) {
-    const message = messages[i];
-    if (message?.role !== 'user') continue;
-    const line = /^SCRIPT (?:id=(\S+) )?(\[.*\])\s*$/m.exec(textOf(message));
-    if (!line) continue;
-    const json = line[2] ?? '[]';
-    const steps = JSON.parse(json) as Step[];
-    const index = messages.slice(i + 1).filter((later) => later.role === 'assistant').length;
-    return { scriptId: line[1] ?? json, index, step: steps[index] };
+    if (!isUser(messages[i]!)) continue;
+    const found = positionIn(textOf(messages[i]!), messages.slice(i + 1));
+    if (found !== undefined) return found;
   }
-  return undefined;
+  const instructions = messages.find(({ role }) => role === 'system');
+  if (instructions === undefined) return undefined;
+  return positionIn(textOf(instructions), messages.slice(messages.findLastIndex(isUser) + 1));
+}
+
+function positionIn(text: string, later: readonly WireMessage[]): ScriptPosition | undefined {
+  const line = /^SCRIPT (?:id=(\S+) )?(\[.*\])\s*$/m.exec(text);
+  if (!line) return undefined;
+  const json = line[2] ?? '[]';
+  const index = later.filter(({ role }) => role === 'assistant').length;
+  return { scriptId: line[1] ?? json, index, step: (JSON.parse(json) as Step[])[index] };
 }
 
 /** The step as its n-th attempt (zero-based) plays it: without its faults when `times` is used up. */
