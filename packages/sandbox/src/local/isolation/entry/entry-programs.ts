@@ -10,29 +10,33 @@ import type { Architecture } from './call-numbers.ts';
 import { type Entry, entryProgram } from './entry-program.ts';
 
 export class EntryPrograms {
+  readonly architecture: Architecture;
   readonly #rootDir: string;
-  readonly #architecture: Architecture;
 
   constructor(rootDir: string, architecture: Architecture) {
     this.#rootDir = rootDir;
-    this.#architecture = architecture;
+    this.architecture = architecture;
   }
 
   /** Creates it unless it exists, and returns its path as commands see it. */
   make(entry: Entry): string {
-    const inside = pathOf(entry);
+    return this.add(nameOf(entry), () => entryProgram(entry, this.architecture));
+  }
+
+  /** The same for any other program. */
+  add(name: string, render: () => Buffer): string {
+    const inside = `${OWN_DIR}/${name}`;
     const path = join(this.#rootDir, inside);
     if (existsSync(path)) return inside;
     // Gets its final name only when it is complete: half a program would stay forever.
     const unfinished = `${path}.new`;
-    writeFileSync(unfinished, entryProgram(entry, this.#architecture));
+    writeFileSync(unfinished, render());
     chmodSync(unfinished, 0o555);
     renameSync(unfinished, path);
     return inside;
   }
 }
 
-function pathOf({ user, mappedUser }: Entry): string {
-  const name = [user, mappedUser].map((each) => each ?? 'same').join('-');
-  return `${OWN_DIR}/enter-${name}`;
+function nameOf({ user, mappedUser }: Entry): string {
+  return ['enter', user ?? 'same', mappedUser ?? 'same'].join('-');
 }
