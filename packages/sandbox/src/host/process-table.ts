@@ -56,6 +56,12 @@ export function childrenOf(pid: number): number[] {
     .map((entry) => entry.pid);
 }
 
+/** The pids of a process in each pid namespace it is in, from ours to its own; empty if it has ended. */
+export function namespacePids(pid: number): number[] {
+  const line = /^NSpid:\s+(.*)$/m.exec(readIfThere(`/proc/${pid}/status`) ?? '')?.[1];
+  return line?.split(/\s+/).map(Number) ?? [];
+}
+
 /** These processes and all their descendants. */
 export function descendantsOf(roots: readonly number[]): Set<number> {
   const children = Map.groupBy(readProcesses(), ({ ppid }) => ppid);

@@ -58,6 +58,9 @@ import { chooseIsolation } from './isolation/probe.ts';
 import type { WantedUsers } from './isolation/slot-users.ts';
 import { observeTrial, type TrialSite } from './isolation/trial.ts';
 import { withEnvironment } from './isolation/with-environment.ts';
+import type { Keepers } from './keeper/keepers.ts';
+import { Seats } from './keeper/seats.ts';
+import { SlotSeat } from './keeper/slot-seat.ts';
 import type { BackendLimits } from './limits/backend-limits.ts';
 import { LimitChoice } from './limits/limit-choice.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
@@ -111,6 +114,9 @@ interface Running {
   limits: BackendLimits;
   workspaces: Workspaces;
   pipes: PipeStock;
+  /** What starts commands; undefined if the server has to. */
+  keepers: Keepers | undefined;
+  seats: Seats;
 }
 
 export class LocalBackend extends WorkspaceAccess implements ToolBackend {
@@ -153,7 +159,9 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   }
 
   /** What isolates commands here, and what enforces their limits. */
-  async #findOut(site: TrialSite): Promise<Pick<Running, 'isolation' | 'hardening' | 'limits'>> {
+  async #findOut(
+    site: TrialSite,
+  ): Promise<Pick<Running, 'isolation' | 'hardening' | 'limits' | 'keepers' | 'seats'>> {
     const {
       limits: required = {},
       preferredLimits: preferred = {},
@@ -161,7 +169,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     } = this.#options;
     const choice = await LimitChoice.prepare({ required, preferred, container }, site.workspaces.baseDir);
     try {
-      const { driver, observed, hardening } = await chooseIsolation({
+      const { driver, observed, hardening, keepers } = await chooseIsolation({
         wanted: this.#options.isolation ?? 'auto',
         allowNetwork: this.#options.allowNetwork ?? false,
         hiddenPaths: this.#options.hiddenPaths ?? [],
@@ -169,8 +177,19 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
         trial: choice.trial,
         ...site,
       });
-      const limits = await choice.decide(driver, observed, (trial) => observeTrial(driver, trial, site));
-      return { isolation: withEnvironment(driver, this.#options.environment ?? {}), hardening, limits };
+      const limits = await choice
+        .decide(driver, observed, (trial) => observeTrial(driver, trial, site))
+        .catch(async (error: unknown) => {
+          await keepers?.close();
+          throw error;
+        });
+      return {
+        isolation: withEnvironment(driver, this.#options.environment ?? {}),
+        hardening,
+        limits,
+        keepers,
+        seats: new Seats(keepers, limits.groups),
+      };
     } finally {
       await choice.close();
     }
@@ -184,8 +203,9 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     this.#slots.clear();
     await Promise.all(slots.map((slot) => slot.end()));
     await Promise.allSettled(this.#turns.values());
-    await Promise.all(slots.map((slot) => slot.limits.close()));
     for (const slot of slots) slot.phase = 'available';
+    await running?.seats.close();
+    await running?.keepers?.close();
     await running?.pipes.close();
     await running?.workspaces.close();
     if (purge) {
@@ -199,7 +219,8 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
     return this.#inTurn(name, async () => {
       signal?.throwIfAborted();
-      const { isolation, limits, workspaces } = this.#started();
+      const { isolation, limits, workspaces, keepers, seats } = this.#started();
+      seats.prepare();
       const held = this.#holderOf(name);
       if (held) return held;
       const created = await workspaces.create(name);
@@ -210,7 +231,8 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
         workspaceDir: isolation.workspaceDir(workspace),
         trajectoryId,
         limits: new SlotLimits(limits, created, this.#options.writableDirs),
-        network: new SharedNetwork(isolation),
+        network: new SharedNetwork(keepers ? undefined : isolation.openNetwork),
+        seat: new SlotSeat(seats),
       });
       this.#slots.set(slot.slotId, slot);
       return slot;
@@ -225,7 +247,6 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
       const { isolation, workspaces } = this.#started();
       held.phase = 'releasing';
       await held.end();
-      await held.limits.close();
       this.#slots.delete(held.slotId);
       isolation.release(held.workspace);
       try {
@@ -462,6 +483,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
       pipes: this.#running.pipes,
       processes: slot.processes,
       network: slot.network,
+      seat: slot.seat,
       limits: {
         limitBytes: this.#options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
         spoolLimitBytes: this.#options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,

@@ -3,9 +3,13 @@ import type { Slot, SlotState } from '../backend.ts';
 import type { Workspace } from '../workspace/workspaces.ts';
 import { BackgroundProcesses } from './background/background-processes.ts';
 import type { SharedNetwork } from './background/shared-network.ts';
+import type { SlotSeat } from './keeper/slot-seat.ts';
 import type { SlotLimits } from './limits/slot-limits.ts';
 
-export type SlotParts = Pick<LocalSlot, 'workspace' | 'workspaceDir' | 'trajectoryId' | 'limits' | 'network'>;
+export type SlotParts = Pick<
+  LocalSlot,
+  'workspace' | 'workspaceDir' | 'trajectoryId' | 'limits' | 'network' | 'seat'
+>;
 
 /**
  * A workspace that somebody holds. Its id is new with every acquire, so whoever kept a slot after releasing it cannot
@@ -19,6 +23,8 @@ export class LocalSlot implements Slot {
   readonly workspace: Workspace;
   readonly limits: SlotLimits;
   readonly network: SharedNetwork;
+  /** Where its commands run. */
+  readonly seat: SlotSeat;
   /** One per execution in progress; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();
   readonly processes = new BackgroundProcesses();
@@ -28,12 +34,13 @@ export class LocalSlot implements Slot {
    */
   #phase: 'acquired' | 'releasing' | 'available' | 'error' = 'acquired';
 
-  constructor({ workspace, workspaceDir, trajectoryId, limits, network }: SlotParts) {
+  constructor({ workspace, workspaceDir, trajectoryId, limits, network, seat }: SlotParts) {
     this.workspace = workspace;
     this.workspaceDir = workspaceDir;
     this.trajectoryId = trajectoryId;
     this.limits = limits;
     this.network = network;
+    this.seat = seat;
   }
 
   get state(): SlotState {
@@ -53,5 +60,6 @@ export class LocalSlot implements Slot {
     await Promise.allSettled(this.executions.values());
     await this.processes.endAll();
     await this.network.close();
+    await this.seat.close();
   }
 }

@@ -62,7 +62,7 @@ export class BackgroundProcess {
     if (!this.#end) return 'running';
     const { end } = this.#end;
     const cause = end instanceof Error ? 'exited' : end.cause;
-    if (this.#killed || cause === 'aborted') return 'killed';
+    if (this.#killed || cause === 'aborted' || cause === 'lost') return 'killed';
     return cause === 'timeout' ? 'timed_out' : 'exited';
   }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -123,10 +123,14 @@ for (const isolation of KINDS) {
       expect(behind.metadata.process?.status).toBe('exited');
     });
 
-    test.skipIf(isolation === 'none')('without nsenter the answer says what is not available', async () => {
-      const options = { workspacesDir: join(workspacesDir, 'nested'), isolation };
-      const hide = 'mount --bind /dev/null "$(command -v nsenter)" && exec "$@"';
-      const wrapper = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', hide, 'sh'];
+    // There are no keepers where programs cannot be run from the data directory.
+    test.runIf(isolation === 'unshare')('without keepers and nsenter the answer says so', async () => {
+      const nested = join(workspacesDir, 'nested');
+      mkdirSync(nested);
+      const options = { workspacesDir: nested, isolation };
+      const hide =
+        'mount -t tmpfs -o noexec tmpfs "$1" && shift && mount --bind /dev/null "$(command -v nsenter)" && exec "$@"';
+      const wrapper = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', hide, 'sh', nested];
       const server = startServer(options, 'sleep 60', wrapper);
       const answer = await server.answer();
       expect(answer).toMatchObject({ success: true, metadata: { process: { status: 'running' } } });

@@ -7,25 +7,29 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { PipeStock } from '../process/pipe-stock.ts';
+import type { InputEnd } from '../process/program.ts';
 
 export class ProcessInput {
-  /** For the process; closed here after the process got it. */
-  readonly readEnd: number;
+  /** For the process; closed here after the process got it, and its name is removed. */
+  readonly readEnd: InputEnd;
+  readonly #pipes: PipeStock;
   readonly #writer: Socket;
   #handedOver = false;
   #closed = false;
 
   static async open(pipes: PipeStock): Promise<ProcessInput> {
-    const { read, write } = await pipes.take();
+    const { read, write, name } = await pipes.takeNamed();
     try {
       // Opened again in blocking mode, which programs expect of their input. Its writer exists, so this does not wait.
-      return new ProcessInput(openSync(`/proc/self/fd/${read}`, constants.O_RDONLY), write);
+      const fd = openSync(`/proc/self/fd/${read}`, constants.O_RDONLY);
+      return new ProcessInput(pipes, { fd, name }, write);
     } finally {
       closeSync(read);
     }
   }
 
-  private constructor(readEnd: number, writeEnd: number) {
+  private constructor(pipes: PipeStock, readEnd: InputEnd, writeEnd: number) {
+    this.#pipes = pipes;
     this.readEnd = readEnd;
     this.#writer = new Socket({ fd: writeEnd, readable: false, writable: true });
     // Nobody reads any more.
@@ -60,7 +64,8 @@ export class ProcessInput {
   handOver(): void {
     if (this.#handedOver) return;
     this.#handedOver = true;
-    closeSync(this.readEnd);
+    closeSync(this.readEnd.fd);
+    this.#pipes.removeName(this.readEnd.name);
   }
 
   destroy(): void {

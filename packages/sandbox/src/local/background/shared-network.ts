@@ -6,12 +6,13 @@ import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { SlotNetwork } from '../isolation/slot-network.ts';
 
 export class SharedNetwork {
-  readonly #isolation: IsolationDriver;
+  readonly #openNetwork: IsolationDriver['openNetwork'];
   #opening: Promise<string | undefined> | undefined;
   #network: SlotNetwork | undefined;
 
-  constructor(isolation: IsolationDriver) {
-    this.#isolation = isolation;
+  /** Without `openNetwork` they share one in any case. */
+  constructor(openNetwork: IsolationDriver['openNetwork']) {
+    this.#openNetwork = openNetwork;
   }
 
   /** Resolves when commands that start from now on share it, or with the reason why they cannot. */
@@ -33,7 +34,7 @@ export class SharedNetwork {
 
   async #open(): Promise<string | undefined> {
     try {
-      this.#network = await this.#isolation.openNetwork?.();
+      this.#network = await this.#openNetwork?.();
       return undefined;
     } catch (error) {
       return (error as Error).message.trim().replaceAll('\n', '; ');

@@ -12,16 +12,31 @@ import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
 import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
+import { readOnlySteps } from './entry/entry-program.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { keptOptions, readMounts } from './mounts.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import { type ProcView, procFor, SANDBOX_UID, SHM_BYTES, type SystemView } from './system-view.ts';
+import {
+  HOST_PROC,
+  HOST_WORKSPACES,
+  type ProcView,
+  procFor,
+  SANDBOX_UID,
+  SHM_BYTES,
+  type SystemView,
+} from './system-view.ts';
 
 const run = promisify(execFile);
 
 /** Options that not every version has. */
 const LATER_OPTIONS = ['--perms', '--size', '--disable-userns'];
+
+/** All but that of the user and of the network; with its own first process, and ending with the server. */
+const NAMESPACES = [
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
+  ...['--die-with-parent', '--as-pid-1'],
+];
 
 /** With all of them. To ask for them first would be one more process at each start. */
 export function createBubblewrap(
@@ -71,8 +86,7 @@ async function create(
     isRoot ? [...first, ...enter(workspace)] : [...enter(workspace), ...first];
   const options = [
     ...userOptions({ isRoot, ownUsers }, has('--disable-userns')),
-    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
-    ...['--die-with-parent', '--as-pid-1'],
+    ...NAMESPACES,
     // Older versions cannot limit a tmpfs.
     ...systemOptions(view, procFor(view, ownUsers), [
       ...(ownUsers ? ['--perms', '1777'] : []),
@@ -81,6 +95,20 @@ async function create(
   ];
   const ownNetwork = allowNetwork ? [] : ['--unshare-net'];
   const shell = await findShell();
+  const standing = entries && {
+    entries,
+    shell,
+    prepare: isRoot ? readOnlySteps({ readOnly: devices }) : [],
+    proc: procFor(view, ownUsers),
+    env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+    ownNetwork: !allowNetwork,
+    userOf: ({ user }: Workspace) => ({ user, mappedUser: user ?? 0 }),
+    launch: async (inside: string, baseDir: string) => ({
+      program,
+      args: [...standingOptions(view, ownUsers), '--bind', baseDir, HOST_WORKSPACES, '--', inside],
+      cwd: '/',
+    }),
+  };
   const network = allowNetwork ? 'with the network of the host' : 'without a network';
 
   return {
@@ -109,7 +137,30 @@ async function create(
         signal: signalNamespace,
       };
     },
+    ...(standing ? { standing } : {}),
   };
+}
+
+/** As root, of the machine or of a user namespace. The kernel allows a new /proc in a user namespace that has a whole one. */
+function standingOptions(view: SystemView, ownUsers: boolean): string[] {
+  const user = ownUsers ? [] : ['--unshare-user', '--uid', '0', '--gid', '0'];
+  // The kernel asks for CAP_SETFCAP of whoever maps root into a further namespace.
+  const forUsers = ownUsers ? ['CAP_SETUID', 'CAP_SETGID'] : ['CAP_SETFCAP'];
+  const rights = ['CAP_SYS_ADMIN', 'CAP_NET_ADMIN', ...forUsers];
+  return [
+    ...[...user, ...rights.flatMap((name) => ['--cap-add', name]), ...NAMESPACES],
+    ...[
+      ...rootOptions(view),
+      ...hiddenOptions(view),
+      '--dev',
+      '/dev',
+      '--remount-ro',
+      '/dev',
+      '--proc',
+      '/proc',
+    ],
+    ...(ownUsers ? [] : ['--bind', '/proc', HOST_PROC]),
+  ];
 }
 
 /** bubblewrap sets the loopback up itself. */
@@ -156,10 +207,14 @@ function rootOptions(view: SystemView): string[] {
   ];
 }
 
+function hiddenOptions({ hidden }: SystemView): string[] {
+  return hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]);
+}
+
 function systemOptions(view: SystemView, proc: ProcView, shmOptions: readonly string[]): string[] {
   return [
     ...rootOptions(view),
-    ...view.hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
+    ...hiddenOptions(view),
     ...['--dev', '/dev', ...shmOptions, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--proc', '/proc'],
     ...proc.readOnly.flatMap((path) => ['--ro-bind', path, path]),

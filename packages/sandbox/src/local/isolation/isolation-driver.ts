@@ -6,11 +6,33 @@
 import type { Isolation } from '../../backend.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
 import type { LaunchLimits } from '../limits/launch-limits.ts';
-import type { Launch } from '../process/run-command.ts';
+import type { Launch } from '../process/spawn-program.ts';
+import type { Step } from './entry/call-table.ts';
 import type { EntryPrograms } from './entry/entry-programs.ts';
-import type { ShellKind } from './shell.ts';
+import type { Shell, ShellKind } from './shell.ts';
 import type { SlotNetwork } from './slot-network.ts';
 import type { SharedUser, SlotUsers } from './slot-users.ts';
+import type { ProcView } from './system-view.ts';
+
+/**
+ * A sandbox that stays, for keepers (keeper/): it has everything but what is a command's own, and in addition the
+ * workspaces at HOST_WORKSPACES.
+ */
+export interface Standing {
+  entries: EntryPrograms;
+  shell: Shell;
+  /** What the first process in it does before anything else. */
+  prepare: readonly Step[];
+  proc: ProcView;
+  /** Of its commands. */
+  env: Readonly<Record<string, string>>;
+  /** Whether a slot has a network of its own. */
+  ownNetwork: boolean;
+  /** The kernel user of commands, if it is not the server's, and the one they are in the sandbox. */
+  userOf(workspace: Workspace): { user: number | undefined; mappedUser: number };
+  /** The command line that runs a program as its first process. `dir` is for files that commands must not see. */
+  launch(program: string, baseDir: string, dir: string): Promise<Pick<Launch, 'program' | 'args' | 'cwd'>>;
+}
 
 export interface IsolationDriver {
   readonly kind: Isolation['kind'];
@@ -35,6 +57,8 @@ export interface IsolationDriver {
   openNetwork?(): Promise<SlotNetwork>;
   /** Without a network of its slot a command has its own, or that of the host if allowed. */
   launch(workspace: Workspace, executionId: string, limits: LaunchLimits, network?: SlotNetwork): Launch;
+  /** Absent if there is none, or no program for keepers. */
+  standing?: Standing;
 }
 
 /** What a driver should use in addition to namespaces, as far as this machine supports it. */

@@ -5,6 +5,11 @@
  */
 import type { HardeningStatus, Isolation } from '../../backend.ts';
 import { SandboxError } from '../../errors.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
+import { Keepers } from '../keeper/keepers.ts';
+import { NO_LIMITS } from '../limits/launch-limits.ts';
+import type { CommandIo } from '../process/program.ts';
+import type { Starter } from '../process/run-command.ts';
 import { createBubblewrap, createOlderBubblewrap } from './bubblewrap.ts';
 import { type HardeningChoice, hardeningChoices } from './hardening.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
@@ -28,6 +33,8 @@ export interface ChosenIsolation {
   driver: IsolationDriver;
   observed: Observed;
   hardening: readonly HardeningStatus[];
+  /** What starts its commands; undefined if the server has to. */
+  keepers: Keepers | undefined;
 }
 
 /** Resolves to undefined if it is no other candidate than the one before. */
@@ -79,8 +86,13 @@ async function firstThatHolds(
     try {
       const driver = await create(view, options.allowNetwork, choice.hardening);
       if (driver === undefined) return undefined;
-      const observed = await tryOut(driver, choice, options);
-      return { driver, observed, hardening: choice.describe(reason) };
+      // At the same time, because each waits for the other's processes to start.
+      const keepers = tryKeepers(driver, choice, options);
+      const observed = await tryOut(driver, choice, options).catch(async (error: unknown) => {
+        await (await keepers)?.close();
+        throw error;
+      });
+      return { driver, observed, hardening: choice.describe(reason), keepers: await keepers };
     } catch (error) {
       reason = (error as Error).message;
     }
@@ -90,7 +102,8 @@ async function firstThatHolds(
 
 async function withoutIsolation(reason: string, options: ProbeOptions): Promise<ChosenIsolation> {
   const driver = await createNoIsolation(options.workspaces.baseDir, reason);
-  return { driver, observed: await observeTrial(driver, options.trial, options), hardening: [] };
+  const observed = await observeTrial(driver, options.trial, options);
+  return { driver, observed, hardening: [], keepers: undefined };
 }
 
 /**
@@ -112,14 +125,38 @@ async function tryOut(
   }
 }
 
+/** A command of a keeper must be isolated in the same way. If none works here, the server starts every command itself. */
+async function tryKeepers(
+  driver: IsolationDriver,
+  choice: HardeningChoice,
+  options: ProbeOptions,
+): Promise<Keepers | undefined> {
+  const { standing } = driver;
+  if (!standing) return undefined;
+  const keepers = new Keepers(standing, options.workspaces.baseDir, options.pipes);
+  try {
+    const keeper = await keepers.open();
+    const { env } = standing;
+    const start = (workspace: Workspace) => (io: CommandIo) =>
+      keeper.start({ workspace, limits: NO_LIMITS, env }, io);
+    await runChecked(driver, NO_TRIAL, choice, options, start).finally(() => keeper.close());
+    options.pipes.maker = keepers.makePipes;
+    return keepers;
+  } catch {
+    await keepers.close();
+    return undefined;
+  }
+}
+
 async function runChecked(
   driver: IsolationDriver,
   trial: Trial,
   { probe }: HardeningChoice,
   options: ProbeOptions,
+  start?: (workspace: Workspace) => Starter,
 ): Promise<string> {
   const check = `${probeCommand(options.workspaces.baseDir, options.allowNetwork)}\n${probe}\necho isolated`;
-  const output = await runTrial(driver, { ...trial, command: `${check}\n${trial.command}` }, options);
+  const output = await runTrial(driver, { ...trial, command: `${check}\n${trial.command}` }, options, start);
   const [before, after] = output.split(/^isolated$\n?/m);
   if (before !== '' || after === undefined) throw new Error(output.trim().replaceAll('\n', '; '));
   return after;

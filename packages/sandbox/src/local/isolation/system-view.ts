@@ -77,6 +77,12 @@ const READABLE_BY_OTHERS = 0o004;
 export const SANDBOX_UID = 1000;
 /** What the sandbox itself needs inside. */
 export const OWN_DIR = '/.sandbox';
+/** What a keeper needs of the host, below these places; commands find it empty. */
+export const HOST_DIR = `${OWN_DIR}/host`;
+export const HOST_WORKSPACES = `${HOST_DIR}/workspaces`;
+export const HOST_PROC = `${HOST_DIR}/proc`;
+export const EMPTY_DIR = `${OWN_DIR}/nothing`;
+export const EMPTY_FILE = `${OWN_DIR}/empty`;
 /**
  * The size of a command's /dev/shm. It is memory, which no rlimit counts; without a limit it could be half of the
  * machine's.
@@ -111,7 +117,8 @@ export interface SystemViewOptions {
 
 export function buildSystemView(options: SystemViewOptions): SystemView {
   const { rootDir } = options;
-  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR, OWN_DIR]) {
+  const own = [HOST_WORKSPACES, HOST_PROC, EMPTY_DIR];
+  for (const dir of ['etc', 'proc', 'dev/shm', 'dev/pts', 'tmp', 'run', 'var', WORKSPACE_DIR, ...own]) {
     mkdirSync(join(rootDir, dir), { recursive: true });
   }
   symlinkSync('../tmp', join(rootDir, 'var/tmp'));
@@ -123,7 +130,7 @@ export function buildSystemView(options: SystemViewOptions): SystemView {
   const devices = DEVICES.map((name) => `/dev/${name}`).filter(exists);
   for (const device of devices) writeFileSync(join(rootDir, device), '');
   linkDevices(rootDir);
-  const emptyFile = join(rootDir, OWN_DIR, 'empty');
+  const emptyFile = join(rootDir, EMPTY_FILE);
   writeFileSync(emptyFile, '');
   if (process.getuid?.() === 0) letOthersRead(rootDir);
   copyEtc(rootDir, [...ETC, ...javaSettings(), ...(options.allowNetwork ? ETC_NETWORK : [])]);

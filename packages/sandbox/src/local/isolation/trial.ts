@@ -1,10 +1,10 @@
 /** Commands that a backend runs before any other, to find what works on this machine. */
 
 import { removeTree } from '../../workspace/remove-tree.ts';
-import { anonymousWorkspaceName, type Workspaces } from '../../workspace/workspaces.ts';
+import { anonymousWorkspaceName, type Workspace, type Workspaces } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, NO_LIMITS } from '../limits/launch-limits.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
-import { type OutputSink, runCommand } from '../process/run-command.ts';
+import { type OutputSink, runCommand, type Starter } from '../process/run-command.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { renderScript } from './shell.ts';
 
@@ -42,6 +42,7 @@ export async function runTrial(
   driver: IsolationDriver,
   { limits, command, isOver }: Trial,
   { workspaces, pipes }: TrialSite,
+  start: (workspace: Workspace) => Starter = (workspace) => driver.launch(workspace, 'probe', limits),
 ): Promise<string> {
   const created = await workspaces.create(anonymousWorkspaceName());
   const over = new AbortController();
@@ -55,7 +56,7 @@ export async function runTrial(
   };
   try {
     const workspace = await driver.prepare(created);
-    const end = await runCommand(driver.launch(workspace, 'probe', limits), {
+    const end = await runCommand(start(workspace), {
       script: renderScript({ command, workdir: driver.workspaceDir(workspace), env: {} }),
       scriptDir: workspace.stateDir,
       pipes,

@@ -24,7 +24,14 @@ import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
 import { findShell, quote, shellArguments, shellEnvironment } from './shell.ts';
 import { HELPER_SCRIPT, type NetworkMaker, SlotNetwork } from './slot-network.ts';
-import { type ProcView, procFor, SANDBOX_UID, SHM_BYTES, type SystemView } from './system-view.ts';
+import {
+  HOST_WORKSPACES,
+  type ProcView,
+  procFor,
+  SANDBOX_UID,
+  SHM_BYTES,
+  type SystemView,
+} from './system-view.ts';
 
 const PROGRAMS = ['setpriv', 'unshare', 'mount', 'umount', 'pivot_root', 'sh'];
 
@@ -42,9 +49,11 @@ export async function createUnshare(
   }
   const { ownUsers } = users;
   const mounts = await readMounts();
-  const systemFstab = renderSystemMounts(view, procFor(view, ownUsers), mounts);
+  const proc = procFor(view, ownUsers);
+  const systemFstab = renderSystemMounts(view, mounts) + renderProcMounts(view, proc, mounts);
   const loopback = await loopbackCommand(allowNetwork);
-  const setup = renderSetup(view, mounts, { loopback: loopback ?? ':', ownUsers });
+  const mountAll = renderMounting(view, mounts);
+  const setup = renderSetup(mountAll, { loopback: loopback ?? ':', ownUsers });
   const shell = await findShell();
   const asRoot = ownUsers ? [] : ['--user', '--map-root-user'];
   const namespaces = [...asRoot, '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
@@ -57,6 +66,38 @@ export async function createUnshare(
     ? 'without a network'
     : 'without a network or a loopback, for which ip is missing,';
   const network = allowNetwork ? 'with the network of the host' : noNetwork;
+  const standing = entries && {
+    entries,
+    shell,
+    prepare: [],
+    proc,
+    env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+    ownNetwork: !allowNetwork,
+    userOf: ({ user }: Workspace) => ({ user, mappedUser: user ?? 0 }),
+    async launch(inside: string, baseDir: string, dir: string) {
+      await writeFile(
+        join(dir, FSTAB),
+        renderSystemMounts(view, mounts) + renderHostMount(view, mounts, baseDir),
+      );
+      await writeFile(join(dir, SETUP), mountAll);
+      return {
+        program: 'setpriv',
+        args: [
+          ...[
+            '--pdeathsig',
+            'KILL',
+            '--no-new-privs',
+            'unshare',
+            ...namespaces,
+            '--fork',
+            '--kill-child=SIGKILL',
+          ],
+          ...['sh', '-c', `. ./${SETUP}; exec "$@"`, 'sh', inside],
+        ],
+        cwd: dir,
+      };
+    },
+  };
 
   return {
     kind: 'unshare',
@@ -92,6 +133,7 @@ export async function createUnshare(
         signal: signalNamespace,
       };
     },
+    ...(standing ? { standing } : {}),
   };
 }
 
@@ -108,9 +150,13 @@ function networkMaker(
   };
 }
 
-function renderSystemMounts(view: SystemView, proc: ProcView, mounts: readonly Mount[]): string {
+function readOnlyOptions(mounts: readonly Mount[], path: string): string[] {
+  return ['ro', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
+}
+
+function renderSystemMounts(view: SystemView, mounts: readonly Mount[]): string {
   const inside = (path: string) => join(view.rootDir, path);
-  const readOnly = (path: string) => ['ro', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
+  const readOnly = (path: string) => readOnlyOptions(mounts, path);
   const lines = [
     fstabLine(view.rootDir, view.rootDir, 'none', ['bind', ...readOnly(view.rootDir)]),
     ...view.binds.map(({ source, target }) =>
@@ -128,11 +174,20 @@ function renderSystemMounts(view: SystemView, proc: ProcView, mounts: readonly M
       ...['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'],
     ]),
     fstabLine('proc', inside('/proc'), 'proc', ['nosuid', 'nodev', 'noexec']),
+  ];
+  return lines.join('');
+}
+
+function renderProcMounts(view: SystemView, proc: ProcView, mounts: readonly Mount[]): string {
+  const inside = (path: string) => join(view.rootDir, path);
+  const lines = [
     ...proc.readOnly.map((path) =>
       fstabLine(inside(path), inside(path), 'none', ['bind', 'ro', 'nosuid', 'nodev', 'noexec']),
     ),
     ...proc.empty.map((path) =>
-      fstabLine(view.emptyFile, inside(path), 'none', ['bind', 'noexec', ...readOnly(view.emptyFile)]),
+      fstabLine(view.emptyFile, inside(path), 'none', [
+        ...['bind', 'noexec', ...readOnlyOptions(mounts, view.emptyFile)],
+      ]),
     ),
   ];
   return lines.join('');
@@ -155,10 +210,14 @@ function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], works
   );
 }
 
+function renderHostMount(view: SystemView, mounts: readonly Mount[], baseDir: string): string {
+  const options = [bindOption(mounts, baseDir), 'nosuid', 'nodev', ...keptOptions(mounts, baseDir)];
+  return fstabLine(baseDir, join(view.rootDir, HOST_WORKSPACES), 'none', options);
+}
+
 /** The first thing that the first process of the namespace does. It leaves no path of the host in the environment. */
 function renderSetup(
-  view: SystemView,
-  mounts: readonly Mount[],
+  mountAll: string,
   { loopback, ownUsers }: { loopback: string; ownUsers: boolean },
 ): string {
   return [
@@ -166,8 +225,15 @@ function renderSetup(
     // One more is created below; commands get none, because in a namespace of its own a command would have all rights.
     // The number belongs to a user namespace, so if the host's is the only one, only the filter forbids it.
     ownUsers ? '' : 'echo 1 > /proc/sys/user/max_user_namespaces || fail "cannot limit user namespaces"',
-    '{ echo sandbox > /proc/sys/kernel/hostname; } 2>/dev/null || :',
     loopback,
+    mountAll,
+  ].join('\n');
+}
+
+function renderMounting(view: SystemView, mounts: readonly Mount[]): string {
+  return [
+    'fail() { echo "sandbox: $1" >&2; exit 125; }',
+    '{ echo sandbox > /proc/sys/kernel/hostname; } 2>/dev/null || :',
     `mount -a -T ${FSTAB} || fail "cannot mount"`,
     ...renderNestedReadOnly(view, mounts),
     `cd ${quote(view.rootDir)} && pivot_root . . && umount -l . && cd / || fail "cannot change the root"`,

@@ -5,11 +5,13 @@ export function withEnvironment(
   driver: IsolationDriver,
   environment: Readonly<Record<string, string>>,
 ): IsolationDriver {
+  const { standing } = driver;
   return {
     ...driver,
     launch(...given) {
       const launch = driver.launch(...given);
       return { ...launch, env: { ...launch.env, ...environment } };
     },
+    ...(standing && { standing: { ...standing, env: { ...standing.env, ...environment } } }),
   };
 }

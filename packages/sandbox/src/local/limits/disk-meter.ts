@@ -3,8 +3,8 @@
  *
  * - The space and the files that the file system has lost: whoever wrote them, but reduced by what others freed
  *   meanwhile.
- * - What this process and every ended command wrote, as the kernel counts it for whoever waits for a process: nothing
- *   is deducted, but space reserved without writing and a tmpfs are not included.
+ * - What this process and every ended command wrote, as the kernel counts it for whoever waits for a process, be it this
+ *   process or a keeper: nothing is deducted, but space reserved without writing and a tmpfs are not included.
  *
  * Each misses what the other sees, so the larger one counts.
  */
@@ -23,6 +23,13 @@ const RECENT_MS = 50;
 /** A fork bomb has more, but they write nothing. */
 const MOST_PROCESSES = 200;
 
+/** By commands that keepers waited for. */
+let writtenElsewhere = 0;
+
+export function countWritten(bytes: number): void {
+  writtenElsewhere += bytes;
+}
+
 /** For the file system that holds all workspaces: one answer serves everybody who watches theirs. */
 export class DiskMeter {
   readonly #dir: string;
@@ -34,7 +41,11 @@ export class DiskMeter {
 
   async now(): Promise<DiskReading> {
     const { bavail, bsize, ffree } = await statfs(this.#dir);
-    return { freeBytes: bavail * bsize, freeFiles: ffree, writtenBytes: writtenBy('self') };
+    return {
+      freeBytes: bavail * bsize,
+      freeFiles: ffree,
+      writtenBytes: writtenBy('self') + writtenElsewhere,
+    };
   }
 
   recent(): Promise<DiskReading> {

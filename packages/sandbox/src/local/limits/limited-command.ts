@@ -1,6 +1,7 @@
 /** One command under the limits of its slot, from before its launch to its end. */
-import type { CommandEnd } from '../process/run-command.ts';
+import type { CommandEnd, RunningCommand } from '../process/run-command.ts';
 import type { BackendLimits } from './backend-limits.ts';
+import { countWritten } from './disk-meter.ts';
 import type { LaunchLimits } from './launch-limits.ts';
 import { fileTooLarge, type LimitHit, outOfMemory, workspaceFull, workspaceOver } from './limit-hits.ts';
 import type { OomKills } from './oom-kills.ts';
@@ -18,8 +19,7 @@ export interface SlotMeans {
 
 export class LimitedCommand implements SpaceWatcher {
   readonly launch: LaunchLimits;
-  /** The root process of everything that it runs. */
-  pid: number | undefined;
+  running: RunningCommand | undefined;
   readonly #means: SlotMeans;
   readonly #running: Set<LimitedCommand>;
   readonly #oomKillsBefore: number;
@@ -57,6 +57,11 @@ export class LimitedCommand implements SpaceWatcher {
     means.space?.watch(this);
   }
 
+  /** The root process of everything that it runs. */
+  get pid(): number | undefined {
+    return this.running?.pid;
+  }
+
   /** Aborts because of the caller, or because the workspace is over its limit. */
   get signal(): AbortSignal {
     return this.#controller.signal;
@@ -70,7 +75,8 @@ export class LimitedCommand implements SpaceWatcher {
   /** The limit it ran into. If a command ended before anybody checked its workspace, that is checked here. */
   async hitBy(end: CommandEnd): Promise<LimitHit | undefined> {
     const { limits, space } = this.#means;
-    if (end.cause === 'timeout') return undefined;
+    countWritten(end.writtenBytes);
+    if (end.cause === 'timeout' || end.cause === 'lost') return undefined;
     if (this.#isOomVictim(end)) return outOfMemory(limits.oomBytes);
     const { fileSizeBytes } = limits.rlimits;
     if (end.signal === 'SIGXFSZ' && fileSizeBytes !== undefined) return fileTooLarge(fileSizeBytes);

@@ -1,6 +1,8 @@
 /** Runs a command under the limits of its slot; every tool that runs one uses this. */
-import { type CommandEnd, type CommandOptions, runCommand } from '../process/run-command.ts';
+import type { Keeper } from '../keeper/keeper.ts';
+import { type CommandEnd, type CommandOptions, runCommand, type Starter } from '../process/run-command.ts';
 import type { ToolContext } from '../tools/tool.ts';
+import type { LaunchLimits } from './launch-limits.ts';
 import type { LimitHit } from './limit-hits.ts';
 
 export interface LimitedEnd extends CommandEnd {
@@ -12,17 +14,17 @@ export async function runLimited(
   context: ToolContext,
   options: Omit<CommandOptions, 'scriptDir' | 'pipes' | 'signal'>,
 ): Promise<LimitedEnd> {
-  const { isolation, workspace, executionId, pipes } = context;
-  const command = await context.slotLimits.begin(context.signal);
+  const { workspace, pipes } = context;
+  const { group, keeper } = await context.seat.current();
+  const command = await context.slotLimits.begin(group, context.signal);
   try {
-    const launch = isolation.launch(workspace, executionId, command.launch, context.network.current);
-    const end = await runCommand(launch, {
+    const end = await runCommand(starterFor(context, keeper, command.launch), {
       ...options,
       scriptDir: workspace.stateDir,
       pipes,
       signal: command.signal,
       onStart: (running) => {
-        command.pid = running.pid;
+        command.running = running;
         options.onStart?.(running);
       },
     });
@@ -30,4 +32,11 @@ export async function runLimited(
   } finally {
     command.done();
   }
+}
+
+function starterFor(context: ToolContext, keeper: Keeper | undefined, limits: LaunchLimits): Starter {
+  const { isolation, network, workspace, executionId } = context;
+  const { standing } = isolation;
+  if (!keeper || !standing) return isolation.launch(workspace, executionId, limits, network.current);
+  return (io) => keeper.start({ workspace, limits, env: standing.env }, io);
 }

@@ -1,19 +1,17 @@
 /**
- * The limits of one slot while it is held: its control group, created at its first command, and the disk space of its
- * workspace. All its commands share them.
+ * The limits of one slot while it is held: its control group (keeper/seats.ts), and the disk space of its workspace. All its commands share them.
  */
 import type { CreatedWorkspace } from '../../workspace/workspaces.ts';
 import type { BackendLimits } from './backend-limits.ts';
 import { noRoom } from './limit-hits.ts';
 import { LimitedCommand } from './limited-command.ts';
-import { SlotGroup } from './slot-group.ts';
+import type { SlotGroup } from './slot-group.ts';
 import { WorkspaceSpace } from './workspace-space.ts';
 
 export class SlotLimits {
   readonly #limits: BackendLimits;
   readonly #space: WorkspaceSpace | undefined;
   readonly #running = new Set<LimitedCommand>();
-  #group: Promise<SlotGroup> | undefined;
 
   /** `writableDirs` is everywhere that its commands can write, if that is more than the workspace and its /tmp. */
   constructor(
@@ -25,9 +23,9 @@ export class SlotLimits {
     this.#space = limits.space && new WorkspaceSpace(writableDirs, isNew, limits.space);
   }
 
-  /** Before a command is launched. The caller must call its `done`. */
-  async begin(signal: AbortSignal): Promise<LimitedCommand> {
-    const [group, usedIfOver] = await Promise.all([this.#openGroup(), this.#space?.usedIfOver()]);
+  /** Before a command is launched, in this group. The caller must call its `done`. */
+  async begin(group: SlotGroup | undefined, signal: AbortSignal): Promise<LimitedCommand> {
+    const usedIfOver = await this.#space?.usedIfOver();
     const oomKills = group?.oomKills ?? this.#limits.ownOomKills;
     const means = { limits: this.#limits, group, oomKills, space: this.#space };
     return new LimitedCommand(means, this.#running, usedIfOver, signal);
@@ -37,22 +35,5 @@ export class SlotLimits {
   async admit(moreBytes: number): Promise<void> {
     const usedBytes = await this.#space?.usedIfOver(moreBytes);
     if (this.#space && usedBytes !== undefined) throw noRoom(moreBytes, usedBytes, this.#space.limitBytes);
-  }
-
-  async close(): Promise<void> {
-    const group = await this.#group?.catch(() => undefined);
-    this.#group = undefined;
-    await group?.remove();
-  }
-
-  async #openGroup(): Promise<SlotGroup | undefined> {
-    const { groups } = this.#limits;
-    if (!groups) return undefined;
-    // A failed attempt is not cached: the next command tries again.
-    this.#group ??= SlotGroup.create(groups.homes, groups.limits).catch((error: unknown) => {
-      this.#group = undefined;
-      throw error;
-    });
-    return this.#group;
   }
 }

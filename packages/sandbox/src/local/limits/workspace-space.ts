@@ -56,7 +56,7 @@ export interface SpaceWatcher {
   /** Called when the workspace holds more than the watcher may fill, and again until it stops watching. */
   onOver(usedBytes: number): void;
   /** The root process of everything that the watcher runs. */
-  pid: number | undefined;
+  readonly pid: number | undefined;
 }
 
 export class WorkspaceSpace {

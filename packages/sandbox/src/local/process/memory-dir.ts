@@ -2,8 +2,8 @@
  * Where small unnamed files are created: in memory if the machine has such a place, so that creating them synchronously
  * waits for no disk.
  *
- * They have a name only for a moment. A server that is killed in that moment leaves it, so the name says whose it is,
- * and the next start removes what belongs to no living process. A command can read the name of its output for as long
+ * A script has a name only for a moment, a directory of pipes while its server runs. A server that is killed leaves them,
+ * so the name says whose it is, and the next start removes what belongs to no living process. A command can read the name of its output for as long
  * as it runs, so the name contains a digest and not a pid.
  */
 import { createHash, randomUUID } from 'node:crypto';
@@ -15,8 +15,8 @@ import { livingTokens, processToken } from '../../host/process-table.ts';
 const MEMORY_DIR = '/dev/shm';
 
 const NAME = /^talaria-(?:pipes|script)-(?:(\d+)-([0-9a-f]{16})-)?/;
-/** No file keeps its name for this long. Decides about files from another pid namespace, or from an earlier version. */
-const OLD_MS = 60_000;
+/** Decides about files from another pid namespace, or from an earlier version. A server changes its directory with each command. */
+const OLD_MS = 24 * 60 * 60 * 1000;
 
 /** `elsewhere` is used if there is no such place, or no room in it. */
 export function inMemoryOr<T>(elsewhere: string, make: (dir: string) => T): T {

@@ -1,12 +1,15 @@
 /**
- * Real pipes for the output of commands.
+ * Real pipes for the inputs and outputs of commands.
  *
  * Node gives a child a socket for 'pipe'. A command notices: opening /dev/stdout or /dev/stderr fails on a socket, and
- * many scripts do that. Node cannot create a pipe, but an unlinked FIFO is one. Creating one takes a process, so they
- * are created a few at a time, before the last is used, and kept open until they are needed.
+ * many scripts do that. Node cannot create a pipe, but a FIFO is one. Creating one takes a process, mkfifo or a child of a
+ * keeper, so they are created a few at a time, before the last is used, and kept open until they are needed.
+ *
+ * They have names in a private directory, in memory if the machine has such a place. By its name a keeper opens a pipe
+ * (keeper/); whoever took it removes the name.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,18 +31,52 @@ export interface Pipe {
   write: number;
 }
 
+export interface NamedPipe extends Pipe {
+  /** In the directory of the stock. */
+  name: string;
+}
+
+/** Creates FIFOs with these names in the directory of the stock, which everybody may open. */
+export type PipeMaker = (names: readonly string[]) => Promise<void>;
+
 export class PipeStock {
-  #pipes: Pipe[] = [];
+  /** Tried before mkfifo. */
+  maker: PipeMaker | undefined;
+  #dir: string | undefined;
+  #pipes: NamedPipe[] = [];
+  #made = 0;
   #refill: Promise<void> | undefined;
   #closed = false;
 
+  /** Private, and as long-lived as the stock. Its other files need names that are no numbers. */
+  get dir(): string {
+    this.#dir ??= inMemoryOr(tmpdir(), makeDirectory);
+    return this.#dir;
+  }
+
+  /** A pipe that has no name any more. */
   async take(): Promise<Pipe> {
+    const pipe = await this.takeNamed();
+    this.removeName(pipe.name);
+    return pipe;
+  }
+
+  async takeNamed(): Promise<NamedPipe> {
     for (;;) {
       if (this.#closed) throw new Error('the stock of pipes is closed');
       const pipe = this.#pipes.pop();
       if (this.#pipes.length < LOW) this.#startRefill();
       if (pipe) return pipe;
       await this.#refill;
+    }
+  }
+
+  /** The name of a pipe that was taken, or of another file of the directory. */
+  removeName(name: string): void {
+    try {
+      unlinkSync(join(this.dir, name));
+    } catch {
+      // The directory was removed with the stock.
     }
   }
 
@@ -50,6 +87,7 @@ export class PipeStock {
       closeSync(pipe.read);
       closeSync(pipe.write);
     }
+    if (this.#dir !== undefined) rmSync(this.#dir, { recursive: true, force: true });
   }
 
   #startRefill(): void {
@@ -62,16 +100,17 @@ export class PipeStock {
   }
 
   async #make(): Promise<void> {
-    const dir = inMemoryOr(tmpdir(), makeDirectory);
-    try {
-      const paths = Array.from({ length: BATCH }, (_, index) => join(dir, String(index)));
-      // A command that opens its own output by name need not be the server's user, and nobody else finds it in this
-      // directory.
-      await run('mkfifo', ['-m', '666', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
-      for (const path of paths) this.#pipes.push(openPipe(path));
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
+    const names = Array.from({ length: BATCH }, () => String(this.#made++));
+    await (this.maker ? this.maker(names).catch(() => this.#mkfifo(names)) : this.#mkfifo(names));
+    for (const name of names) this.#pipes.push({ ...openPipe(join(this.dir, name)), name });
+  }
+
+  /** A command that opens its own output by name need not be the server's user, and nobody else finds it in this directory. */
+  async #mkfifo(names: readonly string[]): Promise<void> {
+    const paths = names.map((name) => join(this.dir, name));
+    // Those that were made before another maker failed.
+    for (const path of paths) rmSync(path, { force: true });
+    await run('mkfifo', ['-m', '666', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
   }
 }
 

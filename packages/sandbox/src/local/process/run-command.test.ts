@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PipeStock } from './pipe-stock.ts';
-import { type Launch, runCommand } from './run-command.ts';
+import { runCommand } from './run-command.ts';
+import type { Launch } from './spawn-program.ts';
 
 /** Longer than anybody waits for the rest of an output. */
 const LONG_MS = 1_200;

@@ -16,6 +16,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   childrenOf,
+  descendantsOf,
   isAlive,
   kill,
   listPids,
@@ -48,11 +49,13 @@ export async function endNamespace(outerPid: number, exit: Exit): Promise<boolea
 }
 
 export function signalNamespace(outerPid: number, signal: NodeJS.Signals): void {
-  const childrenBy = Map.groupBy(readProcesses(), ({ ppid }) => ppid);
-  const firsts = childrenBy.get(outerPid) ?? [];
-  const found = firsts.flatMap(({ pid }) => childrenBy.get(pid) ?? []);
-  for (const { pid } of found) found.push(...(childrenBy.get(pid) ?? []));
-  for (const { pid } of found) kill(pid, signal);
+  signalBelow(childrenOf(outerPid), signal);
+}
+
+/** To all descendants of the first processes of namespaces. */
+export function signalBelow(firsts: readonly number[], signal: NodeJS.Signals): void {
+  const found = descendantsOf(firsts);
+  for (const pid of found) if (!firsts.includes(pid)) kill(pid, signal);
 }
 
 /**

@@ -64,6 +64,12 @@ function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output
         error: `The command was still running after ${timeoutS} s; ${remains}.`,
         metadata: { timed_out: true, failure: 'timeout' },
       };
+    case 'lost':
+      return {
+        error:
+          'The sandbox ended while the command ran, and the command with it; what it had done by then is unknown.',
+        metadata: { failure: 'gone' },
+      };
     case 'aborted':
       return { error: `The command was stopped; ${remains}.`, metadata: { failure: 'aborted' } };
     case 'exited':

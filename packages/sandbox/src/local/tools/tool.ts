@@ -4,6 +4,7 @@ import type { Workspace } from '../../workspace/workspaces.ts';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { SharedNetwork } from '../background/shared-network.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
+import type { SlotSeat } from '../keeper/slot-seat.ts';
 import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
@@ -20,6 +21,8 @@ export interface ToolContext {
   /** Those of the slot. */
   processes: BackgroundProcesses;
   network: SharedNetwork;
+  /** Where its commands run. */
+  seat: SlotSeat;
   limits: OutputLimits;
   /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */
   slotLimits: SlotLimits;
