@@ -2,11 +2,11 @@
  * Floors of a command in a sandbox: the same shell with nothing to do, spawned directly and under bubblewrap, with its
  * outputs read to their end by the same process.
  *
- * Bubblewrap gets exactly the options of the backend: they are read from a running command of the backend.
+ * Bubblewrap gets the options with which the backend made the sandbox of its keepers, read from its command line, and a
+ * network of its own: what a command would cost if each had to make its own sandbox.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Slot, ToolBackend } from '../../packages/sandbox/src/backend.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 
 const SHELL = ['bash', '-c', 'true'] as const;
@@ -23,17 +23,10 @@ export function bareSpawn(): Promise<void> {
 }
 
 /** Only while the backend is started: the directories that its commands see are deleted with it. */
-export async function createBareBubblewrap(backend: ToolBackend, slot: Slot): Promise<() => Promise<void>> {
-  const stop = new AbortController();
-  const running = backend.executeBatch([[slot, 'bash', { command: 'sleep 60' }]], { signal: stop.signal });
-  try {
-    const { program, args, env } = await waitFor('a command under bubblewrap', findBubblewrap);
-    const options = args.slice(0, args.indexOf('--') + 1);
-    return () => run({ program, args: [...options, ...SHELL], env });
-  } finally {
-    stop.abort();
-    await running;
-  }
+export async function createBareBubblewrap(): Promise<() => Promise<void>> {
+  const { program, args, env } = await waitFor('the sandbox of the keepers', findBubblewrap);
+  const options = [...args.slice(0, args.indexOf('--')), '--unshare-net', '--'];
+  return () => run({ program, args: [...options, ...SHELL], env });
 }
 
 /** The child of this process that is bubblewrap; the one below it has the same command line. */

@@ -128,7 +128,7 @@ async function exec(backend: ToolBackend, slot: Slot, dockerExec: () => Promise<
   };
   await alternate(1, sides);
   const { ours, floor } = await alternate(ROUNDS, sides);
-  return { ...EXEC, ours, floor: { name: 'docker exec', rounds: floor }, aim: { of: 'ours', atMost: 10 } };
+  return { ...EXEC, ours, floor: { name: 'docker exec', rounds: floor }, aim: { of: 'ours', atMost: 5 } };
 }
 
 async function execOverBubblewrap(backend: ToolBackend, slot: Slot, stage: Stage): Promise<Row | Missing> {
@@ -139,7 +139,7 @@ async function execOverBubblewrap(backend: ToolBackend, slot: Slot, stage: Stage
     return { what: `${EXEC.what}, over bare bubblewrap`, missing: (error as Error).message };
   }
   try {
-    const bareBubblewrap = await createBareBubblewrap(local, await local.acquire('bench'));
+    const bareBubblewrap = await createBareBubblewrap();
     const { ours, floor } = await alternate(ROUNDS, {
       floor: () => medianTime(COMMANDS, bareBubblewrap),
       ours: () => medianTime(COMMANDS, () => runCommand(backend, slot)),

@@ -6,6 +6,7 @@
  * options. It lacks what the backend adds: a first process that outlives everything the command started, outputs in
  * order and within bounds, a script of any length, timeouts.
  */
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,6 +32,12 @@ const BATCH_ROUNDS = 3;
 const BATCH = 200;
 const SLOTS = 50;
 const MOST_OVER_BUBBLEWRAP = 1.3;
+const MOST_OVER_SPAWN = 1.5;
+const MAIN_THREAD_MS = 1;
+const MAIN_THREAD_COMMANDS = 40;
+const WARM_SLOTS = 1_000;
+const WARM_AT_ONCE = 50;
+const WARM_MB = 2_048;
 /** Longer than the kernel keeps ready for moving processes between control groups. */
 const PAUSE_MS = 150;
 const GB = 1024 ** 3;
@@ -45,13 +52,14 @@ export async function sandboxLocal(stage: Stage): Promise<(Row | Missing)[]> {
   }
   try {
     const slot = await backend.acquire('bench');
-    const bareBubblewrap = await createBareBubblewrap(backend, slot);
+    const bareBubblewrap = await createBareBubblewrap();
     return [
       ...(await acquireWarm(backend, stage.directory())),
       await acquireCold(stage, bareBubblewrap),
       ...(await exec(backend, slot, bareBubblewrap)),
       await execWide(backend, slot, bareBubblewrap),
-      ...(await execUnderLimits(stage, backend, slot)),
+      ...(await execUnderLimits(stage)),
+      await warmSlots(stage),
       await batch(backend, bareBubblewrap),
     ];
   } finally {
@@ -137,43 +145,117 @@ async function exec(backend: ToolBackend, slot: Slot, bareBubblewrap: Command): 
       floor: { name: 'bare bubblewrap', rounds: bubblewrap },
       aim: { of: 'ratio', atMost: MOST_OVER_BUBBLEWRAP },
     },
-    { ...row, floor: { name: 'bare spawn', rounds: spawn } },
+    { ...row, floor: { name: 'bare spawn', rounds: spawn }, aim: { of: 'ratio', atMost: MOST_OVER_SPAWN } },
   ];
 }
 
-/** Like a server: with limits, but optional ones, so that the row exists on every machine. */
-async function execUnderLimits(stage: Stage, backend: ToolBackend, slot: Slot): Promise<Row[]> {
+/** Like a server: with limits, but optional ones, so that the rows exist on every machine. */
+async function execUnderLimits(stage: Stage): Promise<Row[]> {
   const options = { workspacesDir: stage.directory(), isolation: 'bubblewrap' } as const;
   const limited = new LocalBackend({ ...options, preferredLimits: LIMITS });
   await limited.start();
   try {
-    const limitedSlot = await limited.acquire('bench');
-    const after = (pauseMs: number, on: ToolBackend, commands: Slot) => async () => {
+    const slot = await limited.acquire('bench');
+    const command = () => runCommand(limited, slot);
+    const after = (pauseMs: number, action: Command) => async () => {
       await delay(pauseMs);
-      return medianTime(pauseMs === 0 ? COMMANDS : 1, () => runCommand(on, commands));
+      return medianTime(pauseMs === 0 ? COMMANDS : 1, action);
     };
+    await command();
+    const note = limited
+      .stats()
+      .limits.map(({ limit, by }) => `${limit} by ${by}`)
+      .join(', ');
     const rows: Row[] = [];
     for (const pauseMs of [0, PAUSE_MS]) {
-      const { ours, floor } = await alternate(WIDE_ROUNDS, {
-        floor: after(pauseMs, backend, slot),
-        ours: after(pauseMs, limited, limitedSlot),
+      const { ours, floor } = await alternate(ROUNDS, {
+        floor: after(pauseMs, bareSpawn),
+        ours: after(pauseMs, command),
       });
       rows.push({
         what: `local exec, p50, under limits${pauseMs === 0 ? '' : ', after a pause'}`,
         unit: 'ms',
         better: 'less',
         ours,
-        floor: { name: 'without limits', rounds: floor },
-        note: limited
-          .stats()
-          .limits.map(({ limit, by }) => `${limit} by ${by}`)
-          .join(', '),
+        floor: { name: pauseMs === 0 ? 'bare spawn' : 'bare spawn, after a pause', rounds: floor },
+        aim: { of: 'ratio', atMost: MOST_OVER_SPAWN },
+        note,
       });
     }
-    return rows;
+    return [...rows, await mainThread(command), await firstOfSlot(limited)];
   } finally {
     await limited.stop({ purge: true });
   }
+}
+
+/** Processor time, so other load on the machine does not count. */
+async function mainThread(command: Command): Promise<Row> {
+  const perCommand = (action: Command) => async () => {
+    const before = process.threadCpuUsage();
+    for (let i = 0; i < MAIN_THREAD_COMMANDS; i++) await action();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000 / MAIN_THREAD_COMMANDS;
+  };
+  const sides = { floor: perCommand(bareSpawn), ours: perCommand(command) };
+  await alternate(1, sides);
+  const { ours, floor } = await alternate(WIDE_ROUNDS, sides);
+  return {
+    what: 'local exec, main thread',
+    unit: 'ms',
+    better: 'less',
+    ours,
+    floor: { name: 'bare spawn', rounds: floor },
+    aim: { of: 'ours', atMost: MAIN_THREAD_MS },
+    note: 'processor time of the thread that everything else of a server needs',
+  };
+}
+
+async function firstOfSlot(backend: ToolBackend): Promise<Row> {
+  const { ours, floor } = await alternate(ROUNDS, {
+    floor: () => timeOf(bareSpawn),
+    ours: async () => {
+      const slot = await backend.acquire();
+      const took = await timeOf(() => runCommand(backend, slot));
+      await backend.release(slot);
+      return took;
+    },
+  });
+  return {
+    what: 'local exec, first of a slot',
+    unit: 'ms',
+    better: 'less',
+    ours,
+    floor: { name: 'bare spawn', rounds: floor },
+    note: 'under limits; acquiring the slot is not included',
+  };
+}
+
+/** What the machine has less of, once each slot has run a command. */
+async function warmSlots(stage: Stage): Promise<Row> {
+  const options = { workspacesDir: stage.directory(), isolation: 'bubblewrap' } as const;
+  const backend = new LocalBackend({ ...options, preferredLimits: LIMITS });
+  await backend.start();
+  try {
+    const before = availableMb();
+    for (let made = 0; made < WARM_SLOTS; made += WARM_AT_ONCE) {
+      const slots = await Promise.all(Array.from({ length: WARM_AT_ONCE }, () => backend.acquire()));
+      await runBatch(backend, slots, slots.length);
+    }
+    return {
+      what: `${WARM_SLOTS} warm local slots`,
+      unit: 'MB',
+      better: 'less',
+      ours: [before - availableMb()],
+      aim: { of: 'ours', atMost: WARM_MB },
+      note: 'each has run a command under limits',
+    };
+  } finally {
+    await backend.stop({ purge: true });
+  }
+}
+
+function availableMb(): number {
+  return Number(/^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) / 1024;
 }
 
 async function execWide(backend: ToolBackend, slot: Slot, bareBubblewrap: Command): Promise<Row> {
