@@ -38,6 +38,7 @@ import { servicesEvents } from './scenarios/services-events.ts';
 import { servicesFootprint } from './scenarios/services-footprint.ts';
 import { servicesLatency } from './scenarios/services-latency.ts';
 import { start } from './scenarios/start.ts';
+import { textRuns } from './scenarios/text-runs.ts';
 import { toolRuns } from './scenarios/tool-runs.ts';
 import { Stage } from './stage.ts';
 import { printMissing, printNotes, printTable } from './table.ts';
@@ -54,6 +55,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   creates,
   'create-waits': createWaits,
   'first-event': firstEvent,
+  'text-runs': textRuns,
   'model-to-subscriber': modelToSubscriber,
   'fan-out': fanOut,
   'tool-runs': toolRuns,

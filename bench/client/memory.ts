@@ -22,7 +22,7 @@ export async function settledRssKib(pid: number): Promise<number> {
   return Math.min(...seen);
 }
 
-function rssKib(pid: number): number {
+export function rssKib(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   if (match === null) throw new Error(`Process ${pid} has no resident memory to read`);
   return Number(match[1]);

@@ -18,6 +18,7 @@ export interface PostLoad {
 
 export interface PostFigures {
   perSecond: number;
+  p50Ms: number;
   p99Ms: number;
   answers: number;
 }
@@ -48,6 +49,7 @@ export async function postLoad(load: PostLoad): Promise<PostFigures> {
   const seconds = (performance.now() - startedAt) / 1000;
   return {
     perSecond: latencies.length / seconds,
+    p50Ms: percentile(latencies, 0.5),
     p99Ms: percentile(latencies, 0.99),
     answers: latencies.length,
   };

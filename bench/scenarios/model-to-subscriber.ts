@@ -44,6 +44,7 @@ export async function modelToSubscriber(stage: Stage): Promise<Row[]> {
       better: 'more',
       ours: ours.map((round) => round.chunksPerSecond),
       floor: { name: 'bare proxy of the model', rounds: floor.map((round) => round.chunksPerSecond) },
+      aim: { of: 'ratio', atLeast: 0.5 },
       note:
         'chunks of the model that reached their subscriber, each parsed and durable; the floor forwards bytes ' +
         `unread. The faster a model, the more of its chunks leave in one event: here ${chunksPerEvent}`,

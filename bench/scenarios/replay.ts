@@ -36,7 +36,7 @@ export async function replay(stage: Stage): Promise<Row[]> {
       better: 'less',
       ours: rounds.ours,
       floor: { name: 'the same bytes from memory', rounds: rounds.floor },
-      aim: { of: 'ours', atMost: 100 },
+      aim: { of: 'ratio', atMost: 3 },
     },
   ];
 }
